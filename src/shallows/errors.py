@@ -1,0 +1,52 @@
+"""Errors that a user meets, told in the user's words."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class ShallowsError(Exception):
+    """Base of the errors that this package raises on purpose."""
+
+
+class UnknownNameError(ShallowsError, ValueError):
+    """A name that is not on the list it was looked up in.
+
+    Parameters
+    ----------
+    kind : str
+        What the name should have been, in the singular: ``"dataset"``, ``"target"``.
+    name : str
+        What was asked for.
+    known : iterable of str
+        The names that exist.
+    """
+
+    def __init__(self, kind: str, name: object, known: Iterable[str]):
+        known = sorted(map(str, known))
+        near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.4)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        listed = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
+        super().__init__(f"There is no {kind} {name!r}.{hint} Known: {listed}.")
+        self.kind, self.name, self.known = kind, name, known
+
+
+class MissingExtraError(ShallowsError, ImportError):
+    """An optional part was asked for whose packages are not installed.
+
+    Parameters
+    ----------
+    extra : str
+        The extra of ``pyproject.toml`` that holds the packages.
+    purpose : str
+        What needs it, as the subject of a sentence: ``"device='gpu'"``.
+    """
+
+    def __init__(self, extra: str, purpose: str):
+        super().__init__(f"{purpose} needs the optional packages of the extra '{extra}': pip install 'shallows[{extra}]'.")
+        self.extra = extra
+
+
+class DivergenceError(ShallowsError, ArithmeticError):
+    """Training left the numbers; the message names the step size."""
