@@ -44,9 +44,19 @@ class MissingExtraError(ShallowsError, ImportError):
     """
 
     def __init__(self, extra: str, purpose: str):
-        super().__init__(f"{purpose} needs the optional packages of the extra '{extra}': pip install 'shallows[{extra}]'.")
+        super().__init__(
+            f"{purpose} needs the optional packages of the extra '{extra}': pip install 'shallows[{extra}]'."
+        )
         self.extra = extra
 
 
 class DivergenceError(ShallowsError, ArithmeticError):
     """Training left the numbers; the message names the step size."""
+
+
+class TrainingInterrupted(ShallowsError):
+    """Training was asked to stop; a checkpoint was written and the next run goes on from it."""
+
+
+class CheckpointError(ShallowsError):
+    """A checkpoint that belongs to another run, or that cannot be read."""

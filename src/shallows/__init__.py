@@ -1,0 +1,46 @@
+"""Kernel machines at scale: the solvers of the large-scale kernel-learning papers as scikit-learn estimators.
+
+The names below are loaded when they are first used, so that ``import shallows`` stays quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+_WHERE = {
+    "EigenProClassifier": "estimators",
+    "EigenProRegressor": "estimators",
+    "KernelSGDClassifier": "estimators",
+    "KernelSGDRegressor": "estimators",
+}
+_ROOMS = (
+    "arrays",
+    "datasets",
+    "errors",
+    "estimators",
+    "experiments",
+    "gram",
+    "kernels",
+    "report",
+    "solvers",
+    "spectrum",
+    "streams",
+    "training",
+)
+
+__all__ = [*_WHERE, *_ROOMS, "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _WHERE:
+        return getattr(importlib.import_module(f".{_WHERE[name]}", __name__), name)
+    if name in _ROOMS:
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

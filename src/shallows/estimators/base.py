@@ -1,0 +1,482 @@
+"""What the kernel machines of least squares share: the door, the plan, the fit, the prediction."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import LabelBinarizer
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from .. import arrays, gram, kernels, streams, training
+from ..errors import ShallowsError
+from ..kernels import RadialKernel
+from ..solvers.base import KernelProblem
+from ..spectrum import Preconditioner
+from .centres import Coordinates
+
+SMALL = 1000
+"""Up to so many points the whole matrix is decomposed, in float64: it costs nothing and is exact."""
+
+SMALL_TOLERANCE = 1e-18
+"""Relative loss at which the fit of a small problem ends: residuals of 1e-9, near what float64 resolves."""
+
+
+@dataclass
+class Plan:
+    """What a fit will do, decided before anything large is made.
+
+    Attributes
+    ----------
+    kernel : RadialKernel
+    preconditioner : Preconditioner or None
+    order : ndarray of int, shape (n,)
+        The training rows as they are laid out: the subsample first, the rest shuffled.
+    batch_size : int
+    step_size : float
+    top_eigenvalue, largest_diagonal : float
+        λ and β of the operator that is iterated with, see `Preconditioner.step_size`.
+    """
+
+    kernel: RadialKernel
+    preconditioner: Preconditioner | None
+    order: np.ndarray
+    batch_size: int
+    step_size: float
+    top_eigenvalue: float
+    largest_diagonal: float
+
+
+@dataclass
+class Snapshot:
+    """A model in the middle of its training, as observers see it."""
+
+    estimator: KernelLeastSquares
+    coefficients: Any
+    epoch: int
+    _training_scores: np.ndarray | None = field(default=None, repr=False)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Raw outputs, shape (m, c)."""
+        return self.estimator._raw_predict(X, self.coefficients)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Labels or values in the user's coding."""
+        return self.estimator._decode(self.decision_function(X))
+
+    def training_decision_function(self) -> np.ndarray:
+        """Raw outputs on the training rows in their own order, shape (n, c), from the kernel matrix at hand."""
+        if self._training_scores is None:
+            fitted = arrays.to_numpy(self.estimator._gram.dot(self.coefficients))
+            scores = np.empty_like(fitted)
+            scores[self.estimator._order] = fitted
+            self._training_scores = self.estimator._unscale(scores)
+        return self._training_scores
+
+    def predict_training(self) -> np.ndarray:
+        """`predict` on the training rows in their own order."""
+        return self.estimator._decode(self.training_decision_function())
+
+
+class KernelLeastSquares(BaseEstimator):
+    """Base of the estimators that minimise a weighted square loss over the span of kernel functions."""
+
+    # ---------------------------------------------------------------- what subclasses say
+
+    def _make_plan(self, points: Any, weights: Any, kernel: RadialKernel, seed: int, budget: int) -> Plan:
+        raise NotImplementedError
+
+    def _make_solver(self, step_size: float) -> Any:
+        raise NotImplementedError
+
+    def _encode(self, y: np.ndarray) -> np.ndarray:
+        """Targets as a float array, shape (n, c)."""
+        raise NotImplementedError
+
+    def _decode(self, scores: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def _unscale(self, scores: np.ndarray) -> np.ndarray:
+        return scores
+
+    def _given_subsample(self) -> Preconditioner | None:
+        return None
+
+    # --------------------------------------------------------------------------- the fit
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        observers: Sequence[training.Observer] = (),
+        checkpoint: training.Checkpoint | None = None,
+    ) -> KernelLeastSquares:
+        """Train on all of X, y.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+            Memory maps are read block by block. Sparse input is not made dense as a whole unless its points fit.
+        y : array-like, shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like, shape (n_samples,), optional
+            Weights of the square loss; rows of weight zero are left out.
+        observers : sequence of shallows.training.Observer
+            `Progress`, `Curve` and others that look on.
+        checkpoint : shallows.training.Checkpoint, optional
+            Go on from it if it exists, and keep it up to date.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, shapes that do not agree, one class only.
+        ShallowsError
+            A parameter out of its range.
+        DivergenceError
+            With a ``step_size`` of the user's that is too large.
+        """
+        started = time.perf_counter()
+        self._check_parameters()
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            multi_output=True,
+            y_numeric=self._y_is_numeric,
+        )
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            if not weights.any():
+                raise ValueError("All sample weights are zero.")
+            if not weights.all():
+                X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
+        n = X.shape[0]
+        targets = self._encode(np.asarray(y), weights)
+
+        device = arrays.resolve_device(self.device)
+        dtype = np.dtype(("float64" if n <= SMALL else "float32") if self.dtype == "auto" else self.dtype)
+        budget = self._working_budget(device)
+        seed = _seed(self.random_state)
+
+        with device.active():
+            self._coordinates = Coordinates.of(X)
+            given = self._given_subsample()
+            order = streams.permutation(seed, "order", 0, n)
+            if given is not None:
+                order = _subsample_first(given.indices, order)
+            points = self._coordinates.training_points(X, order, device, dtype)
+            kernel = self._make_kernel(points, seed)
+            w = None if weights is None else arrays.to_device(weights[order] / weights.max(), device, dtype)
+            prepared = time.perf_counter()
+
+            plan = self._make_plan(points, w, kernel, seed, budget - points.nbytes)
+            if plan.order is not None:
+                # The subsample comes first, so that its columns of the kernel matrix are one piece.
+                points, order = points[plan.order], order[plan.order]
+                w = None if w is None else w[plan.order]
+            decomposed = time.perf_counter()
+
+            codes = arrays.to_device(targets[order], device, dtype)
+            spent = points.nbytes + 6 * codes.nbytes + self._step_bytes(plan, codes.shape[1], dtype.itemsize)
+            self._gram, self._order = gram.Gram(plan.kernel, points, budget=budget - spent), order
+            problem = KernelProblem(self._gram, codes, None if w is None else w[:, None], plan.preconditioner)
+            built = time.perf_counter()
+
+            run = training.train(
+                self._make_solver(plan.step_size),
+                problem,
+                training.Batches(n, plan.batch_size, seed),
+                training.Stopping(self.max_epochs, tolerance=self._tolerance(n)),
+                observers=[*self._own_observers(), *observers],
+                checkpoint=checkpoint,
+                snapshot=lambda state, epoch: Snapshot(self, state.coefficients, epoch),
+                may_shrink=self.step_size is None,
+            )
+            arrays.synchronise(points)
+        finished = time.perf_counter()
+
+        self.dual_coef_ = arrays.to_numpy(run.state.coefficients)
+        self.support_ = order
+        self._points, self._kernel = arrays.to_numpy(points), plan.kernel
+        self.bandwidth_ = plan.kernel.bandwidth
+        self.step_size_ = run.state.step_size
+        self.n_epochs_ = self.n_iter_ = max(run.epoch, 1)
+        self.losses_ = run.losses
+        self.n_rollbacks_, self.n_resumes_ = run.n_rollbacks, run.n_resumes
+        self.effective_params_ = {
+            "kernel": plan.kernel.name,
+            "bandwidth": plan.kernel.bandwidth,
+            "batch_size": plan.batch_size,
+            "step_size": run.state.step_size,
+            "certified_step_size": plan.step_size,
+            "top_eigenvalue": plan.top_eigenvalue,
+            "largest_diagonal": plan.largest_diagonal,
+            "rank": plan.preconditioner.rank if plan.preconditioner else 0,
+            "n_subsample": plan.preconditioner.n_subsample if plan.preconditioner else 0,
+            "n_epochs": run.epoch,
+            "stopped_by": run.stopped_by,
+            "kept_fraction": self._gram.kept_fraction,
+            "memory_budget": budget,
+            "precision": dtype.name,
+            "device": str(device),
+            "seed": seed,
+            "n_features_used": int(self._coordinates.varies.sum()),
+        }
+        self.timings_ = {
+            "preparation": prepared - started,
+            "eigensystem": decomposed - prepared,
+            "kernel_matrix": built - decomposed,
+            "training": run.seconds,
+            "evaluation": max(0.0, finished - built - run.seconds),
+        }
+        del self._gram, self._order
+        if self.tol > 0 and run.stopped_by == "max_epochs" and run.losses[-1] > 0.5:
+            warnings.warn(
+                f"After max_epochs={self.max_epochs} the training loss is still {run.losses[-1]:.2f} of that of the zero "
+                "function; more epochs or a larger bandwidth may help.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _check_parameters(self) -> None:
+        if self.bandwidth is not None and not _is_positive(self.bandwidth):
+            raise ShallowsError(
+                f"bandwidth must be a positive number or None for the median rule, got {self.bandwidth!r}."
+            )
+        if self.step_size is not None and not _is_positive(self.step_size):
+            raise ShallowsError(f"step_size must be a positive number or None, got {self.step_size!r}.")
+        for name in ("batch_size", "max_epochs"):
+            value = getattr(self, name)
+            if not (value is None and name == "batch_size") and not (
+                isinstance(value, numbers.Integral) and value >= 1
+            ):
+                raise ShallowsError(f"{name} must be a whole number of at least 1, got {value!r}.")
+        if not (isinstance(self.tol, numbers.Real) and self.tol >= 0):
+            raise ShallowsError(f"tol must be a number of at least 0, got {self.tol!r}.")
+        if self.dtype not in ("auto", "float32", "float64"):
+            raise ShallowsError(f"dtype must be 'auto', 'float32' or 'float64', got {self.dtype!r}.")
+
+    def _make_kernel(self, points: Any, seed: int) -> RadialKernel:
+        if isinstance(self.kernel, RadialKernel):
+            return self.kernel
+        bandwidth = self.bandwidth
+        if bandwidth is None:
+            if points.shape[1] == 2 or not bool((points[:, -2] > 0).any()):
+                bandwidth = 1.0  # All points coincide: every bandwidth gives the same function.
+            else:
+                bandwidth = kernels.median_bandwidth(points[:, :-2], seed)
+        return kernels.make(self.kernel, bandwidth)
+
+    def _tolerance(self, n: int) -> float:
+        return min(self.tol, SMALL_TOLERANCE) if n <= SMALL else self.tol
+
+    def _working_budget(self, device: arrays.Device) -> int:
+        """Bytes for what the fit makes.
+
+        An explicit budget is what the process may hold in all, so what it holds already is taken off.
+        """
+        budget = arrays.memory_budget(self.memory, device)
+        if self.memory is not None and device.kind == "cpu":
+            budget -= arrays.resident_memory() + 2**26
+        return max(budget, 2**24)
+
+    @staticmethod
+    def _step_bytes(plan: Plan, n_outputs: int, itemsize: int) -> int:
+        """What one step makes: the batch's columns of the subsample and its outputs, and the preconditioner itself."""
+        p = plan.preconditioner
+        if p is None:
+            return 4 * plan.batch_size * n_outputs * itemsize
+        per_row = p.n_subsample + 4 * n_outputs
+        return (plan.batch_size * per_row + p.n_subsample * (p.rank + 4 * n_outputs)) * itemsize
+
+    def _own_observers(self) -> list[training.Observer]:
+        return [training.Progress(type(self).__name__)] if self.verbose else []
+
+    # -------------------------------------------------------------------------- prediction
+
+    def _raw_predict(self, X: Any, coefficients: Any = None) -> np.ndarray:
+        """f(x), shape (m, c), for checked X."""
+        fitting = coefficients is not None
+        device = arrays.resolve_device(self.device)
+        if fitting:
+            points, kernel = self._gram.points, self._gram.kernel
+        else:
+            points, kernel = arrays.to_device(self._points, device), self._kernel
+            coefficients = arrays.to_device(self.dual_coef_, device)
+        budget = min(self._working_budget(device) // 2, 2**28 if device.kind == "cpu" else 2**32)
+        out = np.empty((X.shape[0], coefficients.shape[1]), dtype=np.dtype(str(points.dtype)))
+        with device.active():
+            for rows, x, extra in self._coordinates.new_points(X, device, out.dtype):
+                out[rows] = arrays.to_numpy(
+                    gram.cross_product(kernel, x, points, coefficients, budget=budget, extra=extra)
+                )
+        return self._unscale(out)
+
+    def _checked(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class LeastSquaresClassifier(ClassifierMixin, KernelLeastSquares):
+    """Classification by least squares on targets coded −1 and +1, one output a class (one in all for two classes)."""
+
+    _y_is_numeric = False
+
+    def _encode(self, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+        check_classification_targets(y)
+        self._multilabel = type_of_target(y) == "multilabel-indicator"
+        if y.ndim == 2 and y.shape[1] == 1:
+            from sklearn.utils import column_or_1d
+
+            y = column_or_1d(y, warn=True)
+        if y.ndim == 2 and not self._multilabel:
+            raise ValueError("y has several columns that are no 0/1 labels; fit one classifier for each output.")
+        self._binarizer = LabelBinarizer(neg_label=-1, pos_label=1).fit(y)
+        self.classes_ = self._binarizer.classes_
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"The training labels hold one class only ({self.classes_[0]!r}); two at least are needed."
+            )
+        return np.asarray(self._binarizer.transform(y), dtype=np.float64)
+
+    def _decode(self, scores: np.ndarray) -> np.ndarray:
+        if self._multilabel:
+            return (scores > 0).astype(int)
+        if scores.shape[1] == 1:
+            return self.classes_[(scores[:, 0] > 0).astype(int)]
+        return self.classes_[scores.argmax(axis=1)]
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Outputs of the fitted function, aimed at +1 for the class and −1 elsewhere.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,) for two classes, else (n_samples, n_classes)
+        """
+        scores = self._raw_predict(self._checked(X))
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Class labels.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,)
+            (n_samples, n_labels) of 0 and 1 after a fit on such labels.
+        """
+        return self._decode(self._raw_predict(self._checked(X)))
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Estimates of the class probabilities.
+
+        The minimiser of the square loss is 2 P(class | x) − 1, so (f + 1)/2, clipped and normalised, estimates the
+        probability. A function trained until it interpolates is too sure of itself; stop early or calibrate (see
+        ``sklearn.calibration``) where the values matter.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples, n_classes)
+        """
+        scores = self._raw_predict(self._checked(X))
+        shares = np.clip((scores + 1.0) / 2.0, 0.0, 1.0)
+        if self._multilabel:
+            return np.clip(shares, 1e-6, 1.0 - 1e-6)  # No finite sample makes a label impossible or certain.
+        if shares.shape[1] == 1:
+            return np.hstack([1.0 - shares, shares])
+        total = shares.sum(axis=1, keepdims=True)
+        certain = np.zeros_like(shares)
+        certain[np.arange(len(scores)), scores.argmax(axis=1)] = 1.0
+        return np.where(total > 0, shares / np.where(total > 0, total, 1.0), certain)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+class LeastSquaresRegressor(RegressorMixin, MultiOutputMixin, KernelLeastSquares):
+    """Regression by least squares, one or several outputs, about the mean of the targets."""
+
+    _y_is_numeric = True
+
+    def _encode(self, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+        y = y.astype(np.float64)
+        self._one_column = y.ndim == 1
+        y = y.reshape(len(y), -1)
+        # Least squares commutes with shifts and scales of the targets; in units of their own no target over- or underflows.
+        self.intercept_ = np.average(y, axis=0, weights=weights)
+        spread = np.abs(y - self.intercept_).max(axis=0)
+        self._target_scale = np.where(spread > 0, spread, 1.0)
+        return (y - self.intercept_) / self._target_scale
+
+    def _unscale(self, scores: np.ndarray) -> np.ndarray:
+        return scores * self._target_scale + self.intercept_
+
+    def _decode(self, scores: np.ndarray) -> np.ndarray:
+        return scores[:, 0] if self._one_column else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Values of the fitted function.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,) or (n_samples, n_outputs), as y was
+        """
+        return self._decode(self._raw_predict(self._checked(X)))
+
+
+def _subsample_first(indices: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """An order that begins with ``indices`` and goes on with the others as they come in ``order``."""
+    rest = np.ones(len(order), dtype=bool)
+    rest[indices] = False
+    return np.concatenate([indices, order[rest[order]]])
+
+
+def _seed(random_state: Any) -> int:
+    if isinstance(random_state, numbers.Integral):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def _is_positive(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and math.isfinite(value) and value > 0

@@ -1,0 +1,96 @@
+"""Kernel stochastic gradient descent with the square loss, as scikit-learn estimators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import spectrum
+from ..kernels import RadialKernel
+from ..solvers import Richardson
+from .base import LeastSquaresClassifier, LeastSquaresRegressor, Plan
+
+
+class _KernelSGD:
+    def __init__(
+        self,
+        kernel: str | RadialKernel = "gaussian",
+        *,
+        bandwidth: float | None = None,
+        batch_size: int | None = None,
+        step_size: float | None = None,
+        max_epochs: int = 100,
+        tol: float = 3e-3,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ):
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.batch_size = batch_size
+        self.step_size = step_size
+        self.max_epochs = max_epochs
+        self.tol = tol
+        self.random_state = random_state
+        self.device = device
+        self.memory = memory
+        self.dtype = dtype
+        self.verbose = verbose
+
+    def _make_plan(self, points: Any, weights: Any, kernel: RadialKernel, seed: int, budget: int) -> Plan:
+        # A preconditioner of rank 0 changes nothing and carries the certificate of the step.
+        bare = spectrum.make_preconditioner(kernel, points, rank=0, n_subsample=1, seed=seed, weights=weights)
+        n = points.shape[0]
+        batch_size = min(n, self.batch_size or max(1, round(bare.critical_batch_size())))
+        step_size = self.step_size or bare.step_size(batch_size)
+        return Plan(kernel, None, None, batch_size, step_size, bare.top_eigenvalue, bare.largest_diagonal)
+
+    def _make_solver(self, step_size: float) -> Richardson:
+        return Richardson(step_size)
+
+
+_PARAMETERS = """
+    Parameters
+    ----------
+    kernel : {"gaussian", "laplace", "cauchy"} or RadialKernel, default="gaussian"
+        See `shallows.kernels`; a kernel object brings its own bandwidth.
+    bandwidth : float, optional
+        σ, in the units of the features. None takes the median distance of a subsample.
+    batch_size : int, optional
+        Rows of a step. None takes the size beyond which larger batches stop to pay, β/λ.
+    step_size : float, optional
+        For a sum over the batch. None takes 2/(β + (m − 1)λ), certified on training points.
+    max_epochs : int, default=100
+        Passes over the data at most.
+    tol : float, default=3e-3
+        Stop when the training loss of an epoch is this share of the loss of the zero function.
+    random_state : int, RandomState or None
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+    memory : int or str, optional
+        Bytes (or a text such as "4GB") that the process may hold. None takes a share of what is free.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        "auto" is float32, and float64 up to 1,000 points.
+    verbose : int, default=0
+        1 shows progress.
+"""
+
+
+class KernelSGDClassifier(_KernelSGD, LeastSquaresClassifier):
+    __doc__ = f"""Classification by kernel stochastic gradient descent with the square loss.
+
+    The baseline that Ma and Belkin (2017) call Pegasos: constant step, no regularisation.
+{_PARAMETERS}
+    See Also
+    --------
+    EigenProClassifier : the same with the top of the spectrum flattened; many times fewer epochs.
+    """
+
+
+class KernelSGDRegressor(_KernelSGD, LeastSquaresRegressor):
+    __doc__ = f"""Regression by kernel stochastic gradient descent with the square loss.
+{_PARAMETERS}
+    See Also
+    --------
+    EigenProRegressor : the same with the top of the spectrum flattened; many times fewer epochs.
+    """

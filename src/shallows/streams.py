@@ -1,0 +1,153 @@
+"""Counter-based random numbers: a seed and a counter give the same draw on any device, in any order.
+
+The generator is Philox-4x64-10 (Salmon, Moraes, Dror and Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3"),
+the one of ``numpy.random.Philox``. A draw is a function of (seed, purpose, counter, position): nothing depends on how
+many draws were made before, on the number of workers, or on how a block was split.
+
+The integers are the same to the bit everywhere. Uniform numbers are as well; normal numbers go through ``log`` and
+``cos`` of the array library and agree to rounding.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import math
+from typing import Any
+
+import numpy as np
+
+from . import arrays
+from .arrays import Array
+
+_MULTIPLIERS = (0xD2E7470EE14C6C93, 0xCA5A826395121157)
+_WEYL = (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)
+_ROUNDS = 10
+_MASK = (1 << 64) - 1
+
+
+@functools.lru_cache(maxsize=4096)
+def _key(seed: int, purpose: str) -> tuple[int, int]:
+    """128 bits out of a seed and the name of what the numbers are for, so that no two purposes share a stream."""
+    digest = hashlib.sha256(f"{int(seed)}|{purpose}".encode()).digest()
+    return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:16], "little")
+
+
+def integers(seed: int, purpose: str, counter: int, n: int, *, like: Array | None = None) -> Array:
+    """Uniform 64-bit integers.
+
+    Parameters
+    ----------
+    seed : int
+        What the user gave.
+    purpose : str
+        What the numbers are for, for instance ``"batches"``; streams of different purposes are independent.
+    counter : int
+        Which block of the stream, for instance the epoch.
+    n : int
+        How many numbers.
+    like : array, optional
+        An array whose library and device the draw is made with; NumPy if absent.
+
+    Returns
+    -------
+    array of uint64, shape (n,)
+        The first n numbers of the block: a longer draw begins with a shorter one.
+    """
+    key = _key(seed, purpose)
+    if like is None or arrays.is_numpy(like):
+        # NumPy steps the counter before its first block, hence the block index -1 (mod 2^256) at the start.
+        start = (int(counter) << 64) - 1
+        return np.random.Philox(counter=start % (1 << 256), key=key[0] | key[1] << 64).random_raw(n)
+    return _philox(arrays.namespace(like), key, int(counter), n)
+
+
+def _philox(xp: Any, key: tuple[int, int], counter: int, n: int) -> Array:
+    """Philox-4x64-10 in plain array operations: the reference of NumPy's, and what a GPU runs."""
+    n_blocks = -(-n // 4)
+    word = functools.partial(xp.full, n_blocks, dtype=xp.uint64)
+    # xp.arange of uint64 is not in every library: count in int64, then convert.
+    x = [
+        arrays.astype(xp.arange(n_blocks, dtype=xp.int64), xp.uint64),
+        word(counter & _MASK),
+        word(counter >> 64 & _MASK),
+        word(0),
+    ]
+    k = list(key)
+    for _ in range(_ROUNDS):
+        high0, low0 = _wide_product(xp, x[0], _MULTIPLIERS[0])
+        high1, low1 = _wide_product(xp, x[2], _MULTIPLIERS[1])
+        x = [high1 ^ x[1] ^ word(k[0]), low1, high0 ^ x[3] ^ word(k[1]), low0]
+        k = [(k[0] + _WEYL[0]) & _MASK, (k[1] + _WEYL[1]) & _MASK]
+    return xp.reshape(xp.stack(x, axis=1), (-1,))[:n]
+
+
+def _wide_product(xp: Any, a: Array, b: int) -> tuple[Array, Array]:
+    """The high and the low 64 bits of ``a * b``, by 32-bit halves."""
+    half, low_mask = xp.asarray(32, dtype=xp.uint64), xp.asarray(0xFFFFFFFF, dtype=xp.uint64)
+    b0, b1 = (xp.asarray(part, dtype=xp.uint64) for part in (b & 0xFFFFFFFF, b >> 32))
+    a0, a1 = a & low_mask, a >> half
+    low = a0 * b0
+    middle = a1 * b0 + (low >> half)
+    middle2 = a0 * b1 + (middle & low_mask)
+    return a1 * b1 + (middle >> half) + (middle2 >> half), (middle2 << half) | (low & low_mask)
+
+
+def uniform(
+    seed: int,
+    purpose: str,
+    counter: int,
+    shape: tuple[int, ...],
+    *,
+    like: Array | None = None,
+    dtype: Any = None,
+) -> Array:
+    """Uniform numbers in [0, 1), from the top 53 bits (24 for float32).
+
+    Parameters
+    ----------
+    seed, purpose, counter, like
+        As for `integers`.
+    shape : tuple of int
+        Shape of the result; rows are filled first, so the first rows of a larger draw are those of a smaller.
+    dtype : optional
+        float32 or float64 (the default) of the library.
+    """
+    xp = np if like is None else arrays.namespace(like)
+    dtype = xp.float64 if dtype is None else dtype
+    bits = 24 if dtype == xp.float32 else 53
+    raw = integers(seed, purpose, counter, math.prod(shape), like=like)
+    raw = raw >> xp.asarray(64 - bits, dtype=xp.uint64)
+    return xp.reshape(arrays.astype(raw, dtype), shape) * 2.0**-bits
+
+
+def normal(
+    seed: int,
+    purpose: str,
+    counter: int,
+    shape: tuple[int, ...],
+    *,
+    like: Array | None = None,
+    dtype: Any = None,
+) -> Array:
+    """Standard normal numbers by the transform of Box and Muller (two uniform numbers for each).
+
+    Parameters are those of `uniform`. Each number comes from its own pair, so that a draw of another shape keeps the
+    numbers it shares.
+    """
+    xp = np if like is None else arrays.namespace(like)
+    pairs = uniform(seed, purpose, counter, (math.prod(shape), 2), like=like, dtype=dtype)
+    radius = xp.sqrt(-2.0 * xp.log1p(-pairs[:, 0]))
+    return xp.reshape(radius * xp.cos(2.0 * math.pi * pairs[:, 1]), shape)
+
+
+def permutation(seed: int, purpose: str, counter: int, n: int, *, like: Array | None = None) -> Array:
+    """A uniformly random order of ``range(n)``, int64, shape (n,)."""
+    # Signed, since not every library sorts unsigned integers; two equal keys among 2^63 do not happen in practice,
+    # and a stable sort would keep the result defined if they did.
+    raw = integers(seed, purpose, counter, n, like=like)
+    if like is None or arrays.is_numpy(like):
+        return np.argsort(raw >> np.uint64(1), kind="stable")
+    xp = arrays.namespace(like)
+    keys = arrays.astype(raw >> xp.asarray(1, dtype=xp.uint64), xp.int64)
+    return xp.argsort(keys, stable=True)
