@@ -1,0 +1,54 @@
+"""Datasets: the catalogue, the downloader, the file formats and the preparation of arrays.
+
+>>> from shallows import datasets
+>>> sorted(datasets.catalogue())[:2]
+['a9a', 'a9a_demo']
+
+The way of a dataset: `fetch` brings its files and leaves ``verified.json``, `prepare` makes arrays of them
+and leaves ``prepared.json``, `load` maps the arrays into memory. Only the catalogue is read at import.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from shallows.datasets.catalogue import Dataset, File, catalogue, get
+from shallows.datasets.files import DatasetError, DatasetWarning
+
+if TYPE_CHECKING:
+    from shallows.datasets.download import fetch
+    from shallows.datasets.preparation import Prepared, load, prepare
+    from shallows.datasets.steps import check_steps, shape_after
+
+# Loaded at first use, so that a plan which only asks the catalogue imports neither NumPy nor the network
+# stack.
+_LAZY = {
+    "fetch": "download",
+    "prepare": "preparation",
+    "load": "preparation",
+    "Prepared": "preparation",
+    "check_steps": "steps",
+    "shape_after": "steps",
+}
+
+__all__ = [
+    "Dataset",
+    "DatasetError",
+    "DatasetWarning",
+    "File",
+    "Prepared",
+    "catalogue",
+    "check_steps",
+    "fetch",
+    "get",
+    "load",
+    "prepare",
+    "shape_after",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)

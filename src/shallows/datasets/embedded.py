@@ -1,0 +1,137 @@
+"""The embedded datasets: seeded subsets of public ones, small enough for the repository.
+
+``python -m shallows.datasets.embedded --mirror FOLDER --out data/embedded`` draws them again from the full
+files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import struct
+import tempfile
+import zlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from shallows.datasets.catalogue import Dataset, catalogue, get
+from shallows.datasets.download import fetch
+from shallows.datasets.draws import draw_rows
+from shallows.datasets.files import DatasetError, digest, replacing
+from shallows.datasets.formats import open_binary, read_idx, write_idx
+
+
+def rebuild(name: str, raw: Path, out: Path) -> list[Path]:
+    """Draw an embedded dataset from the full one.
+
+    Training and test rows are drawn by `draw_rows` with the purposes "embedded/train" and "embedded/test",
+    each class keeping its share. A full dataset without a test part gives both from its one part: the test
+    rows are drawn first, the training rows from what is left. Rows stay in their order; lines of text files
+    are copied as they are.
+
+    Parameters
+    ----------
+    name : str
+        An embedded dataset of the catalogue.
+    raw : Path
+        The folder of the full dataset's files.
+    out : Path
+        The folder to write to: the embedded dataset's own.
+
+    Returns
+    -------
+    list of Path
+        What was written, in the order of the catalogue.
+    """
+    dataset = get(name)
+    if dataset.draw is None:
+        raise DatasetError(f"'{name}' is not an embedded dataset.")
+    full = get(dataset.subset_of)
+    contents = _WRITERS[dataset.format](dataset, {file.part: raw / file.name for file in full.files})
+    written = []
+    for file in dataset.files:
+        with replacing(out / file.name) as partial:
+            partial.write_bytes(gzip_bytes(contents[file.part]))
+        written.append(out / file.name)
+    return written
+
+
+def gzip_bytes(content: bytes) -> bytes:
+    """Compress without time, name or platform in the header, so that equal contents give equal files."""
+    deflate = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    body = deflate.compress(content) + deflate.flush()
+    header = b"\x1f\x8b\x08\0" + b"\0\0\0\0" + b"\x02\xff"  # no flags; no time; best compression, unknown system
+    return header + body + struct.pack("<II", zlib.crc32(content), len(content) & 0xFFFFFFFF)
+
+
+def _rows(dataset: Dataset, labels: Mapping[str, np.ndarray]) -> dict[str, tuple[str, np.ndarray]]:
+    """Return, for "train" and "test", the part of the full dataset and the rows to take from it."""
+    draw = dataset.draw
+    if "all" not in labels:
+        return {
+            part: (
+                part,
+                draw_rows(len(labels[part]), draw[f"n_{part}"], draw["seed"], f"embedded/{part}", labels[part]),
+            )
+            for part in ("train", "test")
+        }
+    y = labels["all"]
+    test = draw_rows(len(y), draw["n_test"], draw["seed"], "embedded/test", y)
+    left = np.delete(np.arange(len(y)), test)
+    train = left[draw_rows(len(left), draw["n_train"], draw["seed"], "embedded/train", y[left])]
+    return {"train": ("all", train), "test": ("all", test)}
+
+
+def _idx(dataset: Dataset, paths: Mapping[str, Path]) -> dict[str, bytes]:
+    labels = {part: read_idx(paths[f"{part}_labels"]) for part in ("train", "test")}
+    contents = {}
+    for part, (source, rows) in _rows(dataset, labels).items():
+        contents[f"{part}_images"] = write_idx(read_idx(paths[f"{source}_images"])[rows])
+        contents[f"{part}_labels"] = write_idx(labels[source][rows])
+    return contents
+
+
+def _lines(dataset: Dataset, paths: Mapping[str, Path], label: Callable[[bytes], bytes]) -> dict[str, bytes]:
+    lines = {}
+    for part, path in paths.items():
+        with open_binary(path) as file:
+            lines[part] = file.readlines()
+    labels = {part: np.array([label(line) for line in content]) for part, content in lines.items()}
+    return {
+        part: b"".join(lines[source][row] for row in rows) for part, (source, rows) in _rows(dataset, labels).items()
+    }
+
+
+def _csv(dataset: Dataset, paths: Mapping[str, Path]) -> dict[str, bytes]:
+    return _lines(dataset, paths, lambda line: line.rstrip().split(b",")[dataset.options["target"]])
+
+
+def _libsvm(dataset: Dataset, paths: Mapping[str, Path]) -> dict[str, bytes]:
+    return _lines(dataset, paths, lambda line: line.split(maxsplit=1)[0])
+
+
+_WRITERS: dict[str, Callable[[Dataset, Mapping[str, Path]], dict[str, bytes]]] = {
+    "idx": _idx,
+    "libsvm": _libsvm,
+    "csv": _csv,
+}
+
+
+def main() -> None:
+    """Draw every embedded dataset again and print what the catalogue must say of its files."""
+    parser = argparse.ArgumentParser(prog="python -m shallows.datasets.embedded", description=__doc__.splitlines()[0])
+    parser.add_argument("--mirror", help="a URL or a folder with the full files, tried before their public addresses")
+    parser.add_argument("--out", type=Path, default=Path("data/embedded"))
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as downloads:
+        for name, dataset in catalogue().items():
+            if dataset.state != "embedded":
+                continue
+            raw = fetch(dataset.subset_of, downloads, arguments.mirror).parent
+            for path in rebuild(name, raw, arguments.out / name):
+                print(f"{path}: size {path.stat().st_size}, sha256 {digest(path)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""Files that never look finished before they are: writing beside the place and moving into it."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from shallows.errors import ShallowsError
+
+PARTIAL_SUFFIX = ".part"
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+class DatasetError(ShallowsError):
+    """Data that cannot be had, read or prepared as asked; the message says why and what to do."""
+
+
+class DatasetWarning(UserWarning):
+    """Something about the data that was set right, and that a person should know of."""
+
+
+@contextlib.contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """Give a temporary path beside `target`; move it there when the block ends well, remove it otherwise.
+
+    Parameters
+    ----------
+    target : Path
+        The final name. Its folder is made where it is missing.
+
+    Yields
+    ------
+    Path
+        Where to write.
+
+    Raises
+    ------
+    DatasetError
+        When the disk is full, naming the place.
+    """
+    target = Path(target)
+    # A name of our own and not tempfile's: that one makes files which only their owner may read.
+    partial = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}{PARTIAL_SUFFIX}")
+    try:
+        with told_if_full(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            yield partial
+            with open(partial, "rb") as file:
+                os.fsync(file.fileno())  # some file systems report a full disk only here
+            os.replace(partial, target)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def told_if_full(target: Path) -> Iterator[None]:
+    """Turn the operating system's "no space left" into an error that names the file and its folder."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        raise DatasetError(
+            f"{target} could not be written: {os.strerror(error.errno).lower()}. "
+            f"Nothing half-written was left. Make room in {target.parent} and run it again."
+        ) from error
+
+
+def remove_partials(folder: Path) -> None:
+    """Remove what killed processes left; only for one who holds the folder's lock."""
+    for path in Path(folder).glob(f".*{PARTIAL_SUFFIX}"):
+        path.unlink(missing_ok=True)
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write `content` as JSON at `path`, whole or not at all."""
+    with replacing(path) as partial:
+        partial.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def digest(path: Path, algorithm: str = "sha256") -> str:
+    """Return the hexadecimal digest of a file's bytes."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, algorithm).hexdigest()

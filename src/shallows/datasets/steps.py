@@ -1,0 +1,297 @@
+"""The steps of a preparation, as data: their names, their parameters, and the checks that need no data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, fields
+from typing import Any, ClassVar
+
+from shallows.datasets.catalogue import Dataset
+from shallows.datasets.files import DatasetError
+from shallows.errors import UnknownNameError
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step; `learns` says whether it takes statistics from the training part."""
+
+    name: ClassVar[str]
+    learns: ClassVar[bool] = False
+
+    def check(self) -> str | None:
+        """Return what is wrong with the parameters, or None."""
+        return None
+
+    def as_data(self) -> dict[str, dict[str, Any]]:
+        """Return the step in the form in which configurations hold it, with every parameter."""
+        return {self.name: asdict(self)}
+
+
+@dataclass(frozen=True)
+class Subset(Step):
+    """Keep a seeded draw of the rows.
+
+    Attributes
+    ----------
+    n_train, n_test : int or None
+        Rows to keep of each part; None keeps them all.
+    seed : int
+    stratify : bool or None
+        Whether every class keeps its share; None: in classification.
+    """
+
+    name: ClassVar[str] = "subset"
+    n_train: int | None = None
+    n_test: int | None = None
+    seed: int = 0
+    stratify: bool | None = None
+
+    def check(self) -> str | None:
+        """See `Step.check`."""
+        for key in ("n_train", "n_test"):
+            value = getattr(self, key)
+            if value is not None and not (_is_int(value) and value > 0):
+                return f"{key} must be a positive whole number or null, not {value!r}"
+        return _check_seed(self.seed)
+
+
+@dataclass(frozen=True)
+class Split(Step):
+    """Hold out a seeded draw of the training rows as the test part.
+
+    For data that has no test part, and for choosing parameters without a look at the test part, which is then
+    left out.
+
+    Attributes
+    ----------
+    n : int or float
+        Rows to hold out: a number of them, or a share between 0 and 1.
+    seed : int
+    stratify : bool or None
+        Whether every class keeps its share; None: in classification.
+    """
+
+    name: ClassVar[str] = "split"
+    n: int | float
+    seed: int = 0
+    stratify: bool | None = None
+
+    def check(self) -> str | None:
+        """See `Step.check`."""
+        share = isinstance(self.n, float) and 0 < self.n < 1
+        if not share and not (_is_int(self.n) and self.n > 0):
+            return f"n must be a positive whole number or a share between 0 and 1, not {self.n!r}"
+        return _check_seed(self.seed)
+
+    def held_out(self, n_rows: int) -> int:
+        """Return how many of `n_rows` training rows are held out."""
+        return round(self.n * n_rows) if isinstance(self.n, float) else self.n
+
+
+@dataclass(frozen=True)
+class Unit(Step):
+    """Scale features to [0, 1].
+
+    By their known range where the catalogue or `range` gives one, the same for all (pixels); otherwise each
+    by its smallest and largest value in the training part, so that test values may lie outside.
+
+    Attributes
+    ----------
+    range : (float, float) or None
+    """
+
+    name: ClassVar[str] = "unit"
+    learns: ClassVar[bool] = True
+    range: Sequence[float] | None = None
+
+    def check(self) -> str | None:
+        """See `Step.check`."""
+        if self.range is not None:
+            good = isinstance(self.range, Sequence) and len(self.range) == 2 and all(map(_is_number, self.range))
+            if not (good and self.range[0] < self.range[1]):
+                return f"range must be two ascending numbers, not {self.range!r}"
+        return None
+
+
+@dataclass(frozen=True)
+class ZScore(Step):
+    """Give every feature mean 0 and standard deviation 1 over the training part; constant ones become 0."""
+
+    name: ClassVar[str] = "zscore"
+    learns: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class PCA(Step):
+    """Project on the leading principal components of the training part.
+
+    Attributes
+    ----------
+    n_components : int
+    whiten : bool
+        Whether each component is scaled to variance 1.
+    """
+
+    name: ClassVar[str] = "pca"
+    learns: ClassVar[bool] = True
+    n_components: int
+    whiten: bool = False
+
+    def check(self) -> str | None:
+        """See `Step.check`."""
+        if not (_is_int(self.n_components) and self.n_components > 0):
+            return f"n_components must be a positive whole number, not {self.n_components!r}"
+        return None
+
+
+@dataclass(frozen=True)
+class OneHot(Step):
+    """Replace every categorical column by one 0/1 column for each value of the training part.
+
+    The new columns come after the others. A value that only the test part has becomes a row of zeros.
+
+    Attributes
+    ----------
+    columns : list of int or None
+        Numbers of the columns; None: those that the catalogue calls categorical.
+    """
+
+    name: ClassVar[str] = "one_hot"
+    learns: ClassVar[bool] = True
+    columns: Sequence[int] | None = None
+
+    def check(self) -> str | None:
+        """See `Step.check`."""
+        if self.columns is not None and not all(_is_int(column) and column >= 0 for column in self.columns):
+            return f"columns must be column numbers from 0, not {self.columns!r}"
+        return None
+
+
+@dataclass(frozen=True)
+class Signs(Step):
+    """Code the classes as -1 and +1.
+
+    With two classes the second one is +1. With more, `positive` names the classes that are +1 (one against
+    the rest); without it the targets become a matrix of one column a class.
+
+    Attributes
+    ----------
+    positive : list of str or None
+        Names of classes.
+    """
+
+    name: ClassVar[str] = "signs"
+    positive: Sequence[str] | None = None
+
+
+@dataclass(frozen=True)
+class CenterTarget(Step):
+    """Subtract the training mean from a regression target.
+
+    Attributes
+    ----------
+    scale : bool
+        Whether to divide by the training standard deviation too.
+    """
+
+    name: ClassVar[str] = "center_target"
+    scale: bool = False
+
+
+STEPS: dict[str, type[Step]] = {
+    step.name: step for step in (Subset, Split, Unit, ZScore, PCA, OneHot, Signs, CenterTarget)
+}
+
+
+def check_steps(steps: Sequence[Mapping[str, Any]]) -> list[Step]:
+    """Check a list of steps as a configuration holds it.
+
+    Parameters
+    ----------
+    steps : sequence of mappings
+        Each of one key, the step's name, and its parameters: ``[{"unit": {}}, {"pca": {"n_components":
+        100}}]``.
+
+    Returns
+    -------
+    list of Step
+
+    Raises
+    ------
+    UnknownNameError
+        For an unknown step or parameter, naming the nearest right one.
+    DatasetError
+        For a missing or impossible value, or a split after a step that has already learned from its rows.
+    """
+    checked: list[Step] = []
+    for entry in steps:
+        if not isinstance(entry, Mapping) or len(entry) != 1:
+            raise DatasetError(f"A preparation step is one name with its parameters, like 'unit: {{}}', not {entry!r}.")
+        ((name, parameters),) = entry.items()
+        step = _step(name, parameters or {})
+        learned = [earlier.name for earlier in checked if earlier.learns]
+        if isinstance(step, Split) and learned:
+            raise DatasetError(
+                f"The step split must stand before {learned[0]}: statistics come from the training part "
+                "alone, and the rows that split holds out would have been part of them."
+            )
+        checked.append(step)
+    return checked
+
+
+def shape_after(dataset: Dataset, steps: Sequence[Mapping[str, Any]]) -> tuple[int, int, int]:
+    """Return the size that a preparation will leave, without doing it.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Its entry in the catalogue.
+    steps : sequence of mappings
+        As for `check_steps`.
+
+    Returns
+    -------
+    n_train, n_test, n_features : int
+        Exact, but for the features after ``one_hot``, whose number depends on the data: those before are counted.
+    """
+    n_train, n_test, n_features = dataset.n_train, dataset.n_test, dataset.n_features
+    for step in check_steps(steps):
+        if isinstance(step, Subset):
+            n_train, n_test = step.n_train or n_train, step.n_test or n_test
+        elif isinstance(step, Split):
+            n_test = step.held_out(n_train)
+            n_train -= n_test
+        elif isinstance(step, PCA):
+            n_features = step.n_components
+    return n_train, n_test, n_features
+
+
+def _step(name: str, parameters: Mapping[str, Any]) -> Step:
+    if name not in STEPS:
+        raise UnknownNameError("preparation step", name, STEPS)
+    if not isinstance(parameters, Mapping):
+        raise DatasetError(f"The parameters of the step {name} must be names with values, not {parameters!r}.")
+    known = {field.name: field for field in fields(STEPS[name])}
+    for key in parameters:
+        if key not in known:
+            raise UnknownNameError(f"parameter of the step {name} called", key, known or ["(none)"])
+    missing = [key for key, field in known.items() if field.default is MISSING and key not in parameters]
+    if missing:
+        raise DatasetError(f"The step {name} needs {', '.join(missing)}.")
+    step = STEPS[name](**parameters)
+    problem = step.check()
+    if problem:
+        raise DatasetError(f"The step {name}: {problem}.")
+    return step
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _check_seed(seed: Any) -> str | None:
+    return None if _is_int(seed) and seed >= 0 else f"seed must be a whole number from 0, not {seed!r}"

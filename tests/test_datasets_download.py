@@ -1,0 +1,345 @@
+"""The downloader: what it takes, what it refuses, and that nothing half-written ever bears a final name."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import io
+import json
+import multiprocessing
+import os
+import shutil
+import subprocess
+import sys
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from datasets_example import CONTENT, MIRROR, dataset, needs_mirror, serving, sha256
+from shallows import datasets
+from shallows.datasets import DatasetError, DatasetWarning, File, download
+from shallows.errors import UnknownNameError
+
+
+@pytest.fixture
+def server(monkeypatch):
+    monkeypatch.setattr(download, "RETRY_WAITS", (0.0, 0.0))
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.delenv(download.MIRROR_VARIABLE, raising=False)
+    with serving() as server:
+        yield server
+
+
+def left_in(folder: Path) -> set[str]:
+    """Return the names of all files in a folder but the lock."""
+    return {path.name for path in folder.iterdir()} - {".lock"}
+
+
+def mirror_with(folder: Path, content: bytes, name: str = "toy") -> Path:
+    (folder / name).mkdir(parents=True)
+    (folder / name / "toy.csv").write_bytes(content)
+    return folder
+
+
+# What goes well
+
+
+def test_a_file_is_downloaded_verified_and_recorded(server, tmp_path):
+    stamp = datasets.fetch(dataset(server.says("/toy.csv", CONTENT)), tmp_path)
+    assert stamp == tmp_path / "toy" / "verified.json"
+    assert (tmp_path / "toy" / "toy.csv").read_bytes() == CONTENT
+    assert json.loads(stamp.read_text()) == {
+        "dataset": "toy",
+        "files": [
+            {"name": "toy.csv", "part": "all", "path": "toy.csv", "size": len(CONTENT), "sha256": sha256(CONTENT)}
+        ],
+    }
+    assert left_in(tmp_path / "toy") == {"toy.csv", "verified.json"}
+
+
+def test_a_file_that_is_there_and_right_is_not_fetched_again(server, tmp_path):
+    toy = dataset(server.says("/toy.csv", CONTENT))
+    datasets.fetch(toy, tmp_path)
+    datasets.fetch(toy, tmp_path)
+    assert server.asked == ["/toy.csv"]
+
+
+def test_a_file_that_is_there_but_altered_is_moved_aside_and_fetched_again(server, tmp_path):
+    toy = dataset(server.says("/toy.csv", CONTENT))
+    datasets.fetch(toy, tmp_path)
+    (tmp_path / "toy" / "toy.csv").write_bytes(CONTENT.replace(b"2.5", b"2.6"))
+    with pytest.warns(DatasetWarning, match=r"toy\.csv was there, but its content is altered.*toy\.csv\.refused"):
+        datasets.fetch(toy, tmp_path)
+    assert (tmp_path / "toy" / "toy.csv").read_bytes() == CONTENT
+    assert b"2.6" in (tmp_path / "toy" / "toy.csv.refused").read_bytes()
+
+
+def test_the_second_address_serves_when_the_first_one_fails(server, tmp_path):
+    datasets.fetch(dataset(server.url + "/absent", server.says("/toy.csv", CONTENT)), tmp_path)
+    assert server.asked == ["/absent", "/toy.csv"]
+
+
+def test_a_failure_that_may_pass_is_tried_again(server, tmp_path, capsys):
+    datasets.fetch(dataset(server.says("/toy.csv", 500, 503, CONTENT)), tmp_path)
+    assert (tmp_path / "toy" / "toy.csv").read_bytes() == CONTENT
+    assert len(server.asked) == 3
+    assert "HTTP 500" in capsys.readouterr().err
+
+
+def test_a_failure_that_will_not_pass_is_not_tried_again(server, tmp_path):
+    with pytest.raises(DatasetError, match="HTTP 404"):
+        datasets.fetch(dataset(server.url + "/absent"), tmp_path)
+    assert server.asked == ["/absent"]
+
+
+def test_a_download_tells_of_itself_in_plain_lines_where_there_is_no_terminal(server, tmp_path, capsys):
+    datasets.fetch(dataset(server.says("/toy.csv", CONTENT)), tmp_path)
+    told = capsys.readouterr().err
+    assert "toy: toy.csv: fetching from 127.0.0.1" in told
+    assert "MB fetched" in told
+    assert "\r" not in told
+
+
+def test_a_download_draws_a_bar_on_a_terminal(server, tmp_path, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    datasets.fetch(dataset(server.says("/toy.csv", CONTENT)), tmp_path)
+    assert "\r" in sys.stderr.getvalue()
+    assert "toy: toy.csv: 100%" in sys.stderr.getvalue()
+
+
+def test_a_download_is_silent_when_asked(server, tmp_path, capsys):
+    datasets.fetch(dataset(server.says("/toy.csv", 500, CONTENT)), tmp_path, progress=False)
+    assert capsys.readouterr().err == ""
+
+
+# Mirrors
+
+
+def test_a_mirror_folder_is_tried_before_the_addresses(server, tmp_path):
+    mirror = mirror_with(tmp_path / "mirror", CONTENT)
+    datasets.fetch(dataset(server.url + "/toy.csv"), tmp_path / "raw", mirror)
+    assert server.asked == []
+
+
+def test_a_mirror_url_is_tried_before_the_addresses(server, tmp_path):
+    server.says("/mirror/toy/toy.csv", CONTENT)
+    datasets.fetch(dataset(server.url + "/toy.csv"), tmp_path, server.url + "/mirror/")
+    assert server.asked == ["/mirror/toy/toy.csv"]
+
+
+def test_a_mirror_may_be_named_in_the_environment_and_an_argument_goes_first(server, tmp_path, monkeypatch):
+    monkeypatch.setenv(download.MIRROR_VARIABLE, str(mirror_with(tmp_path / "mirror", CONTENT)))
+    datasets.fetch(dataset(), tmp_path / "raw", server.url + "/empty")
+    assert server.asked == ["/empty/toy/toy.csv"]
+
+
+def test_a_mirror_may_keep_the_files_under_another_folder_name(tmp_path):
+    mirror = mirror_with(tmp_path / "mirror", CONTENT, name="plaything")
+    datasets.fetch(dataset(mirror_folders=("plaything",)), tmp_path / "raw", mirror.as_uri())
+
+
+def test_a_mirror_with_a_wrong_file_is_named_and_passed_over(server, tmp_path):
+    mirror = mirror_with(tmp_path / "mirror", CONTENT[:-7])
+    with pytest.warns(DatasetWarning, match=r"mirror .*mirror.toy.toy\.csv was passed over: it is truncated"):
+        datasets.fetch(dataset(server.says("/toy.csv", CONTENT)), tmp_path / "raw", mirror)
+    assert (tmp_path / "raw" / "toy" / "toy.csv").read_bytes() == CONTENT
+
+
+# What goes wrong
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (CONTENT[:-10], r"it is truncated: 790 of 800 bytes"),
+        ((200, CONTENT[:-10], len(CONTENT)), r"the connection broke off before the end \(3 tries\)"),
+        (CONTENT.replace(b"2.5", b"2.6"), r"its content is altered"),
+        (CONTENT + b"1", r"it has 801 bytes instead of 800"),
+        (b"<!DOCTYPE html><title>Please log in</title>", r"an HTML page, not the data"),
+        (404, r"HTTP 404 Not Found"),
+        (500, r"HTTP 500 Internal Server Error \(3 tries\)"),
+    ],
+    ids=["truncated", "broken off", "altered", "too long", "a page", "404", "500"],
+)
+def test_a_wrong_answer_is_told_and_leaves_nothing(server, tmp_path, answer, words):
+    with pytest.raises(DatasetError, match=words):
+        datasets.fetch(dataset(server.says("/toy.csv", answer)), tmp_path)
+    assert left_in(tmp_path / "toy") == set()
+
+
+def test_the_error_names_dataset_file_every_source_and_what_to_do(server, tmp_path):
+    toy = dataset(server.url + "/one", server.says("/two", b"<html>"))
+    with pytest.raises(DatasetError) as told:
+        datasets.fetch(toy, tmp_path, tmp_path / "nowhere")
+    for words in (
+        "toy.csv of the dataset 'toy'",
+        f"{server.url}/one: HTTP 404",
+        f"{server.url}/two: it is an HTML page",
+        "nowhere: there is no such folder",
+        "SHALLOWS_MIRROR",
+        f"put the file at {tmp_path / 'toy' / 'toy.csv'} yourself",
+        sha256(CONTENT),
+        "https://example.org/toy",
+    ):
+        assert words in str(told.value)
+
+
+def test_no_network_is_told(server, tmp_path):
+    with serving() as gone:
+        url = gone.url
+    with pytest.raises(DatasetError, match=r"no connection \(.*refused\) \(3 tries\)"):
+        datasets.fetch(dataset(url + "/toy.csv"), tmp_path)
+    assert left_in(tmp_path / "toy") == set()
+
+
+def test_an_address_that_is_none_is_told(server, tmp_path):
+    with pytest.raises(DatasetError, match="not an address"):
+        datasets.fetch(dataset("gopher://example.org/toy.csv"), tmp_path)
+
+
+def test_an_unknown_name_gets_the_nearest_one(tmp_path):
+    with pytest.raises(UnknownNameError, match="Did you mean 'mnist'"):
+        datasets.fetch("mnits", tmp_path)
+
+
+class _FullDisk(io.FileIO):
+    def write(self, data):
+        if self.tell() + len(data) > 100:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return super().write(data)
+
+
+@pytest.mark.parametrize("source", ["mirror", "address"])
+def test_a_full_disk_is_told_and_leaves_nothing(server, tmp_path, monkeypatch, source):
+    mirror = mirror_with(tmp_path / "mirror", CONTENT)
+    genuine = open
+
+    def full(path, mode="r", *rest, **options):
+        if "w" in mode and str(path).endswith(".part"):
+            return _FullDisk(path, "w")
+        return genuine(path, mode, *rest, **options)
+
+    monkeypatch.setattr("builtins.open", full)
+    toy = dataset(server.says("/toy.csv", CONTENT))
+    with pytest.raises(DatasetError, match=r"toy\.csv could not be written: no space left on device.*Make room in"):
+        datasets.fetch(toy, tmp_path / "raw", mirror if source == "mirror" else None)
+    assert left_in(tmp_path / "raw" / "toy") == set()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the size of a file, which other systems do by a signal")
+def test_a_file_system_that_takes_no_more_is_told(tmp_path):
+    # The same through the real system call, in a process that may write only 100 bytes to a file.
+    mirror = mirror_with(tmp_path / "mirror", CONTENT)
+    code = (
+        "import resource, sys; sys.path.insert(0, sys.argv[1]); from datasets_example import dataset; "
+        "from shallows import datasets; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)); "
+        "datasets.fetch(dataset(), sys.argv[2], sys.argv[3])"
+    )
+    tests = str(Path(__file__).parent)
+    command = [sys.executable, "-B", "-c", code, tests, str(tmp_path / "raw"), str(mirror)]
+    told = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert "DatasetError" in told.stderr
+    assert "could not be written: file too large" in told.stderr
+    assert left_in(tmp_path / "raw" / "toy") == set()
+
+
+def test_what_a_killed_process_left_is_removed(server, tmp_path):
+    (tmp_path / "toy").mkdir()
+    (tmp_path / "toy" / ".toy.csv.123-abc.part").write_bytes(CONTENT[:100])
+    datasets.fetch(dataset(server.says("/toy.csv", CONTENT)), tmp_path)
+    assert left_in(tmp_path / "toy") == {"toy.csv", "verified.json"}
+
+
+def _fetch_in_process(url: str, root: Path, barrier) -> None:
+    barrier.wait(timeout=60)
+    datasets.fetch(dataset(url), root, progress=False)
+
+
+def test_two_processes_that_fetch_at_once_download_once(server, tmp_path):
+    context = multiprocessing.get_context("spawn")
+    barrier = context.Barrier(2)
+    url = server.says("/toy.csv", CONTENT)
+    workers = [context.Process(target=_fetch_in_process, args=(url, tmp_path, barrier)) for _ in range(2)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(timeout=120)
+    assert [worker.exitcode for worker in workers] == [0, 0]
+    assert server.asked == ["/toy.csv"]
+    assert (tmp_path / "toy" / "toy.csv").read_bytes() == CONTENT
+
+
+# Checksums
+
+
+def test_md5_serves_where_no_sha256_is_known(tmp_path):
+    toy = dataset()
+    file = replace(toy.files[0], sha256=None, md5="0" * 32)
+    with (
+        pytest.raises(DatasetError, match="content is altered"),
+        pytest.warns(DatasetWarning),
+    ):
+        datasets.fetch(replace(toy, files=(file,)), tmp_path / "raw", mirror_with(tmp_path / "mirror", CONTENT))
+
+
+def test_another_container_of_the_same_content_is_the_same_data(tmp_path):
+    fast, small = gzip.compress(CONTENT, 1, mtime=1), gzip.compress(CONTENT, 9, mtime=2)
+    (tmp_path / "mirror" / "toy").mkdir(parents=True)
+    (tmp_path / "mirror" / "toy" / "toy.csv.gz").write_bytes(fast)
+    file = File("toy.csv.gz", "all", size=len(small), sha256=sha256(small), content_sha256=sha256(CONTENT))
+    stamp = datasets.fetch(dataset(files=(file,)), tmp_path / "raw", tmp_path / "mirror")
+    assert json.loads(stamp.read_text())["files"][0]["sha256"] == sha256(fast)
+    (tmp_path / "raw" / "toy" / "toy.csv.gz").write_bytes(fast[:-4])
+    shutil.rmtree(tmp_path / "mirror")
+    with pytest.warns(DatasetWarning, match="was there, but"), pytest.raises(DatasetError):
+        datasets.fetch(dataset(files=(file,)), tmp_path / "raw")
+
+
+def test_without_a_checksum_the_size_and_the_look_are_held_against_the_file(tmp_path):
+    bare = File("toy.csv", "all")
+    mirror = mirror_with(tmp_path / "mirror", b"  <html>moved</html>")
+    with pytest.warns(DatasetWarning, match="HTML page"), pytest.raises(DatasetError):
+        datasets.fetch(dataset(files=(bare,)), tmp_path / "raw", mirror)
+    (mirror / "toy" / "toy.csv").write_bytes(CONTENT)
+    stamp = datasets.fetch(dataset(files=(bare,)), tmp_path / "raw", mirror)
+    assert json.loads(stamp.read_text())["files"][0]["sha256"] == sha256(CONTENT)
+
+
+# Embedded and real files
+
+
+def test_an_embedded_dataset_is_verified_where_it_lies(tmp_path):
+    stamp = datasets.fetch("a9a_demo", tmp_path)
+    content = json.loads(stamp.read_text())
+    assert [file["name"] for file in content["files"]] == ["a9a.gz", "a9a.t.gz"]
+    assert all((stamp.parent / file["path"]).is_file() for file in content["files"])
+    assert left_in(stamp.parent) == {"verified.json"}
+
+
+def test_an_embedded_dataset_that_was_altered_is_refused(tmp_path):
+    clone = Path(__file__).parents[1] / "data" / "embedded" / "a9a_demo"
+    shutil.copytree(clone, tmp_path / "a9a_demo")
+    (tmp_path / "a9a_demo" / "a9a.gz").write_bytes(b"something else")
+    with pytest.raises(DatasetError, match="git checkout -- data/embedded"):
+        datasets.fetch("a9a_demo", tmp_path / "raw", embedded_root=tmp_path)
+    (tmp_path / "a9a_demo" / "a9a.gz").unlink()
+    with pytest.raises(DatasetError, match="is missing"):
+        datasets.fetch("a9a_demo", tmp_path / "raw", embedded_root=tmp_path)
+    assert not (tmp_path / "raw" / "a9a_demo" / "verified.json").exists()
+
+
+@needs_mirror
+@pytest.mark.parametrize("name", ["mnist", "a9a", "covtype"])
+def test_the_real_files_are_taken_from_a_mirror(name, tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        stamp = datasets.fetch(name, tmp_path, MIRROR)
+    files = json.loads(stamp.read_text())["files"]
+    assert [file["name"] for file in files] == [file.name for file in datasets.get(name).files]

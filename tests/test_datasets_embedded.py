@@ -1,0 +1,77 @@
+"""The embedded datasets: small, licensed, and drawn as their README says."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from datasets_example import MIRROR, needs_mirror
+from shallows import datasets
+from shallows.datasets import DatasetError, embedded
+from shallows.datasets.draws import draw_rows
+
+FOLDER = Path(__file__).parents[1] / "data" / "embedded"
+NAMES = [name for name, dataset in datasets.catalogue().items() if dataset.state == "embedded"]
+
+
+def test_the_folder_holds_exactly_what_the_catalogue_lists():
+    listed = {FOLDER / name / file.name for name in NAMES for file in datasets.get(name).files}
+    assert {path for path in FOLDER.rglob("*") if path.is_file()} == listed | {FOLDER / "README.md"}
+
+
+def test_all_of_it_stays_under_two_megabytes():
+    assert sum(path.stat().st_size for path in FOLDER.rglob("*") if path.is_file()) < 2_000_000
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_embedded_dataset_is_described_with_its_licence(name):
+    dataset, readme = datasets.get(name), (FOLDER / "README.md").read_text()
+    row = next(line for line in readme.splitlines() if line.startswith(f"| `{name}`"))
+    assert f"{dataset.n_train:,} + {dataset.n_test:,}" in row
+    assert dataset.licence in row
+    assert dataset.licence_url in readme
+
+
+def test_the_draws_behind_the_committed_files_are_what_they_were():
+    # Rows drawn when the files were made: a change of the random streams would leave the README untrue.
+    assert draw_rows(1000, 6, 0, "embedded/train").tolist() == [333, 372, 445, 564, 669, 776]
+
+
+@needs_mirror
+@pytest.mark.parametrize("name", NAMES)
+def test_drawing_again_from_the_real_files_gives_the_committed_ones(name, tmp_path):
+    dataset = datasets.get(name)
+    raw = datasets.fetch(dataset.subset_of, tmp_path / "raw", MIRROR).parent
+    for path in embedded.rebuild(name, raw, tmp_path / name):
+        committed = FOLDER / name / path.name
+        assert gzip.decompress(path.read_bytes()) == gzip.decompress(committed.read_bytes())
+        if zlib.ZLIB_RUNTIME_VERSION == "1.2.13":  # others may compress the same content to other bytes
+            assert path.read_bytes() == committed.read_bytes()
+
+
+@needs_mirror
+def test_covertype_rows_for_training_and_test_are_different_ones():
+    content = {
+        part: gzip.decompress((FOLDER / "covtype_demo" / f"{part}.csv.gz").read_bytes()).splitlines()
+        for part in ("train", "test")
+    }
+    full = gzip.decompress((MIRROR / "covtype" / "covtype.data.gz").read_bytes()).splitlines()
+    assert len(set(full)) == len(full)  # so that a line names a row
+    assert not set(content["train"]) & set(content["test"])
+    assert set(content["train"]) | set(content["test"]) <= set(full)
+
+
+def test_only_embedded_datasets_are_rebuilt(tmp_path):
+    with pytest.raises(DatasetError, match="not an embedded dataset"):
+        embedded.rebuild("mnist", tmp_path, tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"a" * 100_000, np.arange(1000, dtype="<i4").tobytes()])
+def test_compressed_bytes_are_plain_gzip_without_a_time(content):
+    compressed = embedded.gzip_bytes(content)
+    assert gzip.decompress(compressed) == content
+    assert compressed[3:8] == bytes(5)

@@ -1,0 +1,421 @@
+"""Preparation: every step against a direct formula, statistics from the training part alone, and bad input."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import OneHotEncoder
+
+from datasets_example import MIRROR, dataset, needs_mirror, write_table
+from shallows import datasets
+from shallows.datasets import DatasetError, preparation, table
+from shallows.datasets.draws import draw_rows
+from shallows.datasets.preparation import ARRAYS
+from shallows.errors import UnknownNameError
+
+LEARNING = [[{"unit": {}}], [{"zscore": {}}], [{"pca": {"n_components": 2}}], [{"one_hot": {"columns": [1]}}]]
+
+
+@pytest.fixture
+def numbers():
+    """Train and test features and labels: three classes, one constant and one categorical column."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(90, 5)) * [1.0, 3.0, 0.1, 1.0, 10.0] + [0.0, 5.0, 1.0, 0.0, 1e4]
+    x[:, 1] = np.round(x[:, 1])
+    x[:, 3] = 4.0
+    y = np.repeat([1, 2, 3], [45, 30, 15])
+    order = rng.permutation(90)
+    return x[order][:60], y[order][:60], x[order][60:], y[order][60:]
+
+
+def prepared(tmp_path, numbers, steps, name="out", **changes):
+    entry = write_table(tmp_path / "files", *numbers, **changes)
+    stamp = datasets.fetch(entry, tmp_path / "raw", embedded_root=tmp_path / "files")
+    datasets.prepare(entry, stamp, tmp_path / name, steps)
+    return datasets.load(tmp_path / name)
+
+
+# What comes out
+
+
+def test_arrays_are_mapped_and_of_the_stated_types(tmp_path, numbers):
+    data = prepared(tmp_path, numbers, [])
+    for array in (data.x_train, data.x_test):
+        assert isinstance(array, np.memmap)
+        assert array.dtype == np.float32
+        assert array.flags.c_contiguous
+        assert not array.flags.writeable
+    np.testing.assert_array_equal(data.x_train, numbers[0].astype(np.float32))
+    np.testing.assert_array_equal(data.y_test, numbers[3] - 1)
+    assert data.y_train.dtype == np.int64
+
+
+def test_the_record_says_what_was_done(tmp_path, numbers):
+    info = prepared(tmp_path, numbers, [{"subset": {"n_train": 30}}, {"zscore": None}]).info
+    assert info == json.loads((tmp_path / "out" / "prepared.json").read_text())
+    assert (info["dataset"], info["title"], info["task"], info["licence"]) == ("table", "Toy", "classification", "CC0")
+    assert (info["n_train"], info["n_test"], info["n_features"]) == (30, 30, 5)
+    assert info["classes"] == ["1", "2", "3"]
+    assert info["target_coding"] == "class indices"
+    assert info["steps"] == [
+        {"subset": {"n_train": 30, "n_test": None, "seed": 0, "stratify": None}},
+        {"zscore": {}},
+    ]
+    assert [source["name"] for source in info["sources"]] == ["train.csv", "test.csv"]
+    assert len(info["statistics"][1]["zscore"]["mean"]) == 5
+    assert set(info["seconds"]) == {"reading", "statistics", "writing", "total"}
+    assert info["peak_memory_bytes"] > 10_000_000
+
+
+def test_the_same_steps_give_the_same_bytes(tmp_path, numbers):
+    steps = [{"subset": {"n_train": 40, "n_test": 20}}, {"zscore": {}}, {"pca": {"n_components": 3}}]
+    first, second = (prepared(tmp_path, numbers, steps, name=name) for name in ("one", "two"))
+    for key in ARRAYS:
+        assert (tmp_path / "one" / f"{key}.npy").read_bytes() == (tmp_path / "two" / f"{key}.npy").read_bytes()
+    assert first.info["sha256"] == second.info["sha256"]
+    third = prepared(tmp_path, numbers, [{"subset": {"n_train": 40, "n_test": 20, "seed": 1}}], name="three")
+    assert third.info["sha256"] != first.info["sha256"]
+
+
+@pytest.mark.parametrize("steps", LEARNING)
+def test_blocks_make_no_difference(tmp_path, numbers, monkeypatch, steps):
+    whole = prepared(tmp_path, numbers, steps, name="whole")
+    monkeypatch.setattr(table, "BLOCK_BYTES", 7 * 8 * 5)  # seven rows
+    blocks = prepared(tmp_path, numbers, steps, name="blocks")
+    # Sums in another order: equal to a few float32 roundings.
+    np.testing.assert_allclose(blocks.x_train, whole.x_train, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("steps", [*LEARNING, [{"subset": {"n_train": 30, "n_test": 10}}, {"zscore": {}}]])
+def test_test_rows_change_neither_training_rows_nor_statistics(tmp_path, numbers, steps):
+    x, y, x_test, y_test = numbers
+    before = prepared(tmp_path, numbers, steps, name="before")
+    after = prepared(tmp_path, (x, y, x_test * 3 - 100, y_test), steps, name="after")
+    np.testing.assert_array_equal(after.x_train, before.x_train)
+    assert after.info["statistics"] == before.info["statistics"]
+    assert not np.array_equal(after.x_test, before.x_test)
+
+
+# Scaling and coding
+
+
+def test_unit_divides_pixels_by_their_known_range(tmp_path, numbers):
+    x, y, x_test, y_test = numbers
+    pixels = [np.clip(np.round(part * 10), 0, 255) for part in (x, x_test)]
+    data = prepared(tmp_path, (pixels[0], y, pixels[1], y_test), [{"unit": {}}], value_range=(0, 255))
+    np.testing.assert_allclose(data.x_test, pixels[1] / 255, rtol=1e-7)
+    assert data.info["statistics"] == [{"unit": {"range": [0, 255]}}]
+
+
+def test_unit_without_a_known_range_goes_by_each_feature_of_the_training_part(tmp_path, numbers):
+    x, _, x_test, _ = numbers
+    data = prepared(tmp_path, numbers, [{"unit": {}}])
+    low, spread = x.min(axis=0), np.ptp(x, axis=0)
+    spread[3] = 1.0  # the constant column
+    np.testing.assert_allclose(data.x_test, (x_test - low) / spread, rtol=1e-5, atol=1e-6)
+    assert data.x_train.min() == 0.0
+    assert data.x_train.max() == 1.0
+
+
+def test_zscore_is_exact_far_from_zero_and_gives_zero_for_constant_features(tmp_path, numbers):
+    x, _, x_test, _ = numbers
+    data = prepared(tmp_path, numbers, [{"zscore": {}}])
+    scale = x.std(axis=0)
+    scale[3] = 1.0
+    np.testing.assert_allclose(data.x_test, (x_test - x.mean(axis=0)) / scale, rtol=1e-6, atol=1e-6)
+    assert not data.x_train[:, 3].any()
+
+
+@pytest.mark.parametrize("whiten", [False, True])
+def test_pca_agrees_with_scikit_learn(tmp_path, numbers, whiten):
+    data = prepared(tmp_path, numbers, [{"pca": {"n_components": 3, "whiten": whiten}}])
+    peer = PCA(3, svd_solver="full", whiten=whiten).fit(numbers[0])
+    # Float32 output; the covariance loses half the digits of the smallest of variances 1e2 .. 1.
+    np.testing.assert_allclose(data.x_test, peer.transform(numbers[2]), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(data.info["statistics"][0]["pca"]["variances"], peer.explained_variance_, rtol=1e-9)
+
+
+def test_one_hot_codes_the_training_values_and_leaves_strangers_zero(tmp_path, numbers):
+    x, y, x_test, y_test = numbers
+    x_test = x_test.copy()
+    x_test[0, 1] = 99.0
+    data = prepared(tmp_path, (x, y, x_test, y_test), [{"one_hot": {}}], categorical=(1,))
+    coder = OneHotEncoder(handle_unknown="ignore", sparse_output=False).fit(x[:, [1]])
+    np.testing.assert_array_equal(data.x_test[:, 4:], coder.transform(x_test[:, [1]]))
+    np.testing.assert_array_equal(data.x_test[:, :4], x_test[:, [0, 2, 3, 4]].astype(np.float32))
+    assert data.info["n_features"] == data.x_train.shape[1]
+
+
+def test_steps_are_done_in_their_order(tmp_path, numbers):
+    data = prepared(tmp_path, numbers, [{"zscore": {}}, {"pca": {"n_components": 2}}, {"unit": {}}])
+    assert data.x_train.shape == (60, 2)
+    np.testing.assert_allclose([data.x_train.min(axis=0), data.x_train.max(axis=0)], [[0, 0], [1, 1]])
+
+
+def test_signs_of_two_classes_are_minus_and_plus_one(tmp_path, numbers):
+    x, y, x_test, y_test = numbers
+    data = prepared(tmp_path, (x, y // 3, x_test, y_test // 3), [{"signs": {}}])
+    np.testing.assert_array_equal(data.y_train, np.where(y == 3, 1, -1))
+    assert data.info["target_coding"] == "signs"
+
+
+def test_signs_of_more_classes_are_a_matrix_or_one_against_the_rest(tmp_path, numbers):
+    y = numbers[1]
+    matrix = prepared(tmp_path, numbers, [{"signs": {}}]).y_train
+    np.testing.assert_array_equal(matrix, np.where(y[:, None] == [1, 2, 3], 1, -1))
+    rest = prepared(tmp_path, numbers, [{"signs": {"positive": ["1", 3]}}]).y_train
+    np.testing.assert_array_equal(rest, np.where(y == 2, -1, 1))
+
+
+def test_regression_targets_are_centred_by_the_training_mean(tmp_path, numbers):
+    x, _, x_test, _ = numbers
+    y, y_test = x @ np.arange(5.0), x_test @ np.arange(5.0)
+    plain = prepared(tmp_path, (x, y, x_test, y_test), [], task="regression")
+    np.testing.assert_array_equal(plain.y_train, y)
+    assert plain.info["classes"] is None
+    step = [{"center_target": {"scale": True}}]
+    data = prepared(tmp_path, (x, y, x_test, y_test), step, task="regression")
+    np.testing.assert_allclose(data.y_test, (y_test - y.mean()) / y.std())
+    assert data.y_test.dtype == np.float64
+
+
+def test_classes_may_be_text_and_may_have_names(tmp_path, numbers):
+    x, y, x_test, y_test = numbers
+    text = np.array(["", "low", "mid", "top"])
+    data = prepared(tmp_path, (x, text[y], x_test, text[y_test]), [])
+    assert data.info["classes"] == ["low", "mid", "top"]
+    np.testing.assert_array_equal(data.y_train, y - 1)
+    assert prepared(tmp_path, numbers, [], classes=("a", "b", "c")).info["classes"] == ["a", "b", "c"]
+
+
+# Draws
+
+
+def test_a_draw_keeps_class_shares_and_loses_no_class():
+    labels = np.repeat([0, 1, 2], [700, 299, 1])
+    rows = draw_rows(1000, 100, 0, "test", labels)
+    assert np.bincount(labels[rows]).tolist() == [70, 29, 1]
+    assert np.all(np.diff(rows) > 0)
+
+
+def test_a_smaller_draw_is_a_part_of_a_larger_one():
+    assert set(draw_rows(500, 50, 3, "a")) < set(draw_rows(500, 200, 3, "a"))
+
+
+def test_draws_of_other_seeds_and_purposes_differ():
+    draws = [tuple(draw_rows(500, 50, seed, purpose)) for seed in (0, 1) for purpose in ("a", "b")]
+    assert len(set(draws)) == 4
+
+
+def test_a_draw_takes_every_row_about_equally_often():
+    counts = np.zeros(20)
+    for seed in range(400):
+        counts[draw_rows(20, 5, seed, "a")] += 1
+    # Binomial(400, 1/4): mean 100, standard deviation 8.7; five of them.
+    assert np.all(np.abs(counts - 100) < 44)
+
+
+def test_a_subset_is_drawn_from_both_parts(tmp_path, numbers):
+    data = prepared(tmp_path, numbers, [{"subset": {"n_train": 20, "n_test": 9, "seed": 5}}])
+    rows = draw_rows(60, 20, 5, "subset/train", numbers[1])
+    np.testing.assert_array_equal(data.x_train, numbers[0][rows].astype(np.float32))
+    assert data.x_test.shape == (9, 5)
+    shares = np.bincount(numbers[1])[1:] / 60 * 20
+    assert np.all(np.abs(np.bincount(data.y_train) - shares) < 1)
+
+
+def test_a_split_holds_out_training_rows_in_place_of_the_test_part(tmp_path, numbers):
+    data = prepared(tmp_path, numbers, [{"split": {"n": 0.25}}])
+    both = np.vstack([data.x_train, data.x_test])
+    assert data.x_test.shape == (15, 5)
+    np.testing.assert_array_equal(np.sort(both[:, 0]), np.sort(numbers[0][:, 0].astype(np.float32)))
+
+
+def test_the_size_after_a_preparation_is_known_beforehand(tmp_path, numbers):
+    steps = [{"subset": {"n_train": 50, "n_test": 7}}, {"split": {"n": 0.3}}, {"pca": {"n_components": 2}}]
+    info = prepared(tmp_path, numbers, steps).info
+    entry = write_table(tmp_path / "files", *numbers)
+    assert datasets.shape_after(entry, steps) == (info["n_train"], info["n_test"], info["n_features"]) == (35, 15, 2)
+
+
+# What goes wrong
+
+
+@pytest.mark.parametrize(
+    ("steps", "error", "words"),
+    [
+        ([{"zscor": {}}], UnknownNameError, "no preparation step 'zscor'. Did you mean 'zscore'"),
+        ([{"pca": {"components": 3}}], UnknownNameError, "Did you mean 'n_components'"),
+        ([{"zscore": {"mean": 3}}], UnknownNameError, "parameter of the step zscore"),
+        ([{"pca": {}}], DatasetError, "The step pca needs n_components"),
+        ([{"pca": {"n_components": 2.5}}], DatasetError, "positive whole number"),
+        ([{"pca": {"n_components": 6}}], DatasetError, "asks for 6 components; 60 training rows of 5 features"),
+        ([{"subset": {"n_train": 61}}], DatasetError, "asks for n_train = 61 rows, and 'table' has 60"),
+        ([{"subset": {"n_train": 0}}], DatasetError, "positive whole number or null"),
+        ([{"subset": {"seed": -1}}], DatasetError, "seed must be"),
+        ([{"split": {"n": 1.5}}], DatasetError, "share between 0 and 1"),
+        ([{"split": {"n": 60}}], DatasetError, "at least one be left"),
+        ([{"zscore": {}}, {"split": {"n": 5}}], DatasetError, "split must stand before zscore"),
+        ([{"unit": {"range": [1, 0]}}], DatasetError, "two ascending numbers"),
+        ([{"one_hot": {}}], DatasetError, "no columns to work on"),
+        ([{"one_hot": {"columns": [5]}}], DatasetError, "names column 5, and there are 5"),
+        ([{"signs": {"positive": ["9"]}}], UnknownNameError, "no class '9'"),
+        ([{"signs": {}}, {"signs": {}}], DatasetError, "the targets are signs"),
+        ([{"signs": {"positive": [1, 2, 3]}}], DatasetError, "one class only"),
+        ([{"center_target": {}}], DatasetError, "is for regression"),
+        (["zscore"], DatasetError, "one name with its parameters"),
+        ([{"zscore": {}, "unit": {}}], DatasetError, "one name with its parameters"),
+        ([{"pca": 3}], DatasetError, "names with values"),
+    ],
+)
+def test_a_step_that_cannot_be_done_is_told_and_leaves_nothing(tmp_path, numbers, steps, error, words):
+    with pytest.raises(error, match=words):
+        prepared(tmp_path, numbers, steps)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("part", [0, 2])
+def test_a_value_that_is_no_number_is_told_with_its_place(tmp_path, numbers, value, part):
+    spoilt = [array.copy() for array in numbers]
+    spoilt[part][17, 2] = value
+    words = f"{'test' if part else 'training'} part of 'table' holds {value} in row 18, feature 3"
+    with pytest.raises(DatasetError, match=words):
+        prepared(tmp_path, spoilt, [{"unit": {}}])
+    assert not list(tmp_path.glob("out/*"))
+
+
+def test_a_value_beyond_single_precision_is_told(tmp_path, numbers):
+    numbers[0][3, 0] = 1e39
+    with pytest.raises(DatasetError, match="too large for single precision"), np.errstate(over="ignore"):
+        prepared(tmp_path, numbers, [])
+    assert not list(tmp_path.glob("out/*"))
+
+
+def test_a_target_that_is_no_number_is_told(tmp_path, numbers):
+    x, y, x_test, y_test = numbers
+    y = y.astype(float)
+    y[4] = np.nan
+    with pytest.raises(DatasetError, match=r"target of row 5 of 'table' is nan"):
+        prepared(tmp_path, (x, y, x_test, y_test.astype(float)), [], task="regression")
+
+
+def test_one_class_only_is_told(tmp_path, numbers):
+    x, y, x_test, y_test = numbers
+    with pytest.raises(DatasetError, match="one class only: 1"):
+        prepared(tmp_path, (x, np.ones_like(y), x_test, np.ones_like(y_test)), [])
+
+
+def test_a_class_that_training_lacks_is_told(tmp_path, numbers):
+    x, y, x_test, y_test = numbers
+    with pytest.raises(DatasetError, match="has the class 7, which the training part lacks"):
+        prepared(tmp_path, (x, y, x_test, np.full_like(y_test, 7)), [])
+
+
+def test_data_without_a_test_part_needs_a_split(tmp_path, numbers):
+    x, y, _, _ = numbers
+    entry = write_table(tmp_path / "files", x, y, x[:0], y[:0])
+    entry = dataset(name="table", state="embedded", n_train=60, n_features=5, n_classes=3, files=entry.files[:1])
+    stamp = datasets.fetch(entry, tmp_path / "raw", embedded_root=tmp_path / "files")
+    with pytest.raises(DatasetError, match=r"no test part of its own\. Add the step split"):
+        datasets.prepare(entry, stamp, tmp_path / "out")
+    info = datasets.prepare(entry, stamp, tmp_path / "out", [{"split": {"n": 10}}])
+    assert (info["n_train"], info["n_test"]) == (50, 10)
+
+
+def test_a_file_that_changed_after_it_was_verified_is_told(tmp_path, numbers):
+    prepared(tmp_path, numbers, [])
+    entry = write_table(tmp_path / "files", *numbers)
+    path = tmp_path / "files" / "table" / "train.csv"
+    path.write_bytes(path.read_bytes().replace(b"4.0", b"5.0"))
+    stamp = tmp_path / "raw" / "table" / "verified.json"
+    with pytest.raises(DatasetError, match="has changed since it was verified"):
+        datasets.prepare(entry, stamp, tmp_path / "again")
+    path.unlink()
+    with pytest.raises(DatasetError, match="not there any more"):
+        datasets.prepare(entry, stamp, tmp_path / "again")
+    with pytest.raises(DatasetError, match="verifies the dataset 'table', not 'a9a'"):
+        datasets.prepare("a9a", stamp, tmp_path / "again")
+    with pytest.raises(DatasetError, match="Fetch the dataset 'table' first"):
+        datasets.prepare(entry, tmp_path / "nothing.json", tmp_path / "again")
+
+
+def test_a_full_disk_leaves_nothing_that_looks_finished(tmp_path, numbers, monkeypatch):
+    prepared(tmp_path, numbers, [])
+    genuine, calls = preparation._write_array, []
+
+    def full(*arguments):
+        calls.append(arguments)
+        if len(calls) == 3:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return genuine(*arguments)
+
+    monkeypatch.setattr(preparation, "_write_array", full)
+    with pytest.raises(DatasetError, match=r"x_test\.npy could not be written: no space left on device"):
+        prepared(tmp_path, numbers, [{"zscore": {}}])
+    assert not list((tmp_path / "out").glob(".*"))
+    with pytest.raises(DatasetError, match="no finished preparation"):
+        datasets.load(tmp_path / "out")
+
+
+def test_arrays_that_do_not_fit_their_record_are_told(tmp_path, numbers):
+    prepared(tmp_path, numbers, [])
+    np.save(tmp_path / "out" / "y_test.npy", np.zeros(3, dtype=np.int64))
+    with pytest.raises(DatasetError, match=r"y_test\.npy holds <i8 of shape \(3,\), and its record says"):
+        datasets.load(tmp_path / "out")
+    (tmp_path / "out" / "y_test.npy").write_bytes(b"\x93NUMPY")
+    with pytest.raises(DatasetError, match=r"y_test\.npy cannot be read"):
+        datasets.load(tmp_path / "out")
+    (tmp_path / "out" / "prepared.json").write_text("{")
+    with pytest.raises(DatasetError, match="is not a record"):
+        datasets.load(tmp_path / "out")
+
+
+# Real data
+
+
+@pytest.mark.parametrize("name", [n for n, d in datasets.catalogue().items() if d.state == "embedded"])
+def test_embedded_data_is_prepared_as_the_catalogue_describes_it(name, tmp_path):
+    entry = datasets.get(name)
+    info = datasets.prepare(name, datasets.fetch(name, tmp_path), tmp_path / "out", [{"unit": {}}])
+    data = datasets.load(tmp_path / "out")
+    assert data.x_train.shape == (entry.n_train, entry.n_features)
+    assert data.x_test.shape == (entry.n_test, entry.n_features)
+    assert set(np.unique(data.y_test)) == set(range(entry.n_classes))
+    assert 0.0 <= data.x_train.min() < data.x_train.max() <= 1.0
+    assert info["subset_of"] == entry.subset_of
+
+
+@needs_mirror
+def test_mnist_is_prepared_whole(tmp_path):
+    info = datasets.prepare("mnist", datasets.fetch("mnist", tmp_path, MIRROR), tmp_path / "out", [{"unit": {}}])
+    data = datasets.load(tmp_path / "out")
+    assert data.x_train.shape == (60_000, 784)
+    # Well-known numbers of the training pixels: mean 0.1307, standard deviation 0.3081.
+    assert float(data.x_train.mean(dtype=np.float64)) == pytest.approx(0.1307, abs=5e-5)
+    assert float(data.x_train.std(dtype=np.float64)) == pytest.approx(0.3081, abs=5e-5)
+    assert np.bincount(data.y_test).tolist() == [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]
+    assert info["seconds"]["total"] < 60  # a bound on hanging; the measured time is about 2 s
+
+
+@needs_mirror
+def test_a9a_is_prepared_whole(tmp_path):
+    datasets.prepare("a9a", datasets.fetch("a9a", tmp_path, MIRROR), tmp_path / "out", [{"signs": {}}])
+    data = datasets.load(tmp_path / "out")
+    assert data.x_train.shape == (32_561, 123)
+    assert ((data.y_train == 1).sum(), (data.y_test == 1).sum()) == (7841, 3846)
+    assert set(np.unique(data.x_train)) == {0.0, 1.0}
+
+
+@needs_mirror
+def test_covtype_is_prepared_with_a_split(tmp_path):
+    steps = [{"subset": {"n_train": 20_000}}, {"split": {"n": 5_000}}, {"zscore": {}}]
+    datasets.prepare("covtype", datasets.fetch("covtype", tmp_path, MIRROR), tmp_path / "out", steps)
+    data = datasets.load(tmp_path / "out")
+    assert (data.x_train.shape, data.x_test.shape) == ((15_000, 54), (5_000, 54))
+    assert len(np.unique(data.y_test)) == 7
