@@ -351,6 +351,7 @@ class Run:
     losses: list[float] = field(default_factory=list)
     n_rollbacks: int = 0
     n_resumes: int = 0
+    last_rollback: int = -1
     stopped_by: str = ""
     validation_errors: list[float] = field(default_factory=list)
     make_snapshot: Callable[[Any, int], Any] | None = None
@@ -362,6 +363,9 @@ class Run:
 
 GROWTH = 10.0
 """A batch whose loss exceeds this many times the loss of the zero function counts as divergence."""
+
+EPOCH_GROWTH = 2.0
+"""So does an epoch whose loss exceeds this many times that of the zero function: slow growth, caught early."""
 
 MAX_ROLLBACKS = 20
 
@@ -428,6 +432,7 @@ def train(
                 "seconds",
                 "losses",
                 "n_rollbacks",
+                "last_rollback",
                 "stopped_by",
                 "validation_errors",
             ):
@@ -452,6 +457,7 @@ def train(
                     "seconds",
                     "losses",
                     "n_rollbacks",
+                    "last_rollback",
                     "stopped_by",
                     "validation_errors",
                 )
@@ -496,7 +502,7 @@ def train(
                                 f"Training was stopped at epoch {run.epoch + 1}; {checkpoint.path} holds where it was."
                             )
                 if run.position == len(order):
-                    if not _finite(state.coefficients):
+                    if not _finite(state.coefficients) or epoch_loss > EPOCH_GROWTH * zero_loss[-1] + 1e-30:
                         _roll_back(run, state, at_epoch_start, may_shrink)
                         epoch_loss = 0.0
                         continue
@@ -564,9 +570,13 @@ def _roll_back(run: Run, state: Any, at_epoch_start: Any, may_shrink: bool) -> N
             f"Training diverged in epoch {run.epoch + 1} with step_size={state.step_size:.3g}{tried}. "
             "Take a smaller step_size, or leave it to the program (step_size=None)."
         )
+    if run.last_rollback == run.epoch:
+        # A smaller step from the same place failed too: the place itself is bad, grown in the epochs before.
+        at_epoch_start[...] = 0.0
     state.coefficients = _copy(at_epoch_start)
     state.step_size *= 0.5
     run.n_rollbacks += 1
+    run.last_rollback = run.epoch
     run.iteration -= run.position
     run.position = 0
 

@@ -1,0 +1,62 @@
+# make, make test, make help. Everything happens in .venv, which is built from the locked requirements when it is out of date.
+
+PYTHON ?= python3
+CORES ?= all
+SCALE ?= demo
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := demo
+.PHONY: demo laptop paper test lint format bench explain lock clean distclean help
+
+demo laptop paper: $(READY) ## the whole graph at a scale and its report: demo (the default, minutes), laptop (hours), paper (a GPU or a cluster)
+	@$(BIN)/snakemake --cores $(CORES) --config scale=$@
+	@echo "The report: $(CURDIR)/results/$@/report/index.html"
+
+test: $(READY) ## the tests
+	@$(BIN)/python -m pytest
+
+lint: $(READY) ## ruff, snakefmt and the lint of Snakemake
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/snakefmt --check Snakefile workflow/rules
+	@$(BIN)/snakemake --lint
+
+format: $(READY) ## put code and rules into their format
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+	@$(BIN)/snakefmt Snakefile workflow/rules
+
+explain: $(READY) ## what TARGET would run at SCALE, on which data, at what cost: make explain TARGET=... SCALE=laptop; all targets without one
+	@$(BIN)/python -m shallows.experiments.explain $(TARGET) --scale $(SCALE)
+
+bench: $(READY) ## the benchmark against other packages, in an environment of its own
+	@benchmarks/run.sh
+
+lock: ## write requirements.txt anew from pyproject.toml (needs uv)
+	uv pip compile --quiet --universal --python-version 3.11 --extra dev --generate-hashes --no-header --no-annotate --upgrade pyproject.toml --output-file requirements.txt
+
+clean: ## remove results and prepared data; downloads stay
+	rm -rf results data/prepared data/logs .snakemake
+
+distclean: clean ## remove downloads and the environment as well
+	rm -rf data/raw $(VENV)
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z ]+:.*## / {printf "%-20s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# The stamp is written last, so that an environment that was not finished is built again.
+$(READY): requirements.txt pyproject.toml
+	@rm -f $@
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.11"; exit 1; }
+	@if command -v uv >/dev/null 2>&1; then \
+		test -x $(BIN)/python || uv venv --quiet --python $(PYTHON) $(VENV); \
+		uv pip sync --quiet --python $(BIN)/python --require-hashes --compile-bytecode requirements.txt && \
+		uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .; \
+	else \
+		test -x $(BIN)/python || $(PYTHON) -m venv $(VENV); \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.txt && \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .; \
+	fi
+	@touch $@

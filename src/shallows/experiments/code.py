@@ -1,0 +1,94 @@
+"""Which code made a result: a digest of the source by which results are kept or computed anew, and the git commit."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+PACKAGE = Path(__file__).resolve().parents[1]
+
+#: What a number depends on, stage by stage; a change there makes the results of that stage out of date.
+NUMERICAL = (
+    "arrays.py",
+    "streams.py",
+    "kernels.py",
+    "losses.py",
+    "gram.py",
+    "spectrum.py",
+    "training.py",
+    "solvers",
+    "estimators",
+)
+STAGES = {
+    "preparation": ("datasets",),
+    "preconditioner": NUMERICAL[:6],
+    "training": (*NUMERICAL, "experiments/run.py", "experiments/metrics.py"),
+    "tables": ("experiments/compare.py", "experiments/spectra.py", "experiments/verdicts.py"),
+    "report": ("report",),
+}
+
+
+@cache
+def version_of(stage: str, package: Path = PACKAGE) -> str:
+    """Digest of the code of a stage, which comments, docstrings and layout leave as it is.
+
+    Parameters
+    ----------
+    stage : str
+        A key of ``STAGES``.
+    package : Path
+        Where the package lies.
+    """
+    state = hashlib.sha256()
+    for name in STAGES[stage]:
+        place = package / name
+        for path in sorted(place.rglob("*")) if place.is_dir() else [place]:
+            if path.suffix in (".py", ".yaml", ".json", ".html", ".css", ".cu") and path.is_file():
+                state.update(path.relative_to(package).as_posix().encode())
+                content = path.read_bytes()
+                state.update(_meaning(content) if path.suffix == ".py" else content)
+    return state.hexdigest()[:16]
+
+
+def _meaning(source: bytes) -> bytes:
+    """A module without its comments, docstrings and layout."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list) and body and isinstance(body[0], ast.Expr):
+            value = body[0].value
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                body[0] = ast.Pass()
+    return ast.dump(tree).encode()
+
+
+@cache
+def commit(package: Path = PACKAGE) -> dict[str, Any]:
+    """The package's version, and the git commit where it lies in a repository that tracks it.
+
+    Returns
+    -------
+    dict
+        ``version``, ``commit`` (None without git) and ``dirty`` (whether anything is changed; None without git).
+    """
+    from shallows import __version__ as version
+
+    def git(*arguments: str) -> str | None:
+        try:
+            done = subprocess.run(["git", "-C", str(package), *arguments], capture_output=True, text=True, timeout=20)
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        return done.stdout if done.returncode == 0 else None
+
+    if git("ls-files", "--error-unmatch", "errors.py") is None:
+        return {"version": version, "commit": None, "dirty": None}
+    head, status = git("rev-parse", "HEAD"), git("status", "--porcelain", "--untracked-files=no")
+    return {
+        "version": version,
+        "commit": head.strip() if head else None,
+        "dirty": bool(status.strip()) if status is not None else None,
+    }

@@ -1,0 +1,316 @@
+"""Published beside measured: a target's tidy table and what its rendering needs besides."""
+
+from __future__ import annotations
+
+import csv
+import json
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shallows.datasets.files import replacing, write_json
+from shallows.errors import ShallowsError
+
+from . import record as records
+from . import verdicts
+from .configuration import format_setting, parse_setting
+
+COLUMNS = (
+    "target",
+    "dataset",
+    "n_train",
+    "n_test",
+    "method",
+    "setting",
+    "metric",
+    "published",
+    "measured_mean",
+    "measured_sd",
+    "seeds",
+    "verdict",
+    "scale",
+    "reason",
+    "unit",
+    "tolerance",
+    "records",
+)
+
+
+# Gathering -----------------------------------------------------------------------------------------------------------
+
+
+def gather(paths: Iterable[str | Path], out: str | Path) -> None:
+    """Check the records of a target and put them, with their curves, into one file.
+
+    Parameters
+    ----------
+    paths : iterable of path
+        ``record.json`` files; each has its ``curve.csv`` beside it.
+    out : path
+        JSON: a list of ``folder``, ``record``, ``curve``.
+
+    Raises
+    ------
+    ShallowsError
+        A record that does not agree with its schema.
+    """
+    gathered = []
+    for path in paths:
+        folder = Path(path).parent
+        record, curve = records.read(folder)
+        records.check(record)
+        gathered.append({"folder": folder.as_posix(), "record": record, "curve": curve})
+    write_json(Path(out), gathered)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One run as a comparison sees it: its place, its record, and its curve as ``metric -> mark -> value``."""
+
+    folder: str
+    record: dict[str, Any]
+    curve: dict[str, dict[int, float]]
+
+    @classmethod
+    def read(cls, path: str | Path, mark: str) -> dict[str, Measured]:
+        """Runs by identifier from what :func:`gather` wrote; ``mark`` is a target's word for the x column."""
+        runs = {}
+        for one in json.loads(Path(path).read_text(encoding="utf-8")):
+            curve: dict[str, dict[int, float]] = {}
+            for row in one["curve"]:
+                at = row.get(mark, row.get(mark.removesuffix("s")))
+                if at is None:
+                    raise ShallowsError(f"The curve in {one['folder']} has no column {mark!r}.")
+                curve.setdefault(row["metric"], {})[int(float(at))] = float(row["value"])
+            runs[one["record"]["run"]["id"]] = cls(one["folder"], one["record"], curve)
+        return runs
+
+
+# The table -----------------------------------------------------------------------------------------------------------
+
+
+def write(evaluation: str | Path, comparison: Mapping[str, Any], csv_path: str | Path, meta_path: str | Path) -> None:
+    """Write a target's tidy CSV and the JSON that describes it.
+
+    Parameters
+    ----------
+    evaluation : path
+        What :func:`gather` wrote.
+    comparison : mapping
+        `Plan.comparison` of the target at its scale.
+    csv_path, meta_path : path
+        Where the two go.
+    """
+    measured = Measured.read(evaluation, comparison["spec"]["mark"])
+    rows = list(KINDS[comparison["spec"]["kind"]](comparison, measured))
+    with replacing(Path(csv_path)) as partial, open(partial, "w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    write_json(Path(meta_path), describe(comparison, measured, rows))
+
+
+def describe(
+    comparison: Mapping[str, Any], measured: Mapping[str, Measured], rows: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """What rendering needs besides the numbers."""
+    spec, paper = comparison["spec"], comparison["paper"]
+    used = [one.record for one in measured.values()]
+    labels = {
+        name: one["label"] + (f" ({one['unit']})" if one.get("unit") else "")
+        for name, one in {**spec["metrics"], **spec.get("claims", {})}.items()
+    }
+    labels |= {one["dataset"]: one["title"] for one in comparison["sizes"].values()}
+    data: dict[str, dict[str, Any]] = {}
+    for one in used:
+        data[one["run"]["dataset"] + one["run"]["variant"]] = {
+            key: one["data"][key] for key in ("title", "n_train", "n_test", "n_features")
+        }
+    return {
+        "id": comparison["target"],
+        "title": spec["title"],
+        "source": spec["source"],
+        "paper": paper["title"],
+        "citation": paper["citation"],
+        "kind": "figure" if spec["kind"] == "spectrum" else "table",
+        "caption": spec["caption"],
+        "notes": " ".join(spec.get("notes", [])),
+        "scale": comparison["scale"],
+        "label": {
+            "scale": comparison["scale"],
+            "data": list(data.values()),
+            "seeds": sorted({one["run"]["seed"] for one in used}),
+            "hardware": _distinct(_hardware(one) for one in used),
+            "code": _code(used),
+            "versions": used[0]["packages"] if used else {},
+        },
+        "labels": labels,
+        "layout": spec["layout"],
+        "figure": spec.get("figure"),
+        "verdict_counts": {name: count for name, count in _counts(rows).items() if count},
+    }
+
+
+def _counts(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    counted = Counter(row["verdict"] for row in rows if row["published"] != "" or row["verdict"] == verdicts.NOT_RUN)
+    return {name: counted[name] for name in verdicts.VERDICTS}
+
+
+def _distinct(values: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(values))
+
+
+def _hardware(record: Mapping[str, Any]) -> str:
+    own = record["hardware"]
+    device = record["effective"].get("device") or ""
+    gpu = f", {own['gpu']}" if own["gpu"] and "gpu" in str(device) else ""
+    return f"{own['cpu']}, {own['cores']} cores, {own['memory_bytes'] / 2**30:.0f} GiB{gpu}"
+
+
+def _code(used: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The code of all the runs: its commit is told where it is one, and changes wherever there were any."""
+    codes = [one["code"] for one in used]
+    commits = {code["commit"] for code in codes}
+    return {
+        "version": ", ".join(_distinct(code["version"] for code in codes)),
+        "commit": next(iter(commits)) if len(commits) == 1 else None,
+        "dirty": None if commits == {None} else len(commits) > 1 or any(code["dirty"] for code in codes),
+    }
+
+
+class Row:
+    """Fills the columns that the rows of one target share."""
+
+    def __init__(self, comparison: Mapping[str, Any]):
+        self.comparison = comparison
+
+    def __call__(
+        self,
+        word: str,
+        method: str,
+        setting: Mapping[str, Any],
+        metric: str,
+        verdict: str,
+        *,
+        published: str = "",
+        values: Sequence[float] = (),
+        runs: Sequence[Measured] = (),
+        reason: str = "",
+        tolerance: str = "",
+    ) -> dict[str, Any]:
+        """One row: a dataset by the paper's word, what was measured there over some runs, and the verdict."""
+        size = self.comparison["sizes"].get(word, {})
+        spec = {**self.comparison["spec"]["metrics"], **self.comparison["spec"].get("claims", {})}
+        return {
+            "target": self.comparison["target"],
+            "dataset": size.get("dataset", word),
+            "n_train": size.get("n_train", ""),
+            "n_test": size.get("n_test", ""),
+            "method": method,
+            "setting": format_setting(setting),
+            "metric": metric,
+            "published": published,
+            "measured_mean": _number(statistics.fmean(values)) if values else "",
+            "measured_sd": _number(statistics.stdev(values)) if len(values) > 1 else "",
+            "seeds": " ".join(map(str, sorted({run.record["run"]["seed"] for run in runs}))),
+            "verdict": verdict,
+            "scale": self.comparison["scale"],
+            "reason": reason,
+            "unit": spec.get(metric, {}).get("unit", ""),
+            "tolerance": tolerance,
+            "records": ";".join(run.folder for run in runs),
+        }
+
+    def incomparable(self, word: str) -> str | None:
+        """Why the data of this scale cannot stand beside the paper's."""
+        return verdicts.incomparable_data(
+            word, self.comparison["spec"]["published_data"].get(word), self.comparison["sizes"][word]
+        )
+
+
+def _number(value: float) -> str:
+    return f"{value:.8g}"
+
+
+# A table of values at marks ------------------------------------------------------------------------------------------
+
+
+def at_marks(comparison: Mapping[str, Any], measured: Mapping[str, Measured]) -> Iterator[dict[str, Any]]:
+    """Rows of a table that prints values along a curve, such as errors after some numbers of epochs.
+
+    First what the paper prints, in its order; then what was measured beyond it.
+    """
+    spec, row = comparison["spec"], Row(comparison)
+    axes = (*spec["settings"], spec["mark"])
+    cells = {
+        _key(series["data"], series["method"], {**series["setting"], spec["mark"]: mark}, metric): (series, mark)
+        for series in comparison["series"]
+        for mark in series["marks"]
+        for metric in spec["metrics"]
+    }
+    printed = {
+        _key(one["dataset"], one["method"], parse_setting(one["setting"]), one["metric"]): one["published"]
+        for one in comparison["published"]
+    }
+    for key in [*printed, *(key for key in cells if key not in printed)]:
+        word, method, setting, metric = key[0], key[1], _in_order(dict(key[2]), axes), key[3]
+        published = printed.get(key, "")
+        if key not in cells:
+            reason = comparison["missing"].get(word) or comparison["left_out"] or "not asked for at this scale"
+            yield row(word, method, setting, metric, verdicts.NOT_RUN, published=published, reason=reason)
+            continue
+        series, mark = cells[key]
+        runs = [measured[run] for run in series["run_ids"]]
+        values = [run.curve[metric][mark] for run in runs if mark in run.curve.get(metric, {})]
+        tolerance = spec["metrics"][metric].get("tolerance", {"absolute": 0.0, "relative": 0.0})
+        if len(values) < len(runs):
+            verdict, reason = verdicts.NOT_RUN, f"training ended before {mark} {spec['mark']}"
+        elif (
+            reason := row.incomparable(word) or _altered(series) or ("" if published else "the paper prints no number")
+        ):
+            verdict = verdicts.NOT_COMPARABLE
+        else:
+            better = spec["metrics"][metric].get("better", "lower")
+            verdict, reason = verdicts.judge(float(published), statistics.fmean(values), tolerance, better), ""
+        told = "±({absolute:g} + {relative:.0%} of the published value)".format(**tolerance)
+        yield row(
+            word,
+            method,
+            setting,
+            metric,
+            verdict,
+            published=published,
+            values=values,
+            runs=runs,
+            reason=reason,
+            tolerance=f"{spec['metrics'][metric]['label']} {told}",
+        )
+
+
+def _key(word: str, method: str, setting: Mapping[str, Any], metric: str) -> tuple[Any, ...]:
+    return word, method, tuple(sorted((name, str(value)) for name, value in setting.items())), metric
+
+
+def _in_order(setting: Mapping[str, str], axes: Sequence[str]) -> dict[str, str]:
+    """A setting with its axes in the target's order, the mark last."""
+    return {axis: setting[axis] for axis in axes if axis in setting}
+
+
+def _altered(series: Mapping[str, Any]) -> str:
+    changed = [f"{name} = {ours} instead of {theirs}" for name, (ours, theirs) in series["altered"].items()]
+    return "measured with " + ", ".join(changed) if changed else ""
+
+
+# Kinds of targets -----------------------------------------------------------------------------------------------------
+
+
+def _spectra(comparison: Mapping[str, Any], measured: Mapping[str, Measured]) -> Iterator[dict[str, Any]]:
+    from .spectra import spectra
+
+    return spectra(comparison, measured)
+
+
+KINDS = {"marks": at_marks, "spectrum": _spectra}

@@ -1,0 +1,162 @@
+"""Configuration files: read, checked against their schemas, and refused in the words of the person who wrote them."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from shallows.errors import ShallowsError, UnknownNameError
+
+#: From the quick demonstration to the sizes of the papers.
+SCALES = ("demo", "laptop", "paper")
+
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class ConfigurationError(ShallowsError, ValueError):
+    """A configuration file that says something that cannot be meant."""
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """Everything that the files under ``config/`` say.
+
+    Attributes
+    ----------
+    root : Path
+        Folder that holds ``config/``.
+    settings : dict
+        ``config.yaml`` with what a person overrides.
+    variants, methods, papers : dict
+        Preparations, methods and papers by name.
+    published : dict of list of dict
+        What the papers print, by target.
+    """
+
+    root: Path
+    settings: dict[str, Any]
+    variants: dict[str, Any]
+    methods: dict[str, Any]
+    papers: dict[str, Any]
+    published: dict[str, list[dict[str, str]]]
+
+
+def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> Configuration:
+    """Read and check every configuration file.
+
+    Parameters
+    ----------
+    root : path
+        Folder that holds ``config/`` and ``workflow/schemas/``.
+    settings : mapping, optional
+        The contents of ``config.yaml`` as overridden by a person; read from the file when None.
+
+    Raises
+    ------
+    UnknownNameError
+        An unknown key or choice; it names the nearest right one.
+    ConfigurationError
+        A value of the wrong kind.
+    """
+    root = Path(root)
+    folder, schemas = root / "config", root / "workflow" / "schemas"
+    settings = read_yaml(folder / "config.yaml") if settings is None else dict(settings)
+    check(settings, schemas / "config.schema.yaml", "the configuration")
+
+    variants = _checked(folder / "datasets.yaml", schemas / "datasets.schema.yaml")["variants"]
+    methods = _checked(folder / "methods.yaml", schemas / "methods.schema.yaml")["methods"]
+    papers: dict[str, Any] = {}
+    for path in sorted((folder / "papers").glob("*.yaml")):
+        paper = _checked(path, schemas / "paper.schema.yaml")
+        papers[paper["paper"]] = paper
+    published = {
+        target: read_published(folder / "published" / f"{target}.csv")
+        for paper in papers.values()
+        for target in paper["targets"]
+    }
+    return Configuration(root, settings, variants, methods, papers, published)
+
+
+def read_yaml(path: str | Path) -> Any:
+    """Contents of a YAML file."""
+    try:
+        return yaml.load(Path(path).read_text(encoding="utf-8"), Loader=_Loader)
+    except yaml.YAMLError as error:
+        raise ConfigurationError(f"{path} is no valid YAML: {error}") from None
+
+
+def read_published(path: str | Path) -> list[dict[str, str]]:
+    """Rows of a table of published values; none where the file does not exist."""
+    path = Path(path)
+    if not path.exists():
+        return []
+    needed = ("dataset", "method", "setting", "metric", "published")
+    with path.open(newline="", encoding="utf-8") as stream:
+        reader = csv.DictReader(stream)
+        missing = [column for column in needed if column not in (reader.fieldnames or ())]
+        if missing:
+            raise ConfigurationError(f"{path} lacks the columns {', '.join(missing)}.")
+        return list(reader)
+
+
+def parse_setting(text: str) -> dict[str, str]:
+    """``"kernel=Gaussian; epochs=5"`` as a dictionary."""
+    pairs = (part.partition("=") for part in text.split(";") if part.strip())
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def format_setting(setting: Mapping[str, Any]) -> str:
+    """Inverse of :func:`parse_setting`."""
+    return "; ".join(f"{key}={value}" for key, value in setting.items())
+
+
+def check(instance: Any, schema_path: str | Path, what: str) -> None:
+    """Check data against a schema, and say what is wrong in one sentence.
+
+    Raises
+    ------
+    UnknownNameError
+        An unknown key or choice.
+    ConfigurationError
+        Anything else that the schema forbids.
+    """
+    errors = sorted(_validator(Path(schema_path)).iter_errors(instance), key=lambda error: list(map(str, error.path)))
+    if not errors:
+        return
+    error = errors[0]
+    where = ".".join(str(part) for part in error.path)
+    place = f" ({where} in {what})" if where else f" (in {what})"
+    if error.validator == "additionalProperties":
+        known = list(error.schema.get("properties", {}))
+        unknown = next(key for key in error.instance if key not in known)
+        raise _placed(UnknownNameError("configuration key", unknown, known), place)
+    if error.validator == "enum":
+        kind = str(error.path[-1]) if error.path else "value"
+        raise _placed(UnknownNameError(kind, error.instance, map(str, error.validator_value)), place)
+    expected = f"; expected {error.schema['description']}" if "description" in error.schema else ""
+    raise ConfigurationError(f"{error.message}{expected}{place}")
+
+
+def _placed(error: UnknownNameError, place: str) -> UnknownNameError:
+    error.args = (f"{error}{place}",)
+    return error
+
+
+@cache
+def _validator(schema_path: Path) -> Any:
+    import jsonschema
+
+    schema = read_yaml(schema_path)
+    return jsonschema.Draft202012Validator(schema)
+
+
+def _checked(path: Path, schema_path: Path) -> Any:
+    contents = read_yaml(path)
+    check(contents, schema_path, path.as_posix())
+    return contents

@@ -1,0 +1,145 @@
+"""What a target would run: on which data, with which parameters, at what cost, and what of it is done.
+
+``python -m shallows.experiments.explain TARGET [--scale SCALE]``
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from shallows.errors import ShallowsError
+
+from .configuration import SCALES, format_setting
+from .plan import Plan
+from .runs import Run
+
+
+def explain(plan: Plan, target: str, scale: str) -> Iterator[str]:
+    """Lines that explain a target at a scale.
+
+    Parameters
+    ----------
+    plan : Plan
+    target, scale : str
+
+    Raises
+    ------
+    UnknownNameError
+        It names the nearest right one.
+    """
+    spec, runs = plan.target(target), plan.runs_of(target, scale)
+    settings = plan.configuration.settings
+    results = Path(settings["results"]) / scale
+    yield f"{target}: {spec['title']}"
+    yield f"{plan.configuration.papers[spec['paper']]['citation']}; {spec['source']}"
+    yield f"scale {scale}, device {settings['device']}, memory {settings['memory'] or 'a share of what is free'}"
+    yield ""
+    yield "Data"
+    for word, data in spec["scales"][scale]["data"].items():
+        yield f"  {word}: " + (f"not run: {data['missing']}" if "missing" in data else _data(plan, settings, data))
+    yield ""
+    yield "Runs"
+    done = 0
+    for series in plan.series(target, scale):
+        members = [plan.runs(scale)[run] for run in series.run_ids]
+        first = members[0]
+        finished = [run for run in members if (results / run.folder / "record.json").exists()]
+        done += len(finished)
+        state = f"{len(finished)} of {len(members)} done"
+        seeds = _listed(run.seed for run in members)
+        yield f"  {series.method} on {series.data} [{format_setting(series.setting)}], seeds {seeds}: {state}"
+        label = plan.configuration.methods[first.method]["label"]
+        yield f"    {first.method} ({label}): {_parameters(first)}"
+        if finished:
+            yield f"    effective: {_effective(results / finished[0].folder)}"
+        if first.marks:
+            yield f"    evaluated after {_listed(first.marks)} {spec['mark']}"
+        yield f"    about {_duration(first.cost.seconds)} and {_size(first.cost.memory_bytes)} each"
+    artifacts = {run.preconditioner.id: run.preconditioner for run in runs if run.preconditioner}
+    yield ""
+    yield "Cost (rough: a factor of three either way)"
+    seconds = sum(run.cost.seconds for run in runs) + sum(one.cost.seconds for one in artifacts.values())
+    if artifacts:
+        yield f"  {len(artifacts)} preconditioners"
+    yield f"  {len(runs)} runs, about {_duration(seconds)} in all on two cores"
+    yield f"  at most {_size(max((run.cost.memory_bytes for run in runs), default=0))} of memory in one process"
+    yield ""
+    yield "Leaves"
+    yield f"  {results}/tables/{target}.csv (and .json, .md, .html)"
+    if target in plan.figures:
+        yield f"  {results}/figures/{target}.svg (and .png)"
+    yield f"  Run it: snakemake --cores all {results}/tables/{target}.csv"
+
+
+def _data(plan: Plan, settings: dict[str, Any], data: dict[str, Any]) -> str:
+    entry, size = plan.catalogue[data["dataset"]], plan.size(data["dataset"], data["variant"])
+    points = f"{size.n_train:,} training and {size.n_test:,} test points, {size.n_features} features"
+    told = f"{entry.title} ({data['dataset']}, {entry.state}), {points}"
+    variant = plan.configuration.variants[data["variant"]]["title"]
+    folder = Path(settings["data"])
+    if (folder / "prepared" / data["dataset"] / data["variant"] / "prepared.json").exists():
+        state = "prepared"
+    elif (folder / "raw" / data["dataset"] / "verified.json").exists():
+        state = "here, to be prepared"
+    elif entry.state == "embedded":
+        state = "in the repository, to be prepared"
+    else:
+        state = f"to be downloaded ({_size(sum(file.size or 0 for file in entry.files))})"
+    return f"{told}; {variant}; {state}"
+
+
+def _parameters(run: Run) -> str:
+    return ", ".join(
+        f"{name}={'chosen by the program' if value is None else value}" for name, value in run.parameters.items()
+    )
+
+
+def _effective(folder: Path) -> str:
+    record = json.loads((folder / "record.json").read_text(encoding="utf-8"))
+    return ", ".join(
+        f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
+        for name, value in record["effective"].items()
+    )
+
+
+def _listed(values: Any) -> str:
+    return ", ".join(map(str, values))
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(seconds, 1):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _size(count: float) -> str:
+    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry of the command line; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="explain", description=__doc__.splitlines()[0])
+    parser.add_argument("target", nargs="?", help="a target; without one, all are listed")
+    parser.add_argument("--scale", help=", ".join(SCALES))
+    asked = parser.parse_args(arguments)
+    try:
+        plan = Plan.load(".")
+        scale = asked.scale or plan.configuration.settings["scale"]
+        if not asked.target:
+            for name, spec in plan.targets.items():
+                print(f"{name}: {spec['title']} ({spec['source']})")
+            return 0
+        print("\n".join(explain(plan, asked.target, scale)))
+    except ShallowsError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

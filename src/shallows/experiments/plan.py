@@ -1,0 +1,287 @@
+"""From configuration to runs: what every target needs at every scale, each run named once.
+
+This module is read whenever the workflow is parsed, so it imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from shallows.errors import UnknownNameError
+
+from . import costs
+from .configuration import SCALES, Configuration, ConfigurationError, load
+from .runs import Batch, Preconditioner, Run, Series
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Every target, run, preconditioner and batch at every scale.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        The checked configuration.
+    catalogue : mapping
+        Datasets by name, each with ``n_train``, ``n_test``, ``n_features``, ``n_classes`` and ``task``.
+    """
+
+    configuration: Configuration
+    catalogue: Mapping[str, Any]
+
+    @classmethod
+    def load(cls, root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> Plan:
+        """Read the configuration below ``root`` and plan everything.
+
+        Raises
+        ------
+        UnknownNameError
+            A dataset, variant, method, target or key that does not exist.
+        ConfigurationError
+            A target that contradicts itself.
+        """
+        from shallows import datasets
+
+        plan = cls(load(root, settings), datasets.catalogue())
+        for scale in SCALES:
+            plan.runs(scale)
+        return plan
+
+    @cached_property
+    def targets(self) -> dict[str, dict[str, Any]]:
+        """Targets by identifier, in the order of the files."""
+        found: dict[str, dict[str, Any]] = {}
+        for name, paper in self.configuration.papers.items():
+            for target, spec in paper["targets"].items():
+                if target in found:
+                    raise ConfigurationError(f"The target {target!r} stands in two papers.")
+                found[target] = {**spec, "paper": name}
+        return found
+
+    @property
+    def papers(self) -> dict[str, list[str]]:
+        """Identifiers of the targets of each paper."""
+        return {name: list(paper["targets"]) for name, paper in self.configuration.papers.items()}
+
+    @property
+    def figures(self) -> list[str]:
+        """Identifiers of the targets that leave a picture."""
+        return [target for target, spec in self.targets.items() if spec.get("figure")]
+
+    def target(self, name: str) -> dict[str, Any]:
+        """The entry of one target.
+
+        Raises
+        ------
+        UnknownNameError
+            Where there is none; it names the nearest.
+        """
+        if name not in self.targets:
+            raise UnknownNameError("target", name, self.targets)
+        return self.targets[name]
+
+    def runs(self, scale: str) -> dict[str, Run]:
+        """All runs of a scale, by identifier."""
+        return self._expanded[self._known_scale(scale)][0]
+
+    def series(self, target: str, scale: str) -> list[Series]:
+        """What a target measures at a scale."""
+        self.target(target)
+        return self._expanded[self._known_scale(scale)][1][target]
+
+    def runs_of(self, target: str, scale: str) -> list[Run]:
+        """The runs that a target needs, each once."""
+        wanted = dict.fromkeys(run for series in self.series(target, scale) for run in series.run_ids)
+        return [self.runs(scale)[run] for run in wanted]
+
+    def preconditioners(self, scale: str) -> dict[str, Preconditioner]:
+        """All preconditioners of a scale, by identifier."""
+        return {run.preconditioner.id: run.preconditioner for run in self.runs(scale).values() if run.preconditioner}
+
+    def batches(self, scale: str) -> list[Batch]:
+        """Runs by the process that they share; a long run has one for itself."""
+        return self._batched(scale, "train", self.runs(scale).values())
+
+    def preconditioner_batches(self, scale: str) -> list[Batch]:
+        """Preconditioners by the process that they share."""
+        return self._batched(scale, "precondition", self.preconditioners(scale).values())
+
+    def _batched(self, scale: str, stage: str, members: Iterable[Any]) -> list[Batch]:
+        limit = self.configuration.settings["batch_seconds"]
+        groups: dict[tuple[str, str], list[list[Any]]] = {}
+        # Longest first, each into the first process with room for it: few processes, of even lengths.
+        for member in sorted(members, key=lambda one: (-one.cost.seconds, one.id)):
+            bins = groups.setdefault((member.dataset, member.variant), [])
+            for one in bins:
+                if sum(other.cost.seconds for other in one) + member.cost.seconds <= limit:
+                    one.append(member)
+                    break
+            else:
+                bins.append([member])
+        return [
+            Batch(
+                scale,
+                stage,
+                number,
+                tuple(sorted(members, key=lambda one: one.path if stage != "train" else one.folder)),
+            )
+            for bins in groups.values()
+            for number, members in enumerate(bins)
+        ]
+
+    @staticmethod
+    def _known_scale(scale: str) -> str:
+        if scale not in SCALES:
+            raise UnknownNameError("scale", scale, SCALES)
+        return scale
+
+    @cached_property
+    def _expanded(self) -> dict[str, tuple[dict[str, Run], dict[str, list[Series]]]]:
+        return {scale: self._expand(scale) for scale in SCALES}
+
+    def _expand(self, scale: str) -> tuple[dict[str, Run], dict[str, list[Series]]]:
+        asked: dict[str, Run] = {}
+        series: dict[str, list[Series]] = {}
+        for target, spec in self.targets.items():
+            series[target] = []
+            for one, runs in self._series(target, spec, scale):
+                series[target].append(one)
+                for run in runs:
+                    before = asked.get(run.id, run)
+                    asked[run.id] = replace(
+                        run,
+                        marks=tuple(sorted({*before.marks, *run.marks})),
+                        targets=tuple(dict.fromkeys((*before.targets, target))),
+                    )
+        runs = {run.id: replace(run, cost=self._cost(run)) for run in asked.values()}
+        return runs, series
+
+    def _series(self, target: str, spec: dict[str, Any], scale: str) -> Iterator[tuple[Series, list[Run]]]:
+        at = spec["scales"][scale]
+        seeds = self.configuration.settings["seeds"] or at["seeds"]
+        present = {word: data for word, data in at["data"].items() if "missing" not in data}
+        where = f"target {target}, scale {scale}"
+        for group in at["runs"]:
+            words = _chosen("dataset", group.get("data"), present, where)
+            methods = _chosen("method", group.get("methods"), spec["methods"], where)
+            axes = list(_axes(spec["settings"], group.get("settings", {}), where))
+            marks = tuple(group.get("marks", ()))
+            for word, method, *choices in itertools.product(words, methods, *axes):
+                data, entry = present[word], spec["methods"][method]
+                definition = _known("method", entry["method"], self.configuration.methods, where)
+                _known("dataset", data["dataset"], self.catalogue, where)
+                _known("variant", data["variant"], self.configuration.variants, where)
+                own = {name: value for _, _, given in choices for name, value in given.items()}
+                own |= entry.get("parameters", {})
+                own |= {name: value for name, value in definition.get("parameters", {}).items() if name not in own}
+                here = group.get("parameters", {})
+                altered = {name: (value, own[name]) for name, value in here.items() if own.get(name, value) != value}
+                parameters = {**own, **here, **data.get("parameters", {})}
+                runs = [self._run(scale, data, entry["method"], definition, parameters, seed, marks) for seed in seeds]
+                setting = {axis: value for axis, value, _ in choices}
+                yield Series(word, method, setting, marks, tuple(run.id for run in runs), altered), runs
+
+    def _run(
+        self,
+        scale: str,
+        data: Mapping[str, Any],
+        method: str,
+        definition: Mapping[str, Any],
+        parameters: dict[str, Any],
+        seed: int,
+        marks: tuple[int, ...],
+    ) -> Run:
+        preconditioner = None
+        if definition.get("preconditioner"):
+            own = {name: parameters[name] for name in definition["preconditioner"] if name in parameters}
+            size = self.size(data["dataset"], data["variant"])
+            preconditioner = Preconditioner(
+                data["dataset"], data["variant"], own, seed, costs.subsample_eigensystem(size, own, ())
+            )
+        return Run(
+            scale, data["dataset"], data["variant"], method, parameters, seed, marks, preconditioner=preconditioner
+        )
+
+    def size(self, dataset: str, variant: str) -> costs.Size:
+        """Sizes of prepared data, as known before it is prepared."""
+        entry = self.catalogue[dataset]
+        n_train, n_test = entry.n_train, entry.n_test
+        for step in self.configuration.variants[variant]["steps"]:
+            held_out = step.get("split", {}).get("n")
+            if held_out:
+                n_test = round(held_out * n_train) if held_out < 1 else held_out
+                n_train -= n_test
+            subset = step.get("subset", {})
+            n_train = min(n_train, subset.get("n_train") or n_train)
+            n_test = min(n_test, subset.get("n_test") or n_test)
+        return costs.Size(n_train, n_test, entry.n_features, entry.n_classes or 1)
+
+    def comparison(self, target: str, scale: str) -> dict[str, Any]:
+        """What comparing a target with its paper needs besides the measurements."""
+        spec = self.target(target)
+        paper = self.configuration.papers[spec["paper"]]
+        at = spec["scales"][scale]
+        sizes = {}
+        for word, data in at["data"].items():
+            if "missing" not in data:
+                size = self.size(data["dataset"], data["variant"])
+                title = self.catalogue[data["dataset"]].title
+                sizes[word] = {
+                    "dataset": data["dataset"],
+                    "title": title,
+                    "n_train": size.n_train,
+                    "n_test": size.n_test,
+                }
+        return {
+            "target": target,
+            "scale": scale,
+            "spec": {key: value for key, value in spec.items() if key != "scales"},
+            "paper": {"title": paper["title"], "citation": paper["citation"]},
+            "method": next(iter(spec["methods"])),
+            "series": [asdict(series) for series in self.series(target, scale)],
+            "published": self.configuration.published[target],
+            "sizes": sizes,
+            "missing": {word: data["missing"] for word, data in at["data"].items() if "missing" in data},
+            "left_out": at.get("left_out", ""),
+        }
+
+    def _cost(self, run: Run) -> costs.Cost:
+        model = costs.MODELS[self.configuration.methods[run.method]["cost"]]
+        return model(self.size(run.dataset, run.variant), run.parameters, run.marks)
+
+
+def _chosen(kind: str, asked: list[Any] | None, known: Mapping[str, Any], where: str) -> list[str]:
+    if asked is None:
+        return list(known)
+    for name in asked:
+        _known(kind, name, known, where)
+    return list(asked)
+
+
+def _axes(
+    settings: Mapping[str, Any], asked: Mapping[str, list[Any]], where: str
+) -> Iterator[list[tuple[str, str, dict[str, Any]]]]:
+    """For each axis its values: (axis, word, parameters)."""
+    for axis in asked:
+        _known("setting", axis, settings, where)
+    for axis, choices in settings.items():
+        if isinstance(choices, str):
+            if axis not in asked:
+                raise ConfigurationError(f"The axis {axis!r} has no values ({where}).")
+            yield [(axis, str(value), {choices: value}) for value in asked[axis]]
+        else:
+            words = _chosen(axis, asked.get(axis), choices, where)
+            yield [(axis, str(word), choices[word]) for word in words]
+
+
+def _known(kind: str, name: Any, known: Mapping[str, Any], where: str) -> Any:
+    if name not in known:
+        error = UnknownNameError(kind, name, known)
+        error.args = (f"{error} ({where})",)
+        raise error
+    return known[name]

@@ -1,0 +1,190 @@
+"""The record of a run: where it ran, on what code, and the files that it leaves."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import platform
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from shallows.datasets.files import replacing, write_json
+from shallows.errors import ShallowsError
+
+from . import code
+
+SCHEMA_VERSION = 1
+SCHEMA_PATH = Path(__file__).with_name("record.schema.json")
+
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "snakemake", "cupy-cuda12x", "cupy-cuda13x")
+
+# Vector width that a processor's flags promise, and that OpenBLAS's cores use. Other cores are not judged.
+_FLAG_LEVELS = (("avx512bw", 3, "AVX-512"), ("avx2", 2, "AVX2"), ("avx", 1, "AVX"))
+_CORE_LEVELS = {
+    **dict.fromkeys(("skylakex", "cooperlake", "sapphirerapids"), 3),
+    **dict.fromkeys(("haswell", "zen", "excavator"), 2),
+    **dict.fromkeys(("sandybridge", "bulldozer", "piledriver", "steamroller"), 1),
+    **dict.fromkeys(("prescott", "core2", "penryn", "dunnington", "nehalem", "atom", "barcelona", "bobcat"), 0),
+}
+
+
+def write(folder: str | Path, record: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write ``curve.csv`` and then ``record.json``; each bears its name only when it is whole.
+
+    Raises
+    ------
+    ShallowsError
+        Where the record does not agree with its schema.
+    """
+    check(record)
+    folder = Path(folder)
+    rows = list(rows)
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    with replacing(folder / "curve.csv") as partial, open(partial, "w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    write_json(folder / "record.json", record)
+
+
+def read(folder: str | Path) -> tuple[dict[str, Any], list[dict[str, str]]]:
+    """A run's record and the rows of its curve."""
+    folder = Path(folder)
+    record = json.loads((folder / "record.json").read_text(encoding="utf-8"))
+    with open(folder / "curve.csv", newline="", encoding="utf-8") as stream:
+        return record, list(csv.DictReader(stream))
+
+
+def check(record: Mapping[str, Any]) -> None:
+    """Check a record against its schema.
+
+    Raises
+    ------
+    ShallowsError
+        It names the first place that does not agree.
+    """
+    error = next(iter(_validator().iter_errors(record)), None)
+    if error is not None:
+        where = ".".join(map(str, error.path)) or "the top level"
+        raise ShallowsError(f"The record does not agree with its schema at {where}: {error.message}")
+
+
+@cache
+def _validator() -> Any:
+    import jsonschema
+
+    return jsonschema.Draft202012Validator(json.loads(SCHEMA_PATH.read_text(encoding="utf-8")))
+
+
+def plain(value: Any) -> Any:
+    """The same in the types of JSON; NumPy's numbers become Python's, and what is not finite becomes text."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [plain(one) for one in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if value - value == 0 else str(value)
+    if value is None or isinstance(value, str | int | bool):
+        return value
+    return str(value)
+
+
+# Provenance ----------------------------------------------------------------------------------------------------------
+
+
+def provenance() -> dict[str, Any]:
+    """Code, packages, hardware and BLAS of this process, as a record holds them."""
+    return {"code": code.commit(), "packages": packages(), "hardware": hardware(), "blas": blas()}
+
+
+@cache
+def packages() -> dict[str, str]:
+    """Versions of Python and of the packages that numbers depend on."""
+    from importlib import metadata
+
+    found = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        with suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found
+
+
+@cache
+def hardware() -> dict[str, Any]:
+    """Processor, cores this process may use, main memory and graphics processor."""
+    import psutil
+
+    from shallows import arrays
+
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return {
+        "cpu": _cpu_field("model name") or platform.processor() or platform.machine(),
+        "cores": allowed,
+        "memory_bytes": psutil.virtual_memory().total,
+        "gpu": arrays.gpu_name(),
+    }
+
+
+def blas() -> dict[str, Any]:
+    """The BLAS library under NumPy, and a warning where its core is older than the processor."""
+    import numpy as np  # noqa: F401  (loads the library that is looked for)
+    import threadpoolctl
+
+    pools = [pool for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
+    numpy_first = sorted(pools, key=lambda pool: "numpy" not in pool["filepath"].lower())
+    if not numpy_first:
+        return {"library": "unknown", "version": None, "core": None, "threads": None, "warning": None}
+    pool = numpy_first[0]
+    core = pool.get("architecture")
+    return {
+        "library": pool["internal_api"],
+        "version": pool["version"],
+        "core": core,
+        "threads": pool["num_threads"],
+        "warning": core_warning(core, (_cpu_field("flags") or "").split()),
+    }
+
+
+def core_warning(core: str | None, flags: Iterable[str]) -> str | None:
+    """A sentence where a BLAS core is older than the processor's instruction set, else None."""
+    flags = set(flags)
+    able = next(((level, name) for flag, level, name in _FLAG_LEVELS if flag in flags), None)
+    used = _CORE_LEVELS.get((core or "").lower())
+    if able is None or used is None or used >= able[0]:
+        return None
+    return (
+        f"The BLAS core {core} does not use {able[1]}, which this processor has: "
+        "products run at about half their speed. Unset OPENBLAS_CORETYPE where it is set."
+    )
+
+
+def _cpu_field(name: str) -> str | None:
+    with suppress(OSError), open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            key, _, value = line.partition(":")
+            if key.strip() == name:
+                return value.strip()
+    return None
+
+
+def reset_peak_memory() -> None:
+    """Begin to measure peak memory anew, where the system can (Linux); runs of one process are told apart by this."""
+    with suppress(OSError), open("/proc/self/clear_refs", "w") as control:
+        control.write("5")
+
+
+def peak_memory() -> int:
+    """Most bytes of main memory held since :func:`reset_peak_memory`, or since the start where that cannot be told."""
+    with suppress(OSError), open("/proc/self/status", encoding="ascii", errors="replace") as lines:
+        for line in lines:
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    from shallows import arrays
+
+    return arrays.peak_memory()

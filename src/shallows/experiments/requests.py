@@ -1,0 +1,76 @@
+"""What a person asks the workflow for, checked before anything else says that no rule makes it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+
+from shallows.errors import UnknownNameError
+
+from .configuration import SCALES
+from .plan import Plan
+
+_FORMS = {"tables": ("csv", "json", "md", "html"), "figures": ("svg", "png"), "evaluation": ("json",)}
+_STAGES = (*_FORMS, "report", "runs", "preconditioners", "checkpoints", "logs")
+
+
+def check(asked: Iterable[str], plan: Plan, rules: Iterable[str], results: str = "results", data: str = "data") -> None:
+    """Check what a person wrote on the command line.
+
+    Snakemake tells a workflow its targets only after reading it, and then says no more than that no rule makes them. So
+    the words of the command line are looked at as they are: a path below one of our folders is checked part by part; a
+    bare word, which may be the value of an option, is refused only where it is nearly the name of a target.
+
+    Parameters
+    ----------
+    asked : iterable of str
+        Words of the command line.
+    plan : Plan
+    rules : iterable of str
+        Names of rules that can be asked for.
+    results, data : str
+        The two folders of the configuration.
+
+    Raises
+    ------
+    UnknownNameError
+        It names the nearest right one.
+    """
+    rules = [*rules]
+    for one in map(str, asked):
+        if one.startswith("-") or "=" in one or one in rules or Path(one).exists():
+            continue
+        parts = PurePosixPath(one).parts
+        if len(parts) == 1:
+            if difflib.get_close_matches(one, rules, n=1, cutoff=0.8):
+                raise UnknownNameError("target", one, rules)
+            continue
+        for root, judge in ((results, _result), (data, _data)):
+            root_parts = PurePosixPath(root).parts
+            if parts[: len(root_parts)] == root_parts:
+                judge(parts[len(root_parts) :], plan)
+
+
+def _result(parts: tuple[str, ...], plan: Plan) -> None:
+    if not parts or parts[0] not in SCALES:
+        raise UnknownNameError("scale", parts[0] if parts else "", SCALES)
+    if len(parts) < 2:
+        return
+    if parts[1] not in _STAGES:
+        raise UnknownNameError("kind of result", parts[1], _STAGES)
+    if parts[1] in _FORMS and len(parts) == 3:
+        name, _, ending = parts[2].rpartition(".")
+        if name not in plan.targets:
+            raise UnknownNameError("target", name or ending, plan.targets)
+        if ending not in _FORMS[parts[1]]:
+            raise UnknownNameError(f"form of one of the {parts[1]}", ending, _FORMS[parts[1]])
+        if parts[1] == "figures" and name not in plan.figures:
+            raise UnknownNameError("figure", name, plan.figures)
+
+
+def _data(parts: tuple[str, ...], plan: Plan) -> None:
+    if len(parts) >= 2 and parts[0] in ("raw", "prepared") and parts[1] not in plan.catalogue:
+        raise UnknownNameError("dataset", parts[1], plan.catalogue)
+    if len(parts) >= 3 and parts[0] == "prepared" and parts[2] not in plan.configuration.variants:
+        raise UnknownNameError("variant", parts[2], plan.configuration.variants)

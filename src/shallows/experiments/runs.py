@@ -1,0 +1,165 @@
+"""The parts of a plan: runs, preconditioners, series and batches, each with its name."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from . import costs
+
+
+def digest(*parts: Any, length: int = 10) -> str:
+    """Hash of anything that JSON can write, independent of the order of keys."""
+    text = json.dumps(parts, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:length]
+
+
+def slug(parameters: Mapping[str, Any], seed: int, length: int = 60) -> str:
+    """Parameters as a readable part of a path: texts as they are, numbers behind their name, the seed last."""
+    parts = []
+    for name, value in parameters.items():
+        if value is None:
+            continue
+        if isinstance(value, float):
+            value = f"{value:.4g}"
+        parts.append(str(value) if isinstance(value, str) and not value[:1].isdigit() else f"{name}{value}")
+    text = re.sub(r"[^A-Za-z0-9.-]+", "", "-".join(parts).replace("_", ""))
+    text = text if len(text) <= length else text[:length].rsplit("-", 1)[0]
+    return f"{text}-seed{seed}"
+
+
+@dataclass(frozen=True)
+class Preconditioner:
+    """A preconditioner as an artifact of its own, shared by the runs that need the same one."""
+
+    dataset: str
+    variant: str
+    parameters: dict[str, Any]
+    seed: int
+    cost: costs.Cost
+
+    @cached_property
+    def id(self) -> str:
+        """Hash of everything that it depends on."""
+        return digest("preconditioner", self.dataset, self.variant, self.parameters, self.seed)
+
+    @property
+    def path(self) -> str:
+        """Its file, below the folder of the scale."""
+        name = f"{slug(self.parameters, self.seed)}-{self.id}"
+        return f"preconditioners/{self.dataset}-{self.variant}/{name}.npz"
+
+    def asked(self) -> dict[str, Any]:
+        """What a job is told."""
+        return {"id": self.id, "parameters": self.parameters, "seed": self.seed}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One method on one prepared dataset with one seed.
+
+    Its identity is its dataset, variant, method, parameters and seed. How far it goes (``marks``) is the union of
+    what its targets ask for.
+    """
+
+    scale: str
+    dataset: str
+    variant: str
+    method: str
+    parameters: dict[str, Any]
+    seed: int
+    marks: tuple[int, ...] = ()
+    targets: tuple[str, ...] = ()
+    preconditioner: Preconditioner | None = None
+    cost: costs.Cost = field(default_factory=costs.Cost)
+
+    @cached_property
+    def id(self) -> str:
+        """Hash of the identity."""
+        return digest(self.dataset, self.variant, self.method, self.parameters, self.seed)
+
+    @property
+    def folder(self) -> str:
+        """Its folder, below the folder of the scale."""
+        name = f"{slug(self.parameters, self.seed)}-{self.id}"
+        return f"runs/{self.dataset}-{self.variant}/{self.method}/{name}"
+
+    def asked(self, methods: Mapping[str, Any]) -> dict[str, Any]:
+        """What a job is told: everything but places, which are the workflow's."""
+        return {
+            "id": self.id,
+            "target_ids": list(self.targets),
+            "scale": self.scale,
+            "dataset": self.dataset,
+            "variant": self.variant,
+            "method": self.method,
+            "parameters": self.parameters,
+            "seed": self.seed,
+            "marks": list(self.marks),
+            "definition": methods[self.method],
+        }
+
+
+@dataclass(frozen=True)
+class Series:
+    """What a target measures at one place: the same thing over its seeds.
+
+    ``altered`` holds the parameters that a scale sets otherwise than the target: name -> (here, there).
+    """
+
+    data: str
+    method: str
+    setting: dict[str, str]
+    marks: tuple[int, ...]
+    run_ids: tuple[str, ...]
+    altered: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Runs (or preconditioners) of one prepared dataset that share a process."""
+
+    scale: str
+    stage: str
+    number: int
+    members: tuple[Any, ...]
+
+    @property
+    def name(self) -> str:
+        """A rule's name."""
+        first = self.members[0]
+        return f"{self.stage}_{self.scale}_{first.dataset}_{first.variant}_{self.number}"
+
+    @property
+    def dataset(self) -> str:
+        """Dataset of all members."""
+        return self.members[0].dataset
+
+    @property
+    def variant(self) -> str:
+        """Variant of all members."""
+        return self.members[0].variant
+
+    @property
+    def long(self) -> bool:
+        """Whether it deserves every core for itself."""
+        return len(self.members) == 1 and self.members[0].cost.seconds > LONG_SECONDS
+
+    @property
+    def seconds(self) -> float:
+        """Estimated duration."""
+        return sum(member.cost.seconds for member in self.members)
+
+    @property
+    def memory_bytes(self) -> int:
+        """Estimated peak memory."""
+        return max(member.cost.memory_bytes for member in self.members)
+
+
+#: An estimate above this is worth all cores of the machine.
+LONG_SECONDS = 20.0

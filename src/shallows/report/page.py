@@ -1,0 +1,165 @@
+"""The report: one self-contained HTML page, the verdicts first, then every target that was built."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .tables import environment, html_context
+from .target import VERDICTS, Target, read, write_text
+
+SCALES = {
+    "demo": "Small real data that the repository carries, on any machine, in minutes. "
+    "Where the papers used more data, the values are shown beside theirs and not judged against them.",
+    "laptop": "The public datasets, whole or subsampled as each entry says, on a CPU workstation.",
+    "paper": "The papers' own sizes, on a GPU or a cluster.",
+}
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link from the page to a file beside it."""
+
+    text: str
+    href: str
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run behind a target, as the page lists it."""
+
+    name: str
+    record: Link
+    curve: Link | None
+    facts: tuple[str, ...]
+    warning: str
+
+
+def write(
+    targets: Iterable[tuple[str | Path, str | Path, str | Path | None, str | Path | None]],
+    out_html: str | Path,
+) -> None:
+    """Write the report.
+
+    Parameters
+    ----------
+    targets : iterable of (csv, meta, html, svg)
+        For each target its tidy CSV, its JSON, its HTML table (linked; None where there is none) and its
+        figure (shown; None where there is none), in the order of the page.
+    out_html : path
+        Where the page goes. Links are relative to it, so that the folder of results can be moved as a whole.
+    """
+    out_html = Path(out_html)
+    sections = [_section(*paths, out_html.parent) for paths in targets]
+    totals = Counter()
+    for section in sections:
+        totals.update(section["counts"])
+    scales = list(dict.fromkeys(section["target"].scale for section in sections))
+    text = (
+        environment()
+        .get_template("page.html")
+        .render(
+            sections=sections,
+            scale=", ".join(scales),
+            scale_text=SCALES.get(scales[0], "") if len(scales) == 1 else "",
+            codes=_distinct(sections, "Code"),
+            machines=_distinct(sections, "Hardware"),
+            totals={name: totals[name] for name in VERDICTS if totals[name]},
+            verdicts=VERDICTS,
+        )
+    )
+    write_text(out_html, text)
+
+
+def _distinct(sections: Iterable[dict[str, Any]], name: str) -> list[str]:
+    return list(dict.fromkeys(dict(section["label"])[name] for section in sections))
+
+
+def _section(
+    csv_path: str | Path,
+    meta_path: str | Path,
+    html_path: str | Path | None,
+    svg_path: str | Path | None,
+    folder: Path,
+) -> dict[str, Any]:
+    target = read(csv_path, meta_path)
+    runs = [_run(run, folder) for run in _run_folders(target)]
+    files = [("numbers (CSV)", csv_path), ("label and layout (JSON)", meta_path), ("table alone", html_path)]
+    if svg_path:
+        files += [("figure (SVG)", svg_path), ("figure (PNG)", Path(svg_path).with_suffix(".png"))]
+    return {
+        **html_context(target),
+        "figure": _data_uri(Path(svg_path)) if svg_path else None,
+        "alternative": alternative(target) if svg_path else "",
+        "files": [
+            Link(text, _relative(path, folder)) for text, path in files if path is not None and Path(path).exists()
+        ],
+        "runs": runs,
+        "warnings": Counter(run.warning for run in runs if run.warning),
+    }
+
+
+def alternative(target: Target) -> str:
+    """What a figure shows, for those who cannot see it."""
+    shown = [row for row in target.rows if row.mean is not None]
+    parts = []
+    for key in target.key_names():
+        values = list(dict.fromkeys(row.keys.get(key, "") for row in shown))
+        if 1 < len([value for value in values if value]) <= 8:
+            parts.append(f"{key}: {', '.join(filter(None, values))}")
+    drawn = f" Lines by {'; '.join(parts)}." if parts else ""
+    return f"{target.title}.{drawn} The table that follows holds the numbers."
+
+
+def _data_uri(path: Path) -> str:
+    return "data:image/svg+xml;base64," + base64.b64encode(path.read_bytes()).decode("ascii")
+
+
+def _relative(path: str | Path, folder: Path) -> str:
+    return Path(os.path.relpath(Path(path).resolve(), folder.resolve())).as_posix()
+
+
+def _run_folders(target: Target) -> list[Path]:
+    """Folders of the runs, as they are written or from the root of this scale's results, each once."""
+    root = target.csv_path.parent.parent
+    found = []
+    for name in dict.fromkeys(name for row in target.rows for name in row.records):
+        folder = Path(name)
+        found.append(root / folder if not folder.exists() and (root / folder).exists() else folder)
+    return found
+
+
+def _run(folder: Path, page_folder: Path) -> Run:
+    record_path, curve_path = folder / "record.json", folder / "curve.csv"
+    try:
+        record = json.loads(record_path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        record = {}
+    return Run(
+        name="/".join(folder.parts[-3:]),
+        record=Link("record", _relative(record_path, page_folder)),
+        curve=Link("curve", _relative(curve_path, page_folder)) if curve_path.exists() else None,
+        facts=tuple(_facts(record)),
+        warning=(record.get("blas") or {}).get("warning") or "",
+    )
+
+
+def _facts(record: dict[str, Any]) -> Iterable[str]:
+    seed = record.get("run", {}).get("seed")
+    if seed is not None:
+        yield f"seed {seed}"
+    seconds = record.get("times", {}).get("total")
+    if seconds is not None:
+        yield f"{seconds:,.1f} s"
+    memory = record.get("peak_memory_bytes")
+    if memory:
+        yield f"{memory / 1e9:.2f} GB at most"
+    for count, name in ((record.get("resumes"), "resumed"), (record.get("rollbacks"), "rolled back")):
+        if count:
+            yield f"{name} {count} times" if count > 1 else f"{name} once"

@@ -1,0 +1,323 @@
+"""One target as the report sees it: the rows of its CSV, what its JSON says besides, and words for both."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shallows.datasets.files import replacing
+from shallows.errors import ShallowsError, UnknownNameError
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A verdict with the mark that stands for it in a cell and the sentence that explains it."""
+
+    name: str
+    mark: str
+    meaning: str
+
+    @property
+    def css(self) -> str:
+        """The class that colours it."""
+        return self.name.replace(" ", "-")
+
+
+VERDICTS: dict[str, Verdict] = {
+    verdict.name: verdict
+    for verdict in (
+        Verdict("reproduced", "✓", "within the tolerance that was fixed before the run"),
+        Verdict("better", "▲", "beyond the tolerance, on the good side"),
+        Verdict("deviates", "✗", "beyond the tolerance, on the bad side"),
+        Verdict("not comparable", "○", "measured at another scale, on other data, or beside no printed number"),
+        Verdict("not run", "", "not measured; the reason is given"),
+    )
+}
+
+REQUIRED = (
+    "target",
+    "dataset",
+    "n_train",
+    "n_test",
+    "method",
+    "setting",
+    "metric",
+    "published",
+    "measured_mean",
+    "measured_sd",
+    "seeds",
+    "verdict",
+    "scale",
+)
+
+NAMED_KEYS = ("dataset", "method", "metric")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One compared value.
+
+    Attributes
+    ----------
+    keys : dict of str
+        What tells the value apart: dataset, method, metric and whatever its setting names.
+    published : str
+        As printed; empty where the source prints nothing.
+    mean, sd : float or None
+        Measured, over the seeds.
+    verdict : str
+        One of ``VERDICTS``.
+    reason, unit, tolerance : str
+        Optional words; empty where there are none.
+    records : tuple of str
+        Folders of the runs behind the value.
+    """
+
+    keys: dict[str, str]
+    published: str
+    mean: float | None
+    sd: float | None
+    verdict: str
+    reason: str = ""
+    unit: str = ""
+    tolerance: str = ""
+    records: tuple[str, ...] = ()
+
+    @property
+    def published_value(self) -> float | None:
+        """The printed number, or None where the source prints none or prints words."""
+        try:
+            return _number(self.published)
+        except ValueError:
+            return None
+
+
+@dataclass(frozen=True)
+class Target:
+    """The rows of one target and what its JSON says besides them."""
+
+    rows: tuple[Row, ...]
+    meta: Mapping[str, Any]
+    csv_path: Path
+
+    @property
+    def id(self) -> str:
+        """The target's identifier."""
+        return str(self.meta["id"])
+
+    @property
+    def title(self) -> str:
+        """The target's title; its identifier where the JSON gives none."""
+        return str(self.meta.get("title") or self.id)
+
+    @property
+    def source(self) -> str:
+        """Where the source prints it: the paper's title and the place in it."""
+        return ", ".join(str(self.meta[key]) for key in ("paper", "source") if self.meta.get(key))
+
+    @property
+    def scale(self) -> str:
+        """The scale at which it was built."""
+        return str(self.meta.get("scale") or self.meta.get("label", {}).get("scale", ""))
+
+    @property
+    def notes(self) -> list[str]:
+        """What the JSON says under ``notes``, a paragraph or a list of them."""
+        notes = self.meta.get("notes") or []
+        return [notes] if isinstance(notes, str) else [str(note) for note in notes]
+
+    def is_drawn(self, row: Row) -> bool:
+        """Whether a row is a point of a curve, which a figure shows and a table need not."""
+        figure = self.meta.get("figure") or {}
+        if "y" in figure:
+            return row.keys["metric"] == figure["y"]
+        return figure.get("kind") == "spectrum" and bool(row.keys.get(figure.get("x", "index")))
+
+    def key_names(self) -> list[str]:
+        """Names of all keys in the rows, in their order of appearance."""
+        return list(dict.fromkeys(name for row in self.rows for name in row.keys))
+
+    def values(self, key: str) -> list[str]:
+        """Distinct values of a key: in numeric order where all are numbers, else in order of appearance."""
+        return ordered(row.keys.get(key, "") for row in self.rows)
+
+    def counts(self) -> dict[str, int]:
+        """How many of the values that the source prints or claims carry each verdict, and how many were not run.
+
+        Values beside which the source says nothing are no part of the comparison; neither are verdicts without any.
+        """
+        counted = Counter(row.verdict for row in self.rows if row.published or row.verdict == "not run")
+        return {name: counted[name] for name in VERDICTS if counted[name]}
+
+
+def ordered(values: Iterable[str]) -> list[str]:
+    """Distinct values, by number where all are numbers, else by first appearance; an empty one comes last."""
+    distinct = list(dict.fromkeys(values))
+    filled = [value for value in distinct if value]
+    if all(is_number(value) for value in filled):
+        filled.sort(key=float)
+    return filled + [""] * ("" in distinct)
+
+
+def is_number(text: str) -> bool:
+    """Tell whether the text is a finite number."""
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def _number(text: str) -> float | None:
+    text = text.strip()
+    if not text or text.lower() in ("nan", "none"):
+        return None
+    return float(text)
+
+
+def parse_setting(text: str) -> dict[str, str]:
+    """``"kernel=gaussian; epochs=5"`` as a dictionary of texts.
+
+    Raises
+    ------
+    ShallowsError
+        Where a part holds no ``=``.
+    """
+    setting = {}
+    for part in filter(None, (part.strip() for part in text.split(";"))):
+        name, sign, value = part.partition("=")
+        if not sign:
+            raise ShallowsError(f"The setting {text!r} should read 'key=value; key=value', but {part!r} holds no '='.")
+        setting[name.strip()] = value.strip()
+    return setting
+
+
+def read(csv_path: str | Path, meta_path: str | Path) -> Target:
+    """Read a target's tidy CSV and its JSON.
+
+    Raises
+    ------
+    ShallowsError
+        Where a required column is missing, a number is none, or the JSON is that of another target.
+    UnknownNameError
+        Where a verdict is none of ``VERDICTS``.
+    """
+    csv_path, meta_path = Path(csv_path), Path(meta_path)
+    meta = json.loads(meta_path.read_text(encoding="utf-8"))
+    with csv_path.open(newline="", encoding="utf-8") as stream:
+        reader = csv.DictReader(stream)
+        missing = [column for column in REQUIRED if column not in (reader.fieldnames or ())]
+        if missing:
+            raise ShallowsError(f"{csv_path} lacks the columns {', '.join(missing)}.")
+        rows = []
+        for line, raw in enumerate(reader, start=2):
+            try:
+                rows.append(_row(raw))
+            except ValueError as error:
+                if isinstance(error, ShallowsError):
+                    raise
+                raise ShallowsError(f"{csv_path}, line {line}: {error}.") from None
+            if raw["target"] != meta["id"]:
+                raise ShallowsError(
+                    f"{csv_path}, line {line} belongs to the target {raw['target']!r}, "
+                    f"but {meta_path} describes {meta['id']!r}."
+                )
+    return Target(tuple(rows), meta, csv_path)
+
+
+def _row(raw: Mapping[str, str | None]) -> Row:
+    text = {name: (value or "").strip() for name, value in raw.items() if name is not None}
+    if text["verdict"] not in VERDICTS:
+        raise UnknownNameError("verdict", text["verdict"], VERDICTS)
+    published = text["published"]
+    return Row(
+        keys={**{name: text[name] for name in NAMED_KEYS}, **parse_setting(text["setting"])},
+        published="" if published.lower() in ("nan", "none") else published,
+        mean=_number(text["measured_mean"]),
+        sd=_number(text["measured_sd"]),
+        verdict=text["verdict"],
+        reason=text.get("reason", ""),
+        unit=text.get("unit", ""),
+        tolerance=text.get("tolerance", ""),
+        records=tuple(part.strip() for part in text.get("records", "").split(";") if part.strip()),
+    )
+
+
+# Words ----------------------------------------------------------------------------------------------------
+
+
+def words(name: str, unit: str = "") -> str:
+    """A column name for people: ``test_error_percent`` becomes ``test error (%)``."""
+    stem, unit = (name.removesuffix("_percent"), unit or "%") if name.endswith("_percent") else (name, unit)
+    unit = {"percent": "%", "seconds": "s"}.get(unit, unit)
+    text = stem.replace("_", " ")
+    return f"{text} ({unit})" if unit and f"({unit})" not in text else text
+
+
+def count(number: float | int | str | None) -> str:
+    """An integer with separated thousands; an en dash where there is none."""
+    if number is None or number == "":
+        return "–"
+    return f"{int(float(number)):,}"
+
+
+def data_text(data: Mapping[str, Any]) -> str:
+    """The data really used, with its sizes: ``MNIST: n = 60,000 training, 10,000 test, d = 784``."""
+    sizes = [
+        f"{count(data[key])} {part}" for key, part in (("n_train", "training"), ("n_test", "test")) if data.get(key)
+    ]
+    parts = ["n = " + ", ".join(sizes)] if sizes else []
+    if data.get("n_features"):
+        parts.append(f"d = {count(data['n_features'])}")
+    return str(data.get("title", "unnamed data")) + (f": {', '.join(parts)}" if parts else "")
+
+
+def label(meta: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What a table or figure says on its face, as pairs of a name and a text.
+
+    The scale, the data really used, the seeds, the hardware and the code version; what the JSON does not
+    know is said to be unknown and never left out.
+    """
+    given = meta.get("label", {})
+    data = given.get("data") or []
+    data = [data] if isinstance(data, Mapping) else data
+    return [
+        ("Scale", str(given.get("scale") or meta.get("scale") or "unknown")),
+        ("Data", "; ".join(data_text(one) for one in data) or "none was used"),
+        ("Seeds", _listed(given.get("seeds"))),
+        ("Hardware", _listed(given.get("hardware"), "; ")),
+        ("Code", code_text(given.get("code"))),
+    ]
+
+
+def _listed(value: Any, separator: str = ", ") -> str:
+    if value is None or value in ("", [], {}):
+        return "unknown"
+    if isinstance(value, Mapping):
+        return separator.join(f"{key} {item}" for key, item in value.items() if item not in (None, ""))
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return separator.join(_listed(item) for item in value)
+    return str(value)
+
+
+def code_text(code: Any) -> str:
+    """A code version for people: ``shallows 0.1.0, commit 0123abc, with uncommitted changes``."""
+    if not isinstance(code, Mapping):
+        return _listed(code)
+    parts = [f"shallows {code['version']}"] if code.get("version") else []
+    if code.get("commit"):
+        parts.append(f"commit {str(code['commit'])[:10]}")
+    if code.get("dirty"):
+        parts.append("with uncommitted changes")
+    return ", ".join(parts) or "unknown"
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a file that carries its name only when it is whole."""
+    with replacing(Path(path)) as partial:
+        partial.write_text(text, encoding="utf-8")

@@ -1,0 +1,148 @@
+"""Two invented targets for the tests of the report. No number here was printed or measured anywhere."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from pathlib import Path
+
+COLUMNS = [
+    *("target", "dataset", "n_train", "n_test", "method", "setting", "metric", "published"),
+    *("measured_mean", "measured_sd", "seeds", "verdict", "scale"),
+    *("reason", "unit", "tolerance", "records"),
+]
+
+LABEL = {
+    "scale": "demo",
+    "data": [{"title": "Invented digits, embedded subset", "n_train": 2000, "n_test": 500, "n_features": 784}],
+    "seeds": [0, 1, 2],
+    "hardware": "Invented CPU at 2 cores, no GPU",
+    "code": {"version": "0.1.0", "commit": "0123456789abcdef", "dirty": True},
+    "versions": {"numpy": "2.4.6", "scikit-learn": "1.9.1"},
+}
+
+
+def _row(**given: object) -> dict[str, object]:
+    row = dict.fromkeys(COLUMNS, "")
+    row.update(dataset="digits", n_train=2000, n_test=500, seeds=3, scale="demo", verdict="not run")
+    row.update(given)
+    return row
+
+
+def error_table(folder: Path) -> tuple[Path, Path]:
+    """A table of errors against epochs: every verdict, a kernel not run, a value not printed."""
+    rows = []
+    for epochs in (1, 5, 10, 20):
+        for kernel in ("gaussian", "laplace", "cauchy"):
+            for method, pace in (("EigenPro", 0.6), ("Pegasos", 3.1)):
+                run = f"results/demo/runs/digits-unit/{method.lower()}/{kernel}-0"
+                for metric, floor in (("train_error", 0.0), ("test_error", 1.9)):
+                    printed = round(floor + pace * 3 / epochs, 2)
+                    row = _row(
+                        target="invented_errors",
+                        method=method,
+                        setting=f"kernel={kernel}; epochs={epochs}",
+                        metric=metric,
+                        published=f"{printed:g}",
+                        unit="%",
+                        tolerance="0.3 points",
+                        reason="the kernel has no entry at this scale",
+                    )
+                    if kernel != "laplace":
+                        verdict = "not comparable" if kernel == "cauchy" else "reproduced"
+                        mean = printed + (1.7 if kernel == "cauchy" else 0.11)
+                        row.update(measured_mean=f"{mean:.17g}", measured_sd=0.0432, verdict=verdict, records=run)
+                        row["reason"] = "the paper trains on 60,000 points" if kernel == "cauchy" else ""
+                    rows.append(row)
+    first = [row for row in rows if row["setting"] == "kernel=gaussian; epochs=20"]
+    first[0].update(verdict="better")
+    first[1].update(verdict="deviates", reason="an invented reason: the step was held back twice")
+    first[2].update(published="")
+    meta = {
+        "id": "invented_errors",
+        "title": "Classification error against epochs for three kernels",
+        "source": "Table 0",
+        "paper": "An invented paper: some < all & more",
+        "citation": "A. Nobody and B. Noone, 2017",
+        "kind": "table",
+        "caption": "Training and test error on invented digits, in percent.",
+        "notes": "The numbers of this fixture are invented.",
+        "scale": "demo",
+        "label": LABEL,
+        "layout": {"rows": ["epochs", "metric"], "columns": ["kernel", "method"]},
+        "figure": {"kind": "error_curves", "x": "epochs", "lines": "method", "panels": "kernel"},
+    }
+    return _written(folder, rows, meta)
+
+
+def spectrum(folder: Path) -> tuple[Path, Path]:
+    """A figure of spectra: two panels, two datasets measured and two not run, three subset sizes."""
+    rows = []
+    for panel, lines in (
+        ("a", [("digits", 2000), ("census", 2000)]),
+        ("b", [("digits", n) for n in (500, 1000, 2000)]),
+    ):
+        for dataset, subsample in lines:
+            decay = 1.35 if dataset == "digits" else 1.8
+            for index in range(1, subsample // 2 + 1, max(1, subsample // 400)):
+                value = index**-decay * math.exp((1 - index) / subsample)
+                rows.append(
+                    _row(
+                        target="invented_spectrum",
+                        dataset=dataset,
+                        method="eigendecomposition",
+                        setting=f"panel={panel}; subsample={subsample}; index={index}",
+                        metric="eigenvalue_ratio",
+                        measured_mean=f"{value:.17g}",
+                        verdict="not comparable",
+                        reason="the paper prints no values, only the picture",
+                        records=f"results/demo/runs/{dataset}-unit/spectrum/n{subsample}",
+                    )
+                )
+    for dataset in ("digits", "census", "speech", "noise"):
+        claim = _row(
+            target="invented_spectrum",
+            dataset=dataset,
+            method="eigendecomposition",
+            setting="panel=a",
+            metric="ratio_201",
+            published="an invented claim: a drop over the first 200 eigenvalues",
+            reason="the data are licensed; see the catalogue for how to supply them",
+        )
+        if dataset in ("digits", "census"):
+            claim.update(measured_mean=0.00034512, verdict="reproduced", reason="", tolerance="at most 0.01")
+        rows.append(claim)
+    meta = {
+        "id": "invented_spectrum",
+        "title": "Normalised eigenvalue spectra of Gaussian kernel matrices",
+        "source": "Figure 0",
+        "paper": "An invented paper: some < all & more",
+        "citation": "A. Nobody and B. Noone, 2017",
+        "kind": "figure",
+        "caption": "Eigenvalues of subsampled kernel matrices, each divided by the first.",
+        "notes": ["The source names no bandwidth.", "Nor does it name the data of panel (b)."],
+        "scale": "demo",
+        "label": {
+            **LABEL,
+            "seeds": [0],
+            "data": [*LABEL["data"], {"title": "Invented census", "n_train": 2000, "n_features": 123}],
+        },
+        "layout": {"rows": ["panel", "dataset"], "columns": ["metric"]},
+        "figure": {
+            "kind": "spectrum",
+            "panel_titles": {"a": "different data", "b": "digits, several sizes of the subsample"},
+        },
+    }
+    return _written(folder, rows, meta)
+
+
+def _written(folder: Path, rows: list[dict[str, object]], meta: dict[str, object]) -> tuple[Path, Path]:
+    folder.mkdir(parents=True, exist_ok=True)
+    csv_path, meta_path = folder / f"{meta['id']}.csv", folder / f"{meta['id']}.json"
+    with csv_path.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, COLUMNS)
+        writer.writeheader()
+        writer.writerows(rows)
+    meta_path.write_text(json.dumps(meta))
+    return csv_path, meta_path

@@ -1,0 +1,184 @@
+import csv
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from shallows.experiments import compare, spectra, verdicts
+from shallows.experiments.plan import Plan
+from workflow_runs import PROJECT
+
+TOLERANCE = {"absolute": 0.2, "relative": 0.1}
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return Plan.load(PROJECT)
+
+
+@pytest.mark.parametrize(
+    ("published", "measured", "better", "verdict"),
+    [
+        (1.0, 1.3, "lower", "reproduced"),
+        (1.0, 0.7, "lower", "reproduced"),
+        (1.0, 1.31, "lower", "deviates"),
+        (1.0, 0.69, "lower", "better"),
+        (1.0, 0.69, "higher", "deviates"),
+        (1.0, 1.31, "higher", "better"),
+        (1.0, math.nan, "lower", "deviates"),
+        (1.0, -math.inf, "lower", "deviates"),
+    ],
+)
+def test_a_verdict_is_the_tolerance_and_the_side(published, measured, better, verdict):
+    assert verdicts.judge(published, measured, TOLERANCE, better) == verdict
+
+
+def test_data_can_be_compared_where_it_is_the_papers():
+    used = {"dataset": "mnist", "title": "MNIST", "n_train": 60000, "n_test": 10000}
+    assert verdicts.incomparable_data("MNIST", {"dataset": "mnist", "n_train": 60000}, used) is None
+    assert "4,000" in verdicts.incomparable_data(
+        "MNIST", {"dataset": "mnist", "n_train": 60000}, {**used, "n_train": 4000}
+    )
+    assert "subset" in verdicts.incomparable_data(
+        "MNIST", {"dataset": "mnist"}, {**used, "dataset": "mnist_demo", "title": "a subset"}
+    )
+    assert "not among" in verdicts.incomparable_data("Other", None, used)
+
+
+def test_drawn_indices_are_whole_and_hold_both_ends():
+    chosen = spectra.log_spaced(400, 60)
+    assert chosen[0] == 1 and chosen[-1] == 400 and chosen == sorted(set(chosen)) and len(chosen) <= 60
+    assert spectra.log_spaced(1, 60) == [1]
+
+
+def record(run, plan):
+    size = plan.size(run.dataset, run.variant)
+    return {
+        "run": {"id": run.id, "dataset": run.dataset, "variant": run.variant, "seed": run.seed, "scale": run.scale},
+        "effective": {"device": "cpu"},
+        "data": {"title": run.dataset, "n_train": size.n_train, "n_test": size.n_test, "n_features": size.n_features},
+        "hardware": {"cpu": "a processor", "cores": 2, "memory_bytes": 2**34, "gpu": None},
+        "code": {"version": "0", "commit": None, "dirty": None},
+        "packages": {"numpy": "2"},
+    }
+
+
+def made_table(tmp_path: Path, plan, target, scale, curve_of):
+    gathered = [
+        {"folder": run.folder, "record": record(run, plan), "curve": curve_of(run)}
+        for run in plan.runs_of(target, scale)
+    ]
+    evaluation, table, meta = (tmp_path / name for name in ("evaluation.json", "table.csv", "meta.json"))
+    evaluation.write_text(json.dumps(gathered))
+    compare.write(evaluation, plan.comparison(target, scale), table, meta)
+    with open(table, newline="") as stream:
+        reader = csv.DictReader(stream)
+        assert tuple(reader.fieldnames) == compare.COLUMNS
+        return list(reader), json.loads(meta.read_text())
+
+
+def published_curve(plan, shift):
+    """A curve that hits the published values, plus a shift."""
+    rows = {}
+    for row in plan.configuration.published["eigenpro_table6"]:
+        rows.setdefault((row["method"], row["setting"]), {})[row["metric"]] = float(row["published"])
+
+    def curve(run):
+        method = {"eigenpro": "EigenPro", "kernel_sgd": "Pegasos"}[run.method]
+        kernel = run.parameters["kernel"].capitalize()
+        return [
+            {"epoch": str(mark), "iteration": "1", "seconds": "1", "metric": metric, "value": str(value + shift)}
+            for mark in run.marks
+            for metric, value in rows[method, f"kernel={kernel}; epochs={mark}"].items()
+        ]
+
+    return curve
+
+
+def test_all_84_published_values_of_the_error_table_are_there(plan):
+    rows = plan.configuration.published["eigenpro_table6"]
+    assert len({(row["method"], row["setting"], row["metric"]) for row in rows}) == len(rows) == 84
+
+
+@pytest.mark.parametrize(("shift", "verdict"), [(0.0, "reproduced"), (1.0, "deviates"), (-1.0, "better")])
+def test_whole_data_at_the_laptop_scale_is_compared(tmp_path, plan, shift, verdict):
+    rows, meta = made_table(tmp_path, plan, "eigenpro_table6", "laptop", published_curve(plan, shift))
+    assert len(rows) == 84
+    measured = [row for row in rows if row["measured_mean"]]
+    assert len(measured) == 3 * 2 * (4 + 5)
+    assert {row["verdict"] for row in measured} == {verdict}
+    missing = [row for row in rows if not row["measured_mean"]]
+    assert {row["verdict"] for row in missing} == {"not run"}
+    assert all(row["reason"] and row["published"] for row in missing)
+    assert meta["verdict_counts"] == {verdict: len(measured), "not run": len(missing)}
+    assert measured[0]["setting"] == "kernel=Gaussian; epochs=1"
+
+
+def test_other_data_is_shown_and_not_judged(tmp_path, plan):
+    rows, meta = made_table(tmp_path, plan, "eigenpro_table6", "demo", published_curve(plan, 0.0))
+    assert {row["verdict"] for row in rows} == {"not comparable", "not run"}
+    shown = [row for row in rows if row["verdict"] == "not comparable"]
+    assert all(row["measured_mean"] and row["published"] and "published for MNIST" in row["reason"] for row in shown)
+    assert {row["seeds"] for row in shown} == {"0 1"}
+    assert float(shown[0]["measured_sd"]) == 0.0
+    assert meta["label"]["seeds"] == [0, 1]
+
+
+def test_a_run_that_ended_before_a_mark_leaves_it_not_run(tmp_path, plan):
+    curve = published_curve(plan, 0.0)
+    rows, _ = made_table(
+        tmp_path, plan, "eigenpro_table6", "laptop", lambda run: [row for row in curve(run) if row["epoch"] == "1"]
+    )
+    late = [row for row in rows if "epochs=5" in row["setting"]]
+    assert {row["verdict"] for row in late} == {"not run"}
+    assert all("ended before" in row["reason"] for row in late)
+
+
+def spectrum(decay):
+    """Eigenvalues 1/i^decay, and 20 % more of the second half for smaller subsamples."""
+
+    def curve(run):
+        count = run.parameters["n_eigenvalues"]
+        return [{"index": str(i), "metric": "eigenvalue", "value": str(3.0 * i**-decay)} for i in range(1, count + 1)]
+
+    return curve
+
+
+@pytest.mark.parametrize(("decay", "verdict"), [(1.5, "reproduced"), (0.5, "deviates")])
+def test_claims_are_judged_by_their_criterion_on_the_papers_data(tmp_path, plan, decay, verdict):
+    rows, _ = made_table(tmp_path, plan, "eigenpro_fig3_eigenspectrum", "laptop", spectrum(decay))
+    claims = {row["metric"]: row for row in rows if row["metric"] == "ratio_201" and row["dataset"] == "mnist"}
+    row = claims["ratio_201"]
+    assert row["verdict"] == verdict
+    assert float(row["measured_mean"]) == pytest.approx(201**-decay, rel=1e-6)
+    assert row["published"].startswith("sharp drop")
+    spreads = [row for row in rows if row["metric"].startswith("spread")]
+    assert {float(row["measured_mean"]) for row in spreads} == {0.0}
+    assert {row["verdict"] for row in spreads} == {"reproduced"}
+
+
+def test_data_that_cannot_be_had_is_told_and_never_replaced(tmp_path, plan):
+    rows, _ = made_table(tmp_path, plan, "eigenpro_fig3_eigenspectrum", "demo", spectrum(1.0))
+    for word in ("CIFAR-10", "SVHN", "TIMIT", "HINT-S"):
+        own = [row for row in rows if row["dataset"] == word]
+        assert own and {row["verdict"] for row in own} == {"not run"}
+        assert all(row["reason"] and not row["measured_mean"] for row in own)
+    beside = [row for row in rows if row["dataset"] == "a9a_demo" and row["metric"] == "ratio_201"]
+    assert [row["verdict"] for row in beside] == ["not comparable"]
+
+
+def test_drawn_points_are_ratios_to_the_first(tmp_path, plan):
+    rows, meta = made_table(tmp_path, plan, "eigenpro_fig3_eigenspectrum", "demo", spectrum(1.0))
+    drawn = [row for row in rows if "index=" in row["setting"] and row["dataset"] == "covtype_demo"]
+    assert 40 <= len(drawn) <= 60
+    for row in drawn:
+        index = int(row["setting"].rpartition("=")[2])
+        assert float(row["measured_mean"]) == pytest.approx(1 / index, rel=1e-6)
+    assert sum(meta["verdict_counts"].values()) < len(rows) / 4
+
+
+def test_the_spread_is_that_of_the_two_spectra_furthest_apart():
+    own = [({"setting": {"panel": "b"}}, [{1: 1.0, 2: 0.5}]), ({"setting": {"panel": "b"}}, [{1: 1.0, 2: 0.05}])]
+    ((setting, values, group),) = spectra.spread(own, 2)
+    assert values == pytest.approx([1.0]) and setting == {} and len(group) == 2

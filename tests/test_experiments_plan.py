@@ -1,0 +1,219 @@
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+import yaml
+
+from shallows import datasets
+from shallows.errors import UnknownNameError
+from shallows.experiments import configuration, requests
+from shallows.experiments.configuration import SCALES, ConfigurationError
+from shallows.experiments.plan import Plan
+from shallows.experiments.runs import digest, slug
+from workflow_runs import PROJECT, environment
+
+SMALL_PAPER = """
+paper: small
+title: A small paper
+citation: Nobody
+targets:
+  first: &target
+    kind: marks
+    title: One
+    source: Table 1
+    caption: None
+    published_data: {Digits: {dataset: mnist, n_train: 60000}}
+    mark: epochs
+    metrics: {test_error: {label: test error}}
+    settings: {kernel: {Gaussian: {kernel: gaussian, bandwidth: 5.0}, Laplace: {kernel: laplace, bandwidth: 10.0}}}
+    methods: {EigenPro: {method: eigenpro, parameters: {rank: 10, n_subsample: 100}}}
+    scales: &scales
+      demo: {seeds: [0, 1], data: {Digits: {dataset: mnist_demo, variant: unit}}, runs: [{marks: [1, 5]}]}
+      laptop:
+        seeds: [0]
+        data: {Digits: {dataset: mnist, variant: unit}}
+        runs: [{marks: [1], settings: {kernel: [Gaussian]}}]
+      paper: {seeds: [0], data: {Digits: {dataset: mnist, variant: unit}}, runs: []}
+    layout: {rows: [kernel], columns: [metric]}
+  second:
+    <<: *target
+    scales:
+      <<: *scales
+      demo:
+        seeds: [0]
+        data: {Digits: {dataset: mnist_demo, variant: unit}}
+        runs: [{marks: [2, 5], settings: {kernel: [Gaussian]}}]
+"""
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return Plan.load(PROJECT)
+
+
+def small(change=lambda paper: None, **settings):
+    base = configuration.load(PROJECT)
+    paper = yaml.safe_load(SMALL_PAPER)
+    change(paper)
+    made = replace(
+        base,
+        settings={**base.settings, **settings},
+        papers={"small": paper},
+        published={target: [] for target in paper["targets"]},
+    )
+    return Plan(made, datasets.catalogue())
+
+
+def test_planning_imports_nothing_heavy():
+    heavy = ("numpy", "scipy", "sklearn", "pandas", "matplotlib", "snakemake")
+    program = f"""
+import sys
+from shallows.experiments import code, requests
+from shallows.experiments.plan import Plan
+Plan.load({str(PROJECT)!r})
+code.version_of("training")
+print([name for name in {heavy!r} if name in sys.modules])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment(PROJECT), check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_every_target_has_something_to_run_at_every_scale(plan, scale):
+    for target in plan.targets:
+        assert plan.runs_of(target, scale), target
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_every_run_is_in_one_batch(plan, scale):
+    batched = [run.id for batch in plan.batches(scale) for run in batch.members]
+    assert sorted(batched) == sorted(plan.runs(scale))
+    names = [batch.name for batch in [*plan.batches(scale), *plan.preconditioner_batches(scale)]]
+    assert len(names) == len(set(names))
+
+
+def test_paths_of_runs_and_preconditioners_are_apart(plan):
+    for scale in SCALES:
+        folders = [run.folder for run in plan.runs(scale).values()]
+        paths = [one.path for one in plan.preconditioners(scale).values()]
+        assert len(set(folders)) == len(folders) and len(set(paths)) == len(paths)
+
+
+def test_a_run_that_two_targets_need_is_run_once_to_the_marks_of_both():
+    plan = small()
+    runs = plan.runs("demo")
+    assert len(runs) == 4
+    (shared,) = plan.runs_of("second", "demo")
+    assert shared.targets == ("first", "second")
+    assert shared.marks == (1, 2, 5)
+    assert shared.id in {run.id for run in plan.runs_of("first", "demo")}
+
+
+def test_the_identity_is_dataset_variant_method_parameters_and_seed():
+    run = next(iter(small().runs("demo").values()))
+    for change in (
+        {"dataset": "a9a_demo"},
+        {"variant": "plain"},
+        {"method": "kernel_sgd"},
+        {"parameters": {**run.parameters, "rank": 11}},
+        {"seed": 7},
+    ):
+        assert replace(run, **change).id != run.id
+    for same in ({"marks": (1,)}, {"targets": ()}, {"scale": "paper"}):
+        assert replace(run, **same).id == run.id
+
+
+def test_the_identity_does_not_depend_on_the_order_of_parameters():
+    assert digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
+
+
+def test_a_path_can_be_read():
+    assert slug({"kernel": "gaussian", "bandwidth": 5.0, "rank": None}, 3) == "gaussian-bandwidth5-seed3"
+    assert len(slug({f"parameter_{i}": i for i in range(50)}, 0)) < 80
+
+
+def test_seeds_of_the_configuration_replace_those_of_the_targets():
+    assert {run.seed for run in small(seeds=[4, 5, 6]).runs("demo").values()} == {4, 5, 6}
+
+
+def test_a_preconditioner_is_shared_by_the_runs_that_need_the_same_one():
+    def two_batch_sizes(paper):
+        methods = paper["targets"]["first"]["methods"]
+        methods["Other"] = {"method": "eigenpro", "parameters": {"rank": 10, "n_subsample": 100, "batch_size": 8}}
+
+    plan = small(two_batch_sizes)
+    assert len(plan.runs("demo")) == 8
+    assert len(plan.preconditioners("demo")) == 4
+
+
+def test_short_runs_share_a_process_and_long_ones_do_not():
+    assert len(small(batch_seconds=1000).batches("demo")) == 1
+    assert len(small(batch_seconds=0).batches("demo")) == 4
+
+
+def test_a_parameter_that_a_scale_alters_is_told():
+    def altered(paper):
+        paper["targets"]["first"]["scales"]["demo"]["runs"][0]["parameters"] = {"rank": 5}
+
+    assert small(altered).series("first", "demo")[0].altered == {"rank": (5, 10)}
+
+
+@pytest.mark.parametrize(
+    ("change", "nearest"),
+    [
+        (lambda target: target["scales"]["demo"]["data"]["Digits"].update(dataset="mnist_dmeo"), "mnist_demo"),
+        (lambda target: target["scales"]["demo"]["data"]["Digits"].update(variant="unti"), "unit"),
+        (lambda target: target["methods"]["EigenPro"].update(method="eigenpor"), "eigenpro"),
+        (lambda target: target["scales"]["demo"]["runs"][0].update(methods=["EigenPr"]), "EigenPro"),
+        (lambda target: target["scales"]["demo"]["runs"][0].update(settings={"kernle": ["Gaussian"]}), "kernel"),
+        (lambda target: target["scales"]["demo"]["runs"][0].update(settings={"kernel": ["Gausian"]}), "Gaussian"),
+    ],
+)
+def test_an_unknown_name_in_a_target_names_the_nearest_and_the_place(change, nearest):
+    plan = small(lambda paper: change(paper["targets"]["first"]))
+    with pytest.raises(UnknownNameError, match=f"{nearest}.*target first, scale demo"):
+        plan.runs("demo")
+
+
+def test_an_axis_of_values_needs_values():
+    def axis(paper):
+        paper["targets"]["first"]["settings"]["size"] = "n_subsample"
+
+    with pytest.raises(ConfigurationError, match="size"):
+        small(axis).runs("demo")
+
+
+@pytest.mark.parametrize(
+    ("asked", "nearest"),
+    [
+        ("eigenpro_tabel6", "eigenpro_table6"),
+        ("results/demo/tables/eigenpro_tabel6.csv", "eigenpro_table6"),
+        ("results/dmeo/tables/eigenpro_table6.csv", "demo"),
+        ("results/demo/tabels/eigenpro_table6.csv", "tables"),
+        ("results/demo/tables/eigenpro_table6.cvs", "csv"),
+        ("data/raw/mnits/verified.json", "mnist"),
+        ("data/prepared/mnist/unti/prepared.json", "unit"),
+    ],
+)
+def test_a_request_for_something_unknown_names_the_nearest(plan, asked, nearest):
+    with pytest.raises(UnknownNameError, match=f"Did you mean '{nearest}'"):
+        requests.check([asked], plan, ["all", *plan.targets])
+
+
+@pytest.mark.parametrize(
+    "asked", ["all", "-n", "--cores", "2", "demo", "scale=demo", "results/laptop/tables/eigenpro_table6.csv"]
+)
+def test_other_words_of_a_command_line_pass(plan, asked):
+    requests.check([asked], plan, ["all", *plan.targets])
+
+
+def test_a_split_moves_points_from_training_to_test():
+    base = small()
+    variants = {**base.configuration.variants, "held_out": {"title": "", "steps": [{"split": {"n": 0.25}}]}}
+    plan = Plan(replace(base.configuration, variants=variants), base.catalogue)
+    whole = base.catalogue["mnist_demo"].n_train
+    size = plan.size("mnist_demo", "held_out")
+    assert (size.n_train, size.n_test) == (whole - whole // 4, whole // 4)

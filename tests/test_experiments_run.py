@@ -1,0 +1,225 @@
+import csv
+import json
+import os
+import signal
+import threading
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from shallows import datasets
+from shallows.errors import ShallowsError, TrainingInterrupted
+from shallows.experiments import compare, configuration, explain, metrics, record, run
+from shallows.experiments.plan import Plan
+from shallows.experiments.run import Conditions, Job
+from shallows.experiments.runs import digest
+from workflow_runs import PROJECT
+
+METHODS = configuration.load(PROJECT).methods
+CONDITIONS = Conditions(device="cpu", checkpoint_seconds=0.05)
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    verified = datasets.fetch("mnist_demo", folder / "raw", embedded_root=PROJECT / "data" / "embedded", progress=False)
+    steps = [{"subset": {"n_train": 400, "n_test": 100, "seed": 0}}, {"unit": {}}]
+    datasets.prepare("mnist_demo", verified, folder / "prepared", steps)
+    return folder / "prepared"
+
+
+@pytest.fixture
+def job(tmp_path, prepared):
+    def make(method="eigenpro", marks=(1, 2, 5), seed=0, **parameters):
+        given = {"kernel": "gaussian", "bandwidth": 5.0, **METHODS[method].get("parameters", {}), **parameters}
+        asked = {
+            "id": digest(method, marks, seed, given),
+            "target_ids": ["some_table"],
+            "scale": "demo",
+            "dataset": "mnist_demo",
+            "variant": "unit",
+            "method": method,
+            "parameters": given,
+            "seed": seed,
+            "marks": list(marks),
+            "definition": METHODS[method],
+        }
+        return Job(asked, prepared, tmp_path / "runs" / asked["id"], tmp_path / "checkpoints")
+
+    return make
+
+
+def eigenpro(job, **parameters):
+    return job(rank=20, n_subsample=200, batch_size=32, **parameters)
+
+
+def test_a_run_leaves_a_record_and_a_curve_that_agree(job):
+    one = eigenpro(job)
+    made = run.execute(one, CONDITIONS)
+    kept, curve = record.read(one.out)
+    record.check(kept)
+    assert kept == made
+    assert [row["epoch"] for row in kept["metrics"]["marks"]] == [1, 2, 5]
+    assert len(curve) == 6 and set(curve[0]) == {"epoch", "iteration", "seconds", "metric", "value"}
+    last = {row["metric"]: float(row["value"]) for row in curve[-2:]}
+    assert last == kept["metrics"]["final"]
+    assert kept["effective"]["rank"] == 20 and kept["resumes"] == 0
+    assert kept["times"]["total"] >= kept["times"]["training"] > 0
+
+
+def test_errors_are_those_of_the_fitted_estimator_in_percent(job, prepared):
+    from shallows import EigenProClassifier
+
+    made = run.execute(eigenpro(job, marks=(3,)), CONDITIONS)
+    data = datasets.load(prepared)
+    model = EigenProClassifier(
+        bandwidth=5.0, rank=20, n_subsample=200, batch_size=32, tol=0.0, max_epochs=3, random_state=0, device="cpu"
+    ).fit(data.x_train, data.y_train)
+    assert made["metrics"]["final"]["test_error"] == pytest.approx(100 * (1 - model.score(data.x_test, data.y_test)))
+    assert made["metrics"]["final"]["train_error"] == pytest.approx(100 * (1 - model.score(data.x_train, data.y_train)))
+
+
+def test_a_finished_run_is_found_again_and_not_computed_again(job, capsys):
+    one = eigenpro(job)
+    first = run.execute(one, CONDITIONS)
+    (one.out / "record.json").unlink()
+    again = replace(one, asked={**one.asked, "target_ids": ["some_table", "another"]})
+    second = run.execute(again, CONDITIONS)
+    assert "found finished" in capsys.readouterr().out
+    assert second["finished"] == first["finished"] and second["model"] == first["model"]
+    assert record.read(one.out)[0]["run"]["target_ids"] == ["some_table", "another"]
+
+
+def test_other_parameters_data_or_code_make_another_key(job, monkeypatch):
+    asked = eigenpro(job).asked
+    key = run.key_of(asked, "0" * 64)
+    assert run.key_of(asked, "1" * 64) != key
+    assert run.key_of({**asked, "parameters": {**asked["parameters"], "rank": 21}}, "0" * 64) != key
+    assert run.key_of({**asked, "marks": [1, 2, 5, 10]}, "0" * 64) != key
+    assert run.key_of({**asked, "target_ids": []}, "0" * 64) == key
+    monkeypatch.setattr(run.code, "version_of", lambda stage: "other")
+    assert run.key_of(asked, "0" * 64) != key
+
+
+def test_a_run_that_fails_does_not_take_the_others_with_it(job):
+    good, bad = eigenpro(job), eigenpro(job, bandwidth=-1.0)
+    failures = run.execute_all([bad, good], CONDITIONS)
+    assert len(failures) == 1 and "bandwidth" in failures[0]
+    assert (good.out / "record.json").exists() and not bad.out.exists()
+    assert any(path.parent.name == "finished" for path in good.checkpoints.rglob("record.json"))
+
+
+def test_sigterm_saves_the_state_and_the_next_start_ends_with_the_same_coefficients(job, tmp_path):
+    slow = eigenpro(job, marks=(1, 50, 400))
+    calm = replace(slow, out=tmp_path / "calm", checkpoints=tmp_path / "calm_checkpoints")
+    expected = run.execute(calm, CONDITIONS)
+
+    def terminate():
+        while not list(slow.checkpoints.rglob("checkpoint.npz")):
+            time.sleep(0.002)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    before = signal.getsignal(signal.SIGTERM)
+    thread = threading.Thread(target=terminate)
+    thread.start()
+    with pytest.raises(TrainingInterrupted):
+        run.execute_all([slow], Conditions(device="cpu", checkpoint_seconds=0.001))
+    thread.join()
+    assert signal.getsignal(signal.SIGTERM) is before
+    assert not slow.out.exists()
+
+    resumed = run.execute(slow, CONDITIONS)
+    assert resumed["resumes"] == 1
+    assert resumed["model"]["sha256"] == expected["model"]["sha256"] is not None
+    for one, other in zip(resumed["metrics"]["marks"], expected["metrics"]["marks"], strict=True):
+        assert {**one, "seconds": 0} == {**other, "seconds": 0}
+
+
+def test_a_preconditioner_made_beforehand_is_used_and_its_time_told(job, prepared, tmp_path):
+    parameters = {"kernel": "gaussian", "bandwidth": 5.0, "rank": 20, "n_subsample": 200, "damping": 1.0}
+    path = tmp_path / "preconditioners" / "one.npz"
+    run.make_preconditioner({"parameters": parameters, "seed": 3}, prepared, path, CONDITIONS)
+    one = replace(eigenpro(job), preconditioner=path)
+    made = run.execute(one, CONDITIONS)
+    with np.load(path) as file:
+        assert made["times"]["eigensystem"] >= float(file["numbers"][-1])
+    assert made["effective"]["rank"] == 20
+
+
+def test_an_analysis_leaves_its_values(job):
+    one = job("eigenspectrum", marks=(), n_subsample=300, n_eigenvalues=50)
+    made = run.execute(one, CONDITIONS)
+    _, curve = record.read(one.out)
+    values = [float(row["value"]) for row in curve]
+    assert [int(row["index"]) for row in curve] == list(range(1, 51))
+    assert values == sorted(values, reverse=True)
+    assert made["metrics"]["final"]["first_eigenvalue"] == values[0]
+
+
+def test_gathering_refuses_a_record_that_was_altered(job, tmp_path):
+    one = eigenpro(job)
+    run.execute(one, CONDITIONS)
+    path = one.out / "record.json"
+    compare.gather([path], tmp_path / "all.json")
+    altered = json.loads(path.read_text())
+    altered["metrics"]["best_epoch_on_the_test_data"] = 3
+    path.write_text(json.dumps(altered))
+    with pytest.raises(ShallowsError, match="metrics"):
+        compare.gather([path], tmp_path / "all.json")
+
+
+def test_a_method_without_an_estimator_for_the_task_says_so(job):
+    one = eigenpro(job)
+    definition = {**METHODS["eigenpro"], "call": {"regression": "shallows:EigenProRegressor"}}
+    with pytest.raises(ShallowsError, match="classification"):
+        run.execute(replace(one, asked={**one.asked, "definition": definition}), CONDITIONS)
+
+
+def test_regression_is_measured_by_the_root_mean_square():
+    class Snapshot:
+        def predict(self, x):
+            return x[:, 0] + 2.0
+
+        def predict_training(self):
+            return np.array([1.0, 3.0])
+
+    class Data:
+        x_test, y_test, y_train = np.zeros((3, 1)), np.zeros(3), np.array([1.0, 1.0])
+
+    assert metrics.regression(Snapshot(), Data()) == {"train_rmse": pytest.approx(2**0.5), "test_rmse": 2.0}
+
+
+def test_every_target_can_be_explained_at_every_scale():
+    plan = Plan.load(PROJECT)
+    for target in plan.targets:
+        for scale in configuration.SCALES:
+            text = "\n".join(explain.explain(plan, target, scale))
+            assert target in text and "training" in text and "about" in text
+
+
+def test_explaining_an_unknown_target_names_the_nearest(monkeypatch, capsys):
+    monkeypatch.chdir(PROJECT)
+    assert explain.main(["eigenpro_tabel6"]) == 1
+    told = capsys.readouterr()
+    assert "Did you mean 'eigenpro_table6'" in told.err and not told.out
+
+
+def test_the_curve_is_written_before_the_record(job, monkeypatch):
+    one = eigenpro(job)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(record, "write_json", full)
+    with pytest.raises(OSError, match="No space"):
+        run.execute(one, CONDITIONS)
+    assert not list(one.checkpoints.rglob("record.json")) and not one.out.exists()
+
+
+def test_curves_are_tidy(job):
+    one = eigenpro(job)
+    run.execute(one, CONDITIONS)
+    with open(one.out / "curve.csv", newline="") as stream:
+        assert {row["metric"] for row in csv.DictReader(stream)} == {"train_error", "test_error"}

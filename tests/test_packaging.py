@@ -1,0 +1,157 @@
+"""What is installed: the lock, environment.yml and pyproject.toml agree, and the wheel is whole."""
+
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.markers import default_environment
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+CONDA_NAMES = {"matplotlib-base": "matplotlib"}  # where conda-forge calls it otherwise
+
+
+def locked(python="3.11"):
+    """Name -> version of the lock, as a Python of that version on Linux resolves it."""
+    environment = {**default_environment(), "python_version": python, "python_full_version": f"{python}.0"}
+    lines = re.sub(r"\\\n\s*", " ", (ROOT / "requirements.txt").read_text()).splitlines()
+    found = {}
+    for line in filter(None, (line.partition("--hash")[0].partition(" #")[0].strip() for line in lines)):
+        if line.startswith(("#", "-")):
+            continue
+        requirement = Requirement(line)
+        if requirement.marker is None or requirement.marker.evaluate(environment):
+            found[canonicalize_name(requirement.name)] = str(requirement.specifier).removeprefix("==")
+    return found
+
+
+def conda_versions():
+    """Name -> version of environment.yml, its pip part included."""
+    found = {}
+    for entry in yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]:
+        for text in entry["pip"] if isinstance(entry, dict) else [entry]:
+            name, _, version = text.replace("==", "=").partition("=")
+            found[canonicalize_name(CONDA_NAMES.get(name, name))] = version
+    return found
+
+
+def asked():
+    """The requirements of the package and of its extra ``dev``."""
+    return [Requirement(text) for text in (*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["dev"])]
+
+
+@pytest.mark.parametrize("requirement", asked(), ids=lambda requirement: requirement.name)
+def test_lock_and_environment_satisfy_the_project(requirement):
+    name = canonicalize_name(requirement.name)
+    assert requirement.specifier.contains(locked()[name])
+    assert conda_versions()[name] == locked()[name]
+
+
+def test_the_environment_names_nothing_that_the_project_does_not():
+    assert set(conda_versions()) - {canonicalize_name(one.name) for one in asked()} == {"python", "pip"}
+    assert conda_versions()["python"] in PROJECT["requires-python"]
+
+
+def test_the_environment_takes_packages_by_the_name_of_one_channel():
+    channels = yaml.safe_load((ROOT / "environment.yml").read_text())["channels"]
+    assert set(channels) == {"conda-forge", "nodefaults"}
+
+
+@pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
+def test_the_lock_serves_every_supported_python(python):
+    versions = locked(python)
+    assert all(one.specifier.contains(versions[canonicalize_name(one.name)]) for one in asked())
+
+
+def test_every_entry_of_the_lock_has_a_hash_and_no_host():
+    text = (ROOT / "requirements.txt").read_text()
+    assert not re.search(r"://|--(extra-)?index-url|--find-links|@ ", text)
+    entries = [line for line in re.sub(r"\\\n\s*", " ", text).splitlines() if line and not line.startswith("#")]
+    assert len(entries) > 50
+    for entry in entries:
+        assert re.match(r"[\w.-]+==\S+ .*--hash=sha256:[0-9a-f]{64}", entry), entry[:80]
+
+
+def test_the_package_itself_is_light_to_import():
+    heavy = {"sklearn", "scipy", "pandas", "matplotlib", "cupy", "torch", "snakemake"}
+    code = f"import sys, shallows; print(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """The wheel, built without a network."""
+    folder = tmp_path_factory.mktemp("wheel")
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
+    (path,) = folder.glob("*.whl")
+    return path
+
+
+def test_the_wheel_holds_the_package_its_data_and_its_licence(wheel):
+    inside = set(zipfile.ZipFile(wheel).namelist())
+    source = ROOT / "src"
+    wanted = {
+        path.relative_to(source).as_posix()
+        for path in (source / "shallows").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert wanted <= inside
+    assert {Path(name).suffix for name in wanted} >= {".py", ".yaml", ".json", ".html", ".css"}
+    assert any(name.endswith("licenses/LICENSE") for name in inside)
+    assert all(name.startswith(("shallows/", f"shallows-{PROJECT['version']}.dist-info/")) for name in inside)
+
+
+def test_every_module_of_the_wheel_can_be_imported(wheel, tmp_path):
+    target = tmp_path / "site"
+    zipfile.ZipFile(wheel).extractall(target)  # a wheel of pure Python is installed by unpacking it
+    code = """
+import importlib, pkgutil, sys
+import shallows
+assert shallows.__file__.startswith(sys.argv[1]), shallows.__file__
+names = [module.name for module in pkgutil.walk_packages(shallows.__path__, "shallows.")]
+for name in names:
+    importlib.import_module(name)
+print(len(names))
+"""
+    # Without site (-S) no editable installation of this package can stand in for the wheel.
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(target), sysconfig.get_path("purelib")])}
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code, str(target)], capture_output=True, text=True, env=environment, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 10
+
+
+def test_the_installed_metadata_name_the_same_version(wheel):
+    metadata = zipfile.ZipFile(wheel).read(f"shallows-{PROJECT['version']}.dist-info/METADATA").decode()
+    assert f"Version: {PROJECT['version']}\n" in metadata
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert citation["version"] == PROJECT["version"]
+    assert citation["license"] == PROJECT["license"]
+
+
+def test_continuous_integration_can_be_started():
+    script = ROOT / ".ci" / "run"
+    assert os.access(script, os.X_OK)
+    subprocess.run(["bash", "-n", str(script)], check=True)
+
+
+def test_the_example_of_the_readme_runs():
+    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    done = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, check=True)
+    assert float(done.stdout) > 0.9

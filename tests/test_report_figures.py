@@ -1,0 +1,147 @@
+"""Figures: readable without the code, and the same to the bit when drawn again."""
+
+import csv
+import json
+import xml.etree.ElementTree as ElementTree
+
+import matplotlib
+import pytest
+
+import report_example
+from shallows.errors import ShallowsError, UnknownNameError
+from shallows.report import figures
+from shallows.report.target import read
+
+DRAWINGS = {"error_curves": report_example.error_table, "spectrum": report_example.spectrum}
+
+
+def texts(figure):
+    """Everything that is written in a figure."""
+    return [text.get_text() for text in figure.findobj(matplotlib.text.Text) if text.get_text()]
+
+
+@pytest.mark.parametrize("kind", DRAWINGS)
+def test_a_figure_drawn_again_is_the_same_to_the_bit(tmp_path, kind):
+    paths = DRAWINGS[kind](tmp_path)
+    drawn = []
+    for turn in ("first", "second"):
+        svg, png = tmp_path / f"{turn}.svg", tmp_path / f"{turn}.png"
+        figures.draw(*paths, svg, png)
+        drawn.append((svg.read_bytes(), png.read_bytes()))
+    assert drawn[0] == drawn[1]
+    assert ElementTree.fromstring(drawn[0][0]).tag.endswith("svg")
+    assert drawn[0][1].startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("kind", DRAWINGS)
+def test_a_figure_can_be_read_without_the_code(tmp_path, kind):
+    target = read(*DRAWINGS[kind](tmp_path))
+    written = texts(figures.KINDS[kind](target))
+    label = next(text for text in written if "Scale: demo" in text)
+    for part in ("n = 2,000", "d = 784", "Seeds: 0", "Invented CPU", "shallows 0.1.0"):
+        assert part in label
+    assert target.title in " ".join(text.replace("\n", " ") for text in written)
+
+
+def test_error_curves_have_a_panel_a_kernel_and_a_row_a_metric(tmp_path):
+    figure = figures.error_curves(read(*report_example.error_table(tmp_path)))
+    assert len(figure.axes) == 6
+    assert [ax.get_title(loc="left") for ax in figure.axes[:3]] == [
+        "Gaussian kernel",
+        "Laplace kernel",
+        "Cauchy kernel",
+    ]
+    assert figure.axes[0].get_ylabel() == "train error (%)"
+    assert figure.axes[3].get_xlabel() == "epochs"
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert names == ["EigenPro", "Pegasos", "measured", "published"]
+
+
+def test_error_curves_draw_published_dashed_and_measured_solid(tmp_path):
+    ax = figures.error_curves(read(*report_example.error_table(tmp_path))).axes[0]
+    published, measured = ax.lines[:2]
+    assert published.get_linestyle() == "--"
+    assert published.get_markerfacecolor() == "white"
+    assert measured.get_linestyle() == "-"
+    assert list(published.get_ydata()) == [1.8, 0.36, 0.18, 0.09]
+    assert measured.get_ydata()[0] == pytest.approx(1.91)
+
+
+def test_error_curves_say_what_was_not_run(tmp_path):
+    figure = figures.error_curves(read(*report_example.error_table(tmp_path)))
+    assert "not run" in [text.get_text() for text in figure.axes[1].texts]
+
+
+def test_an_axis_with_a_zero_is_linear_at_its_lower_end_and_says_so(tmp_path):
+    paths = report_example.error_table(tmp_path)
+    assert figures.error_curves(read(*paths)).axes[0].get_yscale() == "log"
+    with paths[0].open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    rows[0]["published"] = "0.0"
+    with paths[0].open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    ax = figures.error_curves(read(*paths)).axes[0]
+    assert ax.get_yscale() == "symlog"
+    assert ax.get_ylim()[0] < 0  # a mark at zero is whole
+    assert ax.get_ylabel() == "train error (%)\nlinear below 0.1"
+
+
+def test_error_curves_may_draw_one_metric(tmp_path):
+    paths = report_example.error_table(tmp_path)
+    meta = json.loads(paths[1].read_text())
+    meta["figure"]["metric"] = "test_error"
+    paths[1].write_text(json.dumps(meta))
+    assert len(figures.error_curves(read(*paths)).axes) == 3
+
+
+def test_the_spectrum_has_a_line_a_dataset_and_a_line_a_size(tmp_path):
+    figure = figures.spectrum(read(*report_example.spectrum(tmp_path)))
+    first, second = figure.axes
+    assert [text.get_text() for text in first.get_legend().get_texts()] == ["digits", "census"]
+    assert first.get_legend().get_title().get_text() == "not run: speech, noise"
+    assert [text.get_text() for text in second.get_legend().get_texts()] == [
+        "N = 500",
+        "N = 1,000",
+        "N = 2,000",
+    ]
+    assert {ax.get_xscale() for ax in figure.axes} == {ax.get_yscale() for ax in figure.axes} == {"log"}
+    assert all(line.get_ydata()[0] == 1 for ax in figure.axes for line in ax.lines)
+
+
+def test_an_unnormalised_spectrum_is_divided_by_its_first_eigenvalue(tmp_path):
+    paths = report_example.spectrum(tmp_path)
+    plain = figures.spectrum(read(*paths)).axes[0].lines[0].get_ydata()
+    with paths[0].open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    for row in rows:
+        if row["metric"] == "eigenvalue_ratio":
+            row["measured_mean"] = str(0.3 * float(row["measured_mean"]))
+    with paths[0].open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    assert figures.spectrum(read(*paths)).axes[0].lines[0].get_ydata() == pytest.approx(plain)
+
+
+def test_an_unknown_kind_names_the_nearest(tmp_path):
+    paths = report_example.spectrum(tmp_path)
+    meta = json.loads(paths[1].read_text())
+    meta["figure"]["kind"] = "spectrums"
+    paths[1].write_text(json.dumps(meta))
+    with pytest.raises(UnknownNameError, match="Did you mean 'spectrum'"):
+        figures.draw(*paths, tmp_path / "f.svg", tmp_path / "f.png")
+    assert not (tmp_path / "f.svg").exists()
+
+
+def test_rows_without_the_needed_keys_are_refused(tmp_path):
+    paths = report_example.error_table(tmp_path)
+    with pytest.raises(ShallowsError, match="hold no panel, subsample"):
+        figures.spectrum(read(*paths))
+
+
+def test_drawing_leaves_the_settings_of_matplotlib_as_they_were(tmp_path):
+    before = dict(matplotlib.rcParams)
+    figures.draw(*report_example.spectrum(tmp_path), tmp_path / "f.svg", tmp_path / "f.png")
+    assert dict(matplotlib.rcParams) == before

@@ -1,0 +1,213 @@
+"""The page: self-contained, verdicts first, and right in a real browser."""
+
+import html
+import html.parser
+import itertools
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import report_example
+from shallows.report import figures, page, tables
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+class Elements(html.parser.HTMLParser):
+    """Every element of a page with its attributes, in order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.found = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+
+    def all(self, *tags):
+        return [attrs for tag, attrs in self.found if tag in tags]
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """A report of two invented targets, built once: ``results/demo/report/index.html`` in a new folder."""
+    results = tmp_path_factory.mktemp("report") / "results" / "demo"
+    targets = []
+    for make, drawn in ((report_example.error_table, False), (report_example.spectrum, True)):
+        csv_path, meta_path = make(results / "tables")
+        table = csv_path.with_suffix(".html")
+        tables.render(csv_path, meta_path, csv_path.with_suffix(".md"), table)
+        svg = results / "figures" / f"{csv_path.stem}.svg"
+        if drawn:
+            figures.draw(csv_path, meta_path, svg, svg.with_suffix(".png"))
+        targets.append((csv_path, meta_path, table, svg if drawn else None))
+    run = results / "runs/digits-unit/eigenpro/gaussian-0"
+    run.mkdir(parents=True)
+    record = {"run": {"seed": 7}, "times": {"total": 12.34}, "peak_memory_bytes": 2e9, "resumes": 1}
+    record["blas"] = {"warning": "an invented warning"}
+    (run / "record.json").write_text(json.dumps(record))
+    (run / "curve.csv").write_text("epoch,iteration,seconds,metric,value\n")
+    here = Path.cwd()
+    os.chdir(results.parent.parent)  # records are named from the root of the project
+    try:
+        page.write(targets, results / "report" / "index.html")
+    finally:
+        os.chdir(here)
+    return results / "report" / "index.html"
+
+
+def test_the_page_asks_for_nothing_outside_itself(report):
+    text = report.read_text()
+    elements = Elements(text)
+    assert not elements.all("script", "iframe", "object", "embed")
+    assert all(attrs["src"].startswith("data:") for attrs in elements.all("img"))
+    assert all(attrs["href"] == "data:," for attrs in elements.all("link"))
+    assert not re.search(r"@import|url\(", text)
+    assert not any(re.match(r"\w+:|//", attrs["href"]) for attrs in elements.all("a"))
+    policy = next(attrs for attrs in elements.all("meta") if attrs.get("http-equiv"))
+    assert policy["content"].startswith("default-src 'none'")
+
+
+def test_the_page_begins_with_the_verdicts(report):
+    elements = Elements(report.read_text())
+    first_table = next(attrs for tag, attrs in elements.found if tag == "table")
+    assert first_table["class"] == "overview"
+    text = report.read_text()
+    assert text.index("invented_errors") < text.index("invented_spectrum") < text.index('<section class="target"')
+    for chip in ("15 reproduced", "1 better", "1 deviates", "16 not comparable", "18 not run"):
+        assert f">{chip}<" in text
+
+
+def test_every_link_leads_somewhere(report):
+    elements = Elements(report.read_text())
+    ids = [attrs["id"] for _, attrs in elements.found if "id" in attrs]
+    assert not [name for name, count in Counter(ids).items() if count > 1]
+    missing = []
+    for attrs in elements.all("a"):
+        href = attrs["href"]
+        if href.startswith("#"):
+            assert href[1:] in ids
+        elif not (report.parent / href).exists():
+            missing.append(href)
+    assert all(href.endswith("record.json") for href in missing)  # the fixture wrote one record of eight
+    assert "../runs/digits-unit/eigenpro/gaussian-0/record.json" not in missing
+
+
+def test_a_run_tells_its_seed_time_and_memory(report):
+    assert "seed 7, 12.3 s, 2.00 GB at most, resumed once" in report.read_text()
+
+
+def test_a_warning_of_the_runs_is_told_once_beside_the_label(report):
+    assert report.read_text().count("1 of 4 runs: an invented warning") == 1
+
+
+def test_the_page_can_be_read_by_a_machine_for_those_who_do_not_see_it(report):
+    elements = Elements(report.read_text())
+    assert elements.all("html")[0]["lang"] == "en"
+    levels = [int(tag[1]) for tag, _ in elements.found if re.fullmatch(r"h\d", tag)]
+    assert levels.count(1) == 1
+    assert all(below - above <= 1 for above, below in itertools.pairwise(levels))
+    assert all(attrs.get("scope") for attrs in elements.all("th"))
+    assert all(len(attrs["alt"]) > 40 for attrs in elements.all("img"))
+    assert all(
+        attrs.get("aria-label") for _, attrs in elements.found if attrs.get("class", "") and attrs["class"] == "scroll"
+    )
+
+
+def luminance(colour):
+    channels = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_text_stands_out_from_its_ground(mode):
+    style = Path(page.__file__).with_name("templates").joinpath("style.css").read_text()
+    blocks = re.findall(r":root \{(.*?)\}", style, re.S)
+    colours = dict(re.findall(r"--([\w-]+): (#\w{6})", blocks[("light", "dark").index(mode)]))
+    pairs = [(name, ground) for name in ("ink", "quiet", "link") for ground in ("paper", "tint")]
+    pairs += [(name, f"{name}-tint") for name in ("reproduced", "better", "deviates", "not-comparable")]
+    pairs += [(name, "paper") for name in ("reproduced", "better", "deviates", "not-comparable", "not-run")]
+    for text, ground in pairs:
+        light, dark = sorted((luminance(colours[text]), luminance(colours[ground])), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 4.5, (text, ground)  # WCAG 2.2, contrast (minimum)
+
+
+def test_the_page_written_again_is_the_same(report, tmp_path):
+    folder = report.parent.parent / "tables"
+    targets = [(path, path.with_suffix(".json"), None, None) for path in sorted(folder.glob("*.csv"))]
+    for name in ("first.html", "second.html"):
+        page.write(targets, tmp_path / name)
+    assert (tmp_path / "first.html").read_bytes() == (tmp_path / "second.html").read_bytes()
+
+
+def test_a_table_does_not_wait_for_the_drawing_library():
+    code = "import sys, shallows.report.page; print({'matplotlib', 'pandas'} & {*sys.modules})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+def browse(address, profile, *options):
+    """Open an address in headless Chromium; what it printed on both channels."""
+    command = [
+        *(CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+        *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+        *("--enable-logging=stderr", f"--user-data-dir={profile}", *options, address),
+    ]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+
+
+def console(done):
+    return [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
+def test_the_page_opens_from_disk_without_a_complaint(report, tmp_path):
+    picture = tmp_path / "page.png"
+    done = browse(report.as_uri(), tmp_path / "profile", f"--screenshot={picture}", "--window-size=1400,1600")
+    assert console(done) == []
+    assert picture.stat().st_size > 50_000  # an empty window of this size takes about 10 kB
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
+@pytest.mark.parametrize("width", [390, 1400])
+def test_the_page_is_no_wider_than_its_window(report, tmp_path, width):
+    # A headless window has a least width, so the page is put into a frame of the width asked for.
+    frame = tmp_path / "frame.html"
+    frame.write_text(
+        f"""<!DOCTYPE html><meta charset="utf-8"><title>frame</title>
+        <iframe style="border:0; width:{width}px; height:2000px"
+                srcdoc="{html.escape(report.read_text())}"></iframe>
+        <script>
+        const frame = document.querySelector("iframe");
+        frame.onload = () => {{
+          const page = frame.contentDocument;
+          document.body.dataset.width = page.documentElement.scrollWidth;
+          document.body.dataset.scrolls = [...page.querySelectorAll(".scroll")].some(
+            box => box.scrollWidth > box.clientWidth);
+          document.body.dataset.pictures = [...page.images].every(image => image.naturalWidth > 0);
+        }};
+        </script>"""
+    )
+    done = browse(
+        frame.as_uri(),
+        tmp_path / "profile",
+        "--dump-dom",
+        "--virtual-time-budget=5000",
+        "--window-size=1600,2000",
+    )
+    assert console(done) == []
+    found = dict(re.findall(r'data-(\w+)="(\w+)"', re.search(r"<body[^>]*>", done.stdout).group()))
+    assert int(found["width"]) <= width
+    assert found["pictures"] == "true"
+    if width == 390:
+        assert found["scrolls"] == "true"  # the wide table scrolls inside its own box

@@ -1,0 +1,254 @@
+"""Tables: one pivot, in Markdown and in HTML."""
+
+import csv
+import html.parser
+import json
+
+import pytest
+
+import report_example
+from shallows.errors import ShallowsError, UnknownNameError
+from shallows.experiments import verdicts
+from shallows.report import tables
+from shallows.report.target import VERDICTS, parse_setting, read
+
+
+class Cells(html.parser.HTMLParser):
+    """The rows of a table's body, with the spans that headings have."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.rows, self._open = [], False
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            attrs = dict(attrs)
+            self.rows[-1].append({"tag": tag, "text": "", **attrs})
+            self._open = True
+
+    def handle_endtag(self, tag):
+        if tag in ("td", "th"):
+            self._open = False
+
+    def handle_data(self, data):
+        if self._open:
+            self.rows[-1][-1]["text"] += data
+
+
+@pytest.fixture
+def errors(tmp_path):
+    return report_example.error_table(tmp_path)
+
+
+def changed(paths, column, value, line=0):
+    """Overwrite one cell of the CSV."""
+    with paths[0].open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    rows[line][column] = value
+    with paths[0].open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def test_a_setting_is_read_into_keys():
+    assert parse_setting("kernel=gaussian; epochs=5") == {"kernel": "gaussian", "epochs": "5"}
+    assert parse_setting("") == {}
+    with pytest.raises(ShallowsError, match="'epochs'"):
+        parse_setting("kernel=gaussian; epochs")
+
+
+def test_the_layout_says_what_goes_down_and_what_goes_across(errors):
+    table = tables.pivot(read(*errors))
+    assert table.row_keys == ("epochs", "metric")
+    assert [row[0] for row in table.rows] == [
+        "1",
+        "1",
+        "5",
+        "5",
+        "10",
+        "10",
+        "20",
+        "20",
+    ]  # by number, not text
+    assert table.columns[:2] == (("gaussian", "EigenPro"), ("gaussian", "Pegasos"))
+    assert len(table.cells) == 48
+
+
+def test_published_stands_beside_measured(errors):
+    table = tables.pivot(read(*errors))
+    cell = table.cells[("1", "train_error"), ("gaussian", "EigenPro")]
+    assert (cell.published, cell.measured, cell.verdict.name) == ("1.8", "1.91 ± 0.04", "reproduced")
+
+
+def test_a_value_that_was_not_run_says_so_and_its_reason_is_listed(errors):
+    target = read(*errors)
+    assert tables.pivot(target).cells[("1", "train_error"), ("laplace", "Pegasos")].measured == "not run"
+    text = tables.markdown(target)
+    assert "not run (16 values, kernel Laplace): the kernel has no entry at this scale" in text
+
+
+def test_a_value_that_was_not_printed_is_an_en_dash(errors):
+    table = tables.pivot(read(*errors))
+    assert table.cells[("20", "train_error"), ("gaussian", "Pegasos")].published == ""
+    assert "| – | 0.58 ± 0.04 ✓ |" in tables.markdown(read(*errors))
+
+
+def test_numbers_are_aligned_without_zeros_that_were_not_printed():
+    padded = tables.aligned(["15", "15.3", "0.25", ""])
+    assert [text.rstrip("\u2007\u2008") for text in padded] == ["15", "15.3", "0.25", ""]
+    after = [text[-3:].replace("\u2008", ".").replace("\u2007", "0") for text in padded[:3]]
+    assert after == [".00", ".30", ".25"]  # a space for the point, a space for each digit
+
+
+def test_measured_values_carry_the_digits_of_the_printed_ones(errors):
+    with errors[0].open(newline="") as stream:
+        lines = list(csv.DictReader(stream))
+    for line, row in enumerate(lines):
+        if row["published"]:
+            changed(errors, "published", f"{float(row['published']) / 100:.1e}", line)
+    cells = tables.pivot(read(*errors)).cells
+    assert cells[("1", "train_error"), ("gaussian", "EigenPro")].measured == "1.9e0 ± 4.3e-2"
+
+
+def test_markdown_and_html_show_the_same_cells(errors):
+    target = read(*errors)
+    lines = [line.strip("| ").split(" | ") for line in tables.markdown(target).splitlines() if line.startswith("|")]
+    body = [row for row in Cells(tables.html(target)).rows if any(cell["tag"] == "td" for cell in row)]
+    for line, row in zip(lines[2:], body, strict=True):
+        shown = [cell["text"].strip("\u2007\u2008 \n").replace("✓", " ✓") for cell in row if cell["tag"] == "td"]
+        shown = [text.replace("○", " ○").replace("▲", " ▲").replace("✗", " ✗") for text in shown]
+        assert [text.replace("  ", " ") for text in shown] == line[2:]
+
+
+def test_html_headings_span_what_they_head(errors):
+    rows = Cells(tables.html(read(*errors))).rows
+    across = {
+        sum(int(cell.get("colspan", 1)) for cell in row if not cell["class"].startswith("key")) for row in rows[:3]
+    }
+    assert across == {12}
+    assert {cell["scope"] for row in rows for cell in row if cell["tag"] == "th"} == {
+        "col",
+        "colgroup",
+        "row",
+        "rowgroup",
+    }
+
+
+def test_the_label_is_on_the_face_of_both_forms(errors):
+    target = read(*errors)
+    for text in (tables.markdown(target), tables.html(target)):
+        for part in (
+            "demo",
+            "n = 2,000 training, 500 test, d = 784",
+            "0, 1, 2",
+            "Invented CPU",
+            "0123456789",
+        ):
+            assert part in text
+        assert "with uncommitted changes" in text
+
+
+def test_what_the_label_does_not_know_is_called_unknown(errors):
+    meta = json.loads(errors[1].read_text())
+    meta["label"] = {"scale": "demo"}
+    errors[1].write_text(json.dumps(meta))
+    assert "Hardware: unknown" in tables.markdown(read(*errors))
+
+
+def test_text_from_a_table_cannot_become_markup(errors):
+    changed(errors, "reason", "<script>alert(1)</script> a|b", 4)
+    assert "<script>" not in tables.html(read(*errors))
+
+
+def test_a_key_that_the_layout_forgets_becomes_a_row_heading(errors):
+    meta = json.loads(errors[1].read_text())
+    meta["layout"] = {"rows": ["epochs"], "columns": ["method"]}
+    errors[1].write_text(json.dumps(meta))
+    table = tables.pivot(read(*errors))
+    assert set(table.row_keys) == {"metric", "kernel", "epochs"}
+    assert len(table.cells) == 48
+
+
+def test_a_layout_that_names_an_unknown_key_is_refused(errors):
+    meta = json.loads(errors[1].read_text())
+    meta["layout"]["rows"] = ["epoch"]
+    errors[1].write_text(json.dumps(meta))
+    with pytest.raises(ShallowsError, match="names epoch"):
+        tables.pivot(read(*errors))
+
+
+def test_two_rows_with_the_same_keys_are_refused(errors):
+    changed(errors, "setting", "kernel=gaussian; epochs=5", 0)
+    with pytest.raises(ShallowsError, match="Two rows"):
+        tables.pivot(read(*errors))
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "error", "message"),
+    [
+        ("verdict", "reproducd", UnknownNameError, "Did you mean 'reproduced'"),
+        ("measured_mean", "1,9", ShallowsError, "line 2"),
+        ("target", "another", ShallowsError, "belongs to the target 'another'"),
+    ],
+)
+def test_a_wrong_table_is_told_at_the_door(errors, column, value, error, message):
+    changed(errors, column, value)
+    with pytest.raises(error, match=message):
+        read(*errors)
+
+
+def test_a_missing_column_is_named(errors):
+    errors[0].write_text("target,dataset\ninvented_errors,digits\n")
+    with pytest.raises(ShallowsError, match="lacks the columns n_train"):
+        read(*errors)
+
+
+def test_what_a_figure_draws_is_left_to_the_figure(tmp_path):
+    table = tables.pivot(read(*report_example.spectrum(tmp_path)))
+    assert table.columns == (("ratio_201",),)
+    assert (len(table.rows), table.n_drawn) == (4, 1100)
+
+
+def test_a_long_table_is_thinned_and_says_so(tmp_path):
+    paths = report_example.spectrum(tmp_path)
+    meta = json.loads(paths[1].read_text())
+    del meta["figure"]
+    meta["layout"] = {"rows": ["index"], "columns": ["panel", "dataset", "subsample", "metric"]}
+    paths[1].write_text(json.dumps(meta))
+    target = read(*paths)
+    table = tables.pivot(target)
+    assert 8 <= len(table.rows) <= tables.SHOWN + 1 < table.n_rows
+    assert table.rows[0] == ("1",)
+    assert "the CSV holds them all" in tables.markdown(target)
+
+
+def test_render_writes_both_forms_and_nothing_else(errors, tmp_path):
+    folder = tmp_path / "out"
+    tables.render(*errors, folder / "t.md", folder / "t.html")
+    assert sorted(path.name for path in folder.iterdir()) == ["t.html", "t.md"]
+    assert (folder / "t.html").read_text().startswith("<!DOCTYPE html>")
+
+
+def test_a_failed_write_leaves_no_file(tmp_path, errors, monkeypatch):
+    def refuse(*_):
+        raise OSError("no space left")
+
+    monkeypatch.setattr("os.replace", refuse)
+    with pytest.raises(OSError, match="no space"):
+        tables.render(*errors, tmp_path / "out" / "t.md", tmp_path / "out" / "t.html")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_the_verdicts_are_those_that_the_comparison_gives():
+    assert tuple(VERDICTS) == verdicts.VERDICTS
+
+
+def test_only_values_beside_which_the_source_says_something_are_counted(errors):
+    target = read(*errors)
+    assert sum(row.verdict == "reproduced" for row in target.rows) == 14
+    assert target.counts()["reproduced"] == 13  # one of them was never printed
+    assert sum(target.counts().values()) == 47

@@ -1,0 +1,125 @@
+"""The demo from end to end, twice; the tests look at what the first run left."""
+
+import csv
+import json
+import time
+
+import pytest
+
+from shallows.experiments import record
+from shallows.experiments.plan import Plan
+from workflow_runs import PROJECT, copy_project, snakemake
+
+pytestmark = pytest.mark.workflow
+PLAN = Plan.load(PROJECT)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    root = copy_project(tmp_path_factory.mktemp("demo"))
+    done = snakemake(root, "--cores", "2")
+    assert done.returncode == 0, done.stdout
+    return root, done.stdout
+
+
+def modified(root):
+    return {path: path.stat().st_mtime_ns for path in (root / "results").rglob("*") if path.is_file()}
+
+
+def test_a_second_run_does_nothing(demo):
+    root, _ = demo
+    before = modified(root)
+    again = snakemake(root, "--cores", "2")
+    assert again.returncode == 0 and "Nothing to be done" in again.stdout
+    assert modified(root) == before
+
+
+def test_going_to_another_scale_rebuilds_nothing_that_stands(demo):
+    root, _ = demo
+    done = snakemake(root, "-n", "results/demo/report/index.html", "--cores", "1", "--config", "scale=paper")
+    assert "Nothing to be done" in done.stdout
+
+
+def test_everything_promised_is_there(demo):
+    root, _ = demo
+    results = root / "results" / "demo"
+    for target in PLAN.targets:
+        for ending in ("csv", "json", "md", "html"):
+            assert (results / "tables" / f"{target}.{ending}").stat().st_size > 0
+    for target in PLAN.figures:
+        for ending in ("svg", "png"):
+            assert (results / "figures" / f"{target}.{ending}").stat().st_size > 1000
+    assert (results / "report" / "index.html").stat().st_size > 10_000
+
+
+def test_every_run_of_the_plan_left_a_record_that_agrees_with_the_schema(demo):
+    root, _ = demo
+    runs = PLAN.runs("demo")
+    found = sorted((root / "results" / "demo" / "runs").rglob("record.json"))
+    assert len(found) == len(runs)
+    for path in found:
+        kept = json.loads(path.read_text())
+        record.check(kept)
+        run = runs[kept["run"]["id"]]
+        assert kept["run"]["parameters"] == run.parameters and kept["run"]["seed"] == run.seed
+        assert kept["run"]["target_ids"] == list(run.targets)
+        assert kept["resumes"] == 0 and kept["peak_memory_bytes"] > 10_000_000
+        assert [row["epoch"] for row in kept["metrics"]["marks"]] == list(run.marks)
+
+
+def test_each_run_told_one_line_of_its_result(demo):
+    _, said = demo
+    lines = [line for line in said.splitlines() if " on " in line and "seed=" in line and " s)" in line]
+    assert len(lines) == len(PLAN.runs("demo"))
+
+
+def test_tables_hold_every_published_row_with_a_verdict(demo):
+    root, _ = demo
+    for target in PLAN.targets:
+        with open(root / "results" / "demo" / "tables" / f"{target}.csv", newline="") as stream:
+            rows = list(csv.DictReader(stream))
+        published = [row for row in PLAN.configuration.published[target] if row["published"]]
+        assert len([row for row in rows if row["published"]]) == len(published)
+        # Nothing at this scale is on a paper's own data, so nothing may be judged against it.
+        assert {row["verdict"] for row in rows} <= {"not comparable", "not run"}
+        assert all(row["reason"] for row in rows)
+
+
+def test_the_method_of_the_paper_is_ahead_of_plain_sgd_on_real_data(demo):
+    """The claim of the paper's table, at the size of the demo: far fewer epochs to the same error."""
+    root, _ = demo
+    with open(root / "results" / "demo" / "tables" / "eigenpro_table6.csv", newline="") as stream:
+        rows = {
+            (row["method"], row["setting"]): float(row["measured_mean"])
+            for row in csv.DictReader(stream)
+            if row["metric"] == "test_error" and row["measured_mean"]
+        }
+    for kernel in ("Gaussian", "Laplace", "Cauchy"):
+        assert rows["EigenPro", f"kernel={kernel}; epochs=1"] < rows["Pegasos", f"kernel={kernel}; epochs=5"]
+        assert rows["EigenPro", f"kernel={kernel}; epochs=20"] < 6.0
+
+
+def test_tables_and_figures_drawn_again_are_the_same_to_the_byte_and_train_nothing(demo):
+    root, _ = demo
+    results = root / "results" / "demo"
+    paths = [*(results / "tables").iterdir(), *(results / "figures").iterdir()]
+    before = {path: path.read_bytes() for path in paths}
+    for path in paths:
+        path.unlink()
+    done = snakemake(root, "--cores", "2")
+    assert done.returncode == 0, done.stdout
+    assert "train_demo" not in done.stdout and "prepare" not in done.stdout
+    assert {path: path.read_bytes() for path in paths} == before
+
+
+def test_lost_records_are_found_again_without_training(demo):
+    root, _ = demo
+    kept = sorted((root / "results" / "demo" / "runs").rglob("record.json"))
+    expected = {path: json.loads(path.read_text()) for path in kept}
+    kept[0].unlink()
+    started = time.monotonic()
+    done = snakemake(root, "--cores", "2")
+    assert done.returncode == 0, done.stdout
+    assert "found finished" in done.stdout and " s)" not in done.stdout
+    assert time.monotonic() - started < 60
+    assert {path: json.loads(path.read_text()) for path in kept} == expected

@@ -1,0 +1,126 @@
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from shallows.experiments.configuration import SCALES
+from shallows.experiments.plan import Plan
+from workflow_runs import PROJECT, copy_project, snakemake
+
+pytestmark = pytest.mark.workflow
+PLAN = Plan.load(PROJECT)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    return copy_project(tmp_path_factory.mktemp("project"))
+
+
+def jobs(done):
+    """Names of rules and how many jobs of each a dry run counts."""
+    table = done.stdout.partition("Job stats:")[2].partition("total")[0]
+    return {name: int(count) for name, count in re.findall(r"^(\w+) +(\d+)$", table, re.MULTILINE)}
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("target", PLAN.targets)
+def test_every_target_can_be_asked_for_at_every_scale(project, target, scale):
+    """By path, and whatever the configured scale is."""
+    done = snakemake(project, "-n", "--cores", "1", f"results/{scale}/tables/{target}.csv")
+    assert done.returncode == 0, done.stdout
+    planned = jobs(done)
+    assert planned["table"] == 1
+    trained = sum(count for name, count in planned.items() if name.startswith(f"train_{scale}_"))
+    assert trained == sum(any(target in run.targets for run in batch.members) for batch in PLAN.batches(scale))
+    others = [other for other in SCALES if other != scale]
+    assert not any(name.startswith(f"train_{other}_") for name in planned for other in others)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_a_whole_scale_can_be_asked_for(project, scale):
+    done = snakemake(project, "-n", "--cores", "2", "--config", f"scale={scale}")
+    assert done.returncode == 0, done.stdout
+    planned = jobs(done)
+    assert planned["page"] == 1 and planned["table"] == len(PLAN.targets)
+    assert planned["figure"] == len(PLAN.figures)
+
+
+@pytest.mark.parametrize("name", [*PLAN.papers, *PLAN.targets, "report", "all"])
+def test_papers_and_targets_have_names_of_their_own(project, name):
+    done = snakemake(project, "-n", "--cores", "1", name)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["results/demo/tables/eigenpro_tabel6.csv"], "Did you mean 'eigenpro_table6'?"),
+        (["eigenpro_tabel6"], "Did you mean 'eigenpro_table6'?"),
+        (["results/latpop/tables/eigenpro_table6.csv"], "Did you mean 'laptop'?"),
+        (["data/prepared/mnits/unit/prepared.json"], "Did you mean 'mnist'?"),
+        (["--config", "sclae=demo"], "Did you mean 'scale'?"),
+        (["--config", "scale=dmeo"], "Did you mean 'demo'?"),
+        (["--config", "device=gpuu"], "Did you mean 'gpu'?"),
+        (["--config", "seeds=three"], "expected a list such as"),
+    ],
+)
+def test_a_wrong_word_gets_one_clear_sentence(project, arguments, told):
+    done = snakemake(project, "-n", "--cores", "1", *arguments)
+    assert done.returncode != 0
+    assert told in done.stdout
+    assert "Traceback" not in done.stdout and "File " not in done.stdout
+    assert done.stdout.count("Error") == 1
+
+
+def test_nothing_in_the_workflow_names_a_paper_a_dataset_or_a_method():
+    names = [*PLAN.papers, *PLAN.targets, *PLAN.catalogue, *PLAN.configuration.methods]
+    for path in [PROJECT / "Snakefile", *(PROJECT / "workflow").rglob("*.*")]:
+        text = path.read_text(encoding="utf-8") if path.suffix not in (".pyc",) else ""
+        found = [name for name in names if re.search(rf"\b{name}\b", text)]
+        assert not found, (path, found)
+
+
+def test_scripts_are_thin():
+    for path in (PROJECT / "workflow" / "scripts").glob("*.py"):
+        assert len(path.read_text().splitlines()) <= 30, path
+
+
+def test_snakemake_finds_nothing_to_mend(project):
+    done = snakemake(project, "--lint")
+    assert done.returncode == 0, done.stdout
+
+
+def test_rules_are_in_their_format():
+    snakefmt = Path(sys.executable).with_name("snakefmt")
+    if not snakefmt.exists():
+        pytest.skip("snakefmt is not installed")
+    done = subprocess.run(
+        [snakefmt, "--check", "Snakefile", "workflow/rules"], cwd=PROJECT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_gpu_profile_asks_for_the_gpu_and_leaves_the_scale_to_the_person(project):
+    done = snakemake(project, "-n", "--profile", "profiles/gpu", "--config", "scale=laptop")
+    assert done.returncode == 0, done.stdout
+    trained = done.stdout.partition("rule train_laptop_")[2].partition("resources:")[2]
+    assert "gpu=1" in trained.splitlines()[0]
+
+
+def test_the_slurm_profile_is_read_where_its_plugin_is(project):
+    pytest.importorskip("snakemake_executor_plugin_slurm")
+    done = snakemake(project, "-n", "--profile", "profiles/slurm")
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_help_of_make_names_every_target_that_a_person_asks_for():
+    if shutil.which("make") is None:
+        pytest.skip("make is not installed")
+    done = subprocess.run(
+        ["make", "-f", str(PROJECT / "Makefile"), "help"], cwd=PROJECT, capture_output=True, text=True, check=True
+    )
+    named = {line.split("  ")[0].strip() for line in done.stdout.splitlines()}
+    assert {"test", "help", "explain", "lint", "bench", "lock", "clean"} <= named

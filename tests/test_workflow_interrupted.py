@@ -1,0 +1,129 @@
+"""Killed in the middle of a training and started again: the same numbers as without the kill, bit for bit."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+import yaml
+
+from workflow_runs import command, copy_project, environment, snakemake
+
+pytestmark = pytest.mark.workflow
+
+SLOW = {
+    "paper": "slow",
+    "title": "Slow",
+    "citation": "Nobody",
+    "targets": {
+        "slow_table": {
+            "kind": "marks",
+            "title": "A training that takes some seconds",
+            "source": "here",
+            "caption": "None.",
+            "published_data": {},
+            "mark": "epochs",
+            "metrics": {"test_error": {"label": "test error", "unit": "%"}},
+            "settings": {"kernel": {"Gaussian": {"kernel": "gaussian", "bandwidth": 5.0}}},
+            "methods": {
+                "EigenPro": {"method": "eigenpro", "parameters": {"rank": 40, "n_subsample": 400, "batch_size": 16}}
+            },
+            "scales": {
+                scale: {
+                    "seeds": [0],
+                    "data": {"MNIST": {"dataset": "mnist_demo", "variant": "unit"}},
+                    "runs": [{"marks": [1, 4, 16]}],
+                }
+                for scale in ("demo", "laptop", "paper")
+            },
+            "layout": {"rows": ["epochs"], "columns": ["metric"]},
+        }
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    root = copy_project(tmp_path_factory.mktemp("interrupted"))
+    for path in (root / "config" / "papers").iterdir():
+        path.unlink()
+    (root / "config" / "papers" / "slow.yaml").write_text(yaml.safe_dump(SLOW))
+    return root
+
+
+@pytest.fixture(scope="module")
+def calm(project):
+    """Without an interruption."""
+    done = snakemake(project, "slow_table", *options("calm"))
+    assert done.returncode == 0, done.stdout
+    return the_record(project / "calm")
+
+
+def options(results):
+    return "--cores", "1", "--config", f"results={results}", "checkpoint_seconds=0.2"
+
+
+def the_record(results):
+    (path,) = results.rglob("runs/**/record.json")
+    return json.loads(path.read_text())
+
+
+def interrupted(project, results, interrupt):
+    """Start, wait for the second checkpoint, interrupt."""
+    process = subprocess.Popen(
+        command("slow_table", *options(results)),
+        cwd=project,
+        env=environment(project),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    written = set()
+    deadline = time.monotonic() + 120
+    while len(written) < 2:
+        assert process.poll() is None, "it ended before it could be interrupted"
+        assert time.monotonic() < deadline, "no checkpoint was written"
+        written |= {path.stat().st_mtime_ns for path in (project / results).rglob("checkpoint.npz")}
+        time.sleep(0.01)
+    interrupt(process)
+    process.wait(timeout=60)
+    assert not list((project / results).rglob("runs/**/record.json")), "it ended before it could be interrupted"
+
+
+def assert_same_numbers(one, other):
+    assert one["model"]["sha256"] == other["model"]["sha256"] is not None
+    assert [{**row, "seconds": 0} for row in one["metrics"]["marks"]] == [
+        {**row, "seconds": 0} for row in other["metrics"]["marks"]
+    ]
+
+
+def test_killed_with_everything_it_goes_on_where_it_was(project, calm):
+    interrupted(project, "killed", lambda process: os.killpg(process.pid, signal.SIGKILL))
+    locked = snakemake(project, "slow_table", *options("killed"))
+    assert locked.returncode != 0 and "lock" in locked.stdout.lower()
+    assert snakemake(project, "--unlock", *options("killed")).returncode == 0
+    done = snakemake(project, "slow_table", *options("killed"))
+    assert done.returncode == 0, done.stdout
+    resumed = the_record(project / "killed")
+    assert resumed["resumes"] == 1 and calm["resumes"] == 0
+    assert_same_numbers(resumed, calm)
+
+
+def test_killed_twice_it_still_ends_with_the_same_numbers(project, calm):
+    for _ in range(2):
+        interrupted(project, "twice", lambda process: os.killpg(process.pid, signal.SIGKILL))
+        assert snakemake(project, "--unlock", *options("twice")).returncode == 0
+    done = snakemake(project, "slow_table", *options("twice"))
+    assert done.returncode == 0, done.stdout
+    resumed = the_record(project / "twice")
+    assert resumed["resumes"] == 2
+    assert_same_numbers(resumed, calm)
+
+
+def test_what_the_interruption_left_is_no_result(project, calm):
+    interrupted(project, "left", lambda process: os.killpg(process.pid, signal.SIGKILL))
+    names = {path.name for path in (project / "left" / "demo").rglob("*") if path.is_file()}
+    assert not names & {"record.json", "curve.csv", "slow_table.csv"}
+    assert snakemake(project, "--unlock", *options("left")).returncode == 0

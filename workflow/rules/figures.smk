@@ -1,0 +1,26 @@
+"""Pictures, drawn from the tables alone."""
+
+
+rule figure:
+    input:
+        numbers=below("{scale}", "tables/{target}.csv"),
+        meta=below("{scale}", "tables/{target}.json"),
+    output:
+        svg=report(
+            below("{scale}", "figures/{target}.svg"),
+            caption="../report/figure.rst",
+            category="{scale}",
+            subcategory="figures",
+            labels={"target": "{target}"},
+        ),
+        png=below("{scale}", "figures/{target}.png"),
+    log:
+        below("{scale}", "logs/figures/{target}.log"),
+    wildcard_constraints:
+        target="|".join(PLAN.figures),
+    conda:
+        ENVIRONMENT
+    params:
+        code=code.version_of("report"),
+    script:
+        "../scripts/draw.py"

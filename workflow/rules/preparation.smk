@@ -1,0 +1,24 @@
+"""Arrays as the methods read them. The record is written last and stands for the arrays."""
+
+
+rule prepare:
+    input:
+        f"{DATA}/raw/{{dataset}}/verified.json",
+    output:
+        record=f"{DATA}/prepared/{{dataset}}/{{variant}}/prepared.json",
+        arrays=multiext(
+            f"{DATA}/prepared/{{dataset}}/{{variant}}/",
+            "x_train.npy",
+            "y_train.npy",
+            "x_test.npy",
+            "y_test.npy",
+        ),
+    log:
+        f"{DATA}/logs/prepare/{{dataset}}/{{variant}}.log",
+    conda:
+        ENVIRONMENT
+    params:
+        steps=lambda wildcards: PLAN.configuration.variants[wildcards.variant]["steps"],
+        code=code.version_of("preparation"),
+    script:
+        "../scripts/prepare.py"

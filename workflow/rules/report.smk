@@ -1,0 +1,17 @@
+"""The page of a scale: verdicts first, then every target."""
+
+
+rule page:
+    input:
+        [path for target in PLAN.targets for path in products_of(target, "{scale}")],
+        meta=[below("{scale}", f"tables/{target}.json") for target in PLAN.targets],
+    output:
+        report_of("{scale}"),
+    log:
+        below("{scale}", "logs/report.log"),
+    conda:
+        ENVIRONMENT
+    params:
+        code=code.version_of("report"),
+    script:
+        "../scripts/write_page.py"

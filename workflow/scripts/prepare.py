@@ -1,0 +1,8 @@
+from pathlib import Path
+
+from shallows import datasets
+from shallows.experiments.journal import journal
+
+with journal(snakemake.log[0]):
+    out = Path(snakemake.output.record).parent
+    datasets.prepare(snakemake.wildcards.dataset, snakemake.input[0], out, snakemake.params.steps)

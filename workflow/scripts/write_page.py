@@ -1,0 +1,20 @@
+from pathlib import Path
+
+from shallows.experiments.journal import journal
+from shallows.report import page
+
+with journal(snakemake.log[0]):
+    tables = [Path(meta).with_suffix("") for meta in snakemake.input.meta]
+    pictures = {Path(path).stem: path for path in snakemake.input if path.endswith(".svg")}
+    page.write(
+        [
+            (
+                table.with_suffix(".csv"),
+                table.with_suffix(".json"),
+                table.with_suffix(".html"),
+                pictures.get(table.name),
+            )
+            for table in tables
+        ],
+        snakemake.output[0],
+    )
