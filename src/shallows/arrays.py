@@ -7,6 +7,7 @@ implementation of the Python array API standard.
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import functools
 import importlib.util
@@ -179,6 +180,13 @@ def astype(x: Array, dtype: Any) -> Array:
     return namespace(x).astype(x, dtype, copy=False)
 
 
+def contiguous(x: Array) -> Array:
+    """The same numbers in C order; products with reversed or strided views are slow."""
+    if _has_out(x):
+        return namespace(x).ascontiguousarray(x)
+    return namespace(x).asarray(x, copy=True)
+
+
 def itemsize(x: Array) -> int:
     """Bytes of one number of a floating array."""
     return int(namespace(x).finfo(x.dtype).bits) // 8
@@ -272,16 +280,36 @@ def n_threads() -> int:
     return max(1, min([allowed, *blas]))
 
 
+@functools.lru_cache(maxsize=4)
+def _pool(n_workers: int, process: int) -> ThreadPoolExecutor:
+    """Threads that stay: to start them anew for every product costs more than a small product."""
+    return ThreadPoolExecutor(n_workers, thread_name_prefix="shallows")
+
+
 def in_threads(work: Callable[[int], Any], n_workers: int) -> list[Any]:
     """``[work(0), ..., work(n_workers - 1)]``, one thread each, with one BLAS thread inside each of them.
 
     Many middle-sized products on threads of their own beat one product on all threads when elementwise work lies
-    between them, since NumPy's elementwise loops use one thread.
+    between them, since NumPy's elementwise loops use one thread. ``work`` must not call this function itself.
     """
     if n_workers == 1:
         return [work(0)]
-    with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(n_workers) as pool:
-        return list(pool.map(work, range(n_workers)))
+    with _blas().limit(limits=1, user_api="blas"):
+        pool = _pool(n_workers - 1, os.getpid())
+        others = [pool.submit(work, worker) for worker in range(1, n_workers)]
+        try:
+            first = work(0)
+        finally:
+            concurrent.futures.wait(others)
+        return [first, *(other.result() for other in others)]
+
+
+def sum_in_order(parts: list[Array]) -> Array:
+    """The parts added up in their order, so that the sum is the same to the bit every time; the first is overwritten."""
+    total = parts[0]
+    for part in parts[1:]:
+        total += part
+    return total
 
 
 def workers_for(x: Array) -> int:
@@ -295,6 +323,11 @@ def workers_for(x: Array) -> int:
 
 def _has_out(x: Array) -> bool:
     return is_numpy(x) or type(x).__module__.partition(".")[0] == "cupy"
+
+
+def assigns_by_index(x: Array) -> bool:
+    """Whether ``x[rows, columns] = value`` works with arrays of indices, which the standard does not ask for."""
+    return _has_out(x)
 
 
 def matmul_into(a: Array, b: Array, out: Array) -> Array:

@@ -50,7 +50,7 @@ class Gram:
         self.dtype = points.dtype
         default = TILE if arrays.device_of(points).kind == "cpu" else GPU_TILE
         self.tile = min(tile or default, max(self.n, 1))
-        self.n_workers = arrays.workers_for(points)
+        self.n_workers = min(arrays.workers_for(points), -(-self.n // self.tile))
         self._spans = list(arrays.blocks(self.n, self.tile))
         pairs = [(i, j) for i in range(len(self._spans)) for j in range(i, len(self._spans))]
         size = arrays.itemsize(points)
@@ -116,22 +116,22 @@ class Gram:
         n_tiles = len(self._spans)
 
         def work(worker: int) -> Array:
-            out = xp.zeros_like(a)
+            out = xp.zeros((a.shape[1], self.n), dtype=a.dtype)
             scratch = self._scratch()
             # Rows are dealt to and fro, so that the long ones at the top do not all fall to one worker.
             for i in range(n_tiles):
                 if (i if (i // self.n_workers) % 2 == 0 else -i - 1) % self.n_workers != worker:
                     continue
                 rows = self._spans[i]
-                left = self._left(rows)
+                left, a_rows = self._left(rows), arrays.contiguous(a[rows, :].T)
                 for j in range(i, n_tiles):
                     block, columns = self._block(rows, j, left, scratch), self._spans[j]
-                    out[rows, :] += block @ a[columns, :]
+                    out[:, rows] += arrays.contiguous(a[columns, :].T) @ block.T
                     if j > i:
-                        out[columns, :] += block.T @ a[rows, :]
+                        out[:, columns] += a_rows @ block
             return out
 
-        return _sum(arrays.in_threads(work, self.n_workers))
+        return arrays.contiguous(arrays.sum_in_order(arrays.in_threads(work, self.n_workers)).T)
 
     def _left(self, rows: slice) -> Array | None:
         """The left factor of some rows of one tile row, where a tile of that row would have to be made."""
@@ -150,7 +150,11 @@ def set_unit_diagonal(block: Array, first_column: int = 0) -> Array:
     """k(x, x) = 1 in place, whatever rounding made of it: row r meets itself in column ``first_column + r``."""
     xp = arrays.namespace(block)
     r = xp.arange(block.shape[0])
-    block[r, first_column + r] = 1.0
+    if arrays.assigns_by_index(block):
+        block[r, first_column + r] = 1.0
+    else:
+        on_diagonal = xp.arange(block.shape[1])[None, :] == first_column + r[:, None]
+        block[...] = xp.where(on_diagonal, xp.asarray(1.0, dtype=block.dtype), block)
     return block
 
 
@@ -184,29 +188,25 @@ class Rows:
         columns = xp.empty((m, head), dtype=a.dtype) if head else None
 
         def work(worker: int) -> Array:
-            out = xp.zeros((m, a.shape[1]), dtype=a.dtype)
+            # Products with few columns are made as (aᵀ blockᵀ)ᵀ: the tile then is the operand that BLAS reads fastest,
+            # whichever way it lies (measured 0.46 ms against 0.68 ms for a transposed tile and ten columns).
+            out = xp.zeros((a.shape[1], m), dtype=a.dtype)
             scratch = gram._scratch()
-            for piece in self._pieces:
-                here = slice(piece.start - self.start, piece.stop - self.start)
-                left = gram._left(piece)
-                for j in range(worker, len(gram._spans), gram.n_workers):
-                    span = gram._spans[j]
+            lefts = [gram._left(piece) for piece in self._pieces]
+            for j in range(worker, len(gram._spans), gram.n_workers):
+                span = gram._spans[j]
+                a_span = arrays.contiguous(a[span, :].T)
+                for piece, left in zip(self._pieces, lefts, strict=True):
+                    here = slice(piece.start - self.start, piece.stop - self.start)
                     block = gram._block(piece, j, left, scratch)
-                    out[here, :] += block @ a[span, :]
+                    out[:, here] += a_span @ block.T
                     if span.start < head:
                         width = min(span.stop, head) - span.start
                         columns[here, span.start : span.start + width] = block[:, :width]
             return out
 
-        return _sum(arrays.in_threads(work, gram.n_workers)), columns
-
-
-def _sum(parts: list[Array]) -> Array:
-    """The parts added up in their order, so that the sum is the same to the bit every time."""
-    total = parts[0]
-    for part in parts[1:]:
-        total += part
-    return total
+        product = arrays.sum_in_order(arrays.in_threads(work, gram.n_workers))
+        return arrays.contiguous(product.T), columns
 
 
 def cross_product(

@@ -188,7 +188,15 @@ class Preconditioner:
         array, shape (M, c)
             ``V diag(scale) Vᵀ columnsᵀ gradient``.
         """
-        return self.vectors @ (self.scale[:, None] * (self.vectors.T @ (columns.T @ gradient)))
+        reduced, scale = columns.T @ gradient, self.scale[:, None]
+        n_workers = arrays.workers_for(gradient) if self.vectors.shape[0] * self.rank > 2**20 else 1
+        bounds = [self.rank * worker // n_workers for worker in range(n_workers + 1)]
+
+        def work(worker: int) -> Array:
+            mine = slice(bounds[worker], bounds[worker + 1])
+            return self.vectors[:, mine] @ (scale[mine, :] * (self.vectors[:, mine].T @ reduced))
+
+        return arrays.sum_in_order(arrays.in_threads(work, n_workers))
 
     def step_size(self, batch_size: int) -> float:
         """The step for a sum over a batch of m gradients: 2 / (β + (m − 1) λ).
@@ -263,7 +271,7 @@ def load_preconditioner(path: str | Path) -> Preconditioner:
 
 
 N_FRESH = 4000
-"""Points outside the subsample on which the step size is certified."""
+"""Points outside the subsample, at most, on which the step size is certified; three times the subsample is enough."""
 
 
 def make_preconditioner(
@@ -276,6 +284,7 @@ def make_preconditioner(
     damping: float = 1.0,
     weights: Array | None = None,
     tolerance: float = 0.0,
+    smallest: float = 0.0,
 ) -> Preconditioner:
     """The preconditioner of a kernel on points that are on a device already.
 
@@ -296,6 +305,8 @@ def make_preconditioner(
         Sample weights of the loss.
     tolerance : float
         Of the eigenvalues, see `top_eigensystem`.
+    smallest : float
+        Directions with a smaller eigenvalue are left as they are.
 
     Notes
     -----
@@ -307,7 +318,8 @@ def make_preconditioner(
     n = points.shape[0]
     m = min(n_subsample, n)
     order = streams.permutation(seed, "subsample", 0, n)
-    indices, fresh = order[:m], order[m : m + N_FRESH]
+    n_fresh = min(N_FRESH, max(1000, 3 * m))
+    indices, fresh = order[:m], order[m : m + n_fresh]
     take = lambda a, which: xp.take(a, xp.asarray(which), axis=0)  # noqa: E731
     sample = take(points, indices)
     root = None if weights is None else xp.sqrt(take(weights, indices))[:, None]
@@ -318,13 +330,13 @@ def make_preconditioner(
     # Eigenvalues at the level of rounding carry no direction. The last one kept is the level the others come down to.
     floor = float(values[0]) * float(xp.finfo(points.dtype).eps) * m
     n_resolved = int(xp.sum(arrays.astype(values > floor, xp.int64)))
-    q = max(0, min(rank, values.shape[0] - 1, n_resolved - 1))
-    values, vectors = values[: q + 1], vectors[:, :q]
-    if root is not None:
-        vectors = vectors * root
+    n_large = int(xp.sum(arrays.astype(values > smallest * m, xp.int64)))
+    q = max(0, min(rank, values.shape[0] - 1, n_resolved - 1, n_large))
+    vectors = vectors[:, :q] if root is None else vectors[:, :q] * root
+    values, vectors = arrays.contiguous(values[: q + 1]), arrays.contiguous(vectors)
     made = Preconditioner(arrays.to_numpy(indices), values / m, vectors, damping, math.nan, math.nan, kernel)
-    if fresh.shape[0] < max(1, min(n, 2 * m, N_FRESH) // 2):
-        fresh = order[:N_FRESH] if m < n else order
+    if fresh.shape[0] < max(1, min(n, n_fresh) // 2):
+        fresh = order[:n_fresh] if m < n else order
     level = float(values[q]) * damping / m if m == n else 0.0
     top, largest = _certificate(
         made, sample, take(points, fresh), None if weights is None else take(weights, fresh), seed
@@ -341,15 +353,18 @@ def _certificate(
     xp = arrays.namespace(points)
     reduced = kernels.values(p.kernel, points, sample) @ p.vectors * xp.sqrt(xp.clip(p.scale, 0.0, None))
     matrix = gram.set_unit_diagonal(kernels.values(p.kernel, points, points))
-    matrix -= reduced @ reduced.T
+    for rows in arrays.blocks(matrix.shape[0], 1024):
+        matrix[rows, :] -= reduced[rows, :] @ reduced.T
     if weights is not None:
         root = xp.sqrt(weights)[:, None]
         matrix = matrix * root * root.T
     n = matrix.shape[0]
     largest = float(xp.max(xp.linalg.diagonal(matrix) if hasattr(xp.linalg, "diagonal") else xp.diagonal(matrix)))
     block = streams.normal(seed, "certificate", 0, (n, min(8, n)), like=points, dtype=points.dtype)
-    for _ in range(30):
-        block = xp.linalg.qr(matrix @ block)[0]
+    for _ in range(6):
+        for _ in range(5):
+            block = matrix @ (block / xp.max(xp.abs(block)))
+        block = xp.linalg.qr(block)[0]
     small = block.T @ (matrix @ block)
     top = float(xp.max(xp.linalg.eigvalsh((small + small.T) / 2)))
     tiny = float(xp.finfo(points.dtype).eps)

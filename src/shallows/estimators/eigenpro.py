@@ -29,7 +29,7 @@ class _EigenPro:
         step_size: float | None = None,
         damping: float = 1.0,
         max_epochs: int = 20,
-        tol: float = 3e-3,
+        tol: float = 5e-3,
         preconditioner: Preconditioner | str | os.PathLike | None = None,
         random_state: Any = None,
         device: str = "auto",
@@ -87,6 +87,8 @@ class _EigenPro:
         p, order = self._given_subsample(), None
         if p is None:
             n_subsample, rank = self._sizes(n, arrays.itemsize(points), budget)
+            # Once λ_{q+1} is 1/n a single batch of all n points loses no progress: to flatten more gains nothing.
+            smallest = 0.0 if n <= SMALL or self.rank is not None else 1.0 / n
             p = spectrum.make_preconditioner(
                 kernel,
                 points,
@@ -95,6 +97,7 @@ class _EigenPro:
                 seed=seed,
                 damping=self.damping,
                 weights=weights,
+                smallest=smallest,
             )
             order = np.concatenate([p.indices, np.setdiff1d(np.arange(n), p.indices, assume_unique=True)])
         else:
@@ -148,7 +151,8 @@ _PARAMETERS = """
     bandwidth : float, optional
         σ, in the units of the features. None takes the median distance of a subsample.
     rank : int, optional
-        q, the number of eigendirections that are flattened. None takes a fifth of the subsample.
+        q, the number of eigendirections that are flattened. None takes a fifth of the subsample, or fewer where the
+        spectrum falls below 1/n before.
     n_subsample : int, optional
         M, the number of training points that the eigensystem is computed from. None grows it as √n within the budget.
     batch_size : int, optional
@@ -160,7 +164,7 @@ _PARAMETERS = """
         τ: the flattened eigenvalues become τ λ_{q+1}.
     max_epochs : int, default=20
         Passes over the data at most.
-    tol : float, default=3e-3
+    tol : float, default=5e-3
         Stop when the training loss of an epoch is this share of the loss of the zero function. (Problems of up to 1,000
         points are solved until nothing is left to gain.)
     preconditioner : Preconditioner or path, optional

@@ -19,7 +19,7 @@ class _KernelSGD:
         batch_size: int | None = None,
         step_size: float | None = None,
         max_epochs: int = 100,
-        tol: float = 3e-3,
+        tol: float = 5e-3,
         random_state: Any = None,
         device: str = "auto",
         memory: int | str | None = None,
@@ -63,7 +63,7 @@ _PARAMETERS = """
         For a sum over the batch. None takes 2/(β + (m − 1)λ), certified on training points.
     max_epochs : int, default=100
         Passes over the data at most.
-    tol : float, default=3e-3
+    tol : float, default=5e-3
         Stop when the training loss of an epoch is this share of the loss of the zero function.
     random_state : int, RandomState or None
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
