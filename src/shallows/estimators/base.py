@@ -59,16 +59,22 @@ class Plan:
 
 @dataclass
 class Snapshot:
-    """A model in the middle of its training, as observers see it."""
+    """A model in the middle of its training, as observers see it.
+
+    Scores are kept, so that several measures of the same points cost one evaluation.
+    """
 
     estimator: KernelLeastSquares
     coefficients: Any
     epoch: int
     _training_scores: np.ndarray | None = field(default=None, repr=False)
+    _last: tuple[Any, np.ndarray] | None = field(default=None, repr=False)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Raw outputs, shape (m, c)."""
-        return self.estimator._raw_predict(X, self.coefficients)
+        if self._last is None or self._last[0] is not X:
+            self._last = (X, self.estimator._raw_predict(X, self.coefficients))
+        return self._last[1]
 
     def predict(self, X: Any) -> np.ndarray:
         """Labels or values in the user's coding."""
@@ -87,6 +93,22 @@ class Snapshot:
         """`predict` on the training rows in their own order."""
         return self.estimator._decode(self.training_decision_function())
 
+    def square_loss(self, X: Any, y: Any) -> float:
+        """Mean over points and outputs of (f(x) − y)², with classes coded −1 and +1."""
+        return _mean_square(self.decision_function(X), self.estimator._codes(np.asarray(y)))
+
+    def training_square_loss(self, y: Any) -> float:
+        """`square_loss` on the training rows, whose targets are given in their own order."""
+        return _mean_square(self.training_decision_function(), self.estimator._codes(np.asarray(y)))
+
+    def coefficient_norm(self) -> float:
+        """‖α‖₂ over all points and outputs."""
+        return float(np.linalg.norm(arrays.to_numpy(self.coefficients).astype(np.float64)))
+
+
+def _mean_square(scores: np.ndarray, codes: np.ndarray) -> float:
+    return float(np.mean((scores.astype(np.float64) - codes) ** 2))
+
 
 class KernelLeastSquares(BaseEstimator):
     """Base of the estimators that minimise a weighted square loss over the span of kernel functions."""
@@ -99,8 +121,12 @@ class KernelLeastSquares(BaseEstimator):
     def _make_solver(self, step_size: float) -> Any:
         raise NotImplementedError
 
-    def _encode(self, y: np.ndarray) -> np.ndarray:
-        """Targets as a float array, shape (n, c)."""
+    def _encode(self, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+        """Targets as a float array, shape (n, c); what is learnt about their coding is kept."""
+        raise NotImplementedError
+
+    def _codes(self, y: np.ndarray) -> np.ndarray:
+        """Targets in the coding of the outputs, shape (m, c), after `_encode` has learnt it."""
         raise NotImplementedError
 
     def _decode(self, scores: np.ndarray) -> np.ndarray:
@@ -361,6 +387,9 @@ class LeastSquaresClassifier(ClassifierMixin, KernelLeastSquares):
             raise ValueError(
                 f"The training labels hold one class only ({self.classes_[0]!r}); two at least are needed."
             )
+        return self._codes(y)
+
+    def _codes(self, y: np.ndarray) -> np.ndarray:
         return np.asarray(self._binarizer.transform(y), dtype=np.float64)
 
     def _decode(self, scores: np.ndarray) -> np.ndarray:
@@ -444,6 +473,9 @@ class LeastSquaresRegressor(RegressorMixin, MultiOutputMixin, KernelLeastSquares
         spread = np.abs(y - self.intercept_).max(axis=0)
         self._target_scale = np.where(spread > 0, spread, 1.0)
         return (y - self.intercept_) / self._target_scale
+
+    def _codes(self, y: np.ndarray) -> np.ndarray:
+        return y.astype(np.float64).reshape(len(y), -1)
 
     def _unscale(self, scores: np.ndarray) -> np.ndarray:
         return scores * self._target_scale + self.intercept_

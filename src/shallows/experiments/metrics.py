@@ -9,10 +9,13 @@ import numpy as np
 
 
 def classification(snapshot: Any, data: Any) -> dict[str, float]:
-    """Errors in percent on the training and the test part."""
+    """Errors in percent and square losses on the training and the test part, and the norm of the coefficients."""
     return {
         "train_error": 100.0 * float(np.mean(np.asarray(snapshot.predict_training()) != data.y_train)),
         "test_error": 100.0 * float(np.mean(np.asarray(snapshot.predict(data.x_test)) != data.y_test)),
+        "train_l2": snapshot.training_square_loss(data.y_train),
+        "test_l2": snapshot.square_loss(data.x_test, data.y_test),
+        "coefficient_norm": snapshot.coefficient_norm(),
     }
 
 
