@@ -210,7 +210,7 @@ def parse_bytes(size: int | float | str) -> int:
         If it cannot be read or is not positive.
     """
     if isinstance(size, str):
-        match = re.fullmatch(r"\s*([0-9.]+(?:e[0-9]+)?)\s*([kmgt]?i?)b?\s*", size.lower())
+        match = re.fullmatch(r"\s*((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[0-9]+)?)\s*([kmgt]?i?)b?\s*", size.lower())
         if match is None or match[2] not in _UNITS:
             raise ShallowsError(f"A size in bytes is a number or a text such as '4GB' or '512MiB', got {size!r}.")
         size = float(match[1]) * _UNITS[match[2]]
@@ -256,6 +256,9 @@ def resident_memory() -> int:
 
 def peak_memory() -> int:
     """The most bytes of main memory that this process ever held."""
+    # Linux hands ru_maxrss down from the process that started this one, so its own account comes first.
+    with contextlib.suppress(OSError, StopIteration), open("/proc/self/status") as status:
+        return int(next(line for line in status if line.startswith("VmHWM")).split()[1]) * 1024
     import resource
     import sys
 
@@ -304,8 +307,18 @@ def in_threads(work: Callable[[int], Any], n_workers: int) -> list[Any]:
         return [first, *(other.result() for other in others)]
 
 
+@contextlib.contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Small decompositions inside the block use one thread.
+
+    They gain nothing from two, and threads of BLAS that wait for each other on a busy machine can cost a hundredfold.
+    """
+    with _blas().limit(limits=1, user_api="blas"):
+        yield
+
+
 def sum_in_order(parts: list[Array]) -> Array:
-    """The parts added up in their order, so that the sum is the same to the bit every time; the first is overwritten."""
+    """The parts added up in their order, so that the sum is the same to the bit; the first is overwritten."""
     total = parts[0]
     for part in parts[1:]:
         total += part

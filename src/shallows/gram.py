@@ -7,6 +7,7 @@ needs them. `cross_product` multiplies with the rectangular matrix of two sets o
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 
@@ -167,7 +168,7 @@ class Rows:
         self.gram, self.start, self.stop = gram, start, stop
         # The pieces of the rows that lie in one tile row each.
         edges = sorted({start, stop, *(s.start for s in gram._spans if start < s.start < stop)})
-        self._pieces = [slice(a, b) for a, b in zip(edges, edges[1:], strict=False)]
+        self._pieces = [slice(a, b) for a, b in itertools.pairwise(edges)]
 
     def dot(self, a: Array, head: int = 0) -> tuple[Array, Array | None]:
         """``K[rows] @ a`` and the first columns ``K[rows, :head]``.

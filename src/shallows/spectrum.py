@@ -11,6 +11,7 @@ coefficients of the subsample's points.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from collections.abc import Callable
@@ -41,8 +42,8 @@ def top_eigensystem(
 ) -> tuple[Array, Array]:
     """The k largest eigenvalues of a symmetric positive semi-definite matrix, with their eigenvectors.
 
-    Block subspace iteration with a Rayleigh-Ritz step at the end (Halko, Martinsson and Tropp 2011), which needs nothing
-    of the matrix but products with it.
+    Block subspace iteration with a Rayleigh-Ritz step at the end (Halko, Martinsson and Tropp 2011), which needs
+    nothing of the matrix but products with it.
 
     Parameters
     ----------
@@ -117,7 +118,8 @@ def eigensystem(matrix: Array, k: int, *, seed: int = 0, tolerance: float = 0.0)
     xp = arrays.namespace(matrix)
     n = matrix.shape[0]
     if n <= FULL_BELOW or k > n // 3:
-        values, vectors = xp.linalg.eigh(matrix)
+        with arrays.one_blas_thread() if n <= FULL_BELOW else contextlib.nullcontext():
+            values, vectors = xp.linalg.eigh(matrix)
         values, vectors = xp.flip(values)[:k], xp.flip(vectors, axis=1)[:, :k]
         return xp.clip(values, 0.0, None), vectors
     return top_eigensystem(lambda a: matrix @ a, n, k, like=matrix, seed=seed, tolerance=tolerance)
@@ -361,10 +363,11 @@ def _certificate(
     n = matrix.shape[0]
     largest = float(xp.max(xp.linalg.diagonal(matrix) if hasattr(xp.linalg, "diagonal") else xp.diagonal(matrix)))
     block = streams.normal(seed, "certificate", 0, (n, min(8, n)), like=points, dtype=points.dtype)
-    for _ in range(6):
-        for _ in range(5):
-            block = matrix @ (block / xp.max(xp.abs(block)))
-        block = xp.linalg.qr(block)[0]
+    with arrays.one_blas_thread():
+        for _ in range(6):
+            for _ in range(5):
+                block = matrix @ (block / xp.max(xp.abs(block)))
+            block = xp.linalg.qr(block)[0]
     small = block.T @ (matrix @ block)
     top = float(xp.max(xp.linalg.eigvalsh((small + small.T) / 2)))
     tiny = float(xp.finfo(points.dtype).eps)

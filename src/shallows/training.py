@@ -144,7 +144,8 @@ class Progress(Observer):
         done = run.iteration / (run.n_batches * min(self.n_epochs or run.max_epochs, run.max_epochs))
         left = run.seconds / max(done, 1e-9) * (1 - done)
         print(
-            f"{self.label}: epoch {run.epoch + 1} of at most {run.max_epochs}, {100 * done:.0f} %, about {_duration(left)} left",
+            f"{self.label}: epoch {run.epoch + 1} of at most {run.max_epochs}, {100 * done:.0f} %, "
+            f"about {_duration(left)} left",
             file=sys.stderr,
             flush=True,
         )
@@ -243,7 +244,8 @@ class Checkpoint:
             raise CheckpointError(f"{self.path} cannot be read ({error}). Delete it to start this run anew.") from error
         if notes["key"] != self.key:
             raise CheckpointError(
-                f"{self.path} belongs to another run (its parameters, data or code differ). Delete it or name another folder."
+                f"{self.path} belongs to another run (its parameters, data or code differ). "
+                "Delete it or name another folder."
             )
         if checksum != _checksum(held):
             raise CheckpointError(
@@ -386,7 +388,8 @@ def train(
     Parameters
     ----------
     solver
-        Has ``init(problem)`` and ``step(problem, state, batch)``; its state has ``coefficients``, ``step_size``, ``loss``.
+        Has ``init(problem)`` and ``step(problem, state, batch)``; its state has ``coefficients``, ``step_size`` and
+        ``loss``.
     problem
         What the solver understands; has ``targets`` (n, c) and ``weights`` (n, 1) or None.
     batches : Batches

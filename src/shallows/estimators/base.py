@@ -276,8 +276,8 @@ class KernelLeastSquares(BaseEstimator):
         del self._gram, self._order
         if self.tol > 0 and run.stopped_by == "max_epochs" and run.losses[-1] > 0.5:
             warnings.warn(
-                f"After max_epochs={self.max_epochs} the training loss is still {run.losses[-1]:.2f} of that of the zero "
-                "function; more epochs or a larger bandwidth may help.",
+                f"After max_epochs={self.max_epochs} the training loss is still {run.losses[-1]:.2f} of that of "
+                "the zero function; more epochs or a larger bandwidth may help.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -468,7 +468,7 @@ class LeastSquaresRegressor(RegressorMixin, MultiOutputMixin, KernelLeastSquares
         y = y.astype(np.float64)
         self._one_column = y.ndim == 1
         y = y.reshape(len(y), -1)
-        # Least squares commutes with shifts and scales of the targets; in units of their own no target over- or underflows.
+        # Least squares commutes with shifts and scales of the targets; in their own units none over- or underflows.
         self.intercept_ = np.average(y, axis=0, weights=weights)
         spread = np.abs(y - self.intercept_).max(axis=0)
         self._target_scale = np.where(spread > 0, spread, 1.0)

@@ -77,8 +77,8 @@ class _EigenPro:
             self.bandwidth is not None and not math.isclose(self.bandwidth, given.kernel.bandwidth)
         ):
             raise ShallowsError(
-                f"The preconditioner was made for the kernel {given.kernel.name!r} of bandwidth {given.kernel.bandwidth:.6g}, "
-                f"but kernel={asked!r}, bandwidth={self.bandwidth!r} was asked for."
+                f"The preconditioner was made for the kernel {given.kernel.name!r} of bandwidth "
+                f"{given.kernel.bandwidth:.6g}, but kernel={asked!r}, bandwidth={self.bandwidth!r} was asked for."
             )
         return given.kernel
 
@@ -121,7 +121,7 @@ class _EigenPro:
         elif n <= SMALL and self.rank is None:
             n_subsample = n
         else:
-            # The eigensystem should cost a fraction of an epoch's products, which grow as n²; M² q + M² d grows as n^1.5.
+            # The eigensystem should cost a fraction of an epoch's products, n² d; M² (q + d) is n (q + d).
             # Its matrix, the certificate's and the block of the iteration take about four times M² numbers.
             affordable = math.isqrt(max(1, budget // (8 * 4 * itemsize)))
             n_subsample = min(n, max(min(n, 500), min(round(9 * math.sqrt(n)), affordable)), 12_000)
@@ -173,7 +173,8 @@ _PARAMETERS = """
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
         "auto" takes a GPU where CuPy finds one.
     memory : int or str, optional
-        Bytes (or a text such as "4GB") that the process, or the fit on a GPU, may hold. None takes a share of what is free.
+        Bytes (or a text such as "4GB") that the process, or the fit on a GPU, may hold. None takes a share of
+        what is free.
         As much of the kernel matrix as fits is kept; the rest is made again in every epoch.
     dtype : {"auto", "float32", "float64"}, default="auto"
         "auto" is float32, and float64 up to 1,000 points.
@@ -205,11 +206,14 @@ _REFERENCE = """
 
 
 class EigenProClassifier(_EigenPro, LeastSquaresClassifier):
-    __doc__ = f"""Kernel classification by EigenPro: least squares on ±1 targets, the top of the spectrum flattened.
-{_PARAMETERS}
-    Attributes
-    ----------
-    classes_ : ndarray, shape (n_classes,){_ATTRIBUTES}{_REFERENCE}
+    """Kernel classification by EigenPro: least squares on ±1 targets, the top of the spectrum flattened."""
+
+
+class EigenProRegressor(_EigenPro, LeastSquaresRegressor):
+    """Kernel regression by EigenPro: least squares, the top of the spectrum flattened."""
+
+
+_EXAMPLE = """
     Examples
     --------
     >>> from sklearn.datasets import load_digits
@@ -220,12 +224,17 @@ class EigenProClassifier(_EigenPro, LeastSquaresClassifier):
     True
     """
 
+_CLASSES = """
+    Attributes
+    ----------
+    classes_ : ndarray, shape (n_classes,)"""
 
-class EigenProRegressor(_EigenPro, LeastSquaresRegressor):
-    __doc__ = f"""Kernel regression by EigenPro: least squares, the top of the spectrum flattened.
-{_PARAMETERS}
+_INTERCEPT = """
     Attributes
     ----------
     intercept_ : ndarray, shape (n_outputs,)
-        Mean of the targets.{_ATTRIBUTES}{_REFERENCE}
-    """
+        Mean of the targets."""
+
+# What the two have in common is written once.
+EigenProClassifier.__doc__ += "\n" + _PARAMETERS + _CLASSES + _ATTRIBUTES + _REFERENCE + _EXAMPLE
+EigenProRegressor.__doc__ += "\n" + _PARAMETERS + _INTERCEPT + _ATTRIBUTES + _REFERENCE

@@ -77,20 +77,25 @@ _PARAMETERS = """
 
 
 class KernelSGDClassifier(_KernelSGD, LeastSquaresClassifier):
-    __doc__ = f"""Classification by kernel stochastic gradient descent with the square loss.
+    """Classification by kernel stochastic gradient descent with the square loss.
 
     The baseline that Ma and Belkin (2017) call Pegasos: constant step, no regularisation.
-{_PARAMETERS}
-    See Also
-    --------
-    EigenProClassifier : the same with the top of the spectrum flattened; many times fewer epochs.
     """
 
 
 class KernelSGDRegressor(_KernelSGD, LeastSquaresRegressor):
-    __doc__ = f"""Regression by kernel stochastic gradient descent with the square loss.
-{_PARAMETERS}
+    """Regression by kernel stochastic gradient descent with the square loss.
+
+    Constant step, no regularisation.
+    """
+
+
+_SEE_ALSO = """
     See Also
     --------
-    EigenProRegressor : the same with the top of the spectrum flattened; many times fewer epochs.
+    {} : the same with the top of the spectrum flattened; many times fewer epochs.
     """
+
+# What the two have in common is written once.
+KernelSGDClassifier.__doc__ += _PARAMETERS + _SEE_ALSO.format("EigenProClassifier")
+KernelSGDRegressor.__doc__ += _PARAMETERS + _SEE_ALSO.format("EigenProRegressor")

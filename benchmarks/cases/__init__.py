@@ -1,0 +1,15 @@
+"""What is compared, one file a question. A case is given a `bench.Bench` and returns rows."""
+
+from __future__ import annotations
+
+from . import fit, kernel_matrix, memory, start_up
+
+CASES = {
+    "fit-10000": fit.ten_thousand,
+    "fit-60000": fit.sixty_thousand,
+    "kernel-matrix": kernel_matrix.measure,
+    "memory": memory.measure,
+    "start-up": start_up.measure,
+}
+
+WITHOUT_DATA = frozenset({"start-up"})

@@ -1,0 +1,5 @@
+"""What an environment consists of."""
+
+import measuring
+
+measuring.answer(**measuring.environment())

@@ -1,0 +1,24 @@
+"""The peak memory of a process that fits and predicts under a budget, from memory-mapped data."""
+
+import time
+
+import measuring
+
+from shallows import EigenProClassifier
+
+asked = measuring.asked()
+x, y = measuring.load(asked["data"], "train", asked["n_train"])
+x_test, y_test = measuring.load(asked["data"], "test", asked["n_test"])
+started = time.perf_counter()
+model = EigenProClassifier(bandwidth=5, random_state=0, memory=asked["memory"]).fit(x, y)
+fitted = time.perf_counter()
+error = 100 * float((model.predict(x_test) != y_test).mean())
+# The products that measure the machine hold memory as well, so they come last.
+peak = measuring.peak_gb()
+measuring.answer(
+    peak_gb=peak,
+    error_percent=error,
+    fit_seconds=fitted - started,
+    sgemm_gflops=measuring.sgemm_gflops(),
+    effective=model.effective_params_,
+)
