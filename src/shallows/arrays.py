@@ -180,6 +180,19 @@ def astype(x: Array, dtype: Any) -> Array:
     return namespace(x).astype(x, dtype, copy=False)
 
 
+def take_rows(x: Array, indices: Any) -> Array:
+    """Rows of an array by their numbers, which may lie on the host."""
+    xp = namespace(x)
+    return xp.take(x, xp.asarray(indices), axis=0)
+
+
+def stable_order(x: Array) -> Array:
+    """The indices that sort a vector, equal values in the order they come."""
+    if _has_out(x):
+        return namespace(x).argsort(x, kind="stable")
+    return namespace(x).argsort(x, stable=True)
+
+
 def contiguous(x: Array) -> Array:
     """The same numbers in C order; products with reversed or strided views are slow."""
     if _has_out(x):

@@ -228,10 +228,9 @@ def median_bandwidth(x: Array, seed: int = 0, n_points: int = 1000) -> float:
     ShallowsError
         If all points of the subsample coincide, so that no bandwidth follows.
     """
-    xp = arrays.namespace(x)
     n = x.shape[0]
     chosen = streams.permutation(seed, "median bandwidth", 0, n)[: min(n, n_points)]
-    sample = arrays.to_numpy(xp.take(x, xp.asarray(chosen), axis=0))
+    sample = arrays.to_numpy(arrays.take_rows(x, chosen))
     distances = scipy.spatial.distance.pdist(np.unique(sample, axis=0))
     if distances.size == 0 or not np.median(distances) > 0:
         raise ShallowsError(

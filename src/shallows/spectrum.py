@@ -288,19 +288,21 @@ def make_preconditioner(
     tolerance: float = 0.0,
     smallest: float = 0.0,
 ) -> Preconditioner:
-    """The preconditioner of a kernel on points that are on a device already.
+    """The preconditioner of a kernel on points that are on a device already, in random order.
+
+    The first M points are the subsample; the step is certified on those that follow.
 
     Parameters
     ----------
     kernel : RadialKernel
     points : array, shape (n, d + 2)
-        Augmented training points.
+        Augmented training points, shuffled.
     rank : int
         q at most; directions whose eigenvalue drowns in rounding are left out, so it may come out smaller.
     n_subsample : int
         M, at most n.
     seed : int
-        Which subsample.
+        Of the start of iterations.
     damping : float
         τ in (0, 1].
     weights : array, shape (n,), optional
@@ -319,12 +321,13 @@ def make_preconditioner(
     xp = arrays.namespace(points)
     n = points.shape[0]
     m = min(n_subsample, n)
-    order = streams.permutation(seed, "subsample", 0, n)
     n_fresh = min(N_FRESH, max(1000, 3 * m))
-    indices, fresh = order[:m], order[m : m + n_fresh]
-    take = lambda a, which: xp.take(a, xp.asarray(which), axis=0)  # noqa: E731
-    sample = take(points, indices)
-    root = None if weights is None else xp.sqrt(take(weights, indices))[:, None]
+    sample, fresh = slice(0, m), slice(m, min(n, m + n_fresh))
+    if fresh.stop - fresh.start < max(1, min(n, n_fresh) // 2):
+        fresh = slice(0, n if m == n else min(n, n_fresh))
+    sample_weights, fresh_weights = (None if weights is None else weights[which] for which in (sample, fresh))
+    sample, fresh = points[sample, :], points[fresh, :]
+    root = None if weights is None else xp.sqrt(sample_weights)[:, None]
     matrix = gram.set_unit_diagonal(kernels.values(kernel, sample, sample))
     if root is not None:
         matrix = matrix * root * root.T
@@ -336,16 +339,11 @@ def make_preconditioner(
     q = max(0, min(rank, values.shape[0] - 1, n_resolved - 1, n_large))
     vectors = vectors[:, :q] if root is None else vectors[:, :q] * root
     values, vectors = arrays.contiguous(values[: q + 1]), arrays.contiguous(vectors)
-    made = Preconditioner(arrays.to_numpy(indices), values / m, vectors, damping, math.nan, math.nan, kernel)
-    if fresh.shape[0] < max(1, min(n, n_fresh) // 2):
-        fresh = order[:n_fresh] if m < n else order
-    level = float(values[q]) * damping / m if m == n else 0.0
-    top, largest = _certificate(
-        made, sample, take(points, fresh), None if weights is None else take(weights, fresh), seed
-    )
-    return replace(
-        made, top_eigenvalue=max(top, level), largest_diagonal=largest, seconds=time.perf_counter() - started
-    )
+    made = Preconditioner(np.arange(m), values / m, vectors, damping, math.nan, math.nan, kernel)
+    top, largest = _certificate(made, sample, fresh, fresh_weights, seed)
+    if m == n:
+        top = max(top, float(values[q]) * damping / m)
+    return replace(made, top_eigenvalue=top, largest_diagonal=largest, seconds=time.perf_counter() - started)
 
 
 def _certificate(

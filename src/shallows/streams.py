@@ -146,8 +146,5 @@ def permutation(seed: int, purpose: str, counter: int, n: int, *, like: Array | 
     # Signed, since not every library sorts unsigned integers; two equal keys among 2^63 do not happen in practice,
     # and a stable sort would keep the result defined if they did.
     raw = integers(seed, purpose, counter, n, like=like)
-    if like is None or arrays.is_numpy(like):
-        return np.argsort(raw >> np.uint64(1), kind="stable")
-    xp = arrays.namespace(like)
-    keys = arrays.astype(raw >> xp.asarray(1, dtype=xp.uint64), xp.int64)
-    return xp.argsort(keys, stable=True)
+    xp = np if like is None else arrays.namespace(like)
+    return arrays.stable_order(arrays.astype(raw >> xp.asarray(1, dtype=xp.uint64), xp.int64))

@@ -40,8 +40,6 @@ class Plan:
     ----------
     kernel : RadialKernel
     preconditioner : Preconditioner or None
-    order : ndarray of int, shape (n,)
-        The training rows as they are laid out: the subsample first, the rest shuffled.
     batch_size : int
     step_size : float
     top_eigenvalue, largest_diagonal : float
@@ -50,7 +48,6 @@ class Plan:
 
     kernel: RadialKernel
     preconditioner: Preconditioner | None
-    order: np.ndarray
     batch_size: int
     step_size: float
     top_eigenvalue: float
@@ -205,6 +202,7 @@ class KernelLeastSquares(BaseEstimator):
         with device.active():
             self._coordinates = Coordinates.of(X)
             given = self._given_subsample()
+            # Shuffled once, so that batches and the subsample, which comes first, are contiguous rows.
             order = streams.permutation(seed, "order", 0, n)
             if given is not None:
                 order = _subsample_first(given.indices, order)
@@ -214,10 +212,6 @@ class KernelLeastSquares(BaseEstimator):
             prepared = time.perf_counter()
 
             plan = self._make_plan(points, w, kernel, seed, budget - points.nbytes)
-            if plan.order is not None:
-                # The subsample comes first, so that its columns of the kernel matrix are one piece.
-                points, order = points[plan.order], order[plan.order]
-                w = None if w is None else w[plan.order]
             decomposed = time.perf_counter()
 
             codes = arrays.to_device(targets[order], device, dtype)

@@ -7,8 +7,6 @@ import numbers
 import os
 from typing import Any
 
-import numpy as np
-
 from .. import arrays, spectrum
 from ..errors import ShallowsError
 from ..kernels import RadialKernel
@@ -84,7 +82,7 @@ class _EigenPro:
 
     def _make_plan(self, points: Any, weights: Any, kernel: RadialKernel, seed: int, budget: int) -> Plan:
         n = points.shape[0]
-        p, order = self._given_subsample(), None
+        p = self._given_subsample()
         if p is None:
             n_subsample, rank = self._sizes(n, arrays.itemsize(points), budget)
             # Once λ_{q+1} is 1/n a single batch of all n points loses no progress: to flatten more gains nothing.
@@ -99,7 +97,6 @@ class _EigenPro:
                 weights=weights,
                 smallest=smallest,
             )
-            order = np.concatenate([p.indices, np.setdiff1d(np.arange(n), p.indices, assume_unique=True)])
         else:
             if p.indices.max() >= n:
                 raise ShallowsError(
@@ -112,7 +109,7 @@ class _EigenPro:
             p = p.to(arrays.device_of(points), points.dtype)
         batch_size = min(n, self.batch_size or self._batch_size(p, n))
         step_size = self.step_size or p.step_size(batch_size)
-        return Plan(kernel, p, order, batch_size, step_size, p.top_eigenvalue, p.largest_diagonal)
+        return Plan(kernel, p, batch_size, step_size, p.top_eigenvalue, p.largest_diagonal)
 
     def _sizes(self, n: int, itemsize: int, budget: int) -> tuple[int, int]:
         """M and q: what was asked for within n, else what the data and the budget suggest."""

@@ -44,7 +44,7 @@ class _KernelSGD:
         n = points.shape[0]
         batch_size = min(n, self.batch_size or max(1, round(bare.critical_batch_size())))
         step_size = self.step_size or bare.step_size(batch_size)
-        return Plan(kernel, None, None, batch_size, step_size, bare.top_eigenvalue, bare.largest_diagonal)
+        return Plan(kernel, None, batch_size, step_size, bare.top_eigenvalue, bare.largest_diagonal)
 
     def _make_solver(self, step_size: float) -> Richardson:
         return Richardson(step_size)
