@@ -249,21 +249,21 @@ def stopping_by_signal(checkpoint: Checkpoint) -> Iterator[None]:
 def _analyse(job: Job, data: Any, conditions: Conditions, folder: Path, key: str) -> dict[str, Any]:
     asked, definition = job.asked, job.asked["definition"]
     clock = time.perf_counter()
-    values = np.asarray(
-        _callable(definition["call"], data.info["task"])(
-            data.x_train,
-            **asked["parameters"],
-            random_state=asked["seed"],
-            device=conditions.device,
-        )
+    found = _callable(definition["call"], data.info["task"])(
+        data.x_train,
+        **asked["parameters"],
+        random_state=asked["seed"],
+        device=conditions.device,
+        memory=conditions.memory,
     )
+    values = np.asarray(found.values)
     seconds = time.perf_counter() - clock
     index, metric = definition["index"], definition["metric"]
     rows = [{index: place, "metric": metric, "value": float(value)} for place, value in enumerate(values, start=1)]
     return {
         "rows": rows,
         "seconds_before": 0.0,
-        "effective": {"n_values": len(rows), "device": conditions.device},
+        "effective": {"n_values": len(rows), **found.effective},
         "metrics": {"final": {f"first_{metric}": float(values[0]), f"last_{metric}": float(values[-1])}, "marks": []},
         "model": {"sha256": _sha256(values)},
         "times": {"preparation": 0.0, "eigensystem": seconds, "kernel_matrix": 0.0, "training": 0.0, "prediction": 0.0},
