@@ -151,7 +151,7 @@ def make(name: str | RadialKernel, bandwidth: float | None = None) -> RadialKern
     """
     if isinstance(name, RadialKernel):
         return name
-    if name not in KERNELS:
+    if not isinstance(name, str) or name not in KERNELS:
         raise UnknownNameError("kernel", name, KERNELS)
     return KERNELS[name](bandwidth if bandwidth is None else float(bandwidth))
 

@@ -184,12 +184,12 @@ class Preconditioner:
         top = self.eigenvalues[: self.rank]
         return (1.0 - self.damping * self.eigenvalues[self.rank] / top) / (self.n_subsample * top)
 
-    def correction(self, columns: Array, gradient: Array) -> Array:
+    def correction(self, columns: gram.Columns | Array, gradient: Array) -> Array:
         """What the coefficients of the subsample gain for each unit of step.
 
         Parameters
         ----------
-        columns : array, shape (m, M)
+        columns : Columns or array, shape (m, M)
             Kernel values of the batch with the subsample.
         gradient : array, shape (m, c)
 
@@ -198,15 +198,26 @@ class Preconditioner:
         array, shape (M, c)
             ``V diag(scale) Vᵀ columnsᵀ gradient``.
         """
-        reduced, scale = columns.T @ gradient, self.scale[:, None]
-        n_workers = arrays.workers_for(gradient) if self.vectors.shape[0] * self.rank > 2**20 else 1
-        bounds = [self.rank * worker // n_workers for worker in range(n_workers + 1)]
+        columns = columns if isinstance(columns, gram.Columns) else gram.Columns.of(columns)
+        xp = arrays.namespace(gradient)
+        left, spans = arrays.contiguous(gradient.T), columns.spans
+        large = columns.shape[1] * (columns.shape[0] + 2 * self.rank) > 2**18
+        n_workers = min(arrays.workers_for(gradient), len(spans)) if large else 1
 
-        def work(worker: int) -> Array:
-            mine = slice(bounds[worker], bounds[worker + 1])
-            return self.vectors[:, mine] @ (scale[mine, :] * (self.vectors[:, mine].T @ reduced))
+        # Few columns to the left of a large matrix: see `Rows.dot` for why.
+        def project(worker: int) -> Array:
+            parts = [columns.product(left, span) @ self.vectors[span, :] for span in spans[worker::n_workers]]
+            return arrays.sum_in_order(parts)
 
-        return arrays.sum_in_order(arrays.in_threads(work, n_workers))
+        projected = arrays.sum_in_order(arrays.in_threads(project, n_workers)) * self.scale[None, :]
+        out = xp.empty((gradient.shape[1], columns.shape[1]), dtype=gradient.dtype)
+
+        def expand(worker: int) -> None:
+            for span in spans[worker::n_workers]:
+                out[:, span] = projected @ self.vectors[span, :].T
+
+        arrays.in_threads(expand, n_workers)
+        return arrays.contiguous(out.T)
 
     def step_size(self, batch_size: int) -> float:
         """The step for a sum over a batch of m gradients: 2 / (β + (m − 1) λ).

@@ -6,6 +6,7 @@ divergence. It does not know which solver it drives: all that a solver is asked 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
@@ -163,6 +164,9 @@ def _duration(seconds: float) -> str:
 
 # -------------------------------------------------------------------------------------------- checkpoints
 
+LOCK_SECONDS = 10.0
+"""How long a run waits for the folder of its checkpoints before it says that another one works in it."""
+
 
 class Checkpoint:
     """Keeps a run's state on disk, so that one that was killed goes on where it was.
@@ -210,14 +214,16 @@ class Checkpoint:
         """Lock the folder, or say that another process works in it."""
         import filelock
 
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self._lock = filelock.FileLock(self.folder / "lock")
         try:
-            self._lock.acquire(timeout=10)
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock = filelock.FileLock(self.folder / "lock")
+            self._lock.acquire(timeout=LOCK_SECONDS)
         except filelock.Timeout:
             raise CheckpointError(
                 f"Another process is training the run whose checkpoints lie in {self.folder}."
             ) from None
+        except OSError as error:
+            raise CheckpointError(f"Checkpoints cannot be kept in {self.folder}: {error.strerror or error}.") from error
         self._last = time.monotonic()
 
     def release(self) -> None:
@@ -239,19 +245,19 @@ class Checkpoint:
             with np.load(self.path, allow_pickle=False) as file:
                 notes = json.loads(str(file["notes"]))
                 held = {name: file[name] for name in file.files if name != "notes"}
-            checksum = notes["checksum"]
+            checksum, key, n_resumes = notes.pop("checksum"), notes["key"], notes["n_resumes"]
         except Exception as error:
             raise CheckpointError(f"{self.path} cannot be read ({error}). Delete it to start this run anew.") from error
-        if notes["key"] != self.key:
+        if key != self.key:
             raise CheckpointError(
                 f"{self.path} belongs to another run (its parameters, data or code differ). "
                 "Delete it or name another folder."
             )
-        if checksum != _checksum(held):
+        if checksum != _checksum(held, notes):
             raise CheckpointError(
                 f"{self.path} was altered: its checksum does not match. Delete it to start this run anew."
             )
-        self.n_resumes = notes["n_resumes"] + 1
+        self.n_resumes = n_resumes + 1
         return held, notes
 
     def due(self) -> bool:
@@ -260,7 +266,9 @@ class Checkpoint:
 
     def save(self, held: dict[str, np.ndarray], notes: dict[str, Any]) -> None:
         """Write beside the place, then move into it."""
-        notes = {**notes, "key": self.key, "n_resumes": self.n_resumes, "checksum": _checksum(held)}
+        # Once there and back, since what is summed up on reading is what JSON made of it.
+        notes = json.loads(json.dumps({**notes, "key": self.key, "n_resumes": self.n_resumes}))
+        notes["checksum"] = _checksum(held, notes)
         partial = self.path.with_suffix(".partial")
         try:
             with open(partial, "wb") as file:
@@ -269,15 +277,16 @@ class Checkpoint:
                 os.fsync(file.fileno())
             os.replace(partial, self.path)
         except OSError as error:
-            partial.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                partial.unlink()
             raise CheckpointError(
                 f"The checkpoint {self.path} could not be written: {error.strerror or error}."
             ) from error
         self._last = time.monotonic()
 
 
-def _checksum(held: dict[str, np.ndarray]) -> str:
-    digest = hashlib.sha256()
+def _checksum(held: dict[str, np.ndarray], notes: dict[str, Any]) -> str:
+    digest = hashlib.sha256(json.dumps(notes, sort_keys=True).encode())
     for name in sorted(held):
         digest.update(name.encode())
         digest.update(np.ascontiguousarray(held[name]).tobytes())
@@ -440,8 +449,7 @@ def train(
                 "validation_errors",
             ):
                 setattr(run, name, notes[name])
-            for observer, memory in zip(observers, notes["observers"], strict=False):
-                observer.recall(memory)
+            _recall(observers, notes["observers"])
             run.n_resumes = checkpoint.n_resumes
 
         def save() -> None:
@@ -469,7 +477,7 @@ def train(
                 "step_size": state.step_size,
                 "epoch_loss": epoch_loss,
                 "best": best[0],
-                "observers": [o.remember() for o in observers],
+                "observers": [[type(o).__name__, o.remember()] for o in observers],
             }
             checkpoint.save(held, notes)
 
@@ -540,6 +548,16 @@ def train(
         if checkpoint is not None:
             checkpoint.release()
     return run
+
+
+def _recall(observers: Sequence[Observer], memories: list[list[Any]]) -> None:
+    """Hand every observer the memory of the next of its kind: a progress bar may come or go between two runs."""
+    left = list(memories)
+    for observer in observers:
+        kind = next((memory for memory in left if memory[0] == type(observer).__name__), None)
+        if kind is not None:
+            left.remove(kind)
+            observer.recall(kind[1])
 
 
 def _rule_that_holds(run: Run, stopping: Stopping) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import LabelBinarizer
@@ -174,6 +175,8 @@ class KernelLeastSquares(BaseEstimator):
             With a ``step_size`` of the user's that is too large.
         """
         started = time.perf_counter()
+        # A fit that fails must not leave old coefficients beside new coordinates.
+        vars(self).pop("dual_coef_", None)
         self._check_parameters()
         X, y = validate_data(
             self,
@@ -192,7 +195,7 @@ class KernelLeastSquares(BaseEstimator):
             if not weights.all():
                 X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
         n = X.shape[0]
-        targets = self._encode(np.asarray(y), weights)
+        targets = self._encode(y.toarray() if scipy.sparse.issparse(y) else np.asarray(y), weights)
 
         device = arrays.resolve_device(self.device)
         dtype = np.dtype(("float64" if n <= SMALL else "float32") if self.dtype == "auto" else self.dtype)
@@ -207,6 +210,7 @@ class KernelLeastSquares(BaseEstimator):
             if given is not None:
                 order = _subsample_first(given.indices, order)
             points = self._coordinates.training_points(X, order, device, dtype)
+            _check_scale(points, dtype)
             kernel = self._make_kernel(points, seed)
             w = None if weights is None else arrays.to_device(weights[order] / weights.max(), device, dtype)
             prepared = time.perf_counter()
@@ -220,16 +224,20 @@ class KernelLeastSquares(BaseEstimator):
             problem = KernelProblem(self._gram, codes, None if w is None else w[:, None], plan.preconditioner)
             built = time.perf_counter()
 
-            run = training.train(
-                self._make_solver(plan.step_size),
-                problem,
-                training.Batches(n, plan.batch_size, seed),
-                training.Stopping(self.max_epochs, tolerance=self._tolerance(n)),
-                observers=[*self._own_observers(), *observers],
-                checkpoint=checkpoint,
-                snapshot=lambda state, epoch: Snapshot(self, state.coefficients, epoch),
-                may_shrink=self.step_size is None,
-            )
+            try:
+                run = training.train(
+                    self._make_solver(float(plan.step_size)),
+                    problem,
+                    training.Batches(n, plan.batch_size, seed),
+                    training.Stopping(self.max_epochs, tolerance=self._tolerance(n)),
+                    observers=[*self._own_observers(), *observers],
+                    checkpoint=checkpoint,
+                    snapshot=lambda state, epoch: Snapshot(self, state.coefficients, epoch),
+                    may_shrink=self.step_size is None,
+                )
+            finally:
+                kept_fraction = self._gram.kept_fraction
+                del self._gram, self._order
             arrays.synchronise(points)
         finished = time.perf_counter()
 
@@ -253,7 +261,7 @@ class KernelLeastSquares(BaseEstimator):
             "n_subsample": plan.preconditioner.n_subsample if plan.preconditioner else 0,
             "n_epochs": run.epoch,
             "stopped_by": run.stopped_by,
-            "kept_fraction": self._gram.kept_fraction,
+            "kept_fraction": kept_fraction,
             "memory_budget": budget,
             "precision": dtype.name,
             "device": str(device),
@@ -267,7 +275,6 @@ class KernelLeastSquares(BaseEstimator):
             "training": run.seconds,
             "evaluation": max(0.0, finished - built - run.seconds),
         }
-        del self._gram, self._order
         if self.tol > 0 and run.stopped_by == "max_epochs" and run.losses[-1] > 0.5:
             warnings.warn(
                 f"After max_epochs={self.max_epochs} the training loss is still {run.losses[-1]:.2f} of that of "
@@ -300,7 +307,7 @@ class KernelLeastSquares(BaseEstimator):
             return self.kernel
         bandwidth = self.bandwidth
         if bandwidth is None:
-            if points.shape[1] == 2 or not bool((points[:, -2] > 0).any()):
+            if points.shape[1] == 2:
                 bandwidth = 1.0  # All points coincide: every bandwidth gives the same function.
             else:
                 bandwidth = kernels.median_bandwidth(points[:, :-2], seed)
@@ -354,6 +361,9 @@ class KernelLeastSquares(BaseEstimator):
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self)
         return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "dual_coef_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -425,8 +435,8 @@ class LeastSquaresClassifier(ClassifierMixin, KernelLeastSquares):
         """Estimates of the class probabilities.
 
         The minimiser of the square loss is 2 P(class | x) − 1, so (f + 1)/2, clipped and normalised, estimates the
-        probability. A function trained until it interpolates is too sure of itself; stop early or calibrate (see
-        ``sklearn.calibration``) where the values matter.
+        probability; the largest is that of the predicted class. A function trained until it interpolates is too sure
+        of itself; stop early or calibrate (see ``sklearn.calibration``) where the values matter.
 
         Parameters
         ----------
@@ -437,10 +447,11 @@ class LeastSquaresClassifier(ClassifierMixin, KernelLeastSquares):
         ndarray, shape (n_samples, n_classes)
         """
         scores = self._raw_predict(self._checked(X))
-        shares = np.clip((scores + 1.0) / 2.0, 0.0, 1.0)
+        shares = np.maximum((scores.astype(np.float64) + 1.0) / 2.0, 0.0)
         if self._multilabel:
             return np.clip(shares, 1e-6, 1.0 - 1e-6)  # No finite sample makes a label impossible or certain.
         if shares.shape[1] == 1:
+            shares = np.minimum(shares, 1.0)
             return np.hstack([1.0 - shares, shares])
         total = shares.sum(axis=1, keepdims=True)
         certain = np.zeros_like(shares)
@@ -493,9 +504,24 @@ class LeastSquaresRegressor(RegressorMixin, MultiOutputMixin, KernelLeastSquares
 
 def _subsample_first(indices: np.ndarray, order: np.ndarray) -> np.ndarray:
     """An order that begins with ``indices`` and goes on with the others as they come in ``order``."""
+    if indices.max() >= len(order):
+        raise ShallowsError(
+            f"The preconditioner was made for at least {indices.max() + 1} training points, here are {len(order)}."
+        )
     rest = np.ones(len(order), dtype=bool)
     rest[indices] = False
     return np.concatenate([indices, order[rest[order]]])
+
+
+def _check_scale(points: Any, dtype: np.dtype) -> None:
+    """Refuse features whose squared distances leave the numbers of a precision."""
+    largest = float(points[:, -2].max())
+    if points.shape[1] > 2 and not 0 < largest < math.inf:
+        size = "small" if largest == 0 else "large"
+        raise ShallowsError(
+            f"The features are too {size} for {dtype.name}: squared distances {'under' if largest == 0 else 'over'}"
+            "flow. Bring X to a usual scale, for instance with sklearn.preprocessing.StandardScaler."
+        )
 
 
 def _seed(random_state: Any) -> int:

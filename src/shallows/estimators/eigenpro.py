@@ -70,13 +70,15 @@ class _EigenPro:
         given = self._given_subsample()
         if given is None:
             return super()._make_kernel(points, seed)
-        asked = self.kernel.name if isinstance(self.kernel, RadialKernel) else self.kernel
+        asked, bandwidth = self.kernel, self.bandwidth
+        if isinstance(self.kernel, RadialKernel):
+            asked, bandwidth = self.kernel.name, self.kernel.bandwidth
         if asked != given.kernel.name or (
-            self.bandwidth is not None and not math.isclose(self.bandwidth, given.kernel.bandwidth)
+            bandwidth is not None and not math.isclose(bandwidth, given.kernel.bandwidth)
         ):
             raise ShallowsError(
                 f"The preconditioner was made for the kernel {given.kernel.name!r} of bandwidth "
-                f"{given.kernel.bandwidth:.6g}, but kernel={asked!r}, bandwidth={self.bandwidth!r} was asked for."
+                f"{given.kernel.bandwidth:.6g}, but kernel={asked!r}, bandwidth={bandwidth!r} was asked for."
             )
         return given.kernel
 
@@ -98,10 +100,6 @@ class _EigenPro:
                 smallest=smallest,
             )
         else:
-            if p.indices.max() >= n:
-                raise ShallowsError(
-                    f"The preconditioner was made for at least {p.indices.max() + 1} training points, here are {n}."
-                )
             if weights is not None:
                 raise ShallowsError(
                     "A preconditioner that is handed in knows no sample weights; leave one of the two out."

@@ -1,0 +1,232 @@
+"""The command line: ``shallows data`` lists, fetches, verifies, describes and removes datasets."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+from shallows import __version__
+from shallows.datasets.catalogue import Dataset, catalogue, get
+from shallows.errors import ShallowsError
+
+ROOT = Path("data/raw")
+EMBEDDED = Path("data/embedded")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        What follows the command's name; the process's own arguments when not given.
+
+    Returns
+    -------
+    int
+        The exit status: 0, or 1 when something is wrong, which stderr tells.
+    """
+    chosen = parser().parse_args(arguments)
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_: print(f"note: {message}", file=sys.stderr)
+            return chosen.run(chosen)
+    except ShallowsError as error:
+        print(f"shallows: {error}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("shallows: interrupted; nothing half-written was left", file=sys.stderr)
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        sys.stderr.close()
+    return 1
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command line."""
+    top = argparse.ArgumentParser(prog="shallows", description="Kernel machines at scale: their datasets.")
+    top.add_argument("--version", action="version", version=f"shallows {__version__}")
+    rooms = top.add_subparsers(required=True, metavar="COMMAND")
+    data = rooms.add_parser("data", help="list, fetch, verify, describe and remove datasets")
+    actions = data.add_subparsers(required=True, metavar="ACTION")
+
+    def action(name: str, run: object, words: str) -> argparse.ArgumentParser:
+        one = actions.add_parser(name, help=words, description=words[0].upper() + words[1:] + ".")
+        one.add_argument("--root", type=Path, default=ROOT, help="folder of downloads (default: %(default)s)")
+        one.set_defaults(run=run)
+        return one
+
+    def several(one: argparse.ArgumentParser, some: str = "+") -> None:
+        one.add_argument("names", nargs=some, metavar="NAME", help="a dataset, by its name or as the papers call it")
+
+    def embedded(one: argparse.ArgumentParser) -> None:
+        one.add_argument("--embedded-root", type=Path, default=EMBEDDED, help=argparse.SUPPRESS)
+
+    def mirror(one: argparse.ArgumentParser) -> None:
+        one.add_argument(
+            "--mirror", help="a URL or a folder laid out <dataset>/<file>, tried before the public addresses"
+        )
+
+    one = action("list", _list, "list the datasets")
+    one.add_argument("--state", choices=("public", "embedded", "supplied", "generated"), help="only those of a state")
+    one = action("fetch", _fetch, "download datasets and verify them")
+    several(one)
+    mirror(one)
+    embedded(one)
+    one = action("verify", _verify, "hold the files that are here against the catalogue")
+    several(one, "*")
+    embedded(one)
+    one = action("describe", _describe, "tell what datasets are, and what is in them where they are here")
+    several(one)
+    embedded(one)
+    one.add_argument("--picture", type=Path, help="where to save the first images (default: data/pictures/NAME.png)")
+    one.add_argument("--no-read", action="store_true", help="tell what the catalogue says, without reading the files")
+    one = action("remove", _remove, "remove what was downloaded and prepared of datasets")
+    several(one)
+    one.add_argument("--yes", action="store_true", help="do not ask")
+    one = action("table", _table, "write the table of all datasets")
+    one.add_argument("--out", type=Path, default=Path("data/README.md"), help="(default: %(default)s)")
+    one.add_argument("--measure", nargs="*", metavar="NAME", help="measure these first, or all that can be had offline")
+    mirror(one)
+    return top
+
+
+def _list(chosen: argparse.Namespace) -> int:
+    from shallows.datasets import shelf
+
+    rows = [("name", "state", "n", "d", "size", "here", "licence")]
+    for dataset in catalogue().values():
+        if chosen.state in (None, dataset.state):
+            n = f"{shelf.count(dataset.n_train)} + {shelf.count(dataset.n_test)}"
+            here = shelf.presence(dataset, chosen.root)
+            size = shelf.human_size(dataset.size) if dataset.state in ("public", "embedded") else "-"
+            licence = dataset.licence if len(dataset.licence) <= 44 else dataset.licence[:41] + "..."
+            rows.append((dataset.name, dataset.state, n, shelf.count(dataset.n_features), size, here, licence))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        cells = [
+            cell.rjust(width) if column in (2, 3, 4) else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        print("  ".join(cells).rstrip())
+    return 0
+
+
+def _fetch(chosen: argparse.Namespace) -> int:
+    from shallows import datasets
+
+    wrong = 0
+    for dataset in _datasets(chosen.names):
+        try:
+            stamp = datasets.fetch(dataset, chosen.root, chosen.mirror, embedded_root=chosen.embedded_root)
+        except datasets.DatasetError as error:
+            print(f"shallows: {error}", file=sys.stderr)
+            wrong = 1
+            continue
+        n_files = len(json.loads(stamp.read_text(encoding="utf-8"))["files"])
+        print(f"{dataset.name}: {n_files} file{'s' * (n_files != 1)} verified in {stamp.parent}")
+    return wrong
+
+
+def _verify(chosen: argparse.Namespace) -> int:
+    from shallows.datasets import shelf
+
+    named = _datasets(chosen.names)
+    wrong = 0
+    for dataset in named or catalogue().values():
+        here = shelf.presence(dataset, chosen.root)
+        if not named and here in ("not here", "computed"):
+            continue
+        if not dataset.files:
+            print(f"{dataset.name}: it has no files")
+            continue
+        found = list(shelf.check_files(dataset, chosen.root, chosen.embedded_root))
+        problems = [(path, problem) for path, problem in found if problem]
+        if problems:
+            wrong = 1
+            for path, problem in problems:
+                print(f"{dataset.name}: {path}: {problem}")
+        else:
+            print(f"{dataset.name}: {len(found)} file{'s' * (len(found) != 1)} right")
+    return wrong
+
+
+def _describe(chosen: argparse.Namespace) -> int:
+    from shallows import datasets
+    from shallows.datasets import shelf
+
+    for dataset in _datasets(chosen.names):
+        seen = None
+        readable = shelf.presence(dataset, chosen.root) in ("here", "in the repository")
+        if readable and not chosen.no_read:
+            stamp = datasets.fetch(dataset, chosen.root, embedded_root=chosen.embedded_root, progress=False)
+            seen = shelf.look_through(dataset, stamp)
+        for line in shelf.describe(dataset, chosen.root, seen):
+            print(line)
+        if seen is not None and seen.images:
+            path = chosen.picture or chosen.root.parent / "pictures" / f"{dataset.name}.png"
+            shelf.save_picture(dataset, seen.images, path)
+            print(f"  picture    {path}: the first {len(seen.images)} images; the first of all:")
+            for line in shelf.thumbnail(dataset, seen.images[0]):
+                print(f"    {line}".rstrip())
+        elif not readable and dataset.state == "public":
+            print(f"  to fetch   shallows data fetch {dataset.name}")
+    return 0
+
+
+def _remove(chosen: argparse.Namespace) -> int:
+    from shallows.datasets import shelf
+
+    for dataset in _datasets(chosen.names):
+        folders = shelf.folders_of(dataset, chosen.root)
+        if not folders:
+            print(f"{dataset.name}: nothing of it is here")
+            continue
+        named = " and ".join(map(str, folders))
+        if dataset.state == "supplied":
+            named += " (files that you supplied, which cannot be downloaded again)"
+        if not chosen.yes and not _agreed(f"Remove {named}? [y/N] "):
+            print(f"{dataset.name}: left as it is")
+            continue
+        print(f"{dataset.name}: {shelf.human_size(shelf.remove(folders))} removed")
+    return 0
+
+
+def _agreed(question: str) -> bool:
+    try:
+        return input(question).strip().lower() in ("y", "yes")
+    except EOFError:  # nobody is there to answer
+        print()
+        return False
+
+
+def _table(chosen: argparse.Namespace) -> int:
+    from shallows.datasets import files, shelf
+
+    kept = chosen.out.with_name(shelf.MEASURED_NAME)
+    measured = json.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else {}
+    if chosen.measure is not None:
+        every = [one for one in catalogue().values() if one.state != "supplied"]
+        for dataset in _datasets(chosen.measure) or every:
+            try:
+                measured[dataset.name] = shelf.measure(dataset, chosen.root, chosen.mirror)
+                print(f"{dataset.name}: {measured[dataset.name]}")
+            except files.DatasetError as error:
+                print(f"shallows: {error}", file=sys.stderr)
+        measured = {name: measured[name] for name in catalogue() if name in measured}
+        files.write_json(kept, measured)
+    with files.replacing(chosen.out) as partial:
+        partial.write_text(shelf.table(measured), encoding="utf-8")
+    print(chosen.out)
+    return 0
+
+
+def _datasets(names: Sequence[str]) -> list[Dataset]:
+    """Look all names up before anything is done with one of them."""
+    return [get(name) for name in names]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
