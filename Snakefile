@@ -4,6 +4,7 @@ snakemake --cores 2                                                       everyt
 snakemake --cores 2 --config scale=laptop                                 at another scale: demo, laptop, paper
 snakemake --cores 1 results/laptop/tables/<target>.csv                    one file, at the scale that its path names
 snakemake <paper> --cores 2   or   snakemake <target> --cores 2           one paper, one target
+snakemake --cores 2 compare --config dataset=my.csv                       the methods compared on a file of your own
 """
 
 from snakemake.utils import min_version
@@ -24,6 +25,7 @@ localrules:
     table,
     render,
     figure,
+    contact_sheet,
     page,
 
 
@@ -48,7 +50,9 @@ include: "workflow/rules/training.smk"
 include: "workflow/rules/evaluation.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/figures.smk"
+include: "workflow/rules/contact_sheet.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/own.smk"
 
 
 for paper, targets in PLAN.papers.items():

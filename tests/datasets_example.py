@@ -8,6 +8,7 @@ import http.server
 import os
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -78,13 +79,18 @@ class Server:
 
     def __init__(self, url: str):
         self.url = url
-        self.answers: dict[str, list[tuple[int, bytes, int | None]]] = {}
+        self.answers: dict[str, list[Any]] = {}
         self.asked: list[str] = []
+        self.ranges: list[str | None] = []
 
-    def says(self, path: str, *answers: bytes | int | tuple[int, bytes, int | None]) -> str:
-        """Set the answers to `path`, the last for good: a content, a status, or (status, content, stated length)."""
-        forms = {bytes: lambda a: (200, a, None), int: lambda a: (a, b"no", None), tuple: lambda a: a}
-        self.answers[path] = [forms[type(answer)](answer) for answer in answers]
+    def says(self, path: str, *answers: Any) -> str:
+        """Set the answers to `path`, the last for good.
+
+        An answer is a content, a status, (status, content, stated length), or a function of the handler that does it
+        all itself.
+        """
+        forms = {bytes: lambda a: (200, a, None), int: lambda a: (a, b"no", None)}
+        self.answers[path] = [forms.get(type(answer), lambda a: a)(answer) for answer in answers]
         return self.url + path
 
 
@@ -95,8 +101,13 @@ def serving():
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
             server.asked.append(self.path)
+            server.ranges.append(self.headers.get("Range"))
             answers = server.answers.get(self.path, [(404, b"not here", None)])
-            status, content, length = answers.pop(0) if len(answers) > 1 else answers[0]
+            answer = answers.pop(0) if len(answers) > 1 else answers[0]
+            if callable(answer):
+                answer(self)
+                return
+            status, content, length = answer
             self.send_response(status)
             self.send_header("Content-Length", str(len(content) if length is None else length))
             self.end_headers()

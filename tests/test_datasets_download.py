@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gzip
+import hashlib
 import io
 import json
 import multiprocessing
@@ -11,6 +12,8 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
+import time
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -19,13 +22,14 @@ import pytest
 
 from datasets_example import CONTENT, MIRROR, dataset, needs_mirror, serving, sha256
 from shallows import datasets
-from shallows.datasets import DatasetError, DatasetWarning, File, download
+from shallows.datasets import DatasetError, DatasetWarning, File, download, lock, transfer
+from shallows.datasets.catalogue import Form
 from shallows.errors import UnknownNameError
 
 
 @pytest.fixture
 def server(monkeypatch):
-    monkeypatch.setattr(download, "RETRY_WAITS", (0.0, 0.0))
+    monkeypatch.setattr(transfer, "RETRY_WAITS", (0.0, 0.0))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     monkeypatch.delenv(download.MIRROR_VARIABLE, raising=False)
@@ -222,7 +226,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(server, tmp_path, monkeypatch, s
     genuine = open
 
     def full(path, mode="r", *rest, **options):
-        if "w" in mode and str(path).endswith(".part"):
+        if "w" in mode and ".part" in str(path):
             return _FullDisk(path, "w")
         return genuine(path, mode, *rest, **options)
 
@@ -276,17 +280,190 @@ def test_two_processes_that_fetch_at_once_download_once(server, tmp_path):
     assert (tmp_path / "toy" / "toy.csv").read_bytes() == CONTENT
 
 
+# A connection that fails in the middle
+
+
+def stops_after(n: int, content: bytes = CONTENT, **headers: str):
+    """Return an answer that states the whole length and hangs up after `n` bytes."""
+
+    def answer(handler):
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(content)))
+        for name, value in headers.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        handler.wfile.write(content[:n])
+
+    return answer
+
+
+def goes_on(content: bytes = CONTENT, n: int | None = None, etag: str = '"one"'):
+    """Return an answer that gives the range asked for, at most `n` bytes of it, if the file is still that of `etag`."""
+
+    def answer(handler):
+        asked = handler.headers.get("Range")
+        start = int(asked.removeprefix("bytes=").partition("-")[0]) if asked else 0
+        if handler.headers.get("If-Range") != etag:
+            start = 0
+        handler.send_response(206 if start else 200)
+        handler.send_header("ETag", etag)
+        handler.send_header("Content-Length", str(len(content) - start))
+        if start:
+            handler.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
+        handler.end_headers()
+        handler.wfile.write(content[start : None if n is None else start + n])
+
+    return answer
+
+
+def test_a_download_that_stops_in_the_middle_goes_on_from_there(server, tmp_path, capsys):
+    url = server.says("/toy.csv", stops_after(300, ETag='"one"'), goes_on())
+    datasets.fetch(dataset(url), tmp_path)
+    assert (tmp_path / "toy" / "toy.csv").read_bytes() == CONTENT
+    assert server.ranges == [None, "bytes=300-"]
+    assert "the connection broke off before the end; trying again from byte 300" in capsys.readouterr().err
+
+
+def test_as_long_as_each_try_brings_it_further_there_is_no_end_of_tries(server, tmp_path):
+    datasets.fetch(dataset(server.says("/toy.csv", goes_on(n=100))), tmp_path)
+    assert (tmp_path / "toy" / "toy.csv").read_bytes() == CONTENT
+    assert server.ranges == [None, *(f"bytes={n}-" for n in range(100, 800, 100))]
+
+
+def test_a_server_that_cannot_go_on_is_asked_from_the_beginning(server, tmp_path):
+    datasets.fetch(dataset(server.says("/toy.csv", stops_after(300), CONTENT)), tmp_path)
+    assert (tmp_path / "toy" / "toy.csv").read_bytes() == CONTENT
+    assert server.ranges == [None, None]
+
+
+def test_a_file_that_changed_meanwhile_is_not_mixed_with_the_old_one(server, tmp_path):
+    older = CONTENT.replace(b"2.5", b"2.6")
+    url = server.says("/toy.csv", stops_after(500, older, ETag='"zero"'), goes_on(etag='"one"'))
+    datasets.fetch(dataset(url), tmp_path)
+    assert (tmp_path / "toy" / "toy.csv").read_bytes() == CONTENT
+    assert server.ranges == [None, "bytes=500-"]
+
+
+def test_a_server_that_goes_on_at_the_wrong_place_is_asked_from_the_beginning(server, tmp_path):
+    def astray(handler):
+        handler.send_response(206)
+        handler.send_header("Content-Range", "bytes 500-799/800")
+        handler.send_header("Content-Length", "300")
+        handler.end_headers()
+        handler.wfile.write(CONTENT[500:])
+
+    datasets.fetch(dataset(server.says("/toy.csv", stops_after(300, ETag='"one"'), astray, CONTENT)), tmp_path)
+    assert (tmp_path / "toy" / "toy.csv").read_bytes() == CONTENT
+
+
+def test_a_slow_server_is_waited_for(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(transfer, "TIMEOUTS", (1.0, 1.0))
+
+    def slow(handler):
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(CONTENT)))
+        handler.end_headers()
+        for start in range(0, len(CONTENT), 100):  # longer than the limit in all, and never without a byte for as long
+            time.sleep(0.2)
+            handler.wfile.write(CONTENT[start : start + 100])
+            handler.wfile.flush()
+
+    datasets.fetch(dataset(server.says("/toy.csv", slow)), tmp_path)
+    assert (tmp_path / "toy" / "toy.csv").read_bytes() == CONTENT
+
+
+def test_a_server_that_falls_silent_is_given_up(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(transfer, "TIMEOUTS", (0.2, 0.2))
+    over = threading.Event()
+
+    def silent(handler):
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(CONTENT)))
+        handler.end_headers()
+        handler.wfile.write(CONTENT[:50])
+        handler.wfile.flush()
+        over.wait(20)
+
+    try:
+        with pytest.raises(DatasetError, match=r"no answer in time \(3 tries\)"):
+            datasets.fetch(dataset(server.says("/toy.csv", silent)), tmp_path)
+    finally:
+        over.set()
+    assert left_in(tmp_path / "toy") == set()
+
+
+def encoded(content: bytes):
+    """Return an answer that is compressed on the wire, though nobody asked for it."""
+
+    def answer(handler):
+        body = gzip.compress(content)
+        handler.send_response(200)
+        handler.send_header("Content-Encoding", "gzip")
+        handler.send_header("Content-Length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    return answer
+
+
+def test_a_file_that_was_compressed_on_the_wire_is_decompressed(server, tmp_path):
+    datasets.fetch(dataset(server.says("/toy.csv", encoded(CONTENT))), tmp_path)
+    assert (tmp_path / "toy" / "toy.csv").read_bytes() == CONTENT
+
+
+def test_a_compressed_file_stays_so_when_the_server_calls_it_an_encoding(server, tmp_path):
+    file = File("toy.csv.gz", "all", (server.says("/toy.csv.gz", encoded(CONTENT)),), content_sha256=sha256(CONTENT))
+    datasets.fetch(dataset(files=(file,)), tmp_path)
+    assert gzip.decompress((tmp_path / "toy" / "toy.csv.gz").read_bytes()) == CONTENT
+
+
+def test_a_download_that_was_compressed_anew_is_refused_by_its_checksum(server, tmp_path):
+    genuine, anew = gzip.compress(CONTENT, 9, mtime=1), gzip.compress(CONTENT, 1, mtime=2)
+    file = File("toy.csv.gz", "all", (server.says("/toy.csv.gz", anew),), sha256=sha256(genuine))
+    with pytest.raises(DatasetError, match="its content is altered"):
+        datasets.fetch(dataset(files=(file,)), tmp_path)
+
+
 # Checksums
 
 
-def test_md5_serves_where_no_sha256_is_known(tmp_path):
-    toy = dataset()
-    file = replace(toy.files[0], sha256=None, md5="0" * 32)
-    with (
-        pytest.raises(DatasetError, match="content is altered"),
-        pytest.warns(DatasetWarning),
-    ):
-        datasets.fetch(replace(toy, files=(file,)), tmp_path / "raw", mirror_with(tmp_path / "mirror", CONTENT))
+def git_sha1(content: bytes) -> str:
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+
+
+def md5(content: bytes) -> str:
+    return hashlib.md5(content).hexdigest()
+
+
+@pytest.mark.parametrize("kind", [sha256, md5, git_sha1])
+def test_every_kind_of_checksum_is_held_against_a_file(tmp_path, kind):
+    file = File("toy.csv", "all", **{kind.__name__: kind(CONTENT)})
+    path = tmp_path / "toy.csv"
+    path.write_bytes(CONTENT)
+    assert download.verify(path, file) == (None, sha256(CONTENT))
+    path.write_bytes(CONTENT.replace(b"2.5", b"2.6"))
+    assert "its content is altered" in download.verify(path, file)[0]
+
+
+def test_the_name_that_git_gives_to_a_file_is_the_known_one(tmp_path):
+    # What `echo hello | git hash-object --stdin` prints.
+    (tmp_path / "hello").write_bytes(b"hello\n")
+    file = File("hello", "all", git_sha1="ce013625030ba8dba906f756967f9e9ca394464a")
+    assert download.verify(tmp_path / "hello", file)[0] is None
+
+
+def test_one_wrong_checksum_of_two_is_enough_to_refuse(tmp_path):
+    (tmp_path / "toy.csv").write_bytes(CONTENT)
+    file = File("toy.csv", "all", sha256=sha256(CONTENT), md5="0" * 32)
+    assert "md5 checksum" in download.verify(tmp_path / "toy.csv", file)[0]
+
+
+def test_a_known_copy_is_taken_and_told(tmp_path):
+    copy = CONTENT.replace(b"2.5", b"2.50000001")
+    file = replace(dataset().files[0], size=None, accepted={sha256(copy): "rounded elsewhere"})
+    with pytest.warns(DatasetWarning, match="a known copy of it: rounded elsewhere"):
+        stamp = datasets.fetch(dataset(files=(file,)), tmp_path / "raw", mirror_with(tmp_path / "mirror", copy))
+    assert json.loads(stamp.read_text())["files"][0]["note"] == "rounded elsewhere"
 
 
 def test_another_container_of_the_same_content_is_the_same_data(tmp_path):
@@ -302,14 +479,131 @@ def test_another_container_of_the_same_content_is_the_same_data(tmp_path):
         datasets.fetch(dataset(files=(file,)), tmp_path / "raw")
 
 
-def test_without_a_checksum_the_size_and_the_look_are_held_against_the_file(tmp_path):
-    bare = File("toy.csv", "all")
-    mirror = mirror_with(tmp_path / "mirror", b"  <html>moved</html>")
-    with pytest.warns(DatasetWarning, match="HTML page"), pytest.raises(DatasetError):
-        datasets.fetch(dataset(files=(bare,)), tmp_path / "raw", mirror)
-    (mirror / "toy" / "toy.csv").write_bytes(CONTENT)
-    stamp = datasets.fetch(dataset(files=(bare,)), tmp_path / "raw", mirror)
-    assert json.loads(stamp.read_text())["files"][0]["sha256"] == sha256(CONTENT)
+# Trust on first use
+
+
+def unpublished(*urls: str, name: str = "toy.csv", **changes):
+    return dataset(files=(File(name, "all", tuple(urls)),), **changes)
+
+
+def test_a_file_without_a_checksum_is_pinned_at_its_first_download_and_it_is_told(server, tmp_path):
+    url = server.says("/toy.csv", CONTENT)
+    with pytest.warns(DatasetWarning, match=r"Nobody published a checksum of toy\.csv.*checksums\.lock\.json"):
+        datasets.fetch(unpublished(url), tmp_path)
+    pinned = json.loads((tmp_path / "checksums.lock.json").read_text())["files"]["toy/toy.csv"]
+    assert (pinned["sha256"], pinned["size"], pinned["source"]) == (sha256(CONTENT), len(CONTENT), url)
+
+
+def test_a_pinned_file_that_is_there_is_taken_in_silence(server, tmp_path):
+    toy = unpublished(server.says("/toy.csv", CONTENT))
+    with pytest.warns(DatasetWarning, match="Nobody published"):
+        datasets.fetch(toy, tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        datasets.fetch(toy, tmp_path)
+
+
+def test_a_later_file_that_differs_from_the_pinned_one_is_refused(server, tmp_path):
+    toy = unpublished(server.says("/toy.csv", CONTENT, CONTENT.replace(b"2.5", b"2.6")))
+    with pytest.warns(DatasetWarning, match="Nobody published"):
+        datasets.fetch(toy, tmp_path)
+    (tmp_path / "toy" / "toy.csv").unlink()
+    with pytest.raises(DatasetError, match=r"held against the first copy.*remove its entry from .*checksums\.lock"):
+        datasets.fetch(toy, tmp_path)
+    assert not (tmp_path / "toy" / "toy.csv").exists()
+
+
+def test_a_pinned_file_that_is_altered_here_is_moved_aside_and_fetched_again(server, tmp_path):
+    toy = unpublished(server.says("/toy.csv", CONTENT))
+    with pytest.warns(DatasetWarning, match="Nobody published"):
+        datasets.fetch(toy, tmp_path)
+    (tmp_path / "toy" / "toy.csv").write_bytes(CONTENT.replace(b"2.5", b"2.6"))
+    with pytest.warns(DatasetWarning, match="its content is altered"):
+        datasets.fetch(toy, tmp_path)
+    assert (tmp_path / "toy" / "toy.csv").read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("toy.csv.gz", gzip.compress(CONTENT)[:-9], "cannot be decompressed to its end"),
+        ("toy.csv", b"1,2,3,4,0\n" * 9, "its rows have 4 features instead of 2"),
+        ("toy.csv", b"a,b,c\nd,e,f\n", "its first rows cannot be read"),
+        ("toy.csv", b"", "it is empty"),
+        ("toy.csv", b"<html>Sign in</html>", "an HTML page"),
+    ],
+    ids=["cut off", "too wide", "text", "empty", "page"],
+)
+def test_a_first_download_that_cannot_be_read_is_not_trusted(server, tmp_path, name, content, words):
+    with pytest.raises(DatasetError, match=words):
+        datasets.fetch(unpublished(server.says("/it", content), name=name), tmp_path)
+    assert not (tmp_path / "checksums.lock.json").exists()
+    assert left_in(tmp_path / "toy") == set()
+
+
+def test_a_published_checksum_is_not_pinned(server, tmp_path):
+    datasets.fetch(dataset(server.says("/toy.csv", CONTENT)), tmp_path)
+    assert not (tmp_path / "checksums.lock.json").exists()
+
+
+def test_a_broken_lock_file_is_told(server, tmp_path):
+    (tmp_path / "checksums.lock.json").write_text("{")
+    with pytest.raises(DatasetError, match=r"checksums\.lock\.json.*cannot be read.*Restore it"):
+        datasets.fetch(unpublished(server.says("/toy.csv", CONTENT)), tmp_path)
+
+
+def _pin_in_process(root: Path, number: int, barrier) -> None:
+    barrier.wait(timeout=60)
+    lock.pin(root, f"set{number}", "file", "0" * 64, 1, "here")
+
+
+def test_processes_that_pin_at_once_lose_nothing(tmp_path):
+    context = multiprocessing.get_context("spawn")
+    barrier = context.Barrier(3)
+    workers = [context.Process(target=_pin_in_process, args=(tmp_path, number, barrier)) for number in range(3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(timeout=120)
+    assert all(lock.pinned(tmp_path, f"set{number}", "file") for number in range(3))
+
+
+# Several forms of the same data
+
+
+def two_forms(*urls: str):
+    loose = Form((File("one.csv", "all_1", sha256=sha256(CONTENT[:400])), File("two.csv", "all_2")), "csv")
+    return replace(dataset(*urls), forms=(loose,))
+
+
+def test_another_form_that_is_at_hand_serves(server, tmp_path):
+    (tmp_path / "toy").mkdir()
+    (tmp_path / "toy" / "one.csv").write_bytes(CONTENT[:400])
+    (tmp_path / "toy" / "two.csv").write_bytes(CONTENT[400:])
+    with pytest.warns(DatasetWarning, match=r"Nobody published a checksum of two\.csv"):
+        stamp = datasets.fetch(two_forms(server.says("/toy.csv", CONTENT)), tmp_path)
+    assert [file["part"] for file in json.loads(stamp.read_text())["files"]] == ["all_1", "all_2"]
+    assert server.asked == []
+
+
+def test_the_first_form_is_fetched_where_none_is_at_hand(server, tmp_path):
+    stamp = datasets.fetch(two_forms(server.says("/toy.csv", CONTENT)), tmp_path)
+    assert [file["part"] for file in json.loads(stamp.read_text())["files"]] == ["all"]
+
+
+def test_a_form_without_an_address_is_not_counted_among_what_was_tried(server, tmp_path):
+    with pytest.raises(DatasetError) as told:
+        datasets.fetch(two_forms(server.url + "/absent"), tmp_path)
+    assert "one.csv" not in str(told.value)
+
+
+def test_another_form_is_downloaded_when_the_first_one_cannot_be_had(server, tmp_path):
+    other = File(
+        "toy.csv.gz", "all_1", (server.says("/toy.csv.gz", gzip.compress(CONTENT)),), content_sha256=sha256(CONTENT)
+    )
+    toy = replace(dataset(server.url + "/absent"), forms=(Form((other,), "csv"),))
+    stamp = datasets.fetch(toy, tmp_path)
+    assert [file["name"] for file in json.loads(stamp.read_text())["files"]] == ["toy.csv.gz"]
 
 
 # Embedded and real files
@@ -336,7 +630,7 @@ def test_an_embedded_dataset_that_was_altered_is_refused(tmp_path):
 
 
 @needs_mirror
-@pytest.mark.parametrize("name", ["mnist", "a9a", "covtype"])
+@pytest.mark.parametrize("name", ["mnist", "a9a", "adult_uci", "covtype", "ijcnn1", "kddcup99_tenth", "sarcos_small"])
 def test_the_real_files_are_taken_from_a_mirror(name, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

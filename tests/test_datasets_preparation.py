@@ -5,19 +5,28 @@ from __future__ import annotations
 import errno
 import json
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
+import scipy.sparse
 from sklearn.decomposition import PCA
+from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 
 from datasets_example import MIRROR, dataset, needs_mirror, write_table
 from shallows import datasets
-from shallows.datasets import DatasetError, preparation, table
+from shallows.datasets import DatasetError, components, preparation, table
 from shallows.datasets.draws import draw_rows
 from shallows.datasets.preparation import ARRAYS
+from shallows.datasets.sources import ArrayPart, Source
+from shallows.datasets.steps import check_steps
+from shallows.datasets.store import Allowance, Store
 from shallows.errors import UnknownNameError
+from workflow_runs import PROJECT
 
+BENCHMARK = PROJECT / "benchmarks" / "preparation.py"
 LEARNING = [[{"unit": {}}], [{"zscore": {}}], [{"pca": {"n_components": 2}}], [{"one_hot": {"columns": [1]}}]]
 
 
@@ -64,7 +73,7 @@ def test_the_record_says_what_was_done(tmp_path, numbers):
     assert info["target_coding"] == "class indices"
     assert info["steps"] == [
         {"subset": {"n_train": 30, "n_test": None, "seed": 0, "stratify": None}},
-        {"zscore": {}},
+        {"zscore": {"center": True, "numeric_only": False}},
     ]
     assert [source["name"] for source in info["sources"]] == ["train.csv", "test.csv"]
     assert len(info["statistics"][1]["zscore"]["mean"]) == 5
@@ -243,6 +252,243 @@ def test_the_size_after_a_preparation_is_known_beforehand(tmp_path, numbers):
     assert datasets.shape_after(entry, steps) == (info["n_train"], info["n_test"], info["n_features"]) == (35, 15, 2)
 
 
+# Classes
+
+
+def test_a_pair_of_classes_is_kept_and_the_second_named_is_plus_one(tmp_path, numbers):
+    x, y, _, y_test = numbers
+    data = prepared(tmp_path, numbers, [{"keep_classes": {"classes": [3, 1]}}, {"signs": {}}])
+    np.testing.assert_array_equal(data.x_train, x[y != 2].astype(np.float32))
+    np.testing.assert_array_equal(data.y_train, np.where(y[y != 2] == 1, 1, -1))
+    assert data.info["classes"] == ["3", "1"]
+    assert len(data.y_test) == np.count_nonzero(y_test != 2)
+
+
+def test_a_draw_after_a_pair_keeps_the_shares_of_the_pair(tmp_path, numbers):
+    y = numbers[1]
+    data = prepared(tmp_path, numbers, [{"keep_classes": {"classes": [1, 2]}}, {"subset": {"n_train": 20}}])
+    shares = np.bincount(y[y != 3])[1:] / np.count_nonzero(y != 3) * 20
+    assert np.all(np.abs(np.bincount(data.y_train) - shares) < 1)
+
+
+def test_indicators_are_one_column_a_class(tmp_path, numbers):
+    data = prepared(tmp_path, numbers, [{"indicators": {}}])
+    np.testing.assert_array_equal(data.y_train, numbers[1][:, None] == [1, 2, 3])
+    assert data.info["target_coding"] == "indicators"
+
+
+# Images
+
+
+@pytest.fixture
+def images():
+    """Nine pictures of 4 x 6 pixels in three colours, one row each: planar, and the same interleaved."""
+    pixels = np.random.default_rng(1).integers(0, 256, size=(30, 3, 4, 6))
+    return pixels, pixels.reshape(30, -1), pixels.transpose(0, 2, 3, 1).reshape(30, -1)
+
+
+def of_images(x):
+    y = np.arange(30) % 3 + 1
+    return x[:20], y[:20], x[20:], y[20:]
+
+
+@pytest.mark.parametrize("order", ["planar", "interleaved"])
+def test_grey_is_the_weighted_sum_of_the_colours_of_each_pixel(tmp_path, images, order):
+    pixels, planar, interleaved = images
+    grey = np.tensordot([0.299, 0.587, 0.114], pixels, axes=(0, 1)).reshape(30, -1) / 255
+    x = planar if order == "planar" else interleaved
+    steps = [{"grayscale": {"height": 4, "width": 6, "order": order}}, {"unit": {}}]
+    data = prepared(tmp_path, of_images(x), steps, value_range=(0, 255))
+    np.testing.assert_allclose(data.x_train, grey[:20], rtol=1e-6)
+    assert data.info["statistics"][1] == {"unit": {"range": [0, 255]}}
+
+
+@pytest.mark.parametrize("order", ["planar", "interleaved"])
+def test_halves_are_the_left_and_the_right_of_each_picture(tmp_path, images, order):
+    pixels, planar, interleaved = images
+    x = planar if order == "planar" else interleaved
+    step = [{"halves": {"height": 4, "width": 6, "order": order}}]
+    data = prepared(tmp_path, of_images(x), step)
+    (_, middle), (_, end) = data.info["views"]
+    axes = (0, 1, 2, 3) if order == "planar" else (0, 2, 3, 1)
+    for view, half in ((slice(0, middle), slice(0, 3)), (slice(middle, end), slice(3, 6))):
+        expected = pixels[:20, :, :, half].transpose(axes).reshape(20, -1)
+        np.testing.assert_array_equal(data.x_train[:, view], expected)
+
+
+def test_the_catalogue_says_the_form_of_the_pictures(tmp_path, images):
+    picture = {"height": 4, "width": 6, "channels": 3, "order": "planar"}
+    steps = [{"grayscale": {}}, {"halves": {}}]
+    data = prepared(tmp_path, of_images(images[1]), steps, picture=picture)
+    assert data.info["views"] == [[0, 12], [12, 24]]
+
+
+# Missing values
+
+
+@pytest.mark.parametrize("strategy", ["mean", "median", "most_frequent", -1.5])
+def test_missing_values_take_what_the_training_part_has(tmp_path, numbers, strategy):
+    x, y, x_test, y_test = (array.copy() for array in numbers)
+    x[::4, 1] = x_test[::3, 1] = np.nan
+    x[::5, 0] = np.nan
+    x_test[::3, 0] = np.nan
+    steps = [{"impute": {"strategy": strategy}}]
+    data = prepared(tmp_path, (x, y, x_test, y_test), steps, categorical=(1,))
+    frequent = SimpleImputer(strategy="most_frequent").fit(x[:, [1]]).transform(x_test[:, [1]])
+    np.testing.assert_allclose(data.x_test[:, [1]], frequent)
+    peer = {"strategy": strategy} if isinstance(strategy, str) else {"strategy": "constant", "fill_value": strategy}
+    np.testing.assert_allclose(data.x_test[:, [0]], SimpleImputer(**peer).fit(x[:, [0]]).transform(x_test[:, [0]]))
+
+
+# Principal components of blocks
+
+
+@pytest.fixture
+def correlated():
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(400, 30)) * 0.7 ** np.arange(30) @ np.linalg.qr(rng.normal(size=(30, 30)))[0] + 5.0
+    return x
+
+
+@pytest.mark.parametrize(
+    ("method", "tolerance"),
+    # Exact to rounding; the last of the randomised components has converged by (λ₂₄/λ₄)^(2·iterations), 1e-15;
+    # the incremental method leaves out, at each step, what its k components do not hold.
+    [("covariance", 1e-10), ("randomised", 1e-10), ("incremental", 2e-2)],
+)
+def test_components_agree_with_scikit_learn_by_every_method(correlated, method, tolerance):
+    def blocks():
+        return (correlated[start : start + 64] for start in range(0, 400, 64))
+
+    mean, variances, vectors = components.principal(blocks, 400, 30, 4, method, 8, 0)
+    peer = PCA(4, svd_solver="full").fit(correlated)
+    np.testing.assert_allclose(mean, correlated.mean(axis=0))
+    np.testing.assert_allclose(variances, peer.explained_variance_, rtol=tolerance)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(4), atol=1e-10)
+    angles = np.linalg.svd(peer.components_ @ vectors)[1]
+    np.testing.assert_allclose(angles, 1.0, atol=tolerance)
+
+
+@pytest.mark.parametrize("method", ["covariance", "randomised"])
+def test_components_of_sparse_rows_are_those_of_the_dense_ones(method):
+    sparse = scipy.sparse.random(300, 40, 0.1, "csr", random_state=3)
+    found = [
+        components.principal(lambda rows=rows: [rows[:100], rows[100:]], 300, 40, 3, method, 30, 0)
+        for rows in (sparse, sparse.toarray())
+    ]
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-9)
+
+
+# Sparse data
+
+
+def sparse_prepared(tmp_path, steps, name="out", density=0.01, memory=None):
+    x = scipy.sparse.random(200, 1000, density, "csr", random_state=0, dtype=np.float64)
+    y = np.arange(200) % 2
+    found = dataset(name="words", state="generated", n_train=150, n_test=50, n_features=1000, files=())
+    source = Source(ArrayPart(x[:150], y[:150]), ArrayPart(x[150:], y[150:]))
+    preparation.prepare_source(found, source, [], tmp_path / name, check_steps(steps), memory)
+    return x, datasets.load(tmp_path / name)
+
+
+def is_mapped(array):
+    while array is not None and not isinstance(array, np.memmap):
+        array = getattr(array, "base", None)
+    return array is not None
+
+
+def test_sparse_rows_stay_sparse_and_are_mapped(tmp_path):
+    x, data = sparse_prepared(tmp_path, [])
+    assert data.info["sparse"] and scipy.sparse.isspmatrix_csr(data.x_train)
+    assert all(is_mapped(array) for array in (data.x_train.data, data.x_train.indices))
+    np.testing.assert_array_equal(data.x_train.toarray(), x[:150].toarray().astype(np.float32))
+    np.testing.assert_array_equal(data.x_test.toarray(), x[150:].toarray().astype(np.float32))
+
+
+@pytest.mark.parametrize("step", [{"unit": {}}, {"zscore": {"center": False}}, {"subset": {"n_train": 30}}])
+def test_steps_that_keep_zeros_keep_rows_sparse(tmp_path, step):
+    x, data = sparse_prepared(tmp_path, [step])
+    assert data.info["sparse"]
+    if "subset" in step:
+        rows = draw_rows(150, 30, 0, "subset/train", np.arange(150) % 2)
+        np.testing.assert_array_equal(data.x_train.toarray(), x[rows].toarray().astype(np.float32))
+        return
+    dense = x[:150].toarray()
+    scale = dense.max(axis=0) if "unit" in step else dense.std(axis=0)
+    np.testing.assert_allclose(data.x_train.toarray(), dense / np.where(scale > 0, scale, 1), rtol=1e-5)
+
+
+def test_steps_that_fill_zeros_and_rows_that_are_hardly_sparse_give_dense_arrays(tmp_path):
+    x, data = sparse_prepared(tmp_path, [{"zscore": {}}], name="filled")
+    scale = x[:150].toarray().std(axis=0)
+    expected = (x[:150].toarray() - x[:150].toarray().mean(axis=0)) / np.where(scale > 0, scale, 1)
+    np.testing.assert_allclose(data.x_train, expected, rtol=1e-5, atol=1e-6)
+    assert isinstance(sparse_prepared(tmp_path, [], name="full", density=0.2)[1].x_train, np.memmap)
+
+
+def test_sparse_rows_wait_on_the_disk_where_memory_is_short(tmp_path, monkeypatch):
+    whole = sparse_prepared(tmp_path, [{"subset": {"n_train": 31}}], name="whole")[1]
+    short = sparse_prepared(tmp_path, [{"subset": {"n_train": 31}}], name="short", memory=1)[1]
+    assert whole.info["sha256"] == short.info["sha256"]
+
+
+def test_estimators_take_sparse_prepared_rows(tmp_path):
+    from shallows import EigenProClassifier
+
+    _, data = sparse_prepared(tmp_path, [])
+    model = EigenProClassifier(bandwidth=1.0, max_epochs=2, random_state=0).fit(data.x_train, data.y_train)
+    dense = EigenProClassifier(bandwidth=1.0, max_epochs=2, random_state=0).fit(data.x_train.toarray(), data.y_train)
+    np.testing.assert_allclose(
+        model.decision_function(data.x_test), dense.decision_function(data.x_test.toarray()), rtol=1e-6, atol=1e-8
+    )
+
+
+# The memory budget
+
+
+def test_the_budget_makes_no_difference_to_what_comes_out(tmp_path, numbers):
+    steps = [{"subset": {"n_train": 40}}, {"zscore": {}}, {"pca": {"n_components": 3}}]
+    entry = write_table(tmp_path / "files", *numbers)
+    stamp = datasets.fetch(entry, tmp_path / "raw", embedded_root=tmp_path / "files")
+    found = [datasets.prepare(entry, stamp, tmp_path / str(memory), steps, memory) for memory in (None, 1, "2 GB")]
+    assert len({one["sha256"] for one in found}) == 1
+    assert not list(tmp_path.rglob("*.part"))
+
+
+@pytest.mark.parametrize("kept", [0, 100, 10**6])
+def test_a_store_gives_back_the_rows_it_was_given(tmp_path, kept):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(57, 3))
+    store = Store(Allowance(kept), tmp_path)
+    for start in range(0, 57, 5):
+        store.append(x[start : start + 5])
+    assert (store.n_rows, store.width) == (57, 3)
+    for rows in (np.arange(57), np.arange(3, 9), np.array([0, 1, 20, 21, 56]), np.arange(0)):
+        np.testing.assert_array_equal(store.take(rows), x[rows])
+
+
+def test_rows_that_are_not_alike_are_refused(tmp_path):
+    store = Store(Allowance(10**6), tmp_path)
+    store.append(np.zeros((2, 3)))
+    with pytest.raises(DatasetError, match="must be alike"):
+        store.append(np.zeros((2, 4)))
+
+
+def test_five_million_rows_are_prepared_within_a_gigabyte(tmp_path):
+    """A process of its own, so that its peak is its own; the numbers are those of SUSY: 5,000,000 x 18."""
+    done = subprocess.run(
+        [sys.executable, str(BENCHMARK), "--memory", "1GB", "--out", str(tmp_path), "--form", "binary"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout.splitlines()[-1])
+    assert (told["n_train"], told["n_test"], told["n_features"]) == (4_500_000, 500_000, 18)
+    assert told["peak_memory_bytes"] < 1e9
+
+
 # What goes wrong
 
 
@@ -268,6 +514,17 @@ def test_the_size_after_a_preparation_is_known_beforehand(tmp_path, numbers):
         ([{"signs": {}}, {"signs": {}}], DatasetError, "the targets are signs"),
         ([{"signs": {"positive": [1, 2, 3]}}], DatasetError, "one class only"),
         ([{"center_target": {}}], DatasetError, "is for regression"),
+        ([{"keep_classes": {"classes": [1, 9]}}], UnknownNameError, "no class '9'"),
+        ([{"keep_classes": {"classes": [1]}}], DatasetError, "two or more different names"),
+        ([{"signs": {}}, {"keep_classes": {"classes": [1, 2]}}], DatasetError, "Let it come first"),
+        ([{"indicators": {}}, {"indicators": {}}], DatasetError, "the targets are indicators"),
+        ([{"grayscale": {}}], DatasetError, "does not say that the features of 'table' are pixels"),
+        ([{"grayscale": {"height": 5, "width": 1}}], DatasetError, "needs three channels, and the images have 1"),
+        ([{"halves": {"height": 2, "width": 2}}], DatasetError, "5 features are no images of 2 x 2"),
+        ([{"halves": {"order": "rows"}}], DatasetError, "planar or interleaved"),
+        ([{"zscore": {}}, {"impute": {}}], DatasetError, "must be the first that changes features"),
+        ([{"impute": {"strategy": "guess"}}], DatasetError, "one of mean, median, most_frequent, or a number"),
+        ([{"pca": {"n_components": 2, "method": "exact"}}], UnknownNameError, "no method of the step pca 'exact'"),
         (["zscore"], DatasetError, "one name with its parameters"),
         ([{"zscore": {}, "unit": {}}], DatasetError, "one name with its parameters"),
         ([{"pca": 3}], DatasetError, "names with values"),

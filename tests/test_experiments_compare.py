@@ -106,7 +106,7 @@ def test_whole_data_at_the_laptop_scale_is_compared(tmp_path, plan, shift, verdi
     rows, meta = made_table(tmp_path, plan, "eigenpro_table6", "laptop", published_curve(plan, shift))
     assert len(rows) == 84
     measured = [row for row in rows if row["measured_mean"]]
-    assert len(measured) == 3 * 2 * (4 + 5)
+    assert len(measured) == 3 * 2 * (5 + 5)
     assert {row["verdict"] for row in measured} == {verdict}
     missing = [row for row in rows if not row["measured_mean"]]
     assert {row["verdict"] for row in missing} == {"not run"}

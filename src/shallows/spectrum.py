@@ -145,7 +145,9 @@ class Preconditioner:
     indices : array of int, shape (M,)
         Which training points the subsample is.
     eigenvalues : array, shape (q + 1,)
-        Of the kernel matrix of the subsample divided by M (weighted where there are sample weights), descending.
+        Of the kernel matrix of the subsample divided by M (weighted where there are sample weights), descending. The
+        last is the level that the others are brought down to: λ_{q+1}, or what was asked for as the smallest that
+        matters where the spectrum falls below it.
     vectors : array, shape (M, q)
         Eigenvectors, scaled by the square roots of the sample weights.
     damping : float
@@ -306,6 +308,7 @@ def make_preconditioner(
     weights: Array | None = None,
     tolerance: float = 0.0,
     smallest: float = 0.0,
+    smallest_share: float = 0.0,
 ) -> Preconditioner:
     """The preconditioner of a kernel on points that are on a device already, in random order.
 
@@ -329,7 +332,9 @@ def make_preconditioner(
     tolerance : float
         Of the eigenvalues, see `top_eigensystem`.
     smallest : float
-        Directions with a smaller eigenvalue are left as they are.
+        Directions with a smaller eigenvalue (of the matrix over M) are left as they are.
+    smallest_share : float
+        So are those below this share of the largest eigenvalue.
 
     Notes
     -----
@@ -354,10 +359,13 @@ def make_preconditioner(
     # Eigenvalues at the level of rounding carry no direction. The last one kept is the level the others come down to.
     floor = float(values[0]) * float(xp.finfo(points.dtype).eps) * m
     n_resolved = int(xp.sum(arrays.astype(values > floor, xp.int64)))
-    n_large = int(xp.sum(arrays.astype(values > smallest * m, xp.int64)))
+    level = max(smallest * m, smallest_share * float(values[0]))
+    n_large = int(xp.sum(arrays.astype(values > level, xp.int64)))
     q = max(0, min(rank, values.shape[0] - 1, n_resolved - 1, n_large))
     vectors = vectors[:, :q] if root is None else vectors[:, :q] * root
     values, vectors = arrays.contiguous(values[: q + 1]), arrays.contiguous(vectors)
+    # With a gap below λ_q the directions above it must not be flattened into the gap, where no step would move them.
+    values[q] = max(float(values[q]), level)
     made = Preconditioner(np.arange(m), values / m, vectors, damping, math.nan, math.nan, kernel)
     top, largest = _certificate(made, sample, fresh, fresh_weights, seed)
     if m == n:
@@ -442,13 +450,25 @@ class Spectrum:
 
     Attributes
     ----------
-    values : ndarray, shape (k,), descending
+    values : ndarray, shape (k,)
+        Descending.
     effective : dict
         ``kernel``, ``bandwidth``, ``n_subsample``, ``kept_fraction`` of the matrix, ``device``, ``precision``.
     """
 
     values: np.ndarray
     effective: dict[str, Any]
+
+    @property
+    def index(self) -> list[int]:
+        """1 to k."""
+        return list(range(1, len(self.values) + 1))
+
+    @property
+    def curve(self) -> dict[str, np.ndarray]:
+        """``eigenvalue`` λᵢ and ``eigenvalue_ratio`` λ₁/λᵢ, one number for each index."""
+        tiny = np.finfo(np.float64).tiny
+        return {"eigenvalue": self.values, "eigenvalue_ratio": self.values[0] / np.maximum(self.values, tiny)}
 
 
 def eigenspectrum(

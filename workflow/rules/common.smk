@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from shallows.errors import ShallowsError
-from shallows.experiments import code, requests
+from shallows.experiments import code, own, requests
 from shallows.experiments.plan import SCALES, Plan
 
 ROOT = Path(workflow.basedir)
@@ -18,6 +18,7 @@ def refuse(error):
 
 try:
     PLAN = Plan.load(ROOT, config)
+    OWN = own.Comparison.of(PLAN.configuration)
 except ShallowsError as error:
     refuse(error)
 
@@ -86,8 +87,10 @@ def minutes(seconds):
 
 def check_requests():
     """Refuse a target that does not exist, naming the nearest that does."""
-    names = ["all", "report", *PLAN.papers, *PLAN.targets]
+    names = ["all", "report", "compare", *PLAN.papers, *PLAN.targets]
     try:
-        requests.check(sys.argv[1:], PLAN, names, RESULTS, DATA)
+        requests.check(sys.argv[1:], PLAN, names, RESULTS, DATA, OWN)
     except ShallowsError as error:
         refuse(error)
+    if OWN is not None and "compare" in sys.argv[1:]:
+        print(f"The comparison's report: {Path(OWN.report).resolve()}", file=sys.stderr)

@@ -5,4 +5,5 @@ from shallows.experiments.journal import journal
 
 with journal(snakemake.log[0]):
     out = Path(snakemake.output.record).parent
-    datasets.prepare(snakemake.wildcards.dataset, snakemake.input[0], out, snakemake.params.steps)
+    memory = snakemake.config["memory"]
+    datasets.prepare(snakemake.wildcards.dataset, snakemake.input[0], out, snakemake.params.steps, memory)

@@ -18,3 +18,4 @@ with journal(snakemake.log[0]):
         ],
         snakemake.output[0],
     )
+    print(f"The report: {Path(snakemake.output[0]).resolve()}", flush=True)

@@ -14,7 +14,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from shallows.datasets.catalogue import Dataset, File, catalogue, get
-from shallows.datasets.files import DatasetError, DatasetWarning
+from shallows.datasets.files import DatasetError, DatasetWarning, SuppliedDataError
 
 if TYPE_CHECKING:
     from shallows.datasets.download import fetch
@@ -38,6 +38,7 @@ __all__ = [
     "DatasetWarning",
     "File",
     "Prepared",
+    "SuppliedDataError",
     "catalogue",
     "check_steps",
     "fetch",

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
-import lzma
+import json
 import os
 import shutil
-import sys
-import time
 import warnings
-import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -19,25 +15,22 @@ from urllib.parse import unquote, urlsplit
 
 from filelock import FileLock
 
-from shallows.datasets.catalogue import Dataset, File, get
+from shallows.datasets import lock, supplied
+from shallows.datasets.catalogue import Dataset, File, Form, get
 from shallows.datasets.files import (
     DatasetError,
     DatasetWarning,
-    digest,
+    digests,
     remove_partials,
     replacing,
     told_if_full,
     write_json,
 )
-from shallows.datasets.formats import open_binary
+from shallows.datasets.formats.containers import CONTAINER_ERRORS, container_problem, open_binary
+from shallows.datasets.transfer import TransferError, download
 
 MIRROR_VARIABLE = "SHALLOWS_MIRROR"
 STAMP = "verified.json"
-
-# Seconds to wait before the second and third try of an address that failed in a way that may pass.
-RETRY_WAITS = (1.0, 3.0)
-_PASSING_STATUS = {408, 425, 429, 500, 502, 503, 504}
-_TIMEOUTS = (10, 60)  # to connect, and between two arrivals of bytes
 _CHUNK = 1 << 18
 
 
@@ -72,6 +65,13 @@ def fetch(
     then the canonical addresses. A file gets its name only after its checksum was found right. Processes that
     fetch the same dataset at once wait for each other.
 
+    For a generated dataset that is made from another (``made_from``), the files of that one are brought to
+    that one's folder; for the others there is nothing to bring.
+
+    Where nobody published a checksum, the first file that comes whole and can be read is trusted: its checksum
+    is noted in ``root/checksums.lock.json``, which a warning tells, and a file that differs from it is refused
+    from then on.
+
     Parameters
     ----------
     name : str or Dataset
@@ -95,6 +95,8 @@ def fetch(
     ------
     UnknownNameError
         When the catalogue has no such dataset.
+    SuppliedDataError
+        When the data has to be supplied by its user and is not there, or not of the form asked for.
     DatasetError
         When a file cannot be had from any source, naming what each one said, or when the disk is full.
     """
@@ -104,29 +106,67 @@ def fetch(
         folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / ".lock"):
         remove_partials(folder)
-        if dataset.state == "embedded":
-            place = _embedded_folder(dataset, Path(embedded_root))
+        if dataset.state == "generated":
+            records = _of_base(dataset, folder, mirror, progress, embedded_root)
         else:
-            place = folder
-        records = []
-        for file in dataset.files:
-            path = place / file.name
-            if dataset.state == "embedded":
-                found = _verify_embedded(dataset, file, path)
-            else:
-                found = _ensure(dataset, file, path, mirror, progress)
-            records.append(
-                {
-                    "name": file.name,
-                    "part": file.part,
-                    # Both resolved: a relative path through a symbolic link would lead elsewhere.
-                    "path": Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix(),
-                    "size": path.stat().st_size,
-                    "sha256": found,
-                }
-            )
+            records = _brought(dataset, folder, mirror, progress, embedded_root)
         write_json(folder / STAMP, {"dataset": dataset.name, "files": records})
     return folder / STAMP
+
+
+def _brought(
+    dataset: Dataset, folder: Path, mirror: str | Path | None, progress: bool, embedded_root: str | Path
+) -> list[dict[str, Any]]:
+    if dataset.state == "embedded":
+        place = _embedded_folder(dataset, Path(embedded_root))
+        return [
+            _record(file, place, folder, _verify_embedded(dataset, file, place / file.name)) for file in dataset.files
+        ]
+    if dataset.state == "supplied":
+        return _supplied(dataset, folder, mirror, progress)
+    return _any_form(dataset, folder, mirror, progress)
+
+
+def _of_base(
+    dataset: Dataset, folder: Path, mirror: str | Path | None, progress: bool, embedded_root: str | Path
+) -> list[dict[str, Any]]:
+    """Bring the files of what a generated dataset is made from to that one's own folder, if it is made from any."""
+    if "made_from" not in dataset.generator:
+        return []
+    base = get(dataset.generator["made_from"])
+    place = folder.parent / base.name
+    place.mkdir(parents=True, exist_ok=True)
+    with FileLock(place / ".lock"):
+        remove_partials(place)
+        records = _brought(base, place, mirror, progress, embedded_root)
+    return [
+        record | {"path": Path(os.path.relpath((place / record["path"]).resolve(), folder.resolve())).as_posix()}
+        for record in records
+    ]
+
+
+def _record(file: File, place: Path, folder: Path, found: str) -> dict[str, Any]:
+    path = place / file.name
+    record = {
+        "name": file.name,
+        "part": file.part,
+        # Both resolved: a relative path through a symbolic link would lead elsewhere.
+        "path": Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix(),
+        "size": path.stat().st_size,
+        "sha256": found,
+    }
+    if found in file.accepted:
+        record["note"] = file.accepted[found]
+    return record
+
+
+def _borrowed(stamp: Path, folder: Path) -> list[dict[str, Any]]:
+    """Return the records of another dataset's files as they are seen from `folder`."""
+    files = json.loads(stamp.read_text(encoding="utf-8"))["files"]
+    return [
+        {**file, "path": Path(os.path.relpath(stamp.resolve().parent / file["path"], folder.resolve())).as_posix()}
+        for file in files
+    ]
 
 
 def verify(path: Path, file: File) -> tuple[str | None, str]:
@@ -137,7 +177,7 @@ def verify(path: Path, file: File) -> tuple[str | None, str]:
     path : Path
         The file as it lies.
     file : File
-        What the catalogue says of it.
+        What the catalogue says of it. Every checksum that it knows is computed and compared, the file being read once.
 
     Returns
     -------
@@ -146,29 +186,40 @@ def verify(path: Path, file: File) -> tuple[str | None, str]:
     sha256 : str
         The digest of the file as it lies.
     """
-    found = digest(path)
-    if file.sha256 is not None:
-        right = found == file.sha256
-    elif file.md5 is not None:
-        right = digest(path, "md5") == file.md5
+    known = {name: getattr(file, name) for name in ("sha256", "md5", "git_sha1") if getattr(file, name) is not None}
+    found = digests(path, dict.fromkeys(("sha256", *known)))
+    size = path.stat().st_size
+    if known:
+        right = all(found[name] == value for name, value in known.items())
     elif file.content_sha256 is not None:
         right = False
     else:  # nothing but the size, if that, is known of it
-        right = _is_page(path) is False and file.size in (None, path.stat().st_size)
-    if right or (file.content_sha256 is not None and _content_digest(path, file.name) == file.content_sha256):
-        return None, found
-    size = path.stat().st_size
+        right = size > 0 and not _is_page(path) and file.size in (None, size)
+    if right or found["sha256"] in file.accepted:
+        return None, found["sha256"]
+    if file.content_sha256 is not None and _content_digest(path, file.name) == file.content_sha256:
+        return None, found["sha256"]
+    return _what_is_wrong(path, file, known, found, size), found["sha256"]
+
+
+def _what_is_wrong(path: Path, file: File, known: dict[str, str], found: dict[str, str], size: int) -> str:
+    if size == 0:
+        return "it is empty"
     if _is_page(path):
-        return "it is an HTML page, not the data", found
+        return "it is an HTML page, not the data"
     if file.size is not None and size < file.size:
-        return f"it is truncated: {size:,} of {file.size:,} bytes", found
+        return f"it is truncated: {size:,} of {file.size:,} bytes"
     if file.size is not None and size != file.size:
-        return f"it has {size:,} bytes instead of {file.size:,}", found
-    return f"its content is altered: the checksum is {found[:12]}..., not {_expected(file)[:12]}...", found
+        return f"it has {size:,} bytes instead of {file.size:,}"
+    for name, value in known.items():
+        if found[name] != value:
+            told = "" if name == "sha256" else f"{name} "
+            return f"its content is altered: the {told}checksum is {found[name][:12]}..., not {value[:12]}..."
+    return f"its content is altered: the checksum is {found['sha256'][:12]}..., not {_expected(file)[:12]}..."
 
 
 def _expected(file: File) -> str:
-    return file.sha256 or file.md5 or file.content_sha256 or "known"
+    return file.sha256 or file.md5 or file.git_sha1 or file.content_sha256 or "unknown"
 
 
 def _content_digest(path: Path, name: str) -> str | None:
@@ -177,7 +228,7 @@ def _content_digest(path: Path, name: str) -> str | None:
         with open_binary(path, name) as content:
             while block := content.read(_CHUNK):
                 state.update(block)
-    except (OSError, EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile):
+    except (ValueError, *CONTAINER_ERRORS):
         return None
     return state.hexdigest()
 
@@ -218,36 +269,145 @@ def _verify_embedded(dataset: Dataset, file: File, path: Path) -> str:
     return found
 
 
+# Supplied datasets
+
+
+def _supplied(dataset: Dataset, folder: Path, mirror: str | Path | None, progress: bool) -> list[dict[str, Any]]:
+    form = next((form for form in dataset.all_forms if form.files and _lies_in(folder, form)), None)
+    if form is None:
+        mirrored = (form for form in dataset.all_forms if form.files and _in_a_mirror(dataset, form, mirror))
+        form = next(mirrored, None)
+        if form is None:
+            raise supplied.absent(dataset, folder)
+        for file in form.files:
+            _ensure(dataset, form, file, folder / file.name, mirror, progress)
+    supplied.check(dataset, form, folder)
+    return [_record(file, folder, folder, digests(folder / file.name, ["sha256"])["sha256"]) for file in form.files]
+
+
 # Downloaded datasets
 
 
-def _ensure(dataset: Dataset, file: File, target: Path, mirror: str | Path | None, progress: bool) -> str:
+def _any_form(dataset: Dataset, folder: Path, mirror: str | Path | None, progress: bool) -> list[dict[str, Any]]:
+    """Bring the first form that can be had: those at hand before those to download, in the catalogue's order."""
+    at_hand = [form for form in dataset.all_forms if _lies_in(folder, form)]
+    at_hand += [form for form in dataset.all_forms if form not in at_hand and _in_a_mirror(dataset, form, mirror)]
+    main, *others = dataset.all_forms
+    addressed = [form for form in others if all(list(_sources(dataset, file, mirror, [])) for file in form.files)]
+    forms = at_hand + [form for form in (main, *addressed) if form not in at_hand]
+    errors = []
+    for form in forms:
+        try:
+            return [
+                _record(file, folder, folder, _ensure(dataset, form, file, folder / file.name, mirror, progress))
+                for file in form.files
+            ]
+        except _NotToBeHadError as error:
+            errors.append(error)
+    if len(errors) == 1:
+        raise errors[0]
+    raise DatasetError(
+        "\n".join(
+            [str(errors[0])] + [f"Nor could the same data be had in another form. {error}" for error in errors[1:]]
+        )
+    ) from errors[0]
+
+
+class _NotToBeHadError(DatasetError):
+    """A file that no source gives."""
+
+
+def _lies_in(folder: Path, form: Form) -> bool:
+    return all((folder / file.name).is_file() for file in form.files)
+
+
+def _in_a_mirror(dataset: Dataset, form: Form, mirror: str | Path | None) -> bool:
+    return all(
+        any(isinstance(source.address, Path) for source in _sources(dataset, file, mirror, [])) for file in form.files
+    )
+
+
+def _ensure(dataset: Dataset, form: Form, file: File, target: Path, mirror: str | Path | None, progress: bool) -> str:
     """Return the sha256 of the file at `target`, which is right and was brought there if it was not."""
+    root = target.parent.parent
+    note = None if file.has_checksum or dataset.state == "supplied" else lock.pinned(root, dataset.name, file.name)
+    known = file if note is None else replace(file, sha256=note["sha256"], size=note["size"])
     if target.exists():
-        problem, found = verify(target, file)
+        problem, found = verify(target, known)
+        if not problem and note is None:
+            problem = _trusted_problem(dataset, form, file, target)
         if not problem:
+            _pin(dataset, file, target, found, note, "put there by hand")
+            _tell_of_a_copy(file, found, target)
             return found
         aside = target.with_name(target.name + ".refused")
         os.replace(target, aside)
         warnings.warn(
-            f"{target} was there, but {problem}. It was moved to {aside.name} and is fetched again.",
+            f"{target} was there, but {problem}{_since(root, note)}. It was moved to {aside.name} and is fetched "
+            "again.",
             DatasetWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     failures = []
     for source in _sources(dataset, file, mirror, failures):
         try:
             with replacing(target) as partial:
                 _bring(source, partial, f"{dataset.name}: {file.name}", progress)
-                problem, found = verify(partial, file)
+                problem, found = verify(partial, known)
+                if not problem and note is None:
+                    problem = _trusted_problem(dataset, form, file, partial)
                 if problem:
-                    raise _SourceFailedError(problem, wrong_content=True)
-            return found
+                    raise _SourceFailedError(problem + _since(root, note), wrong_content=True)
         except _SourceFailedError as failure:
             failures.append(f"{source}: {failure}")
             if source.is_mirror and failure.wrong_content:
-                warnings.warn(f"The {source} was passed over: {failure}.", DatasetWarning, stacklevel=3)
-    raise DatasetError(_no_source_left(dataset, file, target, failures))
+                warnings.warn(f"The {source} was passed over: {failure}.", DatasetWarning, stacklevel=4)
+            continue
+        _pin(dataset, file, target, found, note, str(source))
+        _tell_of_a_copy(file, found, target)
+        return found
+    raise _NotToBeHadError(_no_source_left(dataset, file, target, failures))
+
+
+def _trusted_problem(dataset: Dataset, form: Form, file: File, path: Path) -> str | None:
+    """Look into a file that is to be trusted without a checksum: whole, and of rows as the catalogue describes them."""
+    if file.has_checksum or dataset.state == "supplied":
+        return None
+    from shallows.datasets.formats import peek
+
+    return container_problem(path, file.name) or peek(dataset, form, path, file.name)
+
+
+def _pin(dataset: Dataset, file: File, target: Path, found: str, note: dict[str, Any] | None, source: str) -> None:
+    if file.has_checksum or note is not None or dataset.state == "supplied":
+        return
+    root = target.parent.parent
+    lock.pin(root, dataset.name, file.name, found, target.stat().st_size, source)
+    warnings.warn(
+        f"Nobody published a checksum of {file.name} ('{dataset.name}'). This first copy is whole and can be read, so "
+        f"it is trusted: its sha256 {found[:12]}... is noted in {root / lock.LOCK_NAME}, and a file that "
+        "differs from it will be refused.",
+        DatasetWarning,
+        stacklevel=5,
+    )
+
+
+def _since(root: Path, note: dict[str, Any] | None) -> str:
+    if note is None:
+        return ""
+    return (
+        f" (it is held against the first copy, of {note['date']} from {note['source']}; if the publisher has changed "
+        f"the file, remove its entry from {root / lock.LOCK_NAME})"
+    )
+
+
+def _tell_of_a_copy(file: File, found: str, target: Path) -> None:
+    if found in file.accepted:
+        warnings.warn(
+            f"{target} is not the publisher's file but a known copy of it: {file.accepted[found]}.",
+            DatasetWarning,
+            stacklevel=5,
+        )
 
 
 def _sources(dataset: Dataset, file: File, mirror: str | Path | None, failures: list[str]) -> Iterator[_Source]:
@@ -288,17 +448,10 @@ def _bring(source: _Source, partial: Path, label: str, progress: bool) -> None:
     if isinstance(source.address, Path):
         _copy(source.address, partial)
         return
-    for attempt, wait in enumerate((*RETRY_WAITS, None), start=1):
-        try:
-            _download(source.address, partial, label, progress)
-            return
-        except _SourceFailedError:
-            raise
-        except ConnectionError as error:
-            if wait is None:
-                raise _SourceFailedError(f"{error} ({attempt} tries)") from error
-            _say(progress, f"{label}: {error}; trying again in {wait:g} s")
-            time.sleep(wait)
+    try:
+        download(source.address, partial, label, progress)
+    except TransferError as error:
+        raise _SourceFailedError(str(error)) from error
 
 
 def _copy(path: Path, partial: Path) -> None:
@@ -308,90 +461,3 @@ def _copy(path: Path, partial: Path) -> None:
                 shutil.copyfileobj(file, copy, _CHUNK)
         except PermissionError as error:  # the copy is open already: it is the source that may not be read
             raise _SourceFailedError(f"cannot be read: {error.strerror}") from error
-
-
-def _download(url: str, partial: Path, label: str, progress: bool) -> None:
-    """Download once; ConnectionError for what may pass, _SourceFailedError for what will not."""
-    import pooch
-    import requests
-
-    bar = _bar(label, urlsplit(url).netloc) if progress else None
-    # Some servers compress on the wire and label .gz files as an encoding of something else; identity forbids
-    # both.
-    download = pooch.HTTPDownloader(
-        progressbar=False if bar is None else bar,
-        chunk_size=_CHUNK,
-        timeout=_TIMEOUTS,
-        headers={"Accept-Encoding": "identity"},
-    )
-    try:
-        download(url, str(partial), None)
-    except requests.exceptions.HTTPError as error:
-        said = f"HTTP {error.response.status_code} {error.response.reason}"
-        if error.response.status_code in _PASSING_STATUS:
-            raise ConnectionError(said) from error
-        raise _SourceFailedError(said) from error
-    except (requests.exceptions.InvalidURL, requests.exceptions.InvalidSchema) as error:
-        raise _SourceFailedError(f"not an address: {error}") from error
-    except requests.exceptions.Timeout as error:
-        raise ConnectionError("no answer in time") from error
-    except requests.exceptions.ChunkedEncodingError as error:
-        raise ConnectionError("the connection broke off before the end") from error
-    except requests.exceptions.RequestException as error:
-        raise ConnectionError(f"no connection ({_innermost(error)})") from error
-    finally:
-        if bar is not None:
-            bar.close()
-
-
-def _innermost(error: BaseException) -> str:
-    """The plain cause at the bottom of a chain of library errors: "Connection refused"."""
-    while (below := error.__cause__ or error.__context__) is not None:
-        error = below
-    return getattr(error, "strerror", None) or str(error) or type(error).__name__
-
-
-# Progress
-
-
-def _say(progress: bool, line: str) -> None:
-    if progress:
-        print(line, file=sys.stderr, flush=True)
-
-
-def _bar(label: str, host: str) -> Any:
-    if sys.stderr.isatty():
-        from tqdm import tqdm
-
-        # A bar without a total has no truth value, and pooch asks for it before it sets the total.
-        return tqdm(desc=label, total=1, unit="B", unit_scale=True, leave=True)
-    return _PlainBar(label, host)
-
-
-class _PlainBar:
-    """A progress bar for logs: a line at the start, one every ten seconds, one at the end."""
-
-    every_seconds = 10.0
-
-    def __init__(self, label: str, host: str):
-        self.label, self.total, self.n, self.closed = label, 0, 0, False
-        self.said = time.monotonic()
-        _say(True, f"{label}: fetching from {host}")
-
-    def update(self, n: int) -> None:
-        """Count `n` more bytes."""
-        self.n += n
-        if time.monotonic() - self.said >= self.every_seconds:
-            self.said = time.monotonic()
-            share = f" of {self.total / 1e6:.1f} MB ({self.n / self.total:.0%})" if self.total else " MB"
-            _say(True, f"{self.label}: {self.n / 1e6:.1f}{share}")
-
-    def reset(self) -> None:
-        """Start to count again (pooch does so before it fills the bar)."""
-        self.n = 0
-
-    def close(self) -> None:
-        """End, with a line when everything came."""
-        if not self.closed and self.total and self.n >= self.total:
-            _say(True, f"{self.label}: {self.total / 1e6:.1f} MB fetched")
-        self.closed = True

@@ -8,18 +8,24 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from shallows.errors import ShallowsError
 
 PARTIAL_SUFFIX = ".part"
+_BLOCK = 1 << 20
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class DatasetError(ShallowsError):
     """Data that cannot be had, read or prepared as asked; the message says why and what to do."""
+
+
+class SuppliedDataError(DatasetError):
+    """Data that its user must supply and that is not there; the message says which files of what form belong where."""
 
 
 class DatasetWarning(UserWarning):
@@ -76,7 +82,10 @@ def told_if_full(target: Path) -> Iterator[None]:
 def remove_partials(folder: Path) -> None:
     """Remove what killed processes left; only for one who holds the folder's lock."""
     for path in Path(folder).glob(f".*{PARTIAL_SUFFIX}"):
-        path.unlink(missing_ok=True)
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
@@ -87,5 +96,26 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 def digest(path: Path, algorithm: str = "sha256") -> str:
     """Return the hexadecimal digest of a file's bytes."""
+    return digests(path, [algorithm])[algorithm]
+
+
+def digests(path: Path, algorithms: Iterable[str]) -> dict[str, str]:
+    """Return several digests of a file, which is read once.
+
+    Parameters
+    ----------
+    path : Path
+    algorithms : iterable of str
+        Names that `hashlib` knows, or ``"git_sha1"``: what git calls the content.
+    """
+    states = {}
+    for algorithm in algorithms:
+        if algorithm == "git_sha1":
+            states[algorithm] = hashlib.sha1(f"blob {Path(path).stat().st_size}\0".encode(), usedforsecurity=False)
+        else:
+            states[algorithm] = hashlib.new(algorithm, usedforsecurity=algorithm != "md5")
     with open(path, "rb") as file:
-        return hashlib.file_digest(file, algorithm).hexdigest()
+        while block := file.read(_BLOCK):
+            for state in states.values():
+                state.update(block)
+    return {algorithm: state.hexdigest() for algorithm, state in states.items()}

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import resource
+import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,15 +17,26 @@ from typing import Any
 
 import numpy as np
 
-from shallows.datasets import formats
+from shallows import arrays
 from shallows.datasets.catalogue import Dataset, File, get
 from shallows.datasets.download import verify
 from shallows.datasets.files import DatasetError, replacing, write_json
-from shallows.datasets.steps import check_steps
-from shallows.datasets.transforms import Table, apply_step
+from shallows.datasets.sources import Source, open_source
+from shallows.datasets.steps import Impute, Step, check_steps
+from shallows.datasets.store import Allowance
+from shallows.datasets.table import BLOCK_BYTES, Table
+from shallows.datasets.transforms import apply_step
 
 RECORD = "prepared.json"
 ARRAYS = ("x_train", "y_train", "x_test", "y_test")
+# CSR holds, beside the values under the plain name, their columns and where each row ends.
+_CSR = ("", ".indices", ".indptr")
+# Sparse features stay so where that is so many times smaller; else a dense array is the faster one to work with.
+SPARSE_GAIN = 10
+# What a preparation holds besides the rows it keeps: a few blocks and their transforms, and for every row its number,
+# its class and, while rows are drawn, its key and their order.
+_WORKING_BLOCKS = 10
+_WORKING_BYTES_PER_ROW = 60
 SCHEMA_VERSION = 1
 
 
@@ -34,26 +46,33 @@ class Prepared:
 
     Attributes
     ----------
-    x_train, x_test : ndarray of float32, shape (n, d)
-        Features, rows contiguous, read-only.
+    x_train, x_test : ndarray or scipy.sparse.csr_matrix, of float32, shape (n, d)
+        Features, rows contiguous, read-only; CSR where the data are sparse.
     y_train, y_test : ndarray, shape (n,) or (n, k)
-        Class indices (int64), or signs, or regression targets (float64).
+        Class indices (int64), or signs, or indicators, or regression targets (float64).
     info : dict
-        The content of ``prepared.json``: dataset, title, task, classes, n_train, n_test, n_features, steps,
-        statistics, sha256 (of the content of all four arrays), seconds, peak_memory_bytes, sources, licence.
+        The content of ``prepared.json``: dataset, title, task, classes, n_train, n_test, n_features, sparse, views,
+        steps, statistics, sha256 (of the content of all arrays), seconds, peak_memory_bytes, sources, licence.
     """
 
-    x_train: np.ndarray
+    x_train: Any
     y_train: np.ndarray
-    x_test: np.ndarray
+    x_test: Any
     y_test: np.ndarray
     info: dict[str, Any]
 
 
 def prepare(
-    name: str | Dataset, verified: str | Path, out: str | Path, steps: Sequence[Mapping[str, Any]] = ()
+    name: str | Dataset,
+    verified: str | Path,
+    out: str | Path,
+    steps: Sequence[Mapping[str, Any]] = (),
+    memory: int | float | str | None = None,
 ) -> dict[str, Any]:
     """Make the arrays of a dataset and their record.
+
+    Rows are read once, block by block; those that do not fit into the budget wait on the disk. What comes out is the
+    same whatever the budget is, and however many threads there are.
 
     Parameters
     ----------
@@ -63,10 +82,13 @@ def prepare(
         The ``verified.json`` that `shallows.datasets.fetch` wrote.
     out : path
         The folder for ``x_train.npy``, ``y_train.npy``, ``x_test.npy``, ``y_test.npy`` and, written last,
-        ``prepared.json``.
+        ``prepared.json``. Of sparse features ``x_train.npy`` holds the values, ``x_train.indices.npy`` and
+        ``x_train.indptr.npy`` the rest of the CSR form.
     steps : sequence of mappings
         What to do, in this order; see `shallows.datasets.check_steps`. Statistics come from the training part
         alone.
+    memory : int or str, optional
+        Bytes that the process may hold, or a text such as ``"4GB"``; a share of what is free when None.
 
     Returns
     -------
@@ -82,23 +104,59 @@ def prepare(
         When a file is not the verified one any more, when it holds something that is not a finite number,
         when a step cannot be done on this data, or when the disk is full.
     """
-    started = time.perf_counter()
     dataset = get(name) if isinstance(name, str) else name
     todo = check_steps(steps)
-    out = Path(out)
     paths, sources = _verified_files(dataset, Path(verified))
-    table = Table.of(dataset, formats.read(dataset, paths))
-    was_read = time.perf_counter()
-    statistics = [{step.name: learned} for step in todo if (learned := apply_step(step, table))]
-    if not table.n_rows("test"):
-        raise DatasetError(
-            f"The dataset '{dataset.name}' has no test part of its own. Add the step split: for instance "
-            "'split: {n: 0.2, seed: 0}', before the steps that learn statistics."
-        )
-    # A record of earlier arrays must not vouch for the new ones, should this stop half-way.
-    (out / RECORD).unlink(missing_ok=True)
-    learned = time.perf_counter()
-    arrays = _write_arrays(table, out)
+    return prepare_source(dataset, open_source(dataset, paths), sources, Path(out), todo, memory)
+
+
+def prepare_source(
+    dataset: Dataset,
+    source: Source,
+    sources: Sequence[Mapping[str, Any]],
+    out: Path,
+    todo: Sequence[Step],
+    memory: int | float | str | None = None,
+) -> dict[str, Any]:
+    """Do the work of `prepare` on rows that come from anywhere.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The entry that describes them.
+    source : Source
+        The rows.
+    sources : sequence of mappings
+        What the record says of where they come from: ``name``, ``size`` and ``sha256`` of files.
+    out : Path
+    todo : sequence of Step
+        As `check_steps` gives them.
+    memory : int or str, optional
+    """
+    from threadpoolctl import threadpool_limits
+
+    started = time.perf_counter()
+    budget = arrays.memory_budget(memory)
+    rows = (dataset.n_train or 0) + (dataset.n_test or 0)
+    working = arrays.resident_memory() + _WORKING_BLOCKS * BLOCK_BYTES + _WORKING_BYTES_PER_ROW * rows
+    # One thread, since the last digits of a product depend on how it is divided among threads.
+    with threadpool_limits(1, user_api="blas"):
+        table = Table.read(dataset, source, Allowance(max(0, budget - working)), out)
+        was_read = time.perf_counter()
+        if any(isinstance(step, Impute) for step in todo):
+            table.may_miss = True
+        statistics = [{step.name: learned} for step in todo if (learned := apply_step(step, table))]
+        if not table.n_rows("test"):
+            raise DatasetError(
+                f"The dataset '{dataset.name}' has no test part of its own. Add the step split: for instance "
+                "'split: {n: 0.2, seed: 0}', before the steps that learn statistics."
+            )
+        if not _worth_being_sparse(table):
+            table.make_dense()
+        # A record of earlier arrays must not vouch for the new ones, should this stop half-way.
+        (out / RECORD).unlink(missing_ok=True)
+        learned = time.perf_counter()
+        arrays_written = _write_arrays(table, out)
     finished = time.perf_counter()
     record = {
         "schema_version": SCHEMA_VERSION,
@@ -111,11 +169,13 @@ def prepare(
         "n_train": table.n_rows("train"),
         "n_test": table.n_rows("test"),
         "n_features": table.n_features,
+        "sparse": table.sparse,
+        "views": [list(view) for view in table.views] if table.views else None,
         "steps": [step.as_data() for step in todo],
         "statistics": statistics,
-        "sha256": _combined([arrays[key]["sha256"] for key in ARRAYS]),
-        "arrays": arrays,
-        "sources": sources,
+        "sha256": _combined([arrays_written[key]["sha256"] for key in sorted(arrays_written, key=_place)]),
+        "arrays": arrays_written,
+        "sources": [dict(one) for one in sources],
         "licence": dataset.licence,
         "citation": dataset.citation,
         "seconds": {
@@ -128,6 +188,18 @@ def prepare(
     }
     write_json(out / RECORD, record)
     return record
+
+
+def _place(key: str) -> tuple[int, str]:
+    """The order in which the arrays count in the checksum of all of them."""
+    return ARRAYS.index(key.partition(".")[0]), key
+
+
+def _worth_being_sparse(table: Table) -> bool:
+    if not table.sparse:
+        return False
+    stated = sum(store.n_values for store in table.x.values()) / sum(store.n_rows for store in table.x.values())
+    return SPARSE_GAIN * 8 * (stated + 1) <= 4 * table.n_features
 
 
 def load(folder: str | Path) -> Prepared:
@@ -156,20 +228,29 @@ def load(folder: str | Path) -> Prepared:
         ) from None
     except ValueError as error:
         raise DatasetError(f"{folder / RECORD} is not a record: {error}. Prepare the dataset again.") from error
-    arrays = {}
-    for key in ARRAYS:
-        path = folder / f"{key}.npy"
-        try:
-            arrays[key] = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError) as error:
-            raise DatasetError(f"{path} cannot be read: {error}. Prepare the dataset again.") from error
-        told = info["arrays"][key]
-        if list(arrays[key].shape) != told["shape"] or arrays[key].dtype.str != told["dtype"]:
-            raise DatasetError(
-                f"{path} holds {arrays[key].dtype.str} of shape {arrays[key].shape}, and its record says "
-                f"{told['dtype']} of shape {tuple(told['shape'])}. Prepare the dataset again."
-            )
-    return Prepared(**arrays, info=info)
+    found = {key: _mapped(folder, key, info) for key in ARRAYS if key in info["arrays"]}
+    for key in (key for key in ARRAYS if f"{key}.indptr" in info["arrays"]):
+        from scipy.sparse import csr_matrix
+
+        parts = [found[key], *(_mapped(folder, key + ending, info) for ending in _CSR[1:])]
+        found[key] = csr_matrix(tuple(parts), shape=(len(parts[2]) - 1, info["n_features"]), copy=False)
+    return Prepared(**found, info=info)
+
+
+def _mapped(folder: Path, key: str, info: Mapping[str, Any]) -> np.ndarray:
+    """An array of a record, mapped into memory and held against what the record says of it."""
+    path = folder / f"{key}.npy"
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise DatasetError(f"{path} cannot be read: {error}. Prepare the dataset again.") from error
+    told = info["arrays"][key]
+    if list(array.shape) != told["shape"] or array.dtype.str != told["dtype"]:
+        raise DatasetError(
+            f"{path} holds {array.dtype.str} of shape {array.shape}, and its record says "
+            f"{told['dtype']} of shape {tuple(told['shape'])}. Prepare the dataset again."
+        )
+    return array
 
 
 def _verified_files(dataset: Dataset, stamp: Path) -> tuple[dict[str, Path], list[dict[str, Any]]]:
@@ -189,42 +270,109 @@ def _verified_files(dataset: Dataset, stamp: Path) -> tuple[dict[str, Path], lis
             raise DatasetError(f"{path} has changed since it was verified: {problem}. Fetch '{dataset.name}' again.")
         paths[entry["part"]] = path
         sources.append({key: entry[key] for key in ("name", "size", "sha256")})
-    missing = [file.name for file in dataset.files if file.part not in paths]
-    if missing:
+    if dataset.form_with(paths) is None:
+        missing = [file.name for file in dataset.files if file.part not in paths]
         raise DatasetError(f"{stamp} does not list {', '.join(missing)}. Fetch '{dataset.name}' again.")
     return paths, sources
 
 
 def _write_arrays(table: Table, out: Path) -> dict[str, dict[str, Any]]:
-    """Write the four arrays beside their places and move them there together."""
+    """Write the arrays beside their places and move them there together."""
+    _refuse_without_room(table, out)
     written = {}
     with ExitStack() as places:
         for part in ("train", "test"):
-            y = table.targets(part)
-            for key, shape, dtype, blocks in (
-                (f"x_{part}", (len(y), table.n_features), np.dtype("<f4"), table.blocks(part)),
-                (f"y_{part}", y.shape, y.dtype, [y]),
-            ):
-                partial = places.enter_context(replacing(out / f"{key}.npy"))
-                written[key] = _write_array(partial, shape, dtype, blocks)
+            n = table.n_rows(part)
+            x = places.enter_context(replacing(out / f"x_{part}.npy"))
+            if table.sparse:
+                others = [places.enter_context(replacing(out / f"x_{part}{ending}.npy")) for ending in _CSR[1:]]
+                # One type for columns and ends, since SciPy would copy the one into the type of the other.
+                most = max(table.n_features, *(store.n_values for store in table.x.values()))
+                index_dtype = np.dtype("<i4" if most < 2**31 else "<i8")
+                told = _write_csr([x, *others], index_dtype, table.blocks(part))
+                written |= {f"x_{part}{ending}": one for ending, one in zip(_CSR, told, strict=True)}
+            else:
+                written[f"x_{part}"] = _write_array(x, (n, table.n_features), np.dtype("<f4"), table.blocks(part))
+            y = places.enter_context(replacing(out / f"y_{part}.npy"))
+            shape = (n, *table.target_shape)
+            written[f"y_{part}"] = _write_array(y, shape, table.target_dtype, table.target_blocks(part))
     return written
+
+
+def _refuse_without_room(table: Table, out: Path) -> None:
+    """Tell before an hour of work, rather than after it, that dense arrays are too large for the disk."""
+    if table.sparse:
+        return
+    needed = 4 * table.n_features * (table.n_rows("train") + table.n_rows("test"))
+    folder = next(place for place in (out, *out.resolve().parents) if place.is_dir())
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise DatasetError(
+            f"The prepared features need {needed / 1e9:,.1f} GB in {out}, and {free / 1e9:,.1f} GB are free. "
+            "Make room, or take fewer rows (subset) or features (pca)."
+        )
+
+
+class _ArrayFile:
+    """One .npy file, written as a plain stream: a memory map tells of a full disk by killing the process.
+
+    Its first dimension may become known at the end: NumPy leaves room for that in the header.
+    """
+
+    def __init__(self, path: Path, dtype: np.dtype, shape: tuple[int, ...] = (0,)):
+        self.dtype, self.shape, self.length = dtype, shape, 0
+        self.content = hashlib.sha256()
+        self.file = open(path, "wb")  # noqa: SIM115 (closed by __exit__)
+        self._write_header()
+
+    def __enter__(self) -> _ArrayFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+
+    def _write_header(self) -> None:
+        header = {"descr": self.dtype.str, "fortran_order": False, "shape": self.shape}
+        np.lib.format.write_array_header_1_0(self.file, header)
+
+    def append(self, block: np.ndarray) -> None:
+        data = np.ascontiguousarray(block, self.dtype)
+        if data.dtype.kind == "f" and not np.isfinite(data).all():
+            raise DatasetError("A prepared value is too large for single precision. Scale it: add zscore or unit.")
+        self.content.update(data)
+        self.file.write(data.data)
+        self.length += len(data)
+
+    def finish(self) -> dict[str, Any]:
+        """Complete the header and return what the record says of the array."""
+        self.shape = (self.length, *self.shape[1:])
+        self.file.seek(0)
+        self._write_header()
+        self.content.update(f"{self.dtype.str} {self.shape}".encode())
+        return {"shape": list(self.shape), "dtype": self.dtype.str, "sha256": self.content.hexdigest()}
 
 
 def _write_array(
     path: Path, shape: tuple[int, ...], dtype: np.dtype, blocks: Iterator[np.ndarray] | Sequence[np.ndarray]
 ) -> dict[str, Any]:
-    # Written as a plain stream: a memory map tells of a full disk by killing the process.
-    header = {"descr": dtype.str, "fortran_order": False, "shape": shape}
-    content = hashlib.sha256(f"{dtype.str} {shape}".encode())
-    with open(path, "wb") as file:
-        np.lib.format.write_array_header_1_0(file, header)
+    with _ArrayFile(path, dtype, shape) as array:
         for block in blocks:
-            data = np.ascontiguousarray(block, dtype)
-            if data.dtype.kind == "f" and not np.isfinite(data).all():
-                raise DatasetError("A prepared value is too large for single precision. Scale it: add zscore or unit.")
-            content.update(data)
-            file.write(data.data)
-    return {"shape": list(shape), "dtype": dtype.str, "sha256": content.hexdigest()}
+            array.append(block)
+        return array.finish()
+
+
+def _write_csr(paths: Sequence[Path], index_dtype: np.dtype, blocks: Iterator[Any]) -> list[dict[str, Any]]:
+    """Write the values, the columns and the ends of the rows of CSR blocks."""
+    with ExitStack() as stack:
+        kinds = (np.dtype("<f4"), index_dtype, index_dtype)
+        files = [stack.enter_context(_ArrayFile(path, kind)) for path, kind in zip(paths, kinds, strict=True)]
+        values, columns, ends = files
+        ends.append(np.zeros(1, index_dtype))
+        for block in blocks:
+            ends.append(block.indptr[1:].astype(np.int64) + values.length)
+            values.append(block.data)
+            columns.append(block.indices)
+        return [file.finish() for file in files]
 
 
 def _combined(digests: list[str]) -> str:

@@ -115,10 +115,94 @@ class Unit(Step):
 
 @dataclass(frozen=True)
 class ZScore(Step):
-    """Give every feature mean 0 and standard deviation 1 over the training part; constant ones become 0."""
+    """Give every feature mean 0 and standard deviation 1 over the training part; constant ones become 0.
+
+    Attributes
+    ----------
+    center : bool
+        Whether the mean is subtracted. Without that, sparse data stay sparse.
+    numeric_only : bool
+        Whether columns that hold codes of categories are left as they are, for a one_hot that follows.
+    """
 
     name: ClassVar[str] = "zscore"
     learns: ClassVar[bool] = True
+    center: bool = True
+    numeric_only: bool = False
+
+
+@dataclass(frozen=True)
+class Impute(Step):
+    """Fill in missing values (NaN) by what the training part has in their column.
+
+    Attributes
+    ----------
+    strategy : {"mean", "median", "most_frequent"} or number
+        Columns of codes of categories take the most frequent value, whatever is asked for the others.
+    """
+
+    name: ClassVar[str] = "impute"
+    learns: ClassVar[bool] = True
+    strategy: str | float = "mean"
+
+    def check(self) -> str | None:
+        """See `Step.check`."""
+        if self.strategy not in IMPUTATIONS and not _is_number(self.strategy):
+            return f"strategy must be one of {', '.join(IMPUTATIONS)}, or a number, not {self.strategy!r}"
+        return None
+
+
+@dataclass(frozen=True)
+class Grayscale(Step):
+    """Make one grey channel of the three of RGB images.
+
+    Attributes
+    ----------
+    weights : list of three numbers
+        Shares of red, green and blue. The default are those of luma in ITU-R BT.601, which Pillow's mode "L" and
+        MATLAB's rgb2gray use; they add up to 1, so the range of the values stays.
+    height, width : int or None
+        Of the images; None: as the catalogue says.
+    order : {"planar", "interleaved"} or None
+        Whether all red values come before the green ones, or the three of a pixel stand together.
+    """
+
+    name: ClassVar[str] = "grayscale"
+    weights: Sequence[float] = (0.299, 0.587, 0.114)
+    height: int | None = None
+    width: int | None = None
+    order: str | None = None
+
+    def check(self) -> str | None:
+        """See `Step.check`."""
+        good = isinstance(self.weights, Sequence) and len(self.weights) == 3 and all(map(_is_number, self.weights))
+        if not good:
+            return f"weights must be three numbers, not {self.weights!r}"
+        return _check_image(self)
+
+
+@dataclass(frozen=True)
+class Halves(Step):
+    """Make two views of images, their left and their right half: all pixels of the one, then all of the other.
+
+    The record says under ``views`` which columns are whose. With an odd width the middle column goes to the right.
+
+    Attributes
+    ----------
+    height, width : int or None
+        Of the images; None: as the catalogue says.
+    order : {"planar", "interleaved"} or None
+        See `Grayscale`; of no matter with one channel.
+    """
+
+    name: ClassVar[str] = "halves"
+    height: int | None = None
+    width: int | None = None
+    order: str | None = None
+
+    def check(self) -> str | None:
+        """See `Step.check`."""
+        return _check_image(self)
 
 
 @dataclass(frozen=True)
@@ -130,18 +214,33 @@ class PCA(Step):
     n_components : int
     whiten : bool
         Whether each component is scaled to variance 1.
+    method : {"auto", "covariance", "randomised", "incremental"}
+        ``covariance`` is exact and holds d x d numbers; ``randomised`` holds d times the components and goes over the
+        data once for each of `iterations`, whose start it draws; ``incremental`` goes over them once, and what it
+        gives depends on their order. ``auto`` takes the first up to 4,096 features and the second beyond.
+    iterations : int
+        Of the randomised method.
+    seed : int
+        Of the randomised method.
     """
 
     name: ClassVar[str] = "pca"
     learns: ClassVar[bool] = True
     n_components: int
     whiten: bool = False
+    method: str = "auto"
+    iterations: int = 4
+    seed: int = 0
 
     def check(self) -> str | None:
         """See `Step.check`."""
-        if not (_is_int(self.n_components) and self.n_components > 0):
-            return f"n_components must be a positive whole number, not {self.n_components!r}"
-        return None
+        for key in ("n_components", "iterations"):
+            value = getattr(self, key)
+            if not (_is_int(value) and value > 0):
+                return f"{key} must be a positive whole number, not {value!r}"
+        if self.method not in PCA_METHODS:
+            raise UnknownNameError("method of the step pca", self.method, PCA_METHODS)
+        return _check_seed(self.seed)
 
 
 @dataclass(frozen=True)
@@ -185,22 +284,67 @@ class Signs(Step):
 
 
 @dataclass(frozen=True)
+class Indicators(Step):
+    """Code the classes as 0 and 1: one column of the targets a class."""
+
+    name: ClassVar[str] = "indicators"
+
+
+@dataclass(frozen=True)
+class KeepClasses(Step):
+    """Keep the rows of some classes: a pair of digits, say.
+
+    Attributes
+    ----------
+    classes : list of str
+        Their names, in the order that they are to have: with ``[6, 8]`` and the step signs, 8 becomes +1.
+    """
+
+    name: ClassVar[str] = "keep_classes"
+    classes: Sequence[str | int]
+
+    def check(self) -> str | None:
+        """See `Step.check`."""
+        names = self.classes
+        good = isinstance(names, Sequence) and not isinstance(names, str) and len(set(map(str, names))) == len(names)
+        if not (good and len(names) > 1):
+            return f"classes must be two or more different names, not {names!r}"
+        return None
+
+
+@dataclass(frozen=True)
 class CenterTarget(Step):
     """Subtract the training mean from a regression target.
 
     Attributes
     ----------
     scale : bool
-        Whether to divide by the training standard deviation too.
+        Whether to divide by the training standard deviation too, which standardises the target.
     """
 
     name: ClassVar[str] = "center_target"
     scale: bool = False
 
 
-STEPS: dict[str, type[Step]] = {
-    step.name: step for step in (Subset, Split, Unit, ZScore, PCA, OneHot, Signs, CenterTarget)
-}
+IMPUTATIONS = ("mean", "median", "most_frequent")
+PCA_METHODS = ("auto", "covariance", "randomised", "incremental")
+
+_ALL = (
+    Subset,
+    Split,
+    KeepClasses,
+    Impute,
+    Grayscale,
+    Unit,
+    ZScore,
+    Halves,
+    PCA,
+    OneHot,
+    Signs,
+    Indicators,
+    CenterTarget,
+)
+STEPS: dict[str, type[Step]] = {step.name: step for step in _ALL}
 
 
 def check_steps(steps: Sequence[Mapping[str, Any]]) -> list[Step]:
@@ -252,7 +396,8 @@ def shape_after(dataset: Dataset, steps: Sequence[Mapping[str, Any]]) -> tuple[i
     Returns
     -------
     n_train, n_test, n_features : int
-        Exact, but for the features after ``one_hot``, whose number depends on the data: those before are counted.
+        Exact, but for the features after ``one_hot``, whose number depends on the data (those before are counted),
+        and for the rows after ``keep_classes`` (classes of equal size are supposed).
     """
     n_train, n_test, n_features = dataset.n_train, dataset.n_test, dataset.n_features
     for step in check_steps(steps):
@@ -261,6 +406,11 @@ def shape_after(dataset: Dataset, steps: Sequence[Mapping[str, Any]]) -> tuple[i
         elif isinstance(step, Split):
             n_test = step.held_out(n_train)
             n_train -= n_test
+        elif isinstance(step, KeepClasses):
+            share = len(step.classes) / max(dataset.n_classes, len(step.classes))
+            n_train, n_test = round(n_train * share), round(n_test * share)
+        elif isinstance(step, Grayscale):
+            n_features //= 3
         elif isinstance(step, PCA):
             n_features = step.n_components
     return n_train, n_test, n_features
@@ -291,6 +441,16 @@ def _is_int(value: Any) -> bool:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _check_image(step: Any) -> str | None:
+    for key in ("height", "width"):
+        value = getattr(step, key)
+        if value is not None and not (_is_int(value) and value > 0):
+            return f"{key} must be a positive whole number, not {value!r}"
+    if step.order not in (None, "planar", "interleaved"):
+        return f"order must be planar or interleaved, not {step.order!r}"
+    return None
 
 
 def _check_seed(seed: Any) -> str | None:

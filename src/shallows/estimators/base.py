@@ -27,10 +27,7 @@ from ..spectrum import Preconditioner
 from .centres import Coordinates
 
 SMALL = 1000
-"""Up to so many points the whole matrix is decomposed, in float64: it costs nothing and is exact."""
-
-SMALL_TOLERANCE = 1e-18
-"""Relative loss at which the fit of a small problem ends: residuals of 1e-9, near what float64 resolves."""
+"""Up to so many points the whole matrix is decomposed and iterated with at once, in float64: it costs nothing."""
 
 
 @dataclass
@@ -155,7 +152,7 @@ class KernelLeastSquares(BaseEstimator):
             Memory maps are read block by block. Sparse input is not made dense as a whole unless its points fit.
         y : array-like, shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array-like, shape (n_samples,), optional
-            Weights of the square loss; rows of weight zero are left out.
+            Weights of the square loss, in any unit; rows of weight zero are left out.
         observers : sequence of shallows.training.Observer
             `Progress`, `Curve` and others that look on.
         checkpoint : shallows.training.Checkpoint, optional
@@ -216,6 +213,9 @@ class KernelLeastSquares(BaseEstimator):
             prepared = time.perf_counter()
 
             plan = self._make_plan(points, w, kernel, seed, budget - points.nbytes)
+            if points.shape[1] == 2 and self.batch_size is None and self.step_size is None:
+                # All points coincide, so all that can be learnt is the mean of the targets, and one step learns it.
+                plan.batch_size, plan.step_size = n, 1.0 / (n * plan.top_eigenvalue)
             decomposed = time.perf_counter()
 
             codes = arrays.to_device(targets[order], device, dtype)
@@ -229,7 +229,7 @@ class KernelLeastSquares(BaseEstimator):
                     self._make_solver(float(plan.step_size)),
                     problem,
                     training.Batches(n, plan.batch_size, seed),
-                    training.Stopping(self.max_epochs, tolerance=self._tolerance(n)),
+                    training.Stopping(self.max_epochs, tolerance=self.tol),
                     observers=[*self._own_observers(), *observers],
                     checkpoint=checkpoint,
                     snapshot=lambda state, epoch: Snapshot(self, state.coefficients, epoch),
@@ -312,9 +312,6 @@ class KernelLeastSquares(BaseEstimator):
             else:
                 bandwidth = kernels.median_bandwidth(points[:, :-2], seed)
         return kernels.make(self.kernel, bandwidth)
-
-    def _tolerance(self, n: int) -> float:
-        return min(self.tol, SMALL_TOLERANCE) if n <= SMALL else self.tol
 
     def _working_budget(self, device: arrays.Device) -> int:
         """Bytes for what the fit makes.

@@ -88,5 +88,6 @@ def _row_blocks(x: Any) -> Iterator[slice]:
 
 
 def _dense(block: Any) -> np.ndarray:
-    block = block.toarray() if scipy.sparse.issparse(block) else np.asarray(block)
+    # In C order, so that sums, and with them the model, do not depend on how the data lie in memory.
+    block = block.toarray(order="C") if scipy.sparse.issparse(block) else np.ascontiguousarray(block)
     return block if block.dtype in (np.float32, np.float64) else block.astype(np.float64)

@@ -14,6 +14,11 @@ from ..solvers import EigenPro
 from ..spectrum import Preconditioner
 from .base import SMALL, LeastSquaresClassifier, LeastSquaresRegressor, Plan
 
+SMALL_FLOOR = 5e-3
+"""Directions of a problem that is iterated with as a whole, below this share of the largest eigenvalue, are
+approached in steps rather than solved: 20 epochs regularise them like a ridge of about SMALL_FLOOR λ₁ / 20. A share,
+so that neither the unit of the weights nor repeated rows matter."""
+
 
 class _EigenPro:
     def __init__(
@@ -88,7 +93,8 @@ class _EigenPro:
         if p is None:
             n_subsample, rank = self._sizes(n, arrays.itemsize(points), budget)
             # Once λ_{q+1} is 1/n a single batch of all n points loses no progress: to flatten more gains nothing.
-            smallest = 0.0 if n <= SMALL or self.rank is not None else 1.0 / n
+            smallest = 0.0 if self.rank is not None or n <= SMALL else 1.0 / n
+            smallest_share = SMALL_FLOOR if self.rank is None and n <= SMALL else 0.0
             p = spectrum.make_preconditioner(
                 kernel,
                 points,
@@ -98,6 +104,7 @@ class _EigenPro:
                 damping=self.damping,
                 weights=weights,
                 smallest=smallest,
+                smallest_share=smallest_share,
             )
         else:
             if weights is not None:
@@ -106,8 +113,18 @@ class _EigenPro:
                 )
             p = p.to(arrays.device_of(points), points.dtype)
         batch_size = min(n, self.batch_size or self._batch_size(p, n))
-        step_size = self.step_size or p.step_size(batch_size)
+        step_size = self.step_size or self._step_size(p, batch_size, n)
         return Plan(kernel, p, batch_size, step_size, p.top_eigenvalue, p.largest_diagonal)
+
+    @staticmethod
+    def _step_size(p: Preconditioner, batch_size: int, n: int) -> float:
+        """The certified step; the exact one where every point is in the subsample and in the batch.
+
+        There the operator's largest eigenvalue is the level that the others were brought down to.
+        """
+        if batch_size == n == p.n_subsample:
+            return 1.0 / (n * float(p.eigenvalues[p.rank]))
+        return p.step_size(batch_size)
 
     def _sizes(self, n: int, itemsize: int, budget: int) -> tuple[int, int]:
         """M and q: what was asked for within n, else what the data and the budget suggest."""
@@ -147,21 +164,22 @@ _PARAMETERS = """
         σ, in the units of the features. None takes the median distance of a subsample.
     rank : int, optional
         q, the number of eigendirections that are flattened. None takes a fifth of the subsample, or fewer where the
-        spectrum falls below 1/n before.
+        spectrum falls below 1/n before; up to 1,000 points, those above 1/200 of the largest eigenvalue. Directions
+        below are fitted the less the smaller they are and the fewer the epochs, which is what regularises.
     n_subsample : int, optional
         M, the number of training points that the eigensystem is computed from. None grows it as √n within the budget.
     batch_size : int, optional
         Rows of a step. None takes half of β/λ, the size up to which a batch costs no progress.
     step_size : float, optional
         For a sum over the batch. None takes 2/(β + (m − 1)λ), with λ and β measured on training points outside the
-        subsample; should training diverge all the same, the epoch is done again with half of it.
+        subsample, or the exact 1/(nλ) where batch and subsample are the whole training set. Should training diverge
+        all the same, the epoch is done again with half of it.
     damping : float, default=1.0
         τ: the flattened eigenvalues become τ λ_{q+1}.
     max_epochs : int, default=20
         Passes over the data at most.
     tol : float, default=5e-3
-        Stop when the training loss of an epoch is this share of the loss of the zero function. (Problems of up to 1,000
-        points are solved until nothing is left to gain.)
+        Stop when the training loss of an epoch is this share of the loss of the zero function.
     preconditioner : Preconditioner or path, optional
         One made by `shallows.spectrum.fit_preconditioner` on the same training rows.
     random_state : int, RandomState or None

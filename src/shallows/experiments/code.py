@@ -19,15 +19,23 @@ NUMERICAL = (
     "losses.py",
     "gram.py",
     "spectrum.py",
+    "reach.py",
     "training.py",
     "solvers",
     "estimators",
 )
 STAGES = {
-    "preparation": ("datasets",),
-    "preconditioner": NUMERICAL[:6],
+    "preparation": ("datasets", "streams.py"),
+    "preconditioner": ("arrays.py", "streams.py", "kernels.py", "gram.py", "spectrum.py"),
     "training": (*NUMERICAL, "experiments/run.py", "experiments/metrics.py"),
-    "tables": ("experiments/compare.py", "experiments/spectra.py", "experiments/verdicts.py"),
+    "comparison": (*NUMERICAL, "experiments/selection.py"),
+    "own": ("datasets/own", "experiments/own.py"),
+    "tables": (
+        "experiments/compare.py",
+        "experiments/spectra.py",
+        "experiments/verdicts.py",
+        "experiments/own_table.py",
+    ),
     "report": ("report",),
 }
 

@@ -124,11 +124,6 @@ def describe(
         for name, one in {**spec["metrics"], **spec.get("claims", {})}.items()
     }
     labels |= {one["dataset"]: one["title"] for one in comparison["sizes"].values()}
-    data: dict[str, dict[str, Any]] = {}
-    for one in used:
-        data[one["run"]["dataset"] + one["run"]["variant"]] = {
-            key: one["data"][key] for key in ("title", "n_train", "n_test", "n_features")
-        }
     return {
         "id": comparison["target"],
         "title": spec["title"],
@@ -139,18 +134,28 @@ def describe(
         "caption": spec["caption"],
         "notes": " ".join(spec.get("notes", [])),
         "scale": comparison["scale"],
-        "label": {
-            "scale": comparison["scale"],
-            "data": list(data.values()),
-            "seeds": sorted({one["run"]["seed"] for one in used}),
-            "hardware": _distinct(_hardware(one) for one in used),
-            "code": _code(used),
-            "versions": used[0]["packages"] if used else {},
-        },
+        "label": describe_runs(used, comparison["scale"]),
         "labels": labels,
         "layout": spec["layout"],
         "figure": spec.get("figure"),
         "verdict_counts": {name: count for name, count in _counts(rows).items() if count},
+    }
+
+
+def describe_runs(used: Sequence[Mapping[str, Any]], scale: str) -> dict[str, Any]:
+    """What a table says on its face of the runs behind it: the data, the seeds, the hardware and the code."""
+    data: dict[str, dict[str, Any]] = {}
+    for one in used:
+        data[one["run"]["dataset"] + one["run"]["variant"]] = {
+            key: one["data"][key] for key in ("title", "n_train", "n_test", "n_features")
+        }
+    return {
+        "scale": scale,
+        "data": list(data.values()),
+        "seeds": sorted({one["run"]["seed"] for one in used}),
+        "hardware": _distinct(_hardware(one) for one in used),
+        "code": _code(used),
+        "versions": used[0]["packages"] if used else {},
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,8 @@ class Configuration:
         Preparations, methods and papers by name.
     published : dict of list of dict
         What the papers print, by target.
+    compare : dict
+        How a user's own data are divided, from the same file as the methods.
     """
 
     root: Path
@@ -45,6 +47,7 @@ class Configuration:
     methods: dict[str, Any]
     papers: dict[str, Any]
     published: dict[str, list[dict[str, str]]]
+    compare: dict[str, Any] = field(default_factory=dict)
 
 
 def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> Configuration:
@@ -70,7 +73,7 @@ def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> C
     check(settings, schemas / "config.schema.yaml", "the configuration")
 
     variants = _checked(folder / "datasets.yaml", schemas / "datasets.schema.yaml")["variants"]
-    methods = _checked(folder / "methods.yaml", schemas / "methods.schema.yaml")["methods"]
+    methods = _checked(folder / "methods.yaml", schemas / "methods.schema.yaml")
     papers: dict[str, Any] = {}
     for path in sorted((folder / "papers").glob("*.yaml")):
         paper = _checked(path, schemas / "paper.schema.yaml")
@@ -80,7 +83,7 @@ def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> C
         for paper in papers.values()
         for target in paper["targets"]
     }
-    return Configuration(root, settings, variants, methods, papers, published)
+    return Configuration(root, settings, variants, methods["methods"], papers, published, methods["compare"])
 
 
 def read_yaml(path: str | Path) -> Any:

@@ -71,7 +71,15 @@ def subsample_eigensystem(size: Size, parameters: Mapping[str, Any], marks: Sequ
     return Cost(OVERHEAD_SECONDS + seconds, PROCESS_BYTES + 12 * m * m + 4 * size.n_train * size.n_features)
 
 
+def full_eigensystem(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+    """All eigenpairs of the kernel matrix in float64, and its product with the test data."""
+    n = size.n_train
+    seconds = 9 * n**3 / EIGEN_FLOPS + 4 * n * (n + size.n_test) * size.n_features / FLOPS
+    return Cost(OVERHEAD_SECONDS + seconds, PROCESS_BYTES + 40 * n * n + 8 * n * size.n_test)
+
+
 MODELS: dict[str, Callable[[Size, Mapping[str, Any], Sequence[int]], Cost]] = {
     "kernel_epochs": kernel_epochs,
     "subsample_eigensystem": subsample_eigensystem,
+    "full_eigensystem": full_eigensystem,
 }

@@ -40,8 +40,9 @@ def explain(plan: Plan, target: str, scale: str) -> Iterator[str]:
     yield f"scale {scale}, device {settings['device']}, memory {settings['memory'] or 'a share of what is free'}"
     yield ""
     yield "Data"
+    absent = plan.absent(target, scale)
     for word, data in spec["scales"][scale]["data"].items():
-        yield f"  {word}: " + (f"not run: {data['missing']}" if "missing" in data else _data(plan, settings, data))
+        yield f"  {word}: " + (f"not run: {absent[word]}" if word in absent else _data(plan, settings, data))
     yield ""
     yield "Runs"
     done = 0

@@ -164,10 +164,13 @@ class Plan:
     def _series(self, target: str, spec: dict[str, Any], scale: str) -> Iterator[tuple[Series, list[Run]]]:
         at = spec["scales"][scale]
         seeds = self.configuration.settings["seeds"] or at["seeds"]
-        present = {word: data for word, data in at["data"].items() if "missing" not in data}
+        absent = self.absent(target, scale)
+        present = {word: data for word, data in at["data"].items() if word not in absent}
         where = f"target {target}, scale {scale}"
         for group in at["runs"]:
-            words = _chosen("dataset", group.get("data"), present, where)
+            # What is not there may be asked for all the same: its runs come into being once it is.
+            asked = _chosen("dataset", group.get("data"), at["data"], where)
+            words = [word for word in asked if word in present]
             methods = _chosen("method", group.get("methods"), spec["methods"], where)
             axes = list(_axes(spec["settings"], group.get("settings", {}), where))
             marks = tuple(group.get("marks", ()))
@@ -207,10 +210,32 @@ class Plan:
             scale, data["dataset"], data["variant"], method, parameters, seed, marks, preconditioner=preconditioner
         )
 
+    def absent(self, target: str, scale: str) -> dict[str, str]:
+        """Why nothing stands for some of a target's datasets at a scale, by the paper's words for them.
+
+        Either the configuration says so, or the catalogue calls them supplied by the user and the user has not yet.
+        """
+        reasons = {}
+        for word, data in self.target(target)["scales"][scale]["data"].items():
+            if "missing" in data:
+                reasons[word] = data["missing"]
+            elif (reason := self._to_be_supplied(data["dataset"])) is not None:
+                reasons[word] = reason
+        return reasons
+
+    def _to_be_supplied(self, dataset: str) -> str | None:
+        from shallows.datasets import supplied
+
+        entry, settings = self.catalogue.get(dataset), self.configuration.settings
+        if entry is None or entry.state != "supplied":
+            return None
+        place = self.configuration.root / settings["data"] / "raw" / dataset
+        return None if supplied.is_there(entry, place, settings["mirror"]) else supplied.not_run(entry, place)
+
     def size(self, dataset: str, variant: str) -> costs.Size:
         """Sizes of prepared data, as known before it is prepared."""
         entry = self.catalogue[dataset]
-        n_train, n_test = entry.n_train, entry.n_test
+        n_train, n_test = entry.n_train or 0, entry.n_test or 0
         for step in self.configuration.variants[variant]["steps"]:
             held_out = step.get("split", {}).get("n")
             if held_out:
@@ -219,16 +244,16 @@ class Plan:
             subset = step.get("subset", {})
             n_train = min(n_train, subset.get("n_train") or n_train)
             n_test = min(n_test, subset.get("n_test") or n_test)
-        return costs.Size(n_train, n_test, entry.n_features, entry.n_classes or 1)
+        return costs.Size(n_train, n_test, entry.n_features or 1, entry.n_classes or entry.n_targets)
 
     def comparison(self, target: str, scale: str) -> dict[str, Any]:
         """What comparing a target with its paper needs besides the measurements."""
         spec = self.target(target)
         paper = self.configuration.papers[spec["paper"]]
         at = spec["scales"][scale]
-        sizes = {}
+        sizes, absent = {}, self.absent(target, scale)
         for word, data in at["data"].items():
-            if "missing" not in data:
+            if word not in absent:
                 size = self.size(data["dataset"], data["variant"])
                 title = self.catalogue[data["dataset"]].title
                 sizes[word] = {
@@ -246,7 +271,7 @@ class Plan:
             "series": [asdict(series) for series in self.series(target, scale)],
             "published": self.configuration.published[target],
             "sizes": sizes,
-            "missing": {word: data["missing"] for word, data in at["data"].items() if "missing" in data},
+            "missing": absent,
             "left_out": at.get("left_out", ""),
         }
 

@@ -8,14 +8,22 @@ from pathlib import Path, PurePosixPath
 
 from shallows.errors import UnknownNameError
 
-from .configuration import SCALES
+from .configuration import SCALES, ConfigurationError
+from .own import PURPOSES, Comparison
 from .plan import Plan
 
 _FORMS = {"tables": ("csv", "json", "md", "html"), "figures": ("svg", "png"), "evaluation": ("json",)}
 _STAGES = (*_FORMS, "report", "runs", "preconditioners", "checkpoints", "logs")
 
 
-def check(asked: Iterable[str], plan: Plan, rules: Iterable[str], results: str = "results", data: str = "data") -> None:
+def check(
+    asked: Iterable[str],
+    plan: Plan,
+    rules: Iterable[str],
+    results: str = "results",
+    data: str = "data",
+    comparison: Comparison | None = None,
+) -> None:
     """Check what a person wrote on the command line.
 
     Snakemake tells a workflow its targets only after reading it, and then says no more than that no rule makes them. So
@@ -31,14 +39,23 @@ def check(asked: Iterable[str], plan: Plan, rules: Iterable[str], results: str =
         Names of rules that can be asked for.
     results, data : str
         The two folders of the configuration.
+    comparison : Comparison or None
+        What is to be compared on a user's own data.
 
     Raises
     ------
     UnknownNameError
         It names the nearest right one.
+    ConfigurationError
+        A comparison without data.
     """
-    rules = [*rules]
-    for one in map(str, asked):
+    rules, asked = [*rules], [*map(str, asked)]
+    if comparison is None and "compare" in asked:
+        raise ConfigurationError(
+            "The target compare needs data of yours: snakemake --cores 4 compare --config dataset=my.csv, or the name "
+            "of an entry in config/datasets/."
+        )
+    for one in asked:
         if one.startswith("-") or "=" in one or one in rules or Path(one).exists():
             continue
         parts = PurePosixPath(one).parts
@@ -48,8 +65,15 @@ def check(asked: Iterable[str], plan: Plan, rules: Iterable[str], results: str =
             continue
         for root, judge in ((results, _result), (data, _data)):
             root_parts = PurePosixPath(root).parts
-            if parts[: len(root_parts)] == root_parts:
+            own = comparison is not None and one in _products(comparison)
+            if parts[: len(root_parts)] == root_parts and not own:
                 judge(parts[len(root_parts) :], plan)
+
+
+def _products(comparison: Comparison) -> set[str]:
+    tables = {comparison.table(ending) for ending in ("csv", "json", "md", "html")}
+    prepared = {comparison.prepared(purpose) for purpose in PURPOSES}
+    return {comparison.report, comparison.stamp, *comparison.outcomes, *tables, *prepared}
 
 
 def _result(parts: tuple[str, ...], plan: Plan) -> None:

@@ -243,33 +243,41 @@ def stopping_by_signal(checkpoint: Checkpoint) -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-# An analysis of the training features --------------------------------------------------------------------------------
+# An analysis of the data ---------------------------------------------------------------------------------------------
 
 
 def _analyse(job: Job, data: Any, conditions: Conditions, folder: Path, key: str) -> dict[str, Any]:
+    """One function, of the training features or of all the data, that gives a curve over an index of its own."""
     asked, definition = job.asked, job.asked["definition"]
     clock = time.perf_counter()
     found = _callable(definition["call"], data.info["task"])(
-        data.x_train,
+        data if definition.get("takes") == "data" else data.x_train,
         **asked["parameters"],
         random_state=asked["seed"],
         device=conditions.device,
         memory=conditions.memory,
     )
-    values = np.asarray(found.values)
     seconds = time.perf_counter() - clock
-    index, metric = definition["index"], definition["metric"]
-    rows = [{index: place, "metric": metric, "value": float(value)} for place, value in enumerate(values, start=1)]
+    curve = {metric: np.asarray(values, dtype=np.float64) for metric, values in found.curve.items()}
+    rows = [
+        {definition["index"]: int(place), "metric": metric, "value": float(value)}
+        for metric, values in curve.items()
+        for place, value in zip(found.index, values, strict=True)
+    ]
+    final = {f"{which}_{metric}": float(values[at]) for metric, values in curve.items() for which, at in ENDS.items()}
     return {
         "rows": rows,
         "seconds_before": 0.0,
-        "effective": {"n_values": len(rows), **found.effective},
-        "metrics": {"final": {f"first_{metric}": float(values[0]), f"last_{metric}": float(values[-1])}, "marks": []},
-        "model": {"sha256": _sha256(values)},
+        "effective": {"n_values": len(found.index), **found.effective},
+        "metrics": {"final": final, "marks": []},
+        "model": {"sha256": _sha256(np.stack(list(curve.values())))},
         "times": {"preparation": 0.0, "eigensystem": seconds, "kernel_matrix": 0.0, "training": 0.0, "prediction": 0.0},
         "resumes": 0,
         "rollbacks": 0,
     }
+
+
+ENDS = {"first": 0, "last": -1}
 
 
 # Shared --------------------------------------------------------------------------------------------------------------

@@ -10,10 +10,12 @@ BETTER = "better"
 DEVIATES = "deviates"
 NOT_COMPARABLE = "not comparable"
 NOT_RUN = "not run"
+#: On a user's own data, beside which nothing is published.
+MEASURED = "measured"
 
 _PARTS = (("n_train", "training"), ("n_test", "test"))
 
-VERDICTS = (REPRODUCED, BETTER, DEVIATES, NOT_COMPARABLE, NOT_RUN)
+VERDICTS = (REPRODUCED, BETTER, DEVIATES, NOT_COMPARABLE, NOT_RUN, MEASURED)
 
 
 def margin(published: float, tolerance: Mapping[str, float]) -> float:

@@ -1,7 +1,8 @@
 """Tables, figures and the HTML page, from results alone: nothing here trains or knows a solver.
 
 The modules are loaded when first named, so that a table does not wait for the drawing library:
-:mod:`~shallows.report.tables`, :mod:`~shallows.report.figures`, :mod:`~shallows.report.page`.
+:mod:`~shallows.report.tables`, :mod:`~shallows.report.figures`, :mod:`~shallows.report.page`,
+:mod:`~shallows.report.contact_sheet`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
-__all__ = ["figures", "page", "tables", "target"]
+__all__ = ["contact_sheet", "figures", "page", "tables", "target"]
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -19,7 +19,10 @@ SCALES = {
     "Where the papers used more data, the values are shown beside theirs and not judged against them.",
     "laptop": "The public datasets, whole or subsampled as each entry says, on a CPU workstation.",
     "paper": "The papers' own sizes, on a GPU or a cluster.",
+    "own": "The methods on data of your own, beside which nothing is published.",
 }
+# Of the page, where all that it shows is at one scale.
+TITLES = {"own": "Comparison on your own data"}
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,8 @@ def write(
             sections=sections,
             scale=", ".join(scales),
             scale_text=SCALES.get(scales[0], "") if len(scales) == 1 else "",
+            title=TITLES.get(scales[0], "Reproduction report") if len(scales) == 1 else "Reproduction report",
+            compares_with_papers=any(section["target"].paper_is_known for section in sections) or not sections,
             codes=_distinct(sections, "Code"),
             machines=_distinct(sections, "Hardware"),
             totals={name: totals[name] for name in VERDICTS if totals[name]},

@@ -299,7 +299,7 @@ def notes(target: Target, table: Pivot) -> list[str]:
         told.append(f"{len(table.rows)} of {table.n_rows:,} rows are shown; the CSV holds them all.")
     if table.n_drawn:
         told.append(f"The {table.n_drawn:,} values that are drawn stand in the CSV.")
-    if not table.has_published:
+    if not table.has_published and target.paper_is_known:
         told.append("The source prints no numbers here.")
     if any(cell.measured.find("±") > 0 for cell in table.cells.values()):
         told.append("Measured: mean ± standard deviation over the seeds.")

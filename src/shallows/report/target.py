@@ -37,6 +37,7 @@ VERDICTS: dict[str, Verdict] = {
         Verdict("deviates", "✗", "beyond the tolerance, on the bad side"),
         Verdict("not comparable", "○", "measured at another scale, on other data, or beside no printed number"),
         Verdict("not run", "", "not measured; the reason is given"),
+        Verdict("measured", "", "measured on your own data, beside which nothing is published"),
     )
 }
 
@@ -138,6 +139,11 @@ class Target:
         if "y" in figure:
             return row.keys["metric"] == figure["y"]
         return figure.get("kind") == "spectrum" and bool(row.keys.get(figure.get("x", "index")))
+
+    @property
+    def paper_is_known(self) -> bool:
+        """Whether a source stands beside the values, with which they are compared."""
+        return bool(self.meta.get("source") or self.meta.get("paper"))
 
     def key_names(self) -> list[str]:
         """Names of all keys in the rows, in their order of appearance."""

@@ -1,0 +1,152 @@
+"""Parts of a dataset put together: files in a row, rows of a file, and the check against the catalogue."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shallows.datasets.catalogue import Dataset
+from shallows.datasets.files import DatasetError
+from shallows.datasets.formats.containers import CONTAINER_ERRORS
+from shallows.datasets.sources import Block, Part
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The rows of several files, one file after the other."""
+
+    parts: Sequence[Part]
+
+    def blocks(self, rows: int) -> Iterator[Block]:
+        """See `shallows.datasets.sources.Part.blocks`."""
+        for part in self.parts:
+            yield from part.blocks(rows)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows from `start` to before `stop` of a part."""
+
+    part: Part
+    start: int
+    stop: int | None = None
+
+    def blocks(self, rows: int) -> Iterator[Block]:
+        """See `shallows.datasets.sources.Part.blocks`."""
+        position = 0
+        for block in self.part.blocks(rows):
+            low = max(self.start - position, 0)
+            high = len(block.y) if self.stop is None else min(self.stop - position, len(block.y))
+            if low < high:
+                yield Block(block.x[low:high], block.y[low:high])
+            position += len(block.y)
+            if self.stop is not None and position >= self.stop:
+                return
+
+
+@dataclass(frozen=True)
+class Read:
+    """Rows that a function yields; whatever it raises about the file is told with the file's name."""
+
+    path: Path
+    format: str
+    reader: Callable[[int], Iterator[Block]]
+
+    def blocks(self, rows: int) -> Iterator[Block]:
+        """See `shallows.datasets.sources.Part.blocks`."""
+        try:
+            yield from self.reader(rows)
+        except (ValueError, KeyError, *CONTAINER_ERRORS) as error:
+            raise unreadable(self.path, self.format, error) from error
+
+
+def unreadable(path: Path, format: str, error: BaseException) -> DatasetError:
+    """Return the error that a file cannot be read, in the user's words."""
+    return DatasetError(
+        f"{path} cannot be read ({format} format): {error}. "
+        "Remove it and fetch it again, or check the format in the catalogue."
+    )
+
+
+@dataclass(frozen=True)
+class TwoClasses:
+    """Labels as 0 and 1 (or +1): those that are listed against all others."""
+
+    part: Part
+    positive: tuple[Any, ...] = ()
+    negative: tuple[Any, ...] = ()
+
+    def blocks(self, rows: int) -> Iterator[Block]:
+        """See `shallows.datasets.sources.Part.blocks`."""
+        for block in self.part.blocks(rows):
+            if self.positive:
+                second = np.isin(block.y, self.positive)
+            else:
+                second = ~np.isin(block.y, self.negative)
+            yield Block(block.x, second.astype(np.int8))
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A part whose rows, columns and classes are held against the catalogue as they pass.
+
+    Attributes
+    ----------
+    part : Part
+    dataset : Dataset
+    name : str
+        "training" or "test", for the words of an error.
+    n : int or None
+        Rows that it must have; None where nobody knows.
+    """
+
+    part: Part
+    dataset: Dataset
+    name: str
+    n: int | None
+
+    def blocks(self, rows: int) -> Iterator[Block]:
+        """See `shallows.datasets.sources.Part.blocks`.
+
+        Raises
+        ------
+        DatasetError
+            When a block has another number of features, or the end is reached with another number of rows.
+        """
+        entry = self.dataset
+        counts: Counter = Counter()
+        n = 0
+        for block in self.part.blocks(rows):
+            if block.x.shape[1] != entry.n_features or len(block.y) != block.x.shape[0]:
+                raise self._differs(n + block.x.shape[0], block)
+            n += len(block.y)
+            if self._counts_classes:
+                labels, times = np.unique(block.y, return_counts=True)
+                counts.update(dict(zip(labels.tolist(), times.tolist(), strict=True)))
+            yield block
+        if self.n is not None and n != self.n:
+            raise self._differs(n)
+        if self._counts_classes and tuple(counts[label] for label in sorted(counts)) != entry.class_counts:
+            found = ", ".join(f"{label}: {counts[label]:,}" for label in sorted(counts))
+            wanted = ", ".join(f"{count:,}" for count in entry.class_counts)
+            raise DatasetError(
+                f"The training part of '{entry.name}' has the classes {found}, where the catalogue says {wanted}."
+            )
+
+    @property
+    def _counts_classes(self) -> bool:
+        return bool(self.dataset.class_counts) and self.name == "training"
+
+    def _differs(self, n: int, block: Block | None = None) -> DatasetError:
+        entry = self.dataset
+        of = f" of {block.x.shape[1]:,} features and {len(block.y):,} targets" if block is not None else ""
+        wanted = f"{self.n:,} rows of " if self.n is not None else ""
+        return DatasetError(
+            f"The {self.name} part of '{entry.name}' holds {n:,} rows{of}, where the catalogue says "
+            f"{wanted}{entry.n_features:,} features."
+        )

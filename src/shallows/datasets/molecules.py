@@ -1,0 +1,344 @@
+"""Molecules as numbers: Coulomb matrices, their invariant forms, and their random orders as virtual examples.
+
+The Coulomb matrix of atoms with charges Z at places R (in Bohr radii) has ``0.5 Z_i^2.4`` on its diagonal and
+``Z_i Z_j / |R_i - R_j|`` beside it; small molecules are filled up with zeros. It does not change when the molecule is
+moved or turned, but its rows are in the order in which somebody wrote down the atoms. Sorting the rows by their norm,
+or taking the eigenvalues, removes that order; sorting by the norm plus noise makes many examples of one molecule.
+
+References
+----------
+M. Rupp, A. Tkatchenko, K.-R. Müller and O. A. von Lilienfeld. Fast and accurate modeling of molecular atomization
+energies with machine learning. Physical Review Letters 108:058301, 2012. G. Montavon et al. Learning invariant
+representations of molecules for atomization energy prediction. NIPS 2012.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shallows import streams
+from shallows.datasets.files import DatasetError
+from shallows.datasets.generated.base import Generator
+from shallows.errors import MissingExtraError, ShallowsError
+
+BOHR_IN_ANGSTROM = 0.529177210903
+REPRESENTATIONS = ("sorted", "eigenspectrum")
+
+# Norms are compared in these steps. Atoms that are alike have equal norms up to the rounding of a sum, which is not the
+# same on every machine; so near each other they keep the order that they have.
+_NORM_STEP = 2.0**-20
+
+
+def coulomb_matrix(charges: Any, positions: Any, size: int | None = None) -> np.ndarray:
+    """Return the Coulomb matrix of a molecule.
+
+    Parameters
+    ----------
+    charges : array-like of shape (n_atoms,)
+        Nuclear charges.
+    positions : array-like of shape (n_atoms, 3)
+        In Bohr radii.
+    size : int, optional
+        Rows of the result, the rest being zeros; ``n_atoms`` if absent.
+
+    Returns
+    -------
+    ndarray of shape (size, size)
+
+    Raises
+    ------
+    DatasetError
+        When there are more atoms than rows, or two atoms are at one place.
+    """
+    charges, positions = np.asarray(charges, dtype=np.float64), np.asarray(positions, dtype=np.float64)
+    n = len(charges)
+    size = n if size is None else size
+    if n > size:
+        raise DatasetError(f"The molecule has {n} atoms, and its Coulomb matrix is to have {size} rows.")
+    if positions.shape != (n, 3):
+        raise DatasetError(f"{n} atoms need positions of shape ({n}, 3), not {positions.shape}.")
+    distance = np.sqrt(((positions[:, None] - positions) ** 2).sum(axis=2))
+    np.fill_diagonal(distance, 1.0)
+    if (distance == 0).any():
+        raise DatasetError("Two atoms of the molecule are at one place.")
+    matrix = np.zeros((size, size))
+    matrix[:n, :n] = charges[:, None] * charges / distance
+    matrix[np.arange(n), np.arange(n)] = 0.5 * charges**2.4
+    return matrix
+
+
+def sort_rows(matrices: Any, noise: Any = 0.0) -> np.ndarray:
+    """Order the atoms of every molecule by the norms of their rows, largest first.
+
+    Parameters
+    ----------
+    matrices : array-like of shape (n, size, size)
+    noise : array-like of shape (n, size), default=0.0
+        What is added to the norms before. The zeros that fill up a matrix stay last.
+
+    Returns
+    -------
+    ndarray of shape (n, size, size)
+        Rows and columns in the same order. Without noise it does not depend on the order that came in, but for atoms
+        whose rows have one norm.
+    """
+    matrices = np.asarray(matrices)
+    norms = np.sqrt((matrices.astype(np.float64) ** 2).sum(axis=2))
+    keys = np.rint(norms / _NORM_STEP) * _NORM_STEP + noise
+    keys[np.diagonal(matrices, axis1=1, axis2=2) == 0] = -np.inf
+    order = np.argsort(-keys, axis=1, kind="stable")
+    rows = np.take_along_axis(matrices, order[:, :, None], axis=1)
+    return np.take_along_axis(rows, order[:, None, :], axis=2)
+
+
+def triangle(matrices: Any) -> np.ndarray:
+    """Return the upper triangles, row by row with the diagonal: shape (n, size (size + 1) / 2), 276 numbers for 23."""
+    matrices = np.asarray(matrices)
+    rows, columns = np.triu_indices(matrices.shape[1])
+    return matrices[:, rows, columns]
+
+
+def from_triangle(values: Any) -> np.ndarray:
+    """Return the symmetric matrices whose upper triangles these are."""
+    values = np.asarray(values)
+    size = (math.isqrt(8 * values.shape[1] + 1) - 1) // 2
+    rows, columns = np.triu_indices(size)
+    matrices = np.empty((len(values), size, size), values.dtype)
+    matrices[:, rows, columns] = matrices[:, columns, rows] = values
+    return matrices
+
+
+def eigenspectrum(matrices: Any) -> np.ndarray:
+    """Return the eigenvalues of every matrix, the largest in absolute value first: shape (n, size).
+
+    They do not depend on the order of the atoms at all, but different molecules may share them.
+    """
+    values = np.linalg.eigvalsh(np.asarray(matrices, dtype=np.float64))
+    order = np.argsort(-np.abs(values), axis=1, kind="stable")
+    return np.take_along_axis(values, order, axis=1)
+
+
+def represent(matrices: Any, representation: str = "sorted", noise: Any = 0.0) -> np.ndarray:
+    """Return the features of molecules: the triangle of the sorted matrix, or the eigenspectrum."""
+    if representation == "eigenspectrum":
+        return eigenspectrum(matrices)
+    return triangle(sort_rows(matrices, noise))
+
+
+@dataclass(frozen=True, eq=False)
+class VirtualMolecules(Generator):
+    """Molecules over and over, with their atoms in another random order each time.
+
+    Example i is the molecule ``i % n_molecules`` in draw ``i // n_molecules``. Draw 0 is sorted by the norms alone; in
+    every later one, normal noise is added to the norms first, so that atoms of similar rows change places.
+
+    Parameters
+    ----------
+    seed : int, default=0
+    molecules : (matrices, targets)
+        Coulomb matrices of shape (n, size, size) or (n, size^2) in any order of the atoms, and a number each.
+    noise : float, default=1.0
+        Standard deviation of the noise, as in Montavon et al. (2012): about the difference between the rows of a
+        hydrogen at one place of a molecule and at another, and far below that between two elements.
+    representation : {"sorted", "eigenspectrum"}, default="sorted"
+        What the features are. The eigenspectrum is the same in every draw.
+    """
+
+    name = "virtual_molecules"
+    task = "regression"
+    made_of = "molecules"
+
+    molecules: tuple[Any, Any] = None
+    noise: float = 1.0
+    representation: str = "sorted"
+
+    def __post_init__(self) -> None:
+        if self.molecules is None:
+            raise ShallowsError("The generator 'virtual_molecules' needs molecules=(matrices, targets).")
+        super().__post_init__()
+        object.__setattr__(self, "matrices", _square(self.molecules[0]))
+        object.__setattr__(self, "targets", np.asarray(self.molecules[1], dtype=np.float64))
+        if len(self.matrices) != len(self.targets) or not len(self.targets):
+            raise ShallowsError(f"There are {len(self.matrices):,} molecules and {len(self.targets):,} targets.")
+
+    def test_rows(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return test molecules in the same representation, sorted without noise."""
+        return represent(_square(x), self.representation), y
+
+    @property
+    def d(self) -> int:
+        """Numbers of a triangle, or eigenvalues."""
+        size = self.matrices.shape[1]
+        return size if self.representation == "eigenspectrum" else size * (size + 1) // 2
+
+    def number(self, index: int, draw: int) -> int:
+        """Return the number of the example that is molecule `index` in draw `draw`."""
+        return draw * len(self.targets) + index
+
+    def _problem(self) -> str | None:
+        if self.representation not in REPRESENTATIONS:
+            return f"representation is one of {', '.join(REPRESENTATIONS)}, not {self.representation!r}"
+        if not self.noise >= 0:
+            return f"noise must be at least 0, not {self.noise!r}"
+        return None
+
+    def _numbers_per_row(self) -> int:
+        return self.matrices[0].size
+
+    def _chunk(self, chunk: int, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+        draw, index = np.divmod(np.arange(chunk * n_rows, (chunk + 1) * n_rows), len(self.targets))
+        noise = self.noise * streams.normal(self.seed, self.name, chunk, (n_rows, self.matrices.shape[1]))
+        noise[draw == 0] = 0.0
+        return represent(self.matrices[index], self.representation, noise), self.targets[index]
+
+
+@dataclass(frozen=True, eq=False)
+class SmilesMolecules(Generator):
+    """Molecules that are known by their SMILES strings, as Coulomb matrices of computed geometries.
+
+    Parameters
+    ----------
+    seed : int, default=0
+        Of the conformers.
+    molecules : (smiles, targets)
+        Strings, and a number each.
+    size : int, default=75
+        Rows of the matrices, that is, the largest number of atoms with hydrogens.
+    representation : {"sorted", "eigenspectrum"}, default="sorted"
+
+    Notes
+    -----
+    See `geometry` for what the geometries are, and how they differ from those of the papers.
+    """
+
+    name = "smiles_molecules"
+    task = "regression"
+    made_of = "molecules"
+
+    molecules: tuple[Sequence[str], Any] = None
+    size: int = 75
+    representation: str = "sorted"
+
+    def __post_init__(self) -> None:
+        if self.molecules is None:
+            raise ShallowsError("The generator 'smiles_molecules' needs molecules=(smiles, targets).")
+        _rdkit()  # told before anything is computed
+        super().__post_init__()
+        object.__setattr__(self, "smiles", [str(one) for one in np.asarray(self.molecules[0]).ravel()])
+        object.__setattr__(self, "targets", np.asarray(self.molecules[1], dtype=np.float64))
+        if len(self.smiles) != len(self.targets):
+            raise ShallowsError(f"There are {len(self.smiles):,} molecules and {len(self.targets):,} targets.")
+
+    def test_rows(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return test molecules in the same representation."""
+        return SmilesMolecules(self.seed, (x, y), self.size, self.representation).block(0, len(y))
+
+    @property
+    def n(self) -> int:
+        """As many examples as there are strings."""
+        return len(self.smiles)
+
+    @property
+    def d(self) -> int:
+        """Numbers of a triangle, or eigenvalues."""
+        return self.size if self.representation == "eigenspectrum" else self.size * (self.size + 1) // 2
+
+    def _problem(self) -> str | None:
+        if self.representation not in REPRESENTATIONS:
+            return f"representation is one of {', '.join(REPRESENTATIONS)}, not {self.representation!r}"
+        if isinstance(self.size, bool) or not isinstance(self.size, int) or self.size < 1:
+            return f"size must be a whole number of at least 1, not {self.size!r}"
+        return None
+
+    def _rows_per_chunk(self) -> int:
+        return 1  # a geometry takes a tenth of a second, and depends on its molecule alone
+
+    def _chunk(self, chunk: int, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+        charges, positions, _ = geometry(self.smiles[chunk], self.seed)
+        try:
+            matrix = coulomb_matrix(charges, positions, self.size)
+        except DatasetError as error:
+            raise DatasetError(f"Molecule {chunk + 1:,} ({self.smiles[chunk]}): {error}") from None
+        return represent(matrix[None], self.representation), self.targets[chunk : chunk + 1]
+
+
+def geometry(smiles: str, seed: int = 0) -> tuple[np.ndarray, np.ndarray, str]:
+    """Compute a geometry of a molecule by RDKit.
+
+    A conformer is embedded by ETKDG (version 3) from the seed, its hydrogens included, and relaxed in the force field
+    MMFF94, or in UFF where MMFF94 lacks parameters for an atom, or not at all where both do: the selenium that 3 of 10
+    molecules of the Clean Energy Project hold.
+
+    Parameters
+    ----------
+    smiles : str
+    seed : int, default=0
+
+    Returns
+    -------
+    charges : ndarray of shape (n_atoms,)
+    positions : ndarray of shape (n_atoms, 3)
+        In Bohr radii.
+    force_field : {"MMFF94", "UFF", "none"}
+        By what it was relaxed.
+
+    Raises
+    ------
+    MissingExtraError
+        When RDKit is not installed.
+    DatasetError
+        When the string is no molecule, or no geometry was found.
+
+    Notes
+    -----
+    The papers' Coulomb matrices of the Clean Energy Project come from geometries that its authors optimised with
+    density functional theory, and which are not published with the strings. A force field gives bond lengths that are
+    off by some hundredths of an Ångström and, for these flexible molecules, often another conformer. So results on
+    these matrices are not comparable with those of the papers. Another version of RDKit may give another geometry.
+    """
+    chemistry, forces = _rdkit()
+    molecule = chemistry.MolFromSmiles(smiles)
+    if molecule is None:
+        raise DatasetError(f"{smiles!r} is not a molecule in SMILES.")
+    molecule = chemistry.AddHs(molecule)
+    how = forces.ETKDGv3()
+    how.randomSeed = int(seed) % 2**31
+    if forces.EmbedMolecule(molecule, how) != 0:
+        how.useRandomCoords = True
+        if forces.EmbedMolecule(molecule, how) != 0:
+            raise DatasetError(f"No geometry was found for the molecule {smiles!r}.")
+    force_field = "none"
+    if forces.MMFFHasAllMoleculeParams(molecule):
+        forces.MMFFOptimizeMolecule(molecule, maxIters=1000)
+        force_field = "MMFF94"
+    elif forces.UFFHasAllMoleculeParams(molecule):
+        forces.UFFOptimizeMolecule(molecule, maxIters=1000)
+        force_field = "UFF"
+    charges = np.array([atom.GetAtomicNum() for atom in molecule.GetAtoms()], dtype=np.float64)
+    return charges, molecule.GetConformer().GetPositions() / BOHR_IN_ANGSTROM, force_field
+
+
+@functools.cache
+def _rdkit() -> tuple[Any, Any]:
+    try:
+        from rdkit import Chem, RDLogger
+        from rdkit.Chem import AllChem
+    except ImportError:
+        raise MissingExtraError("chem", "A molecule's geometry") from None
+    RDLogger.DisableLog("rdApp.*")  # what it would print is told by our errors
+    return Chem, AllChem
+
+
+def _square(matrices: Any) -> np.ndarray:
+    matrices = np.asarray(matrices)
+    if matrices.ndim == 2 and math.isqrt(matrices.shape[1]) ** 2 == matrices.shape[1]:
+        matrices = matrices.reshape(len(matrices), math.isqrt(matrices.shape[1]), -1)
+    if matrices.ndim != 3 or matrices.shape[1] != matrices.shape[2]:
+        raise ShallowsError(f"Coulomb matrices are square: (n, size, size), not {matrices.shape}.")
+    return matrices

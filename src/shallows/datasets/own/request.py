@@ -1,0 +1,226 @@
+"""What a user asks of a file of their own: by a path on the command line, or by an entry under config/datasets/.
+
+Read whenever the workflow is parsed, so it imports nothing heavy and opens no data.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from shallows.datasets.files import DatasetError
+from shallows.errors import UnknownNameError
+
+TASKS = ("classification", "regression")
+SCALINGS = ("zscore", "unit", "none")
+IMPUTATIONS = ("mean", "median", "most_frequent")
+
+#: Endings of file names, without that of a compression, and the form that they stand for.
+ENDINGS = {
+    ".csv": "table",
+    ".tsv": "table",
+    ".txt": "table",
+    ".dat": "table",
+    ".data": "table",
+    ".arff": "arff",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".npy": "npy",
+    ".npz": "npz",
+    ".mat": "matlab",
+    ".libsvm": "libsvm",
+    ".svm": "libsvm",
+    ".svmlight": "libsvm",
+}
+COMPRESSIONS = (".gz", ".bz2", ".xz")
+_NOT_READ = (".xlsx", ".xls", ".ods", ".h5", ".hdf5", ".pkl", ".pickle", ".feather", ".zip", ".tar", ".json", ".rds")
+
+
+@dataclass(frozen=True)
+class Request:
+    """A file and what is asked of it; None everywhere means: to be guessed.
+
+    Attributes
+    ----------
+    name : str
+        What it is called in paths.
+    file : str
+        The data.
+    test_file : str or None
+        Rows to test on; None: a fifth of the rows of `file` is held out.
+    form : str or None
+        One of the values of `ENDINGS`.
+    target : str, int, list of them, or None
+        Column of the target by its name or its number (from 0, or from the end when negative), several of them, a
+        range such as ``"21:28"``, or the name of a variable in a NumPy or MATLAB file.
+    features : str or None
+        Name of the variable that holds the features, in a NumPy or MATLAB file.
+    task : {"classification", "regression"} or None
+    header : bool or None
+        Whether the first line of a table names the columns.
+    separator : str or None
+        What stands between two columns.
+    missing : str, number or None
+        How missing values are filled in: "mean", "median", "most_frequent" or a number. None: they are an error.
+    categorical, ignore : tuple of str or int
+        Columns to be taken as categories, and to be left out.
+    scaling : {"zscore", "unit", "none"} or None
+    title, licence, citation : str
+        What the report says of the data.
+    """
+
+    name: str
+    file: str
+    test_file: str | None = None
+    form: str | None = None
+    target: Any = None
+    features: str | None = None
+    task: str | None = None
+    header: bool | None = None
+    separator: str | None = None
+    missing: str | float | None = None
+    categorical: tuple[Any, ...] = ()
+    ignore: tuple[Any, ...] = ()
+    scaling: str | None = None
+    title: str = ""
+    licence: str = "the user's own"
+    citation: str = ""
+
+    @property
+    def dataset(self) -> str:
+        """Its name beside those of the catalogue, which it cannot be taken for."""
+        return f"own-{self.name}"
+
+    @property
+    def files(self) -> list[str]:
+        """The files that it reads."""
+        return [self.file] + ([self.test_file] if self.test_file else [])
+
+    def as_data(self) -> dict[str, Any]:
+        """What a job is told."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+_KEYS = tuple(field.name for field in fields(Request) if field.name not in ("name", "file"))
+#: Keys that may stand beside `dataset` in the configuration, or on the command line.
+SETTINGS = ("target", "task", "missing", "test_file")
+
+
+def resolve(settings: Mapping[str, Any], root: str | Path = ".") -> Request | None:
+    """Return the request that the configuration makes, or None where it makes none.
+
+    Parameters
+    ----------
+    settings : mapping
+        ``config.yaml`` with what a person overrides: ``dataset`` and `SETTINGS`.
+    root : path
+        Folder that holds ``config/datasets/``.
+
+    Raises
+    ------
+    DatasetError
+        A file that is not there, or of no known form.
+    UnknownNameError
+        A key or a choice that does not exist.
+    """
+    asked = settings.get("dataset")
+    given = {key: settings.get(key) for key in SETTINGS if settings.get(key) is not None}
+    if asked is None:
+        if given:
+            raise DatasetError(f"{next(iter(given))} is set, and no dataset that it could be about: set dataset too.")
+        return None
+    asked = str(asked)
+    entry = Path(root) / "config" / "datasets" / f"{asked}.yaml"
+    if re.fullmatch(r"[A-Za-z0-9_-]+", asked) and entry.is_file():
+        content = yaml.safe_load(entry.read_text(encoding="utf-8"))
+        return make(asked, content, entry.as_posix(), **given)
+    if not Path(asked).is_file():
+        raise DatasetError(_not_there(asked, Path(root)))
+    return make(_name_of(asked), {"file": asked}, "the command line", **given)
+
+
+def make(name: str, content: Any, where: str, **given: Any) -> Request:
+    """Check an entry and make a request of it; `given` comes before what it says."""
+    if not isinstance(content, Mapping) or "file" not in content:
+        raise DatasetError(f"{where} must hold names with values, among them file: the path of the data.")
+    for key in content:
+        if key not in (*_KEYS, "file"):
+            raise UnknownNameError(f"key of a dataset (in {where})", key, (*_KEYS, "file"))
+    values = {key: value for key, value in {**content, **given}.items() if value is not None}
+    for key in ("categorical", "ignore"):
+        if key in values:
+            values[key] = tuple(listed(values[key]))
+    if "target" in values and not isinstance(values["target"], str | int):
+        values["target"] = listed(values["target"])
+    for key, known in (("task", TASKS), ("scaling", SCALINGS), ("form", sorted(set(ENDINGS.values())))):
+        if key in values and values[key] not in known:
+            raise UnknownNameError(key, values[key], known)
+    missing = values.get("missing")
+    if isinstance(missing, str):
+        if missing not in IMPUTATIONS:
+            raise UnknownNameError("way to fill in missing values", missing, (*IMPUTATIONS, "a number"))
+    elif missing is not None and (isinstance(missing, bool) or not isinstance(missing, int | float)):
+        raise DatasetError(f"missing must be one of {', '.join(IMPUTATIONS)}, or a number, not {missing!r}.")
+    if "header" in values and not isinstance(values["header"], bool):
+        raise DatasetError(f"header must be true or false, not {values['header']!r} ({where}).")
+    request = Request(name=name, **{key: str(v) if key in ("file", "test_file") else v for key, v in values.items()})
+    for path in request.files:
+        if not Path(path).is_file():
+            raise DatasetError(_not_there(path))
+        if request.form is None:
+            form_of(path)
+    return request
+
+
+def listed(value: Any) -> list[Any]:
+    """A list of columns: as it is, or ``"a,b"`` at its commas; whole numbers become numbers."""
+    parts = value if isinstance(value, list | tuple) else str(value).split(",")
+    return [int(part) if re.fullmatch(r"-?\d+", str(part).strip()) else str(part).strip() for part in parts]
+
+
+def form_of(path: str | Path) -> str:
+    """The form of a file by its name; a text table, whose first lines tell more, where that says nothing.
+
+    Raises
+    ------
+    DatasetError
+        When the name is that of a form that is not read.
+    """
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    if suffixes and suffixes[-1] in COMPRESSIONS:
+        suffixes.pop()
+    if suffixes and suffixes[-1] in ENDINGS:
+        return ENDINGS[suffixes[-1]]
+    if suffixes and suffixes[-1] in _NOT_READ:
+        raise DatasetError(
+            f"Files such as {path} are not read here. Save it as CSV or Parquet. Known endings: {', '.join(ENDINGS)}; "
+            f"those of text also with {', '.join(COMPRESSIONS)}."
+        )
+    return "table"
+
+
+def _name_of(path: str) -> str:
+    stem = Path(path).name
+    while Path(stem).suffix.lower() in (*ENDINGS, *COMPRESSIONS):
+        stem = Path(stem).stem
+    return re.sub(r"[^A-Za-z0-9]+", "_", stem).strip("_").lower() or "data"
+
+
+def _not_there(path: str, root: Path | None = None) -> str:
+    place = Path(path)
+    what = "It is a folder" if place.is_dir() else "There is no such file"
+    folder = place.parent if place.parent.is_dir() else Path(".")
+    entries = [one.stem for one in (root / "config" / "datasets").glob("*.yaml")] if root else []
+    names = {one.name: one.as_posix() for one in folder.iterdir() if one.is_file()}
+    near = difflib.get_close_matches(place.name, [*names, *entries], n=1, cutoff=0.6)
+    hint = f" Did you mean {names.get(near[0], near[0])}?" if near else ""
+    return (
+        f"The dataset {path} cannot be read. {what}.{hint} Give the path of a data file, or the name of an entry under "
+        "config/datasets/."
+    )

@@ -1,0 +1,154 @@
+"""The comparison on a user's own data: what is run, where it goes, and how the data are divided.
+
+This module is read whenever the workflow is parsed, so it imports nothing heavy and opens no data. What depends on
+them (the task, how many rows there are) is decided by the jobs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shallows.datasets.own.request import Request, resolve
+
+from .configuration import Configuration
+
+#: It stands in paths where the scale of a paper's target stands: a user's data have the size that they have.
+SCALE = "own"
+#: The two preparations: one to choose parameters with, which never sees a test row, and one to test with.
+PURPOSES = ("choose", "test")
+#: Name of its only table.
+TARGET = "comparison"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A comparison of methods on one user's dataset.
+
+    Attributes
+    ----------
+    request : Request
+        The file, and what is asked of it.
+    methods : dict
+        The methods that take part, as the configuration defines them.
+    division : dict
+        How the data are divided.
+    seeds : tuple of int
+    results, data : str
+        The two folders of the configuration.
+    """
+
+    request: Request
+    methods: dict[str, Any]
+    division: dict[str, Any]
+    seeds: tuple[int, ...]
+    results: str
+    data: str
+
+    @classmethod
+    def of(cls, configuration: Configuration) -> Comparison | None:
+        """The comparison that a configuration asks for, or None where it asks for none."""
+        settings = configuration.settings
+        request = resolve(settings, configuration.root)
+        if request is None:
+            return None
+        methods = {name: one for name, one in configuration.methods.items() if "compare" in one}
+        seeds = tuple(settings["seeds"] or configuration.compare["seeds"])
+        return cls(request, methods, configuration.compare, seeds, settings["results"], settings["data"])
+
+    @property
+    def stamp(self) -> str:
+        """The description of the data, and the checksums of their files."""
+        return f"{self.data}/raw/{self.request.dataset}/verified.json"
+
+    def prepared(self, purpose: str) -> str:
+        """The record of prepared data; the arrays lie beside it."""
+        return f"{self.data}/prepared/{self.request.dataset}/{purpose}/prepared.json"
+
+    def below(self, path: str) -> str:
+        """A path below the folder of this comparison."""
+        return f"{self.results}/{SCALE}/{self.request.name}/{path}"
+
+    def outcome(self, method: str, seed: int) -> str:
+        """What became of a method; its record, where it was run, lies beside it."""
+        return self.below(f"runs/{method}/seed{seed}/outcome.json")
+
+    @property
+    def outcomes(self) -> list[str]:
+        """What became of every method."""
+        return [self.outcome(method, seed) for method in self.methods for seed in self.seeds]
+
+    @property
+    def report(self) -> str:
+        """The page."""
+        return self.below("report/index.html")
+
+    def table(self, ending: str) -> str:
+        """The table in one of its forms."""
+        return self.below(f"tables/{TARGET}.{ending}")
+
+    def asked(self, method: str, seed: int) -> dict[str, Any]:
+        """What the job of a method is told."""
+        return {
+            "dataset": self.request.dataset,
+            "method": method,
+            "seed": seed,
+            "definition": self.methods[method],
+        }
+
+
+def steps(description: Mapping[str, Any], purpose: str, division: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the steps of one of the two preparations.
+
+    Parameters
+    ----------
+    description : mapping
+        What `shallows.datasets.own.describe.write` left.
+    purpose : {"choose", "test"}
+        For choosing, the test rows are taken away first, and then some of the others are held out.
+    division : mapping
+        ``test`` and ``validation``, shares of rows, and ``rows``, the most rows to choose with and to choose by.
+
+    Returns
+    -------
+    list of dict
+        As `shallows.datasets.check_steps` takes them.
+    """
+    entry = description["entry"]
+    n = entry["n_train"]
+    todo: list[dict[str, Any]] = []
+    if not entry["n_test"] and "x_test" not in entry["options"].get("layout", {}):
+        held = max(1, entry["n_classes"], round(division["test"] * n))
+        todo.append({"split": {"n": held, "seed": 0}})
+        n -= held
+    if purpose == "choose":
+        held = min(division["rows"], max(1, entry["n_classes"], round(division["validation"] * n)))
+        todo.append({"split": {"n": held, "seed": 1}})
+        if n - held > division["rows"]:
+            todo.append({"subset": {"n_train": max(division["rows"], entry["n_classes"]), "seed": 1}})
+    if description["missing"]:
+        todo.append({"impute": {"strategy": description["request"]["missing"]}})
+    if description["scaling"] == "zscore":
+        todo.append({"zscore": {"numeric_only": True}})
+    elif description["scaling"] == "unit":
+        todo.append({"unit": {"range": description["range"]} if description["range"] else {}})
+    if entry["categorical"]:
+        todo.append({"one_hot": {}})
+    if entry["task"] == "regression":
+        todo.append({"center_target": {"scale": True}})
+    return todo
+
+
+def prepare(stamp: str | Path, out: str | Path, division: Mapping[str, Any], memory: int | str | None) -> None:
+    """Prepare a user's data for one purpose, the name of the folder."""
+    import json
+
+    from shallows import datasets
+    from shallows.datasets.own.describe import dataset_of
+
+    out = Path(out)
+    description = json.loads(Path(stamp).read_text(encoding="utf-8"))
+    todo = steps(description, out.name, division)
+    datasets.prepare(dataset_of(description), stamp, out, todo, memory)

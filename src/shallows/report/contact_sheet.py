@@ -1,0 +1,163 @@
+"""A contact sheet of deformed digits: what the endless MNIST looks like, to be judged by eye.
+
+``python -m shallows.report.contact_sheet --digits data/raw/mnist --out contact_sheet_mnist8m`` writes the picture as
+SVG and PNG.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from shallows.datasets.files import replacing
+
+from .figures import INK, PNG_DPI, QUIET, STYLE
+
+_GAP = 4  # pixels of paper between two digits
+_ASIDE = 12  # and between the plain digits and the deformed ones
+
+
+def draw(
+    plain: Sequence[Any],
+    deformed: Sequence[Sequence[Any]],
+    svg_path: str | Path,
+    png_path: str | Path,
+    *,
+    title: str,
+    footer: str,
+) -> None:
+    """Draw rows of images, each led by the one that it is made of.
+
+    Parameters
+    ----------
+    plain : sequence of arrays of uint8, shape (side, side)
+        One image a row; it stands on the left.
+    deformed : sequence of sequences of such arrays
+        For every row, what stands to the right of it.
+    svg_path, png_path : path
+        Where the two forms go. Drawn again, they are the same to the bit.
+    title, footer : str
+        What stands above and below.
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    sheet, centres = _mosaic(plain, deformed)
+    height, width = sheet.shape
+    across = 6.2  # inches, as the other figures
+    tall = across * height / width
+    top, bottom = 0.62, 0.42
+    with matplotlib.rc_context({**STYLE, "svg.hashsalt": title}):
+        figure = Figure(figsize=(across + 0.2, tall + top + bottom))
+        box = (0.1 / (across + 0.2), bottom / (tall + top + bottom))
+        ax = figure.add_axes((*box, across / (across + 0.2), tall / (tall + top + bottom)))
+        ax.imshow(sheet, cmap="gray_r", vmin=0, vmax=255, interpolation="nearest", aspect="auto")
+        ax.set_axis_off()
+        left, whole = 0.1 / (across + 0.2), tall + top + bottom
+        figure.text(left, 1 - 0.1 / whole, title, va="top", fontsize=10.5, fontweight="bold", color=INK)
+        for place, text in zip(centres, ("plain", "deformed"), strict=True):
+            at = left + place / width * across / (across + 0.2)
+            figure.text(at, 1 - (top - 0.1) / whole, text, ha="center", va="bottom", fontsize=8, color=QUIET)
+        figure.text(left, 0.1 / whole, footer, va="bottom", fontsize=6.8, color=QUIET, linespacing=1.3)
+        for path, form, metadata in (
+            (svg_path, "svg", {"Date": None, "Creator": None, "Title": title}),
+            (png_path, "png", {"Software": None, "Title": title}),
+        ):
+            with replacing(Path(path)) as partial:
+                figure.savefig(partial, format=form, dpi=PNG_DPI, metadata=metadata)
+
+
+def of_digits(digits: Any, svg_path: str | Path, png_path: str | Path, *, source: str, columns: int = 10) -> None:
+    """Draw the first digit of every class and its first deformations.
+
+    Parameters
+    ----------
+    digits : EndlessDigits
+        The generator.
+    svg_path, png_path : path
+        Where the two forms go.
+    source : str
+        What the digits are, for the footer.
+    columns : int, default=10
+        Deformations of each.
+    """
+    n, side = len(digits.images), digits.side
+    firsts = [int((digits.labels == label).argmax()) for label in range(digits.n_classes)]
+    deformed = [
+        [digits.block(first + turn * n, first + turn * n + 1)[0].reshape(side, side) for turn in range(1, columns + 1)]
+        for first in firsts
+    ]
+    how = digits.deformation
+    footer = (
+        f"Data: {source}. Seed: {digits.seed}. Uniform in ± translation {how.translation:g} pixels, rotation "
+        f"{how.rotation:g}°, size {how.scaling:.0%}, stretch {how.stretch:.0%}, shear {how.shear:g};\n"
+        f"elastic displacement of {how.displacement:g} pixels (root mean square in each direction), smooth over "
+        f"{how.smoothness:g} pixels."
+    )
+    draw(
+        [digits.images[first] for first in firsts],
+        deformed,
+        svg_path,
+        png_path,
+        title=f"Endless MNIST: {columns} deformations of the first digit of every class",
+        footer=footer,
+    )
+
+
+def of_dataset(name: str, verified: str | Path, svg_path: str | Path, png_path: str | Path) -> None:
+    """Draw the sheet of an endless dataset of the catalogue.
+
+    Parameters
+    ----------
+    name : str
+        A generated dataset that `of_digits` can draw, for instance ``"mnist_endless"``.
+    verified : path
+        The ``verified.json`` that `shallows.datasets.fetch` wrote for it.
+    svg_path, png_path : path
+        Where the two forms go.
+    """
+    from shallows.datasets import generated, get
+
+    dataset, verified = get(name), Path(verified)
+    files = json.loads(verified.read_text(encoding="utf-8"))["files"]
+    source = generated.open_source(dataset, {file["part"]: verified.resolve().parent / file["path"] for file in files})
+    of_digits(source.train.generator, svg_path, png_path, source=get(dataset.generator["made_from"]).title)
+
+
+def _mosaic(plain: Sequence[Any], deformed: Sequence[Sequence[Any]]) -> tuple[Any, tuple[float, float]]:
+    """Return the sheet as one image, and where the middles of its two parts are."""
+    import numpy as np
+
+    side = plain[0].shape[0]
+    step = side + _GAP
+    columns = max(map(len, deformed))
+    sheet = np.zeros((step * len(plain) - _GAP, side + _ASIDE + step * columns - _GAP), np.uint8)
+    for row, (one, others) in enumerate(zip(plain, deformed, strict=True)):
+        lines = slice(row * step, row * step + side)
+        sheet[lines, :side] = one
+        for column, image in enumerate(others):
+            start = side + _ASIDE + column * step
+            sheet[lines, start : start + side] = image
+    return sheet, (side / 2, side + _ASIDE + (step * columns - _GAP) / 2)
+
+
+def main() -> None:
+    """Draw the sheet from the command line."""
+    from shallows.datasets import generated
+
+    parser = argparse.ArgumentParser(description="Draw a contact sheet of deformed digits.")
+    parser.add_argument("--digits", type=Path, default=Path("data/embedded/mnist_demo"), help="folder of the idx files")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=Path("contact_sheet_mnist8m"), help="path without .svg and .png")
+    arguments = parser.parse_args()
+    digits = generated.make("endless_mnist", seed=arguments.seed, digits=arguments.digits)
+    paths = [arguments.out.with_name(arguments.out.name + end) for end in (".svg", ".png")]
+    of_digits(digits, *paths, source=f"{len(digits.images):,} training digits of MNIST")
+    print(*paths, sep="\n")
+
+
+if __name__ == "__main__":
+    main()

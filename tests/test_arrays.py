@@ -1,0 +1,245 @@
+"""Devices, sizes, threads, and that everything below the estimators runs on any array library."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import array_api_strict
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from engine_example import NEUTRAL, results, sample
+from shallows import arrays
+from shallows.arrays import Device
+from shallows.errors import MissingExtraError, ShallowsError
+
+
+@pytest.mark.parametrize("name", NEUTRAL)
+def test_it_runs_on_any_library_of_the_standard_and_gives_what_numpy_gives(name):
+    # NumPy takes forms of its own (in place, in strips, on threads); what CuPy runs is what this library runs.
+    for ours, theirs in zip(results(NEUTRAL[name], np), results(NEUTRAL[name], array_api_strict), strict=True):
+        assert ours.dtype == theirs.dtype
+        # Sums in another order, carried through a decomposition, fifty steps, or thirty products of the certificate's
+        # block, between which it is made orthogonal now and then only.
+        np.testing.assert_allclose(theirs, ours, rtol=1e-8, atol=1e-11)
+
+
+# ---------------------------------------------------------------------------------------------- devices
+
+
+@pytest.mark.parametrize("word", ["cpu", Device("cpu")])
+def test_the_cpu_is_the_cpu(word):
+    assert arrays.resolve_device(word) == Device("cpu")
+
+
+def test_automatic_is_the_gpu_where_one_works(monkeypatch):
+    monkeypatch.setattr(arrays, "gpu_is_available", lambda: True)
+    assert arrays.resolve_device("auto") == Device("gpu", 0)
+    monkeypatch.setattr(arrays, "gpu_is_available", lambda: False)
+    assert arrays.resolve_device("auto") == Device("cpu")
+
+
+@pytest.mark.parametrize("word", ["cuda", "gpu:", "gpu:x", "CPU", "", None, "cpu:1"])
+def test_an_unknown_device_is_told_the_known_ones(word):
+    with pytest.raises(ShallowsError, match=r"device must be 'auto', 'cpu', 'gpu' or 'gpu:N'"):
+        arrays.resolve_device(word)
+
+
+@pytest.fixture
+def without_cupy(monkeypatch):
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *a: None if name == "cupy" else find_spec(name, *a))
+    arrays._cupy.cache_clear()
+    arrays.gpu_is_available.cache_clear()
+    yield
+    arrays._cupy.cache_clear()
+    arrays.gpu_is_available.cache_clear()
+
+
+@pytest.mark.parametrize("word", ["gpu", "gpu:1"])
+def test_a_gpu_without_cupy_names_the_extra(word, without_cupy):
+    with pytest.raises(MissingExtraError, match=r"'gpu'.*pip install 'shallows\[gpu\]'") as raised:
+        arrays.resolve_device(word)
+    assert raised.value.extra == "gpu"
+
+
+def test_without_cupy_automatic_is_the_cpu(without_cupy):
+    assert not arrays.gpu_is_available()
+    assert arrays.resolve_device("auto") == Device("cpu")
+
+
+def test_a_gpu_that_does_not_work_is_not_taken_for_one(monkeypatch):
+    monkeypatch.setattr(arrays, "_cupy", lambda: None)
+    monkeypatch.setattr(arrays, "gpu_is_available", lambda: False)
+    with pytest.raises(ShallowsError, match="no GPU that works"):
+        arrays.resolve_device("gpu")
+
+
+def test_a_device_is_named_as_the_user_names_it():
+    assert str(Device("cpu")) == "cpu"
+    assert str(Device("gpu", 2)) == "gpu:2"
+
+
+# ------------------------------------------------------------------------------------------- transfers
+
+
+def test_an_array_that_lies_right_is_not_copied():
+    x = sample(5)
+    assert arrays.to_device(x, Device("cpu"), np.float64) is x
+    assert arrays.astype(x, np.float64) is x
+    assert arrays.to_numpy(x) is x
+
+
+@pytest.mark.parametrize("x", [np.asfortranarray(sample(5)), sample(10)[::2], sample(5).tolist()])
+def test_arrays_come_to_a_device_in_rows_and_in_its_precision(x):
+    moved = arrays.to_device(x, Device("cpu"), np.float32)
+    assert moved.flags.c_contiguous
+    assert np.array_equal(moved, np.asarray(x, dtype=np.float32))
+
+
+def test_values_beside_an_array_take_its_precision_unless_another_is_named():
+    x = sample(3, dtype=np.float32)
+    assert arrays.like([1, 2], x).dtype == np.float32
+    assert arrays.like([1, 2], x, np.int64).dtype == np.int64
+
+
+def test_what_is_no_array_has_no_namespace():
+    with pytest.raises(TypeError, match="list is no array"):
+        arrays.namespace([1, 2])
+
+
+# ----------------------------------------------------------------------------------------------- sizes
+
+
+@pytest.mark.parametrize(
+    ("size", "n_bytes"),
+    [
+        (1000, 1000),
+        (2.5e3, 2500),
+        ("17", 17),
+        ("17 B", 17),
+        ("4GB", 4 * 10**9),
+        ("4g", 4 * 10**9),
+        ("1.5 kB", 1500),
+        ("512 MiB", 512 * 2**20),
+        ("2Ti", 2 * 2**40),
+        (" 1e3 mb ", 10**9),
+    ],
+)
+def test_sizes_are_read_as_people_write_them(size, n_bytes):
+    assert arrays.parse_bytes(size) == n_bytes
+
+
+@pytest.mark.parametrize("size", ["", "lots", "4 XB", "-4GB", "1.5.2GB", ".", "5i", 0, -1, float("nan"), "0", [4]])
+def test_a_size_that_cannot_be_read_is_refused_in_words(size):
+    with pytest.raises(ShallowsError, match="size in bytes"):
+        arrays.parse_bytes(size)
+
+
+def test_the_budget_is_what_was_asked_for_else_a_share_of_what_is_free(monkeypatch):
+    monkeypatch.setattr(arrays, "available_memory", lambda device=None: 10**9)
+    assert arrays.memory_budget("300 MB") == 3 * 10**8
+    assert arrays.memory_budget(None) == 7 * 10**8
+
+
+def test_memory_that_is_free_is_more_than_none_and_less_than_the_machines():
+    pages = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    assert 2**26 <= arrays.available_memory() <= pages
+
+
+needs_proc = pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="there is no /proc to compare with")
+
+
+@needs_proc
+def test_the_memory_held_now_is_what_the_system_says():
+    told = Path("/proc/self/status").read_text().splitlines()
+    resident = next(line for line in told if line.startswith("VmRSS"))
+    # The kernel counts pages of threads in batches.
+    assert arrays.resident_memory() == pytest.approx(int(resident.split()[1]) * 1024, rel=0.05)
+
+
+@needs_proc
+def test_the_peak_is_the_process_own_and_not_that_of_the_one_that_started_it():
+    script = (
+        "import numpy as np; from shallows import arrays; a = arrays.peak_memory();"
+        "x = np.ones(2**23); del x; print(a, arrays.peak_memory())"
+    )
+    ballast = np.ones(2**26)
+    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    before, after = map(int, told.split())
+    assert 2**23 < before < ballast.nbytes
+    assert after - before == pytest.approx(2**26, rel=0.1)
+
+
+# --------------------------------------------------------------------------------------------- threads
+
+
+@pytest.mark.parametrize("n_workers", [1, 2, 5])
+def test_threads_give_their_results_in_order(n_workers):
+    assert arrays.in_threads(lambda worker: worker**2, n_workers) == [worker**2 for worker in range(n_workers)]
+
+
+def test_threads_run_side_by_side_with_one_blas_thread_each():
+    together = threading.Barrier(2, timeout=10)
+
+    def work(worker):
+        together.wait()
+        return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+    before = threadpool_info()
+    assert arrays.in_threads(work, 2) == [{1}, {1}]
+    assert threadpool_info() == before
+
+
+@pytest.mark.parametrize("failing", [0, 1])
+def test_an_error_in_a_thread_reaches_the_caller(failing):
+    def work(worker):
+        if worker == failing:
+            raise KeyError("here")
+
+    with pytest.raises(KeyError, match="here"):
+        arrays.in_threads(work, 2)
+
+
+def test_threads_are_as_many_as_the_process_may_use():
+    assert 1 <= arrays.n_threads() <= len(os.sched_getaffinity(0))
+
+
+def test_only_numpy_has_threads_of_our_own(monkeypatch):
+    monkeypatch.setattr(arrays, "n_threads", lambda: 8)
+    assert arrays.workers_for(np.ones(1)) == 8
+    assert arrays.workers_for(array_api_strict.ones(1)) == 1
+
+
+# ---------------------------------------------------------------------------------------- small pieces
+
+
+@pytest.mark.parametrize(("n", "size"), [(10, 3), (9, 3), (2, 5), (0, 4)])
+def test_blocks_cover_the_range_once_and_in_order(n, size):
+    spans = list(arrays.blocks(n, size))
+    assert [i for span in spans for i in range(span.start, span.stop)] == list(range(n))
+    assert all(0 < span.stop - span.start <= size for span in spans)
+
+
+@pytest.mark.parametrize("xp", [np, array_api_strict], ids=["numpy", "strict"])
+def test_operations_in_place_write_where_they_read(xp):
+    x = xp.asarray([[4.0, -1.0, 9.0]])
+    assert arrays.clip_in_place(x, at_least=0.0, at_most=5.0) is x
+    assert arrays.apply_in_place("sqrt", x) is x
+    assert np.array_equal(np.asarray(x), [[2.0, 0.0, 5**0.5]])
+    out = xp.empty((1, 1))
+    assert arrays.matmul_into(x, x.T, out) is out
+    assert float(out[0, 0]) == pytest.approx(9.0)
+
+
+@pytest.mark.parametrize("xp", [np, array_api_strict], ids=["numpy", "strict"])
+def test_a_triangular_system_is_solved(xp):
+    factor, b = np.tril(sample(6, 6)) + 6 * np.eye(6), sample(6, 2)
+    solved = arrays.solve_triangular(xp.asarray(factor), xp.asarray(b))
+    assert np.abs(factor @ np.asarray(solved) - b).max() < 1e-14

@@ -1,0 +1,250 @@
+"""The command line: what it lists, fetches, verifies, describes and removes, and how it tells of what is wrong."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from shallows import cli, datasets
+from shallows.datasets import download, shelf, transfer
+
+ROOT = Path(__file__).resolve().parents[1]
+EMBEDDED = ROOT / "data" / "embedded"
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch, tmp_path):
+    """Run in a folder of its own, with no mirror and nobody to answer."""
+    monkeypatch.delenv("SHALLOWS_MIRROR", raising=False)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("builtins.input", lambda question: pytest.fail(f"asked: {question}"))
+
+
+def data(*arguments: str) -> int:
+    return cli.main(["data", *map(str, arguments)])
+
+
+def place_supplied(folder: Path) -> None:
+    """Put a small file of TIMIT's form into data/raw/timit."""
+    folder.mkdir(parents=True)
+    x, y = np.zeros((4, 440), np.float32), np.arange(4)
+    np.savez(folder / "timit.npz", x_train=x, y_train=y, x_test=x, y_test=y)
+
+
+def test_list_names_every_dataset_with_state_size_and_licence(capsys):
+    assert data("list") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[1:]] == list(datasets.catalogue())
+    mnist = next(line for line in lines if line.startswith("mnist "))
+    for words in ("public", "60,000 + 10,000", "784", "11.6 MB", "not here", "CC BY-SA 3.0"):
+        assert words in mnist
+
+
+def test_list_can_be_of_one_state(capsys):
+    data("list", "--state", "supplied")
+    assert "timit" in (told := capsys.readouterr().out)
+    assert "mnist" not in told
+
+
+def test_list_tells_what_is_here(capsys, tmp_path):
+    place_supplied(tmp_path / "data" / "raw" / "timit")
+    data("list", "--state", "supplied")
+    here = {line.split()[0]: "not here" not in line for line in capsys.readouterr().out.splitlines()[1:]}
+    assert [name for name, is_here in here.items() if is_here] == ["timit"]
+
+
+def test_fetch_verifies_and_tells_where(capsys):
+    assert data("fetch", "a9a_demo", "--embedded-root", EMBEDDED) == 0
+    assert capsys.readouterr().out == "a9a_demo: 2 files verified in data/raw/a9a_demo\n"
+
+
+def test_fetch_takes_the_names_of_the_papers(capsys):
+    assert data("fetch", "TIMIT") == 1
+    assert "'timit' (TIMIT) has to be supplied by its user" in capsys.readouterr().err
+
+
+def test_fetch_goes_on_after_a_dataset_that_cannot_be_had(capsys):
+    assert data("fetch", "timit", "a9a_demo", "--embedded-root", EMBEDDED) == 1
+    told = capsys.readouterr()
+    assert "shallows: The dataset 'timit'" in told.err
+    assert "a9a_demo: 2 files verified" in told.out
+
+
+def test_fetch_from_a_mirror_tells_of_a_wrong_file(capsys, tmp_path, monkeypatch):
+    def unplugged(*_):
+        raise transfer.TransferError("no connection")
+
+    monkeypatch.setattr(download, "download", unplugged)
+    (tmp_path / "mirror" / "cpu_act").mkdir(parents=True)
+    (tmp_path / "mirror" / "cpu_act" / "cpu_act.arff").write_text("<html>moved</html>")
+    assert data("fetch", "cpu_act", "--mirror", tmp_path / "mirror", "--root", tmp_path / "raw") == 1
+    told = capsys.readouterr().err
+    assert "note: The mirror" in told
+    assert "it is an HTML page, not the data" in told
+
+
+def test_an_unknown_name_is_told_before_anything_is_done(capsys, tmp_path):
+    assert data("fetch", "a9a_demo", "minst") == 1
+    assert "There is no dataset 'minst'. Did you mean 'mnist'?" in capsys.readouterr().err
+    assert not (tmp_path / "data").exists()
+
+
+def test_verify_tells_of_the_files_that_are_right(capsys):
+    assert data("verify", "a9a_demo", "covtype_demo", "--embedded-root", EMBEDDED) == 0
+    assert capsys.readouterr().out == "a9a_demo: 2 files right\ncovtype_demo: 2 files right\n"
+
+
+def test_verify_names_the_file_that_is_wrong(capsys, tmp_path):
+    shutil.copytree(EMBEDDED / "a9a_demo", tmp_path / "embedded" / "a9a_demo")
+    path = tmp_path / "embedded" / "a9a_demo" / "a9a.gz"
+    path.write_bytes(path.read_bytes()[:-5])
+    assert data("verify", "a9a_demo", "--embedded-root", tmp_path / "embedded") == 1
+    assert f"a9a_demo: {path}: it is truncated" in capsys.readouterr().out
+
+
+def test_verify_names_the_file_that_is_missing(capsys):
+    assert data("verify", "cpu_act") == 1
+    assert "data/raw/cpu_act/cpu_act.arff: it is not there" in capsys.readouterr().out
+
+
+def test_verify_without_names_takes_what_is_here(capsys, tmp_path):
+    place_supplied(tmp_path / "data" / "raw" / "timit")
+    data("verify", "--embedded-root", EMBEDDED)
+    names = [line.split(":")[0] for line in capsys.readouterr().out.splitlines()]
+    assert names == ["mnist_demo", "a9a_demo", "covtype_demo", "timit"]
+
+
+def test_describe_tells_of_size_classes_and_range(capsys):
+    assert data("describe", "covtype_demo", "--embedded-root", EMBEDDED) == 0
+    told = capsys.readouterr().out
+    for words in ("found      n = 6,000 + 2,000, d = 54", "Spruce/Fir: ", "features   from ", "licence    CC BY 4.0"):
+        assert words in told
+
+
+def test_describe_saves_a_picture_of_images_and_draws_the_first(capsys, tmp_path):
+    assert data("describe", "mnist_demo", "--embedded-root", EMBEDDED) == 0
+    told = capsys.readouterr().out
+    path = tmp_path / "data" / "pictures" / "mnist_demo.png"
+    assert str(path.relative_to(tmp_path)) in told
+    assert told.count("@") > 20
+    picture = np.asarray(Image.open(path))
+    # Ten by ten digits of 28 pixels with lines of one pixel between and around them.
+    assert picture.shape == (291, 291, 3)
+    stamp = datasets.fetch("mnist_demo", tmp_path / "raw", embedded_root=EMBEDDED)
+    seen = shelf.look_through(datasets.get("mnist_demo"), stamp)
+    np.testing.assert_array_equal(picture[1:29, 30:58, 0], seen.images[1].reshape(28, 28))
+
+
+def test_describe_of_what_is_not_here_tells_how_to_get_it(capsys):
+    assert data("describe", "susy", "timit") == 0
+    told = capsys.readouterr().out
+    assert "to fetch   shallows data fetch susy" in told
+    assert "no checksum published" in told
+    assert "Put into data/raw/timit:" in told
+
+
+def test_colours_keep_their_places_in_a_picture():
+    entry = datasets.get("cifar10")
+    image = np.zeros((3, 32, 32), np.uint8)
+    image[1, 5, 7] = 255  # a green point
+    sheet = shelf.contact_sheet(entry, [image.ravel()])
+    assert sheet[1 + 5, 1 + 7].tolist() == [0, 255, 0]
+
+
+def test_remove_asks_and_leaves_what_is_not_agreed(capsys, tmp_path, monkeypatch):
+    data("fetch", "a9a_demo", "--embedded-root", EMBEDDED)
+    monkeypatch.setattr("builtins.input", lambda question: "n")
+    assert data("remove", "a9a_demo") == 0
+    assert (tmp_path / "data" / "raw" / "a9a_demo").exists()
+    monkeypatch.setattr("builtins.input", lambda question: "y")
+    data("remove", "a9a_demo")
+    assert not (tmp_path / "data" / "raw" / "a9a_demo").exists()
+    assert "a9a_demo: left as it is" in (told := capsys.readouterr().out)
+    assert "removed" in told
+
+
+def test_remove_takes_what_was_prepared_too_and_nothing_else(tmp_path):
+    for name in ("raw/susy", "prepared/susy/unit", "raw/higgs"):
+        (tmp_path / "data" / name).mkdir(parents=True)
+        (tmp_path / "data" / name / "x").write_bytes(b"123")
+    assert data("remove", "susy", "--yes") == 0
+    left = sorted(str(path.relative_to(tmp_path / "data")) for path in (tmp_path / "data").rglob("x"))
+    assert left == ["raw/higgs/x"]
+
+
+def test_remove_does_not_follow_a_link(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "x").write_bytes(b"123")
+    (tmp_path / "data" / "raw").mkdir(parents=True)
+    (tmp_path / "data" / "raw" / "susy").symlink_to(tmp_path / "elsewhere")
+    data("remove", "susy", "--yes")
+    assert not (tmp_path / "data" / "raw" / "susy").exists()
+    assert (tmp_path / "elsewhere" / "x").exists()
+
+
+def test_remove_says_that_supplied_files_do_not_come_back(tmp_path, monkeypatch):
+    place_supplied(tmp_path / "data" / "raw" / "timit")
+    questions = []
+    monkeypatch.setattr("builtins.input", lambda question: questions.append(question) or "n")
+    data("remove", "timit")
+    assert "which cannot be downloaded again" in questions[0]
+
+
+def test_remove_of_what_is_not_here_says_so(capsys):
+    assert data("remove", "susy", "--yes") == 0
+    assert capsys.readouterr().out == "susy: nothing of it is here\n"
+
+
+def test_the_table_of_all_datasets_is_the_one_that_the_command_makes():
+    measured = json.loads((ROOT / "data" / "measured.json").read_text())
+    assert (ROOT / "data" / "README.md").read_text() == shelf.table(measured)
+
+
+def test_the_table_has_what_was_measured_and_every_dataset(tmp_path, monkeypatch):
+    one = {"what": "the real file", "rows": "5 + 3", "columns": 2, "seconds": 1.5, "peak_memory_bytes": 10**8}
+    monkeypatch.setattr(shelf, "measure", lambda dataset, root, mirror: one)
+    assert data("table", "--measure", "cpu_act", "--out", tmp_path / "README.md") == 0
+    assert json.loads((tmp_path / "measured.json").read_text()) == {"cpu_act": one}
+    made = (tmp_path / "README.md").read_text()
+    assert "| `cpu_act` | the real file | 5 + 3 | 2 | 1.5 s | 100.0 MB |" in made
+    assert all(f"| `{name}` | [" in made for name in datasets.catalogue())
+
+
+def test_a_measurement_is_of_the_rows_as_parsed(tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    measured = shelf.measure(datasets.get("a9a_demo"), tmp_path, None)
+    assert (measured["rows"], measured["columns"]) == ("4,000 + 2,000", 123)
+    assert measured["peak_memory_bytes"] > 10e6
+
+
+def test_it_starts_without_anything_heavy():
+    code = (
+        "import sys; from shallows import cli; cli.main(['data', 'list']); "
+        "heavy = ('numpy', 'pandas', 'sklearn', 'scipy', 'requests', 'matplotlib', 'PIL'); "
+        "print([module for module in heavy if module in sys.modules], file=sys.stderr)"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert told.stderr.strip() == "[]"
+
+
+@pytest.mark.parametrize("arguments", [[], ["data"], ["data", "fetch"], ["data", "lsit"], ["dta"]])
+def test_a_command_that_is_none_is_told_by_its_usage(capsys, arguments):
+    with pytest.raises(SystemExit) as told:
+        cli.main(arguments)
+    assert told.value.code == 2
+    assert "usage: shallows" in capsys.readouterr().err
+
+
+def test_a_reader_that_has_seen_enough_is_no_error():
+    command = (
+        f'{sys.executable} -c \'from shallows import cli; raise SystemExit(cli.main(["data", "list"]))\' | head -1'
+    )
+    told = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60)
+    assert "Traceback" not in told.stderr

@@ -1,0 +1,219 @@
+"""Molecules: Coulomb matrices against their definition, what they must not depend on, and their virtual examples."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+
+import numpy as np
+import pytest
+from scipy.io import loadmat
+from scipy.spatial.transform import Rotation
+
+from datasets_example import MIRROR, needs_mirror
+from shallows.datasets import molecules
+from shallows.datasets.files import DatasetError
+from shallows.datasets.generated import make
+from shallows.errors import MissingExtraError, ShallowsError
+
+needs_rdkit = pytest.mark.skipif(importlib.util.find_spec("rdkit") is None, reason="needs RDKit (extra chem)")
+
+
+def molecule(n_atoms=9, seed=0):
+    """Return charges and places of atoms no two of which are alike, at least half a Bohr radius apart."""
+    rng = np.random.default_rng(seed)
+    grid = np.stack(np.meshgrid(*3 * [np.arange(3.0)]), axis=-1).reshape(-1, 3) * 2
+    places = grid[rng.permutation(27)[:n_atoms]] + rng.uniform(-0.5, 0.5, (n_atoms, 3))
+    return rng.choice([1, 6, 7, 8, 16], n_atoms), places
+
+
+def several(n=4, size=12):
+    return np.stack([molecules.coulomb_matrix(*molecule(6 + i, seed=i), size) for i in range(n)])
+
+
+# Matrices
+
+
+def test_the_matrix_of_two_atoms_is_that_of_the_definition():
+    found = molecules.coulomb_matrix([8, 1], [[0, 0, 0], [0, 3, 4]], size=3)
+    np.testing.assert_allclose(found, [[0.5 * 8**2.4, 8 / 5, 0], [8 / 5, 0.5, 0], [0, 0, 0]])
+
+
+def test_the_matrix_does_not_change_when_the_molecule_is_moved_and_turned():
+    charges, places = molecule()
+    moved = Rotation.from_rotvec([0.3, -1.1, 2.0]).apply(places) + np.array([5, -7, 1])
+    np.testing.assert_allclose(
+        molecules.coulomb_matrix(charges, moved), molecules.coulomb_matrix(charges, places), rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize("representation", molecules.REPRESENTATIONS)
+def test_a_representation_does_not_depend_on_the_order_of_the_atoms(representation):
+    charges, places = molecule()
+    rng = np.random.default_rng(1)
+    first = molecules.represent(molecules.coulomb_matrix(charges, places, 12)[None], representation)
+    for _ in range(5):
+        order = rng.permutation(len(charges))
+        other = molecules.coulomb_matrix(charges[order], places[order], 12)[None]
+        np.testing.assert_allclose(molecules.represent(other, representation), first, rtol=1e-9, atol=1e-9)
+
+
+def test_sorted_rows_descend_and_keep_the_spectrum():
+    matrices = several()
+    found = molecules.sort_rows(matrices)
+    assert (np.diff(np.linalg.norm(found, axis=2), axis=1) <= 1e-6).all()
+    np.testing.assert_allclose(molecules.eigenspectrum(found), molecules.eigenspectrum(matrices), atol=1e-9)
+    np.testing.assert_array_equal(found, found.transpose(0, 2, 1))
+
+
+def test_atoms_that_are_alike_keep_their_order_whatever_the_rounding():
+    # Two carbons and two hydrogens, alike in pairs. The second carbon's row is larger in the last bits alone, and to
+    # put it first would not exchange the hydrogens.
+    matrix = molecules.coulomb_matrix([6, 6, 1, 1], [[0, 0, 0], [3, 0, 0], [-2, 0, 0], [5, 0, 0]])
+    noisy = matrix.copy()
+    noisy[1, 1] *= 1 + 1e-14
+    np.testing.assert_allclose(molecules.sort_rows(noisy[None])[0], matrix, rtol=1e-12)
+
+
+def test_the_triangle_holds_276_numbers_of_23_rows_and_gives_the_matrix_back():
+    rng = np.random.default_rng(0)
+    matrices = rng.normal(size=(3, 23, 23))
+    matrices += matrices.transpose(0, 2, 1)
+    values = molecules.triangle(matrices)
+    assert values.shape == (3, 276)
+    np.testing.assert_array_equal(values[:, :23], matrices[:, 0])
+    np.testing.assert_array_equal(molecules.from_triangle(values), matrices)
+
+
+def test_the_eigenspectrum_descends_in_absolute_value_and_ends_in_zeros():
+    found = molecules.eigenspectrum(several(4, 12))
+    assert (np.diff(np.abs(found), axis=1) <= 0).all()
+    np.testing.assert_allclose(found[0, 6:], 0, atol=1e-12)
+    np.testing.assert_allclose(found.sum(axis=1), np.trace(several(4, 12), axis1=1, axis2=2))
+
+
+@pytest.mark.parametrize(
+    ("charges", "places", "size", "words"),
+    [
+        ([1, 1, 1], np.eye(3), 2, "3 atoms"),
+        ([1, 1], [[0, 0, 0], [0, 0, 0]], 2, "one place"),
+        ([1, 1], [[0, 0, 0]], 2, r"shape \(2, 3\)"),
+    ],
+)
+def test_atoms_that_make_no_matrix_are_told(charges, places, size, words):
+    with pytest.raises(DatasetError, match=words):
+        molecules.coulomb_matrix(charges, places, size)
+
+
+# Virtual examples
+
+
+def test_the_first_draw_is_sorted_and_the_others_are_orders_of_the_same_matrix():
+    matrices = several()
+    data = make("virtual_molecules", molecules=(matrices, np.arange(4.0)), noise=30.0)
+    x, y = data.block(0, 40)
+    np.testing.assert_array_equal(y, np.tile(np.arange(4.0), 10))
+    np.testing.assert_array_equal(x[:4], molecules.represent(matrices))
+    spectra = molecules.eigenspectrum(molecules.from_triangle(x)).reshape(10, 4, -1)
+    np.testing.assert_allclose(spectra, np.broadcast_to(molecules.eigenspectrum(matrices), spectra.shape), atol=1e-9)
+    assert len(np.unique(x[0::4], axis=0)) > 5
+
+
+def test_an_example_is_addressed_by_molecule_and_draw():
+    data = make("virtual_molecules", molecules=(several(), np.arange(4.0)))
+    assert data.number(index=3, draw=7) == 31
+    x, y = data.block(31, 32)
+    assert y[0] == 3
+    np.testing.assert_array_equal(x[0], data.block(0, 100)[0][31])
+
+
+def test_without_noise_every_draw_is_the_sorted_one():
+    data = make("virtual_molecules", molecules=(several(), np.arange(4.0)), noise=0.0)
+    x, _ = data.block(0, 12)
+    np.testing.assert_array_equal(x, np.tile(x[:4], (3, 1)))
+
+
+def test_zeros_that_fill_up_a_matrix_stay_last_under_noise():
+    data = make("virtual_molecules", molecules=(several(), np.arange(4.0)), noise=100.0)
+    x, _ = data.block(0, 400)
+    charges = np.diagonal(molecules.from_triangle(x), axis1=1, axis2=2)
+    assert (np.diff((charges == 0).astype(int), axis=1) >= 0).all()
+
+
+def test_the_order_follows_the_stated_noise():
+    # Two atoms whose norms differ by 1: noise of deviation 1 on both exchanges them with probability P(N(0, 2) > 1).
+    matrix = np.diag([5.0, 4.0])
+    data = make("virtual_molecules", molecules=(matrix[None], [0.0]), noise=1.0)
+    x, _ = data.block(1, 20_001)
+    exchanged = (x[:, 0] == 4.0).mean()
+    assert abs(exchanged - 0.2398) < 4 * np.sqrt(0.24 * 0.76 / 20_000)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"molecules": (np.zeros((2, 3, 4)), [0, 1])}, "square"),
+        ({"molecules": (several(), [0.0])}, "4 molecules and 1 targets"),
+        ({"molecules": (several(), np.arange(4.0)), "representation": "binary"}, "sorted, eigenspectrum"),
+        ({"molecules": (several(), np.arange(4.0)), "noise": -1.0}, "noise"),
+        ({}, "needs molecules"),
+    ],
+)
+def test_wrong_molecules_are_told(wrong, words):
+    with pytest.raises(ShallowsError, match=words):
+        make("virtual_molecules", **wrong)
+
+
+@needs_mirror
+def test_matrices_of_the_real_file_follow_from_its_charges_and_places():
+    file = loadmat(MIRROR / "qm7" / "qm7.mat")
+    for i in range(0, 7165, 500):
+        n = int((file["Z"][i] > 0).sum())
+        computed = molecules.coulomb_matrix(file["Z"][i, :n], file["R"][i, :n], 23)[None]
+        # Single precision, in a matrix whose largest entries are some hundreds.
+        np.testing.assert_allclose(
+            molecules.eigenspectrum(computed), molecules.eigenspectrum(file["X"][i : i + 1]), atol=1e-3
+        )
+
+
+# Geometries
+
+
+def test_a_geometry_without_rdkit_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "rdkit", None)
+    molecules._rdkit.cache_clear()
+    with pytest.raises(MissingExtraError, match=r"shallows\[chem\]"):
+        make("smiles_molecules", molecules=(["C"], [0.0]))
+    molecules._rdkit.cache_clear()
+
+
+@needs_rdkit
+def test_the_geometry_of_methane_is_that_of_methane():
+    charges, places, force_field = molecules.geometry("C")
+    assert sorted(charges) == [1, 1, 1, 1, 6] and force_field == "MMFF94"
+    bonds = np.linalg.norm(places[1:] - places[0], axis=1) * molecules.BOHR_IN_ANGSTROM
+    np.testing.assert_allclose(bonds, 1.09, atol=0.01)
+
+
+@needs_rdkit
+def test_smiles_give_the_same_examples_in_any_block():
+    smiles = ["CCO", "c1ccccc1", "C1=Cc2[se]ccc2[SiH2]1"]
+    data = make("smiles_molecules", molecules=(smiles, np.arange(3.0)), size=20)
+    x, y = data.block(0, 3)
+    assert x.shape == (3, 210) and data.n == 3
+    np.testing.assert_array_equal(data.block(2, 3)[0][0], x[2])
+    np.testing.assert_array_equal(y, np.arange(3.0))
+    assert x[2, 0] == pytest.approx(0.5 * 34**2.4)
+
+
+@needs_rdkit
+def test_another_writing_of_a_molecule_gives_nearly_the_same_sorted_matrix():
+    x, _ = make("smiles_molecules", molecules=(["CO", "OC"], [0.0, 0.0]), size=6).block(0, 2)
+    np.testing.assert_allclose(x[0], x[1], atol=0.05)
+
+
+@needs_rdkit
+@pytest.mark.parametrize(("smiles", "words"), [("C1CC", "not a molecule"), ("CCCCCCCC", "Molecule 1 .* 26 atoms")])
+def test_a_string_that_gives_no_matrix_is_told(smiles, words):
+    with pytest.raises(DatasetError, match=words):
+        make("smiles_molecules", molecules=([smiles], [0.0]), size=20).block(0, 1)

@@ -1,0 +1,217 @@
+"""Supplied data: the entry says what belongs where, checks it when it comes, and nothing runs or fails without it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from datasets_example import dataset
+from shallows import datasets
+from shallows.datasets import DatasetError, File, SuppliedDataError, supplied
+from shallows.datasets.catalogue import Form
+from shallows.experiments.plan import Plan
+
+ROOT = Path(__file__).resolve().parents[1]
+X, Y = {"shape": ["n", 3]}, {"shape": ["n"], "low": 0, "high": 2, "whole": True}
+ARRAYS = {"x_train": X, "y_train": Y, "x_test": X, "y_test": Y}
+
+
+def speech(**changes):
+    """Return a supplied dataset of three features and three classes, as four .npy files or one .npz."""
+    files = tuple(File(f"{name}.npy", name, arrays={name: spec}) for name, spec in ARRAYS.items())
+    together = Form((File("speech.npz", "data", arrays=ARRAYS),), "arrays")
+    entry = {"n_train": 1000, "n_test": 100, "n_features": 3, "n_classes": 3, "exact": False, "licence": "a licence"}
+    entry |= {"state": "supplied", "files": files, "format": "arrays", "forms": (together,)}
+    return dataset(name="speech", **entry | changes)
+
+
+def arrays(n: int = 30, n_test: int = 12) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((n + n_test, 3)).astype(np.float32)
+    y = np.arange(n + n_test) % 3
+    return {"x_train": x[:n], "y_train": y[:n], "x_test": x[n:], "y_test": y[n:]}
+
+
+def supply(root: Path, content: dict[str, np.ndarray], together: bool = False) -> None:
+    folder = root / "speech"
+    folder.mkdir(parents=True, exist_ok=True)
+    if together:
+        np.savez(folder / "speech.npz", **content)
+    else:
+        for name, array in content.items():
+            np.save(folder / f"{name}.npy", array)
+
+
+@pytest.mark.parametrize("together", [False, True], ids=["npy", "npz"])
+def test_supplied_arrays_are_taken_and_prepared(tmp_path, together):
+    content = arrays()
+    supply(tmp_path, content, together)
+    stamp = datasets.fetch(speech(), tmp_path)
+    datasets.prepare(speech(), stamp, tmp_path / "out")
+    data = datasets.load(tmp_path / "out")
+    for name, array in content.items():
+        np.testing.assert_array_equal(getattr(data, name), array)
+
+
+def test_supplied_arrays_are_taken_from_a_mirror(tmp_path):
+    supply(tmp_path / "mirror", arrays())
+    stamp = datasets.fetch(speech(), tmp_path / "raw", tmp_path / "mirror")
+    assert len(json.loads(stamp.read_text())["files"]) == 4
+    assert (tmp_path / "raw" / "speech" / "x_train.npy").is_file()
+
+
+def test_what_is_not_there_is_told_with_the_form_of_every_file(tmp_path):
+    supply(tmp_path, {"x_train": arrays()["x_train"]})
+    with pytest.raises(SuppliedDataError) as told:
+        datasets.fetch(speech(), tmp_path)
+    for words in (
+        "'speech' (Toy) has to be supplied by its user: a licence",
+        f"Put into {tmp_path / 'speech'}",
+        "x_train.npy: x_train of shape (n, 3), finite numbers",
+        "y_test.npy: y_test of shape (n), whole numbers from 0 to 2",
+        "or, instead:",
+        "speech.npz: x_train of shape (n, 3)",
+        "There now: x_train.npy",
+    ):
+        assert words in str(told.value)
+    assert not (tmp_path / "speech" / "verified.json").exists()
+
+
+def spoilt(name: str, change) -> dict[str, np.ndarray]:
+    content = {key: array.copy() for key, array in arrays().items()}
+    content[name] = change(content[name])
+    return content
+
+
+def with_value(place, value):
+    def change(array):
+        array = array.astype(float)
+        array[place] = value
+        return array
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "words"),
+    [
+        ("x_train", lambda x: x[:, :2], r"x_train in .* has the shape \(30, 2\), not \(n, 3\)"),
+        ("x_train", lambda x: x[:29], r"x_train has 29 rows and y_train 30"),
+        ("x_train", lambda x: x[:0], r"x_train in .* has the shape \(0, 3\)"),
+        ("x_test", with_value((4, 1), np.nan), r"x_test in .*: the value nan in row 5, column 2 is no finite number"),
+        ("x_test", with_value((4, 1), np.inf), r"the value inf in row 5, column 2 is no finite number"),
+        ("y_train", with_value(7, 3), r"y_train in .*: the value 3.0 in row 8, column 1 is outside 0 to 2"),
+        ("y_train", with_value(7, -1), r"is outside 0 to 2"),
+        ("y_train", with_value(7, 1.5), r"the value 1.5 in row 8, column 1 is no whole number"),
+        ("y_train", lambda y: y.astype(str), r"y_train in .* is of the type <U21; numbers are asked for"),
+    ],
+)
+@pytest.mark.parametrize("together", [False, True], ids=["npy", "npz"])
+def test_arrays_of_another_form_are_told(tmp_path, together, name, change, words):
+    supply(tmp_path, spoilt(name, change), together)
+    with pytest.raises(SuppliedDataError, match=words) as told:
+        datasets.fetch(speech(), tmp_path)
+    assert "Put into" in str(told.value)
+    assert not (tmp_path / "speech" / "verified.json").exists()
+
+
+def test_an_npz_that_lacks_an_array_is_told(tmp_path):
+    content = arrays()
+    content["labels"] = content.pop("y_test")
+    supply(tmp_path, content, together=True)
+    with pytest.raises(
+        SuppliedDataError, match=r"speech\.npz holds no array y_test; it holds x_train, y_train, x_test, labels"
+    ):
+        datasets.fetch(speech(), tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"x_train", b"\x93NUMPY\x01\x00"])
+def test_a_file_that_is_no_array_is_told(tmp_path, content):
+    supply(tmp_path, arrays())
+    (tmp_path / "speech" / "x_train.npy").write_bytes(content)
+    with pytest.raises(SuppliedDataError, match="cannot be read as arrays"):
+        datasets.fetch(speech(), tmp_path)
+
+
+def test_an_array_of_objects_is_refused(tmp_path):
+    supply(tmp_path, arrays())
+    np.save(tmp_path / "speech" / "y_train.npy", np.array([{}] * 30, dtype=object), allow_pickle=True)
+    with pytest.raises(SuppliedDataError, match="cannot be read as arrays"):
+        datasets.fetch(speech(), tmp_path)
+
+
+def test_supplied_text_is_read_through_before_it_is_taken(tmp_path):
+    files = (File("train.dat", "train"), File("test.dat", "test"))
+    entry = speech(files=files, forms=(), format="libsvm")
+    (tmp_path / "speech").mkdir()
+    (tmp_path / "speech" / "train.dat").write_text("1 1:0.5\n-1 3:1\n")
+    (tmp_path / "speech" / "test.dat").write_text("1 4:0.5\n")
+    with pytest.raises(SuppliedDataError, match=r"test\.dat cannot be read"):
+        datasets.fetch(entry, tmp_path)
+    (tmp_path / "speech" / "test.dat").write_text("1 2:0.5\n")
+    datasets.fetch(entry, tmp_path)
+
+
+@pytest.mark.parametrize("name", [name for name, one in datasets.catalogue().items() if one.state == "supplied"])
+def test_every_supplied_dataset_says_what_to_do(tmp_path, name):
+    with pytest.raises(SuppliedDataError) as told:
+        datasets.fetch(name, tmp_path)
+    entry = datasets.get(name)
+    assert entry.licence in str(told.value)
+    for file in entry.files:
+        assert f"- {file.name}" in str(told.value)
+    assert supplied.not_run(entry).startswith("supply ")
+
+
+@pytest.mark.parametrize("name", ["timit", "hint_s", "hint_m", "imagenet_features"])
+def test_a_small_file_of_the_stated_form_is_taken(tmp_path, name):
+    entry = datasets.get(name)
+    rng = np.random.default_rng(0)
+    (tmp_path / name).mkdir()
+    for file in entry.files:
+        (spec,) = file.arrays.values()
+        shape = [8 if size == "n" else size for size in spec["shape"]]
+        values = rng.integers(0, 2, shape) if "low" in spec else rng.standard_normal(shape)
+        np.save(tmp_path / name / file.name, values)
+    stamp = datasets.fetch(name, tmp_path)
+    assert len(json.loads(stamp.read_text())["files"]) == 4
+
+
+def test_an_application_without_a_known_form_says_so(tmp_path):
+    with pytest.raises(DatasetError, match="Nothing is known of the form"):
+        datasets.fetch("lecture_applications", tmp_path)
+
+
+# What the workflow makes of it
+
+
+@pytest.fixture
+def no_mirror(monkeypatch):
+    monkeypatch.delenv("SHALLOWS_MIRROR", raising=False)
+
+
+def plan_at(data: Path) -> Plan:
+    made = Plan.load(ROOT)
+    made.configuration.settings.update(data=str(data))
+    return Plan(made.configuration, made.catalogue)
+
+
+def test_a_target_that_needs_supplied_data_says_not_run_and_what_to_supply(tmp_path, no_mirror):
+    plan = plan_at(tmp_path)
+    reason = plan.comparison("eigenpro_fig3_eigenspectrum", "laptop")["missing"]["TIMIT"]
+    assert reason.startswith("supply x_train.npy, y_train.npy, x_test.npy, y_test.npy or timit.npz in")
+    assert str(tmp_path / "raw" / "timit") in reason
+    assert not any(run.dataset == "timit" for run in plan.runs("laptop").values())
+
+
+def test_the_runs_come_into_being_once_the_data_is_supplied(tmp_path, no_mirror):
+    (tmp_path / "raw" / "timit").mkdir(parents=True)
+    (tmp_path / "raw" / "timit" / "timit.npz").write_bytes(b"it is here")
+    plan = plan_at(tmp_path)
+    comparison = plan.comparison("eigenpro_fig3_eigenspectrum", "laptop")
+    assert "TIMIT" not in comparison["missing"]
+    assert "HINT-S" in comparison["missing"]
+    assert any(run.dataset == "timit" for run in plan.runs("laptop").values())

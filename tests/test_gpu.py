@@ -1,0 +1,157 @@
+"""What the CPU gives, the GPU gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import is_classifier
+
+from engine_example import NEUTRAL, results, sample
+from shallows import (
+    EigenProClassifier,
+    EigenProRegressor,
+    KernelSGDClassifier,
+    KernelSGDRegressor,
+    arrays,
+    gram,
+    kernels,
+    spectrum,
+    streams,
+    training,
+)
+from shallows.arrays import Device
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not arrays.gpu_is_available(), reason="there is no GPU that CuPy can use"),
+]
+
+GPU = Device("gpu", 0)
+ALL = [EigenProClassifier, EigenProRegressor, KernelSGDClassifier, KernelSGDRegressor]
+
+
+def table(Estimator, n):
+    x = sample(n + 40, 4)
+    signal = np.sin(2 * x[:, 0]) + x[:, 1]
+    y = np.digitize(signal, [-0.7, 0.7]) if is_classifier(Estimator()) else signal
+    return x[:n], y[:n], x[n:]
+
+
+def outputs(model, X):
+    return model.decision_function(X) if is_classifier(model) else model.predict(X)
+
+
+@pytest.mark.parametrize("name", NEUTRAL)
+def test_the_engine_gives_on_the_gpu_what_it_gives_on_the_cpu(name):
+    for ours, theirs in zip(results(NEUTRAL[name], np), results(NEUTRAL[name], GPU.namespace), strict=True):
+        assert ours.dtype == theirs.dtype
+        # Sums in another order, as in tests/test_arrays.py, and other routines for the decompositions.
+        np.testing.assert_allclose(theirs, ours, rtol=1e-7, atol=1e-10)
+
+
+@pytest.mark.parametrize("counter", [0, 7, 2**64 + 5])
+def test_random_integers_are_the_same_to_the_bit(counter):
+    like = GPU.namespace.ones(1)
+    assert np.array_equal(
+        streams.integers(3, "x", counter, 1001), arrays.to_numpy(streams.integers(3, "x", counter, 1001, like=like))
+    )
+    assert np.array_equal(
+        streams.permutation(3, "x", counter, 1001),
+        arrays.to_numpy(streams.permutation(3, "x", counter, 1001, like=like)),
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_uniform_numbers_are_the_same_to_the_bit(dtype):
+    xp = GPU.namespace
+    ours = streams.uniform(3, "x", 0, (40, 25), dtype=np.dtype(dtype))
+    theirs = streams.uniform(3, "x", 0, (40, 25), like=xp.ones(1), dtype=xp.dtype(dtype))
+    assert np.array_equal(ours, arrays.to_numpy(theirs))
+
+
+@pytest.mark.parametrize("name", list(kernels.KERNELS))
+def test_kernel_values_in_single_precision_agree(name):
+    kernel, x, z = kernels.make(name, 2.0), sample(300, 10, dtype=np.float32), sample(200, 10, 1, dtype=np.float32)
+    ours = kernel(x, z)
+    theirs = arrays.to_numpy(kernel(arrays.to_device(x, GPU), arrays.to_device(z, GPU)))
+    # Some units in the last place of the squared distance, as on the CPU (tests/test_kernels.py).
+    assert np.abs(ours - theirs).max() < 64 * np.finfo(np.float32).eps
+
+
+@pytest.mark.parametrize("budget", [2**30, 0])
+def test_products_with_tiles_of_the_gpus_size_agree(budget):
+    x, a = sample(3000, dtype=np.float32), sample(3000, 3, 1, dtype=np.float32)
+    kernel = kernels.Gaussian(1.5)
+    ours = gram.Gram(kernel, kernels.augmented(x), budget=2**30).dot(a)
+    made = gram.Gram(kernel, kernels.augmented(arrays.to_device(x, GPU)), budget=budget, tile=1000)
+    theirs = arrays.to_numpy(made.dot(arrays.to_device(a, GPU)))
+    # Sums of 3,000 float32 numbers whose absolute values add up to some hundreds.
+    assert np.abs(ours - theirs).max() < 1e-2
+
+
+def test_a_preconditioner_is_the_same_and_moves_between_devices():
+    X = sample(600)
+    ours, theirs = (
+        spectrum.fit_preconditioner(X, "laplace", 2.0, rank=20, n_subsample=100, device=device, dtype="float64")
+        for device in ("cpu", "gpu")
+    )
+    assert np.array_equal(ours.indices, theirs.indices)
+    assert arrays.to_numpy(theirs.eigenvalues) == pytest.approx(ours.eigenvalues, rel=1e-9)
+    assert theirs.step_size(50) == pytest.approx(ours.step_size(50), rel=1e-3)
+    moved = ours.to(GPU, np.float64)
+    assert arrays.device_of(moved.vectors) == GPU
+    assert np.array_equal(arrays.to_numpy(moved.vectors), ours.vectors)
+
+
+@pytest.mark.parametrize("Estimator", ALL)
+def test_a_whole_fit_in_double_precision_agrees(Estimator):
+    X, y, new = table(Estimator, 400)
+    options = {"random_state": 0, "kernel": "laplace", "dtype": "float64", "batch_size": 50, "max_epochs": 3, "tol": 0}
+    ours, theirs = (Estimator(device=device, **options).fit(X, y) for device in ("cpu", "gpu"))
+    assert theirs.effective_params_["device"] == "gpu:0"
+    assert np.array_equal(ours.support_, theirs.support_)
+    # The steps are certified by an iteration that rounding reaches; what differs then is amplified by 24 steps.
+    assert theirs.step_size_ == pytest.approx(ours.step_size_, rel=1e-6)
+    assert np.abs(ours.dual_coef_ - theirs.dual_coef_).max() < 1e-5 * np.abs(ours.dual_coef_).max()
+    assert np.abs(outputs(ours, new) - outputs(theirs, new)).max() < 1e-5 * np.abs(outputs(ours, new)).max()
+
+
+@pytest.mark.parametrize("Estimator", ALL[:2])
+def test_a_whole_fit_in_single_precision_predicts_alike(Estimator):
+    X, y, new = table(Estimator, 3000)
+    ours, theirs = (Estimator(random_state=0, device=device).fit(X, y) for device in ("cpu", "gpu"))
+    assert theirs.score(X, y) == pytest.approx(ours.score(X, y), abs=0.01)
+    assert np.abs(outputs(ours, new) - outputs(theirs, new)).max() < 0.05 * np.abs(outputs(ours, new)).max()
+
+
+@pytest.mark.parametrize("Estimator", ALL)
+def test_a_model_of_the_gpu_predicts_on_the_cpu(Estimator):
+    X, y, new = table(Estimator, 300)
+    model = Estimator(random_state=0, device="gpu", dtype="float64", max_epochs=2).fit(X, y)
+    there = outputs(model, new)
+    assert isinstance(there, np.ndarray)
+    assert np.abs(outputs(model.set_params(device="cpu"), new) - there).max() < 1e-9 * np.abs(model.dual_coef_).sum()
+
+
+def test_a_run_that_is_stopped_goes_on_to_the_same_model(tmp_path):
+    X, y, _ = table(EigenProRegressor, 400)
+    options = {"random_state": 0, "device": "gpu", "batch_size": 50, "max_epochs": 3, "tol": 0}
+    checkpoint = training.Checkpoint(tmp_path, "k")
+
+    class Stop(training.Observer):
+        def on_batch(self, run):
+            if run.iteration == 11:
+                checkpoint.request_stop()
+
+    with pytest.raises(training.TrainingInterrupted):
+        EigenProRegressor(**options).fit(X, y, checkpoint=checkpoint, observers=[Stop()])
+    resumed = EigenProRegressor(**options).fit(X, y, checkpoint=training.Checkpoint(tmp_path, "k"))
+    whole = EigenProRegressor(**options).fit(X, y)
+    assert np.abs(resumed.dual_coef_ - whole.dual_coef_).max() < 1e-9 * np.abs(whole.dual_coef_).max()
+
+
+def test_a_small_memory_gives_the_predictions_of_a_large_one():
+    X, y, new = table(EigenProRegressor, 2000)
+    options = {"random_state": 0, "device": "gpu", "max_epochs": 2, "tol": 0, "batch_size": 100, "bandwidth": 1.0}
+    small, large = (EigenProRegressor(memory=memory, **options).fit(X, y) for memory in ("20MB", "2GB"))
+    assert np.abs(small.predict(new) - large.predict(new)).max() < 1e-3 * np.abs(large.predict(new)).max()

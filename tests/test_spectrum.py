@@ -1,0 +1,349 @@
+"""Eigensystems and preconditioners against dense linear algebra in float64 (SPEC 10.1, 10.4 and 10.6)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from engine_example import naive_kernel, preconditioning_matrix, problem, sample
+from shallows import arrays, gram, kernels, spectrum, streams
+from shallows.errors import ShallowsError
+
+
+def matrix(n=80, kernel="laplace", bandwidth=2.0, seed=0):
+    x = sample(n, seed=seed)
+    return naive_kernel(kernel, bandwidth, x, x)
+
+
+def exact(K, k):
+    values, vectors = np.linalg.eigh(K)
+    return values[::-1][:k], vectors[:, ::-1][:, :k]
+
+
+# ------------------------------------------------------------------------------------------- eigensystems
+
+
+def test_subspace_iteration_finds_the_top_of_the_spectrum():
+    K = matrix()
+    values, vectors = spectrum.top_eigensystem(lambda a: K @ a, 80, 6, like=K, tolerance=1e-12)
+    truth, _ = exact(K, 6)
+    # Eigenvalues stop changing by 1e-12 of themselves, while eigenvectors have the square root of that.
+    assert values == pytest.approx(truth, rel=1e-10)
+    assert np.abs(vectors.T @ vectors - np.eye(6)).max() < 1e-13
+    assert np.abs(K @ vectors - vectors * values).max() < 1e-4 * truth[0]
+
+
+@pytest.mark.parametrize("k", [1, 60, 80])
+def test_a_block_as_wide_as_the_matrix_is_exact_at_once(k):
+    # SPEC 10.6 (8): M = n and enough oversampling.
+    K = matrix()
+    values, vectors = spectrum.top_eigensystem(
+        lambda a: K @ a, 80, k, like=K, n_iterations=0, oversampling=max(0, 80 / k - 1)
+    )
+    assert np.abs(values - exact(K, k)[0]).max() < 80 * 80 * np.finfo(float).eps
+    assert np.abs(K @ vectors - vectors * values).max() < 1e-12
+
+
+def test_a_matrix_of_lower_rank_than_asked_has_eigenvalues_of_zero():
+    factor = sample(50, 3)
+    K = factor @ factor.T
+    values, vectors = spectrum.top_eigensystem(lambda a: K @ a, 50, 8, like=K)
+    assert values == pytest.approx([*exact(K, 3)[0], *np.zeros(5)], abs=1e-12 * values[0])
+    assert values.min() >= 0
+    assert np.abs(vectors.T @ vectors - np.eye(8)).max() < 1e-12
+
+
+@pytest.mark.parametrize(("n", "k"), [(40, 4), (80, 4), (80, 40)])
+def test_the_truncated_and_the_full_decomposition_agree(n, k, monkeypatch):
+    monkeypatch.setattr(spectrum, "FULL_BELOW", 50)  # So that the second case is truncated.
+    K = matrix(n)
+    values, vectors = spectrum.eigensystem(K, k, tolerance=1e-13)
+    truth, directions = exact(K, k)
+    assert values == pytest.approx(truth, rel=1e-10)
+    # The projection on the eigenspace, since a vector has no sign of its own.
+    assert np.abs(vectors @ vectors.T - directions @ directions.T).max() < 1e-4
+
+
+def test_eigenvalues_below_zero_by_rounding_become_zero():
+    factor = sample(30, 2)
+    values, _ = spectrum.eigensystem(factor @ factor.T, 30)
+    assert values.min() == 0.0
+
+
+def test_the_spectrum_of_a_subsample_is_that_of_its_kernel_matrix_divided_by_its_size():
+    x = sample(200)
+    rows = streams.permutation(3, "eigenspectrum", 0, 200)[:50]
+    got = spectrum.eigenspectrum(
+        x, "laplace", 2.0, n_subsample=50, n_eigenvalues=20, random_state=3, dtype="float64", device="cpu"
+    )
+    truth, _ = exact(naive_kernel("laplace", 2.0, x[rows], x[rows]), 20)
+    assert got.values == pytest.approx(truth / 50, rel=1e-12)
+    assert got.effective["n_subsample"] == 50
+
+
+def test_the_spectrum_of_a_subsample_comes_nearer_to_the_whole_as_it_grows():
+    x = sample(400)
+    whole = exact(naive_kernel("laplace", 2.0, x, x), 5)[0] / 400
+
+    def error(m, seed):
+        asked = {"n_subsample": m, "n_eigenvalues": 5, "random_state": seed, "device": "cpu"}
+        return np.abs(spectrum.eigenspectrum(x, "laplace", 2.0, **asked).values / whole - 1).mean()
+
+    errors = [np.mean([error(m, seed) for seed in range(5)]) for m in (20, 80, 320)]
+    # The error falls as 1/√M: by a half a step in the mean; here by a third at least.
+    assert errors[1] < 0.67 * errors[0]
+    assert errors[2] < 0.67 * errors[1]
+
+
+def test_the_spectrum_is_asked_for_no_more_points_than_there_are():
+    got = spectrum.eigenspectrum(sample(30), n_subsample=100, n_eigenvalues=50, device="cpu")
+    assert len(got.values) == got.effective["n_subsample"] == 30
+
+
+def test_the_spectrum_of_a_matrix_that_does_not_fit_is_that_of_one_that_does():
+    x = sample(600)
+    small, large = (
+        spectrum.eigenspectrum(x, n_eigenvalues=8, memory=memory, device="cpu", dtype="float64", tolerance=1e-8)
+        for memory in ("1MB", "1GB")
+    )
+    assert small.effective["kept_fraction"] < 1.0 == large.effective["kept_fraction"]
+    assert small.values == pytest.approx(large.values, rel=1e-8)
+
+
+# ----------------------------------------------------------------------------------------- preconditioner
+
+
+@pytest.mark.parametrize("damping", [1.0, 0.25])
+@pytest.mark.parametrize("rank", [1, 7, 30])
+def test_the_operator_has_the_spectrum_of_the_paper(rank, damping):
+    # SPEC 10.6 (3): (I − DK)K has τ λ_{q+1} q times, and the others as they were.
+    p = problem(rank=rank, damping=damping)
+    truth, _ = exact(p.K, 60)
+    flattened = (np.eye(60) - preconditioning_matrix(p.preconditioner, 60) @ p.K) @ p.K
+    expected = np.sort([*np.full(rank, damping * truth[rank]), *truth[rank:]])
+    assert np.sort(np.linalg.eigvals(flattened).real) == pytest.approx(expected, abs=1e-12 * truth[0])
+
+
+@pytest.mark.parametrize("damping", [1.0, 0.25])
+def test_the_preconditioner_is_symmetric_and_between_zero_and_the_identity(damping):
+    # SPEC 10.6 (9). In the kernel's space, P = I − Φᵀ D Φ has, beside ones, the eigenvalues of K^½(I − KD)K^−½.
+    p = problem(rank=10, damping=damping)
+    E = p.preconditioner.vectors
+    assert np.abs(E.T @ E - np.eye(10)).max() < 1e-13
+    values, vectors = np.linalg.eigh(p.K)
+    root = (vectors * np.sqrt(values)) @ vectors.T
+    P = np.eye(60) - root @ preconditioning_matrix(p.preconditioner, 60) @ root
+    assert np.abs(P - P.T).max() < 1e-13
+    spread = np.linalg.eigvalsh(P)
+    truth = values[::-1]
+    assert spread.min() == pytest.approx(damping * truth[10] / truth[0], rel=1e-10)
+    assert spread.max() == pytest.approx(1.0, rel=1e-12)
+
+
+def test_eigenvalues_are_those_of_the_subsamples_matrix():
+    p = problem(rank=8, n_subsample=40)
+    truth, _ = exact(p.K[:40, :40], 9)
+    assert p.preconditioner.eigenvalues == pytest.approx(truth / 40, rel=1e-12)
+    assert (p.preconditioner.rank, p.preconditioner.n_subsample) == (8, 40)
+
+
+def test_sample_weights_enter_as_repetitions_would():
+    # K weighted from both sides is the matrix of repeated points, folded: the operator Σ wᵢ kᵢ ⊗ kᵢ is the same.
+    p = problem(rank=6, weights=True)
+    root = np.sqrt(p.w)
+    truth, _ = exact(p.K * np.outer(root, root), 60)
+    assert p.preconditioner.eigenvalues == pytest.approx(truth[:7] / 60, rel=1e-12)
+    operator = (np.eye(60) - preconditioning_matrix(p.preconditioner, 60) @ p.K) @ (p.w[:, None] * p.K)
+    expected = np.sort([*np.full(6, truth[6]), *truth[6:]])
+    assert np.sort(np.linalg.eigvals(operator).real) == pytest.approx(expected, abs=1e-12 * truth[0])
+
+
+def test_the_correction_is_the_matrix_of_the_equation():
+    p = problem(rank=6, n_subsample=30).preconditioner
+    columns, gradient = sample(9, 30), sample(9, 2, seed=1)
+    D = preconditioning_matrix(p, 30)
+    assert np.abs(p.correction(columns, gradient) - D @ columns.T @ gradient).max() < 1e-13
+
+
+def test_the_correction_of_a_large_preconditioner_is_the_same_on_several_threads(monkeypatch):
+    monkeypatch.setattr(arrays, "workers_for", lambda x: 3)
+    p = problem(rank=6, n_subsample=30).preconditioner
+    large = replace(p, vectors=sample(20_000, 70), eigenvalues=np.linspace(2, 1, 71), indices=np.arange(20_000))
+    columns, gradient = sample(3, 20_000), sample(3, 2)
+    direct = large.vectors @ (large.scale[:, None] * (large.vectors.T @ (columns.T @ gradient)))
+    assert np.abs(large.correction(columns, gradient) - direct).max() < 1e-13 * np.abs(direct).max()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_directions_that_drown_in_rounding_are_left_out(dtype):
+    # A very wide Gaussian kernel has hardly a dozen eigenvalues above rounding.
+    points = kernels.augmented(sample(200, dtype=dtype))
+    p = spectrum.make_preconditioner(kernels.Gaussian(30.0), points, rank=150, n_subsample=200)
+    assert 1 < p.rank < 60
+    assert float(p.eigenvalues[-1]) > np.finfo(dtype).eps * float(p.eigenvalues[0])
+    assert np.all(np.isfinite(p.scale))
+    assert np.all(p.scale >= 0)
+
+
+def test_points_that_coincide_have_one_direction():
+    points = kernels.augmented(np.zeros((20, 2)))
+    p = spectrum.make_preconditioner(kernels.Gaussian(1.0), points, rank=10, n_subsample=20)
+    assert p.rank == 0
+    assert p.eigenvalues == pytest.approx([1.0])
+    # The matrix of ones: λ = 1 and β = 1, so a full batch of m points takes the step 2/m.
+    assert p.step_size(20) == pytest.approx(2 / 20, rel=1e-6)
+
+
+def test_one_point_has_a_preconditioner():
+    p = spectrum.make_preconditioner(kernels.Gaussian(1.0), kernels.augmented(sample(1)), rank=5, n_subsample=5)
+    assert (p.rank, p.n_subsample) == (0, 1)
+    assert p.step_size(1) == pytest.approx(2.0)
+
+
+# ------------------------------------------------------------------------------------------- certificate
+
+
+def preconditioned(p, rest):
+    """k_P between all points of a problem: K − K D K."""
+    return p.K - p.K @ preconditioning_matrix(p.preconditioner, len(p.K)) @ p.K
+
+
+@pytest.mark.parametrize("damping", [1.0, 0.25])
+def test_where_the_subsample_is_everything_the_top_eigenvalue_is_the_next_one(damping):
+    p = problem(rank=8, damping=damping)
+    # Thirty steps of a block of eight come near eigenvalues that lie close together, from below.
+    assert p.preconditioner.top_eigenvalue == pytest.approx(exact(p.K, 9)[0][8] / 60, rel=0.01)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_certificate_is_measured_away_from_the_subsample(seed):
+    p = problem(n=500, rank=20, n_subsample=60, kernel="gaussian", seed=seed, d=5)
+    outside = preconditioned(p, 60)[60:, 60:]
+    assert p.preconditioner.largest_diagonal == pytest.approx(np.diagonal(outside).max(), rel=1e-10)
+    assert p.preconditioner.top_eigenvalue == pytest.approx(np.linalg.eigvalsh(outside)[-1] / 440, rel=1e-3)
+
+
+def test_on_the_subsample_itself_the_operator_would_look_smaller_than_it_is():
+    # Why the certificate is measured elsewhere: what a rule that looks at the subsample would take for λ.
+    p = problem(n=500, rank=20, n_subsample=60, kernel="gaussian", d=5)
+    assert p.preconditioner.top_eigenvalue > 1.1 * float(p.preconditioner.eigenvalues[20])
+
+
+def test_the_weighted_certificate_is_that_of_the_weighted_operator():
+    p = problem(n=300, rank=10, n_subsample=60, weights=True)
+    root = np.sqrt(p.w[60:])
+    outside = preconditioned(p, 60)[60:, 60:] * np.outer(root, root)
+    assert p.preconditioner.largest_diagonal == pytest.approx(np.diagonal(outside).max(), rel=1e-10)
+    assert p.preconditioner.top_eigenvalue == pytest.approx(np.linalg.eigvalsh(outside)[-1] / 240, rel=1e-3)
+
+
+def test_the_step_follows_from_the_certificate():
+    p = replace(problem(rank=3).preconditioner, top_eigenvalue=0.01, largest_diagonal=0.5)
+    assert p.step_size(1) == pytest.approx(2 / 0.5)
+    assert p.step_size(51) == pytest.approx(2 / (0.5 + 50 * 0.01))
+    assert p.critical_batch_size() == pytest.approx(50)
+
+
+# ---------------------------------------------------------------------------------- to and from the user
+
+
+@pytest.fixture
+def fitted():
+    x = sample(300)
+    return x, spectrum.fit_preconditioner(
+        x, "laplace", 2.0, rank=9, n_subsample=50, random_state=4, device="cpu", dtype="float64"
+    )
+
+
+def test_a_preconditioner_of_training_data_says_which_rows_it_is_made_of(fitted):
+    x, p = fitted
+    chosen = x[p.indices]
+    assert len(set(p.indices.tolist())) == 50
+    truth, _ = exact(naive_kernel("laplace", 2.0, chosen, chosen), 10)
+    assert p.eigenvalues == pytest.approx(truth / 50, rel=1e-12)
+
+
+def test_a_preconditioner_is_a_function_of_its_seed(fitted):
+    x, p = fitted
+    again, other = (
+        spectrum.fit_preconditioner(
+            x, "laplace", 2.0, rank=9, n_subsample=50, random_state=s, device="cpu", dtype="float64"
+        )
+        for s in (4, 5)
+    )
+    assert np.array_equal(p.vectors, again.vectors)
+    assert not np.array_equal(p.indices, other.indices)
+
+
+def test_no_row_is_read_that_is_not_needed(monkeypatch):
+    class Watched:
+        shape = (10_000, 2)
+        read = 0
+
+        def __getitem__(self, rows):
+            Watched.read += len(rows)
+            assert np.all(np.diff(rows) > 0), "a memory map is read from front to back"
+            return sample(len(rows), 2)
+
+    monkeypatch.setattr(spectrum, "N_FRESH", 200)
+    spectrum.fit_preconditioner(Watched(), rank=5, n_subsample=50, device="cpu")
+    assert Watched.read <= 250
+
+
+def test_the_bandwidth_is_the_median_rule_unless_one_is_named():
+    x = sample(300)
+    p = spectrum.fit_preconditioner(x, rank=5, n_subsample=50, device="cpu")
+    assert p.kernel.bandwidth == pytest.approx(kernels.median_bandwidth(x), rel=0.05)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_data_that_are_not_finite_make_no_preconditioner(bad):
+    x = sample(100)
+    x[3, 1] = bad
+    with pytest.raises(ShallowsError, match="NaN or infinity"):
+        spectrum.fit_preconditioner(x, rank=5, n_subsample=100, device="cpu")
+
+
+def test_what_is_saved_is_what_is_read(fitted, tmp_path):
+    _, p = fitted
+    p.save(tmp_path / "p.npz")
+    read = spectrum.load_preconditioner(tmp_path / "p.npz")
+    assert [path.name for path in tmp_path.iterdir()] == ["p.npz"]
+    for name in ("indices", "eigenvalues", "vectors"):
+        assert np.array_equal(getattr(read, name), getattr(p, name))
+        assert getattr(read, name).dtype == getattr(p, name).dtype
+    for name in ("damping", "top_eigenvalue", "largest_diagonal", "kernel", "seconds"):
+        assert getattr(read, name) == getattr(p, name)
+
+
+def test_a_file_that_is_no_preconditioner_is_told_so(tmp_path, fitted):
+    path = tmp_path / "p.npz"
+    with pytest.raises(FileNotFoundError):
+        spectrum.load_preconditioner(path)
+    path.write_bytes(b"something else")
+    with pytest.raises(ShallowsError, match="not a preconditioner"):
+        spectrum.load_preconditioner(path)
+    fitted[1].save(path)
+    path.write_bytes(path.read_bytes()[:-200])
+    with pytest.raises(ShallowsError, match="not a preconditioner"):
+        spectrum.load_preconditioner(path)
+    np.savez(path, indices=np.arange(3))
+    with pytest.raises(ShallowsError, match="not a preconditioner"):
+        spectrum.load_preconditioner(path)
+
+
+def test_a_preconditioner_that_cannot_be_written_leaves_nothing_behind(fitted, tmp_path, monkeypatch):
+    def full(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez", full)
+    with pytest.raises(OSError, match="No space left"):
+        fitted[1].save(tmp_path / "p.npz")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_diagonal_of_ones_is_set_wherever_the_diagonal_begins():
+    block = gram.set_unit_diagonal(np.zeros((2, 5)), 2)
+    assert np.array_equal(block, np.eye(5)[2:4])

@@ -1,0 +1,110 @@
+"""Random numbers as functions of (seed, purpose, counter)."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+
+import array_api_strict
+import numpy as np
+import pytest
+import scipy.stats
+
+from shallows import streams
+
+ZEROS, ONES = (0, 0), (2**64 - 1, 2**64 - 1)
+
+
+def test_the_plain_array_form_gives_the_published_words_of_philox_4x64_10():
+    # First lines of the known answers that come with Random123 (Salmon et al. 2011): counter and key of zeros.
+    known = [0x16554D9ECA36314C, 0xDB20FE9D672D0FDC, 0xD7E772CEE186176B, 0x7E68B68AEC7BA23B]
+    assert streams._philox(np, ZEROS, 0, 4).tolist() == known
+
+
+@pytest.mark.parametrize("key", [ZEROS, ONES, (0x9E3779B97F4A7C15, 3)])
+@pytest.mark.parametrize("counter", [0, 1, 2**63, 2**64 + 5, 2**128 - 1])
+def test_the_plain_array_form_equals_numpys_generator(key, counter):
+    # NumPy steps the counter, whose lowest word counts the blocks of a draw, before its first block.
+    words = [(2**64 - 1), *(((counter << 64) - 1) >> shift & 2**64 - 1 for shift in (64, 128, 192))]
+    theirs = np.random.Philox(counter=np.array(words, dtype=np.uint64), key=np.array(key, dtype=np.uint64))
+    assert np.array_equal(streams._philox(np, key, counter, 13), theirs.random_raw(13))
+
+
+@pytest.mark.parametrize("counter", [0, 7, 2**64 + 5])
+@pytest.mark.parametrize("n", [1, 4, 13, 0])
+def test_integers_are_the_same_on_every_library(counter, n):
+    elsewhere = streams.integers(3, "x", counter, n, like=array_api_strict.ones(1))
+    assert np.array_equal(streams.integers(3, "x", counter, n), np.asarray(elsewhere))
+
+
+def test_integers_stay_what_they_were_when_this_was_written():
+    # A change here changes every published run.
+    assert streams.integers(0, "batches", 0, 2).tolist() == [6266515786441030809, 5531785010976795800]
+    assert streams.permutation(1, "order", 2, 8).tolist() == [7, 5, 0, 1, 3, 4, 2, 6]
+    assert streams.uniform(2, "x", 0, (2,)).tolist() == [0.9429386885354081, 0.757899815619021]
+    assert streams.normal(2, "x", 0, (2,)) == pytest.approx([0.11873857913799063, -2.0952242954924083], rel=1e-14)
+
+
+@pytest.mark.parametrize("draw", [streams.uniform, streams.normal])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_longer_draw_begins_with_a_shorter_one(draw, dtype):
+    assert np.array_equal(draw(1, "x", 0, (9, 3), dtype=dtype)[:4], draw(1, "x", 0, (4, 3), dtype=dtype))
+
+
+def test_draws_do_not_depend_on_what_was_drawn_before():
+    alone = streams.normal(1, "x", 5, (6,))
+    for counter in range(5):
+        streams.normal(1, "x", counter, (3,))
+    assert np.array_equal(streams.normal(1, "x", 5, (6,)), alone)
+
+
+def test_streams_of_other_seeds_purposes_and_counters_share_no_number_and_no_correlation():
+    n = 20_000
+    keys = list(itertools.product((0, 1, -1), ("x", "y", "x|0"), (0, 1)))
+    assert len({int(word) for key in keys for word in streams.integers(*key, n)}) == n * len(keys)
+    correlations = np.corrcoef([streams.uniform(*key, (n,)) for key in keys]) - np.eye(len(keys))
+    # 153 pairs of standard deviation 1/√n: beyond 4.5 of them by chance once in a thousand seeds.
+    assert np.abs(correlations).max() < 4.5 / np.sqrt(n)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_uniform_numbers_are_uniform_and_stay_below_one(dtype):
+    u = streams.uniform(0, "x", 0, (40_000,), dtype=dtype)
+    assert u.dtype == dtype
+    assert u.min() >= 0
+    assert u.max() < 1
+    assert scipy.stats.kstest(u, "uniform").pvalue > 1e-3
+
+
+def test_float32_uniform_numbers_are_the_top_bits_of_the_same_integers():
+    wide, narrow = (streams.uniform(0, "x", 0, (1000,), dtype=dtype) for dtype in (np.float64, np.float32))
+    assert np.array_equal(narrow, np.floor(wide * 2**24) / 2**24)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_normal_numbers_have_the_law_of_normal_numbers(dtype):
+    n = 40_000
+    z = streams.normal(0, "x", 0, (n,), dtype=dtype).astype(np.float64)
+    assert scipy.stats.kstest(z, "norm").pvalue > 1e-3
+    # Standard deviations of the k-th moment: sqrt((E z^2k − (E z^k)²)/n), four of them.
+    for power, mean, deviation in ((1, 0, 1), (2, 1, 2**0.5), (3, 0, 15**0.5), (4, 3, 96**0.5)):
+        assert abs((z**power).mean() - mean) < 4 * deviation / n**0.5
+
+
+def test_the_two_numbers_beside_each_other_in_a_normal_draw_are_independent():
+    z = streams.normal(0, "x", 0, (40_000,))
+    assert abs(np.corrcoef(z[:-1], z[1:])[0, 1]) < 4 / 200
+    assert abs(np.corrcoef(z[:-1] ** 2, z[1:] ** 2)[0, 1]) < 4 / 200
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 1000])
+def test_a_permutation_holds_every_number_once(n):
+    order = streams.permutation(0, "x", 0, n)
+    assert order.dtype == np.int64
+    assert np.array_equal(np.sort(order), np.arange(n))
+
+
+def test_every_order_of_three_is_equally_frequent():
+    seen = Counter(tuple(streams.permutation(0, "x", counter, 3).tolist()) for counter in range(3000))
+    assert len(seen) == 6
+    assert scipy.stats.chisquare(list(seen.values())).pvalue > 1e-3

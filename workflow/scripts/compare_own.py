@@ -1,0 +1,10 @@
+from pathlib import Path
+
+from shallows.experiments import selection
+from shallows.experiments.journal import journal
+from shallows.experiments.run import Conditions
+
+with journal(snakemake.log[0]):
+    choose, test = (Path(path).parent for path in (snakemake.input.choose, snakemake.input.test))
+    out = Path(snakemake.output[0]).parent
+    selection.compare(snakemake.params.asked, choose, test, out, Conditions.of(snakemake.config))
