@@ -76,7 +76,7 @@ def not_at_their_limit(estimator):
 
 
 @parametrize_with_checks(
-    [*(Estimator() for Estimator in ALL), *(Estimator(random_state=0) for Estimator in EIGENPRO)],
+    [*(Estimator() for Estimator in ALL), *(Estimator(random_state=0) for Estimator in ALL)],
     expected_failed_checks=not_at_their_limit,
 )
 def test_scikit_learns_contract_holds(estimator, check):

@@ -187,6 +187,17 @@ def test_directions_that_drown_in_rounding_are_left_out(dtype):
     assert np.all(p.scale >= 0)
 
 
+@pytest.mark.parametrize(("limit", "unit"), [("smallest", 1 / 60), ("smallest_share", None)])
+def test_directions_below_a_limit_are_left_as_they_are_and_those_above_come_down_to_it(limit, unit):
+    p = problem(rank=30)
+    truth, _ = exact(p.K, 13)
+    level = (truth[11] + truth[12]) / 2
+    asked = {limit: level * (unit or 1 / truth[0])}
+    made = spectrum.make_preconditioner(p.kernel, kernels.augmented(p.x), rank=30, n_subsample=60, **asked)
+    assert made.rank == 12
+    assert made.eigenvalues == pytest.approx(np.array([*truth[:12], level]) / 60, rel=1e-12)
+
+
 def test_points_that_coincide_have_one_direction():
     points = kernels.augmented(np.zeros((20, 2)))
     p = spectrum.make_preconditioner(kernels.Gaussian(1.0), points, rank=10, n_subsample=20)

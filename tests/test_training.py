@@ -365,12 +365,27 @@ def test_a_run_that_is_stopped_goes_on_to_the_same_coefficients_to_the_bit(at, t
     assert_the_same(whole, resumed)
 
 
+@dataclass(frozen=True)
+class Touchy(Richardson):
+    """Diverges with every step above 0.15, in the middle of an epoch, once the coefficients have grown."""
+
+    limit: float = 0.6
+
+    def step(self, problem, state, batch):
+        grown = np.abs(state.coefficients).max() > self.limit
+        state = super().step(problem, state, batch)
+        if grown and batch.start == 16 and state.step_size > 0.15:
+            state.loss = float("inf")
+        return state
+
+
 OPTIONS = {
     "plain": {},
     "weighted": {"weights": True},
     "with iterations": {"stopping": Stopping(max_epochs=3, max_iterations=19)},
     "rolled back": {"solver": Richardson(20.0)},
-    "rolled back from later": {"solver": Richardson(0.4), "stopping": Stopping(max_epochs=5)},
+    "rolled back to where an epoch began": {"solver": Touchy(0.2), "stopping": Stopping(max_epochs=5)},
+    "rolled back to nothing": {"solver": Touchy(0.4, limit=1.0), "stopping": Stopping(max_epochs=5)},
     "validated": {
         "stopping": Stopping(
             max_epochs=5, validate=lambda state: abs(float(np.linalg.norm(state.coefficients)) - 7.0), patience=2

@@ -293,6 +293,9 @@ def load_preconditioner(path: str | Path) -> Preconditioner:
         raise ShallowsError(f"{path} is not a preconditioner that this version can read: {error}") from error
 
 
+STALLED = 20.0
+"""A preconditioner is cut back where the operator keeps this many times the level that it was brought down to."""
+
 N_FRESH = 4000
 """Points outside the subsample, at most, on which the step size is certified; three times the subsample is enough."""
 
@@ -320,7 +323,8 @@ def make_preconditioner(
     points : array, shape (n, d + 2)
         Augmented training points, shuffled.
     rank : int
-        q at most; directions whose eigenvalue drowns in rounding are left out, so it may come out smaller.
+        q at most; directions whose eigenvalue drowns in rounding, or that turn out to be the subsample's own, are left
+        out, so it may come out smaller.
     n_subsample : int
         M, at most n.
     seed : int
@@ -366,10 +370,19 @@ def make_preconditioner(
     values, vectors = arrays.contiguous(values[: q + 1]), arrays.contiguous(vectors)
     # With a gap below λ_q the directions above it must not be flattened into the gap, where no step would move them.
     values[q] = max(float(values[q]), level)
-    made = Preconditioner(np.arange(m), values / m, vectors, damping, math.nan, math.nan, kernel)
-    top, largest = _certificate(made, sample, fresh, fresh_weights, seed)
-    if m == n:
-        top = max(top, float(values[q]) * damping / m)
+    while True:
+        made = Preconditioner(np.arange(m), values / m, vectors, damping, math.nan, math.nan, kernel)
+        top, largest = _certificate(made, sample, fresh, fresh_weights, seed)
+        if m == n:
+            top = max(top, float(values[q]) * damping / m)
+        level = top * m
+        if q == 0 or level <= STALLED * float(values[q]):
+            break
+        # Off the subsample much more is left than the level says: the last eigenvectors are the subsample's alone. What
+        # was flattened below that would hardly move any more.
+        q = int(xp.sum(arrays.astype(values[:q] > level, xp.int64)))
+        values, vectors = arrays.contiguous(values[: q + 1]), arrays.contiguous(vectors[:, :q])
+        values[q] = max(float(values[q]), level)
     return replace(made, top_eigenvalue=top, largest_diagonal=largest, seconds=time.perf_counter() - started)
 
 

@@ -264,12 +264,17 @@ def _analyse(job: Job, data: Any, conditions: Conditions, folder: Path, key: str
         for metric, values in curve.items()
         for place, value in zip(found.index, values, strict=True)
     ]
+    marks = [
+        {definition["index"]: int(place), **{metric: float(values[at]) for metric, values in curve.items()}}
+        for at, place in enumerate(found.index)
+        if place in asked["marks"]
+    ]
     final = {f"{which}_{metric}": float(values[at]) for metric, values in curve.items() for which, at in ENDS.items()}
     return {
         "rows": rows,
         "seconds_before": 0.0,
         "effective": {"n_values": len(found.index), **found.effective},
-        "metrics": {"final": final, "marks": []},
+        "metrics": {"final": final, "marks": marks},
         "model": {"sha256": _sha256(np.stack(list(curve.values())))},
         "times": {"preparation": 0.0, "eigensystem": seconds, "kernel_matrix": 0.0, "training": 0.0, "prediction": 0.0},
         "resumes": 0,
