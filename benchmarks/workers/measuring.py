@@ -39,9 +39,12 @@ def sgemm_gflops(seconds: float = 1.0, n: int = 4096) -> float:
 
 
 def load(folder: str, part: str, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """The first ``n`` points of a part, mapped into memory, and their labels."""
-    x = np.load(Path(folder) / f"x_{part}.npy", mmap_mode="r")
-    return x[:n], np.array(np.load(Path(folder) / f"y_{part}.npy", mmap_mode="r")[:n])
+    """A part and its labels, mapped into memory; of a larger part ``n`` random points, the same ones every time."""
+    x, y = (np.load(Path(folder) / f"{name}_{part}.npy", mmap_mode="r") for name in "xy")
+    if n >= len(x):
+        return x, np.array(y)
+    rows = np.random.default_rng(0).permutation(len(x))[:n]
+    return x[rows], y[rows]
 
 
 def forget_peak() -> None:
