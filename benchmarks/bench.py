@@ -120,11 +120,6 @@ class Bench:
         self._keep(label, environment, found)
         return found
 
-    def touch_memory(self, n_bytes: int) -> None:
-        """Have the machine give this much memory once, so that what is measured next does not wait for its host."""
-        script = environments.HERE / "workers" / "touch.py"
-        self._run([environments.python_of(environments.OWN), script, json.dumps({"n_bytes": n_bytes})], "touch memory")
-
     def time(self, command: list[str | Path], label: str) -> float:
         """Seconds from starting a command to its end; it runs at the top of the project."""
         started = time.perf_counter()

@@ -41,8 +41,6 @@ def _fits(bench: Bench, n_train: int, names: list[str]) -> dict[str, list[dict[s
         for name, (environment, program, settings) in programs.items():
             label = f"{name}, {n_train:,} points" + (f", {settings['epochs']} epochs" if settings else "")
             asked = {"program": program, "n_train": n_train, "n_test": bench.n_test, "settings": settings}
-            if n_train > 20_000:
-                bench.touch_memory(4 * n_train**2 // 2 + 10**9)
             found[name].append(bench.work(environment, "fit", label, **asked))
     return found
 

@@ -53,6 +53,7 @@ model = EigenProClassifier(bandwidth=5, random_state=0, batch_size=asked["batch_
 before = measuring.sgemm_gflops()
 product_seconds(points, scratch, blocks[:1])  # Touches the memory.
 product = product_seconds(points, scratch, blocks[0::2])
+measuring.touch_memory(n)
 model.fit(x, y, observers=[clock])
 product += product_seconds(points, scratch, blocks[1::2])
 after = measuring.sgemm_gflops()
