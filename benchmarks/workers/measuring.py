@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import mmap
 import json
+import mmap
 import platform
 import resource
 import sys

@@ -377,7 +377,7 @@ def clip_in_place(x: Array, *, at_least: float | None = None, at_most: float | N
     """Values brought into ``[at_least, at_most]`` in place."""
     xp = namespace(x)
     if is_numpy(x) and x.ndim:
-        # Against a row NumPy's loop is vectorised, against a number it is not: 0.09 ms and 0.32 ms for a million values.
+        # NumPy's loop is vectorised against a row, not against a number: 0.09 and 0.32 ms for a million values.
         for bound, nearer in ((at_least, np.maximum), (at_most, np.minimum)):
             if bound is not None:
                 nearer(x, np.full(x.shape[-1], bound, dtype=x.dtype), out=x)
