@@ -372,6 +372,19 @@ class Run:
         return self.make_snapshot(self.state, self.epoch) if self.make_snapshot else self.state
 
 
+COUNTED = (
+    "epoch",
+    "position",
+    "iteration",
+    "seconds",
+    "losses",
+    "n_rollbacks",
+    "last_rollback",
+    "stopped_by",
+    "validation_errors",
+)
+"""What a checkpoint keeps of a `Run`, beside the solver's state."""
+
 GROWTH = 10.0
 """A batch whose loss exceeds this many times the loss of the zero function counts as divergence."""
 
@@ -437,17 +450,7 @@ def train(
             if "best" in held:
                 best = (notes["best"], arrays.like(held["best"], state.coefficients))
             state.step_size, epoch_loss = notes["step_size"], notes["epoch_loss"]
-            for name in (
-                "epoch",
-                "position",
-                "iteration",
-                "seconds",
-                "losses",
-                "n_rollbacks",
-                "last_rollback",
-                "stopped_by",
-                "validation_errors",
-            ):
+            for name in COUNTED:
                 setattr(run, name, notes[name])
             _recall(observers, notes["observers"])
             run.n_resumes = checkpoint.n_resumes
@@ -459,20 +462,7 @@ def train(
             }
             if best[1] is not None:
                 held["best"] = arrays.to_numpy(best[1])
-            notes = {
-                name: getattr(run, name)
-                for name in (
-                    "epoch",
-                    "position",
-                    "iteration",
-                    "seconds",
-                    "losses",
-                    "n_rollbacks",
-                    "last_rollback",
-                    "stopped_by",
-                    "validation_errors",
-                )
-            }
+            notes = {name: getattr(run, name) for name in COUNTED}
             notes |= {
                 "step_size": state.step_size,
                 "epoch_loss": epoch_loss,
