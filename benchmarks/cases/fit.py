@@ -10,7 +10,11 @@ OURS, EXTRA, SVC = "shallows EigenPro", "scikit-learn-extra EigenPro", "scikit-l
 
 
 def ten_thousand(bench: Bench) -> list[Row]:
-    """10,000 random points. scikit-learn-extra needs five epochs for the error that it can reach there (2.5 %)."""
+    """10,000 random points; scikit-learn-extra gets the five epochs that it needs there.
+
+    The benchmark began with the first 10,000, where our error was 2.7 %, above the target. The error varies by 0.3
+    points from subset to subset, so a single subset that meets the target says little.
+    """
     found = _fits(bench, bench.size(10_000), [OURS, EXTRA, SVC])
     return [
         _ratio(found, OURS, EXTRA, 1 / 3),
