@@ -99,7 +99,9 @@ class Bench:
         """How many test points to take."""
         return 1_000 if self.quick else 10_000
 
-    def work(self, environment: str, worker: str, label: str, **parameters: Any) -> dict[str, Any]:
+    def work(
+        self, environment: str, worker: str, label: str, *, keeps_memory: bool = False, **parameters: Any
+    ) -> dict[str, Any]:
         """Run ``workers/<worker>.py`` in an environment and return what it prints last, as JSON.
 
         Parameters
@@ -109,13 +111,16 @@ class Bench:
         worker : str
         label : str
             For the table of measurements.
+        keeps_memory : bool
+            Whether memory that is freed stays the process's own, see `environments.KEEPS_MEMORY`.
         **parameters
             Handed to the worker as JSON.
         """
         script = environments.HERE / "workers" / f"{worker}.py"
         if self.data is not None:
             parameters["data"] = str(self.data)
-        output = self._run([environments.python_of(environment), script, json.dumps(parameters)], label)
+        command = [environments.python_of(environment), script, json.dumps(parameters)]
+        output = self._run(command, label, keeps_memory)
         found = json.loads(output.strip().splitlines()[-1])
         self._keep(label, environment, found)
         return found
@@ -136,11 +141,11 @@ class Bench:
         print(f"{self.case}: {label}: {shown}", file=sys.stderr, flush=True)
 
     @staticmethod
-    def _run(command: list[str | Path], label: str) -> str:
+    def _run(command: list[str | Path], label: str, keeps_memory: bool = False) -> str:
         try:
             result = subprocess.run(
                 [str(part) for part in command],
-                env=environments.variables(),
+                env=environments.variables(keeps_memory),
                 cwd=environments.ROOT,
                 stdin=subprocess.DEVNULL,
                 capture_output=True,

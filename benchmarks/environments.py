@@ -21,6 +21,13 @@ REMOVED = ("OPENBLAS_", "PYTHONPATH", "PYTHONHOME")
 
 THREAD_COUNTS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "GOTO_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
+KEEPS_MEMORY = {
+    "MALLOC_MMAP_MAX_": "0",
+    "MALLOC_TRIM_THRESHOLD_": str(2**40),
+    "MALLOC_TOP_PAD_": str(2**26),
+}
+"""With these the C library (glibc) takes large arrays from memory that it keeps when they are freed."""
+
 
 class EnvironmentFailedError(Exception):
     """A peer's environment could not be built; the message says why."""
@@ -31,11 +38,12 @@ def removed_variables() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name.startswith(REMOVED) or name in THREAD_COUNTS}
 
 
-def variables() -> dict[str, str]:
-    """The variables that all programs are measured under."""
+def variables(keeps_memory: bool = False) -> dict[str, str]:
+    """The variables that all programs are measured under; with `KEEPS_MEMORY` where the clock should not see it."""
     removed = removed_variables()
+    kept = {name: value for name, value in os.environ.items() if name not in removed}
     # device="auto" would take a GPU, and the peers have none.
-    return {name: value for name, value in os.environ.items() if name not in removed} | {"CUDA_VISIBLE_DEVICES": ""}
+    return kept | {"CUDA_VISIBLE_DEVICES": ""} | (KEEPS_MEMORY if keeps_memory else {})
 
 
 @functools.cache

@@ -34,7 +34,7 @@ PROGRAMS = {"shallows": shallows, "extra": extra, "intelex": intelex}
 
 asked = measuring.asked()
 model = PROGRAMS[asked["program"]](**asked["settings"])
-x, y = measuring.load(asked["data"], "train", asked["n_train"])
+x, y = measuring.load(asked["data"], "train", asked["n_train"], asked["subset"])
 x_test, y_test = measuring.load(asked["data"], "test", asked["n_test"])
 x, x_test = np.array(x), np.array(x_test)
 

@@ -53,12 +53,13 @@ model = EigenProClassifier(bandwidth=5, random_state=0, batch_size=asked["batch_
 before = measuring.sgemm_gflops()
 product_seconds(points, scratch, blocks[:1])  # Touches the memory.
 product = product_seconds(points, scratch, blocks[0::2])
-measuring.touch_memory(n)
+first_touch = measuring.touch_memory(n)
 model.fit(x, y, observers=[clock])
 product += product_seconds(points, scratch, blocks[1::2])
 after = measuring.sgemm_gflops()
 measuring.answer(
     product_seconds=product,
+    first_touch_seconds=first_touch,
     build_seconds=model.timings_["kernel_matrix"],
     epoch_seconds=statistics.median(np.diff(clock.times)[1:].tolist()),
     sgemm_gflops=(before + after) / 2,

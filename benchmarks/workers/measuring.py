@@ -39,28 +39,33 @@ def sgemm_gflops(seconds: float = 1.0, n: int = 4096) -> float:
     return 2e-9 * n**3 * repeats / passed
 
 
-def load(folder: str, part: str, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """A part and its labels, mapped into memory; of a larger part ``n`` random points, the same ones every time."""
+def load(folder: str, part: str, n: int, subset: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """A part and its labels, mapped into memory; of a larger part ``n`` random points, the same ones for a subset."""
     x, y = (np.load(Path(folder) / f"{name}_{part}.npy", mmap_mode="r") for name in "xy")
     if n >= len(x):
         return x, np.array(y)
-    rows = np.random.default_rng(0).permutation(len(x))[:n]
+    rows = np.random.default_rng(subset).permutation(len(x))[:n]
     return x[rows], y[rows]
 
 
-def touch_memory(n_points: int) -> None:
-    """Ask the system for as much memory as half a kernel matrix takes, use it once and give it back.
+def touch_memory(n_points: int) -> float:
+    """Make as much memory as half a kernel matrix takes the process's own, and give it back; returns the seconds.
 
-    The host of a virtual machine takes back what no process holds, and the next who asks waits for it: 6 s more for
-    7 GB were seen. Neither a program nor its peers should pay for that, so all do this just before their clock starts.
+    The host of a virtual machine takes back what no process holds, and the next who asks waits for it: 1 to 2 s for
+    each GB were seen, 0.05 s where the memory is at hand. Neither a program nor its peers should pay for that, so all
+    do this before their clock starts. With `environments.KEEPS_MEMORY` the C library keeps what is freed, so what
+    NumPy asks for next is there; what a program takes from the system by other ways was touched a moment ago.
     """
-    n_bytes = 2 * n_points**2
+    n_bytes = 2 * n_points**2 + 10**9
+    started = time.perf_counter()
+    np.empty(n_bytes, dtype=np.uint8)[:: mmap.PAGESIZE] = 1
+    seconds = time.perf_counter() - started
     memory = mmap.mmap(-1, n_bytes)
     if hasattr(mmap, "MADV_HUGEPAGE"):
         memory.madvise(mmap.MADV_HUGEPAGE)
-    for place in range(0, n_bytes, mmap.PAGESIZE):
-        memory[place] = 1
+    np.frombuffer(memory, dtype=np.uint8)[:: mmap.PAGESIZE] = 1
     memory.close()
+    return seconds
 
 
 def forget_peak() -> None:
