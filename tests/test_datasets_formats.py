@@ -13,6 +13,7 @@ import struct
 import subprocess
 import sys
 import tarfile
+import threading
 import zipfile
 from dataclasses import replace
 
@@ -38,6 +39,42 @@ def test_csv_is_read_through_its_compression(tmp_path, suffix):
     np.testing.assert_array_equal(x, [[1, -2], [3, 4]])
     assert x.dtype == np.int16
     np.testing.assert_array_equal(y, [7, 8])
+
+
+def test_reading_ahead_gives_the_same_bytes(tmp_path):
+    content = np.random.default_rng(0).bytes(5_000_000)
+    path = tmp_path / "content.gz"
+    path.write_bytes(gzip.compress(content, 1))
+    with formats.open_binary(path, ahead=True) as file:
+        assert file.read(10) + file.read() == content
+
+
+def test_reading_ahead_raises_the_error_of_a_truncated_file_where_it_ends(tmp_path):
+    path = tmp_path / "content.gz"
+    path.write_bytes(gzip.compress(np.random.default_rng(0).bytes(1_000_000), 1)[:-100_000])
+    with formats.open_binary(path, ahead=True) as file:
+        assert len(file.read(500_000)) == 500_000
+        with pytest.raises(EOFError):
+            file.read()
+
+
+def test_closing_a_stream_that_is_read_ahead_ends_its_thread(tmp_path):
+    path = tmp_path / "zeros.gz"
+    path.write_bytes(gzip.compress(bytes(50_000_000), 1))
+    file = formats.open_binary(path, ahead=True)
+    file.read(1)
+    file.close()
+    assert not any("read ahead" in thread.name for thread in threading.enumerate())
+
+
+def test_a_small_csv_is_read_in_one_block_and_a_large_one_in_many(tmp_path):
+    path = tmp_path / "table.csv"
+    table = np.arange(3000).reshape(1000, 3)
+    np.savetxt(path, table, "%d", ",")
+    for rows, n_blocks in ((None, 1), (5000, 1), (100, 10)):
+        blocks = list(formats.tables.csv_blocks(path, formats.tables.Layout(), rows))
+        assert len(blocks) == n_blocks
+        assert np.array_equal(np.concatenate([block.x for block in blocks]), table[:, :2])
 
 
 def test_csv_has_its_target_where_it_is_said_to_be(tmp_path):

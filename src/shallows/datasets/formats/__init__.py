@@ -100,7 +100,7 @@ def read_csv(
         In the type that pandas finds: integers, floating-point numbers or text.
     """
     layout = tables.Layout(target=target, separator=separator, header=header, dtype=dtype)
-    return _together(list(tables.csv_blocks(path, layout, _BLOCK_ROWS)))
+    return _together(list(tables.csv_blocks(path, layout, None)))
 
 
 def _together(blocks: list[Block]) -> tuple[Any, np.ndarray]:
@@ -110,6 +110,8 @@ def _together(blocks: list[Block]) -> tuple[Any, np.ndarray]:
         from scipy.sparse import vstack
 
         return vstack([block.x for block in blocks], format="csr"), np.concatenate([block.y for block in blocks])
+    if len(blocks) == 1:
+        return blocks[0].x, blocks[0].y
     return np.concatenate([block.x for block in blocks]), np.concatenate([block.y for block in blocks])
 
 

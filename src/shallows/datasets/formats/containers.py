@@ -6,7 +6,9 @@ import bz2
 import gzip
 import io
 import lzma
+import queue
 import tarfile
+import threading
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -27,7 +29,7 @@ CONTAINER_ERRORS = (
 )
 
 
-def open_binary(path: Path, name: str | None = None) -> BinaryIO:
+def open_binary(path: Path, name: str | None = None, ahead: bool = False) -> BinaryIO:
     """Open a file for reading bytes, through its decompressor where its name ends in .gz, .bz2, .xz or .zip.
 
     Parameters
@@ -36,11 +38,81 @@ def open_binary(path: Path, name: str | None = None) -> BinaryIO:
         The file. A .zip must hold one file, which is what is read.
     name : str, optional
         The name that counts, where the file bears another one for now.
+    ahead : bool
+        Whether what is compressed is decompressed in a thread of its own, while what came before is parsed.
     """
     suffix = Path(name or path).suffix
     if suffix == ".zip":
-        return _open_zipped(path)
-    return _OPENERS.get(suffix, open)(path, "rb")
+        stream = _open_zipped(path)
+    else:
+        stream = _OPENERS.get(suffix, open)(path, "rb")
+    return io.BufferedReader(ReadAhead(stream), _PIECE) if ahead and is_compressed(path, name) else stream
+
+
+def is_compressed(path: Path, name: str | None = None) -> bool:
+    """Tell whether `open_binary` goes through a decompressor."""
+    suffix = Path(name or path).suffix
+    return suffix == ".zip" or suffix in _OPENERS
+
+
+_PIECE = 1 << 18
+
+
+class ReadAhead(io.RawIOBase):
+    """A stream that a thread reads a few pieces ahead of who reads this.
+
+    The decompressors let other threads run meanwhile. An error of the stream is raised where its bytes would have come.
+    """
+
+    def __init__(self, stream: BinaryIO, n_pieces: int = 16):
+        super().__init__()
+        self._stream = stream
+        self._pieces: queue.Queue[bytes | BaseException] = queue.Queue(n_pieces)
+        self._rest = memoryview(b"")
+        self._ended = self._stopped = False
+        self._thread = threading.Thread(target=self._read_all, name="shallows read ahead", daemon=True)
+        self._thread.start()
+
+    def _read_all(self) -> None:
+        try:
+            while not self._stopped:
+                piece = self._stream.read(_PIECE)
+                self._pieces.put(piece)
+                if not piece:
+                    return
+        except BaseException as error:
+            self._pieces.put(error)
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:
+        """Fill what is given with the next bytes; 0 at the end."""
+        if not self._rest and not self._ended:
+            piece = self._pieces.get()
+            if isinstance(piece, BaseException):
+                self._ended = True
+                raise piece
+            self._rest, self._ended = memoryview(piece), not piece
+        n = min(len(buffer), len(self._rest))
+        buffer[:n] = self._rest[:n]
+        self._rest = self._rest[n:]
+        return n
+
+    def close(self) -> None:
+        """Stop the thread, then close the stream."""
+        if self.closed:
+            return
+        self._stopped = True
+        while self._thread.is_alive():
+            # It may wait for room.
+            try:
+                self._pieces.get_nowait()
+            except queue.Empty:
+                self._thread.join(0.01)
+        self._stream.close()
+        super().close()
 
 
 def _open_zipped(path: Path) -> BinaryIO:

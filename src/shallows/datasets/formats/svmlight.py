@@ -51,7 +51,7 @@ def libsvm_blocks(
     from sklearn.datasets import load_svmlight_file
 
     parsed = "float32" if np.dtype(dtype).itemsize <= 4 else "float64"
-    with open_binary(path, name) as file:  # opened here, since the function itself knows no .xz
+    with open_binary(path, name, ahead=True) as file:  # opened here, since the function itself knows no .xz
         for text in _whole_lines(file, text_bytes or TEXT_BYTES):
             x, y = load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=False, dtype=np.dtype(parsed))
             x = _cast(x, np.dtype(dtype))

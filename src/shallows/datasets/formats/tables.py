@@ -6,12 +6,13 @@ import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from shallows.datasets.formats.containers import open_binary
+from shallows.datasets.formats.containers import is_compressed, open_binary
 from shallows.datasets.sources import Block
 
 
@@ -61,7 +62,7 @@ class Layout:
 def csv_blocks(
     path: Path,
     layout: Layout,
-    rows: int,
+    rows: int | None,
     start: int = 0,
     stop: int | None = None,
     name: str | None = None,
@@ -74,8 +75,8 @@ def csv_blocks(
     path : Path
         The file, compressed or not.
     layout : Layout
-    rows : int
-        Rows of a block at most.
+    rows : int or None
+        Rows of a block at most; None for all of them in one.
     start, stop : int, optional
         The first row, and the row before which to end. What comes before `start` is passed over without parsing.
     name : str, optional
@@ -87,24 +88,39 @@ def csv_blocks(
     ------
     Block
     """
-    with open_binary(path, name) as file:
-        yield from table_blocks(file, layout, rows, start, stop, regression, lambda: open_binary(path, name))
+    reopen = partial(open_binary, path, name)
+    if start == 0 and stop is None and not is_compressed(path, name) and _fits(path, rows):
+        # Given a path and no size of chunks, pandas reads on several threads.
+        yield from table_blocks(path, layout, None, regression=regression, reopen=reopen)
+        return
+    with open_binary(path, name, ahead=True) as file:
+        yield from table_blocks(file, layout, rows, start, stop, regression, reopen)
+
+
+def _fits(path: Path, rows: int | None) -> bool:
+    """Tell whether a file of text has at most so many lines, by those at its beginning and with room to spare."""
+    if rows is None:
+        return True
+    with open(path, "rb") as file:
+        beginning = file.read(1 << 18)
+    n_lines = beginning.count(b"\n") + 1
+    return 1.5 * path.stat().st_size * n_lines <= rows * len(beginning)
 
 
 def table_blocks(
-    file: BinaryIO,
+    file: BinaryIO | Path,
     layout: Layout,
-    rows: int,
+    rows: int | None,
     start: int = 0,
     stop: int | None = None,
     regression: bool = False,
     reopen: Any = None,
     n_columns: int | None = None,
 ) -> Iterator[Block]:
-    """Read a table in blocks from an open file; `csv_blocks` tells of the parameters."""
+    """Read a table in blocks from an open file, or whole with ``rows=None``; `csv_blocks` tells of the parameters."""
     import pandas
 
-    def rows_of(source: BinaryIO, **options: Any) -> Any:
+    def rows_of(source: BinaryIO | Path, **options: Any) -> Any:
         return pandas.read_csv(
             source,
             sep=r"\s+" if layout.separator == " " else layout.separator,
@@ -134,7 +150,7 @@ def table_blocks(
             dtype=types,
             chunksize=rows,
         )
-        for table in tables:
+        for table in [tables] if rows is None else tables:
             y = table[targets] if len(targets) > 1 else table[targets[0]]
             table = table.drop(columns=targets)
             for column, words in layout.categories.items():

@@ -33,6 +33,7 @@ _GENERATORS = {
     "latent_views": (".latent", "LatentViews"),
     "heaviside_circle": (".circle", "HeavisideCircle"),
     "smooth_circle": (".circle", "SmoothCircle"),
+    "uniform_cube": (".cube", "UniformCube"),
     "dsg_regression": (".dsg_regression", "DSGRegression"),
     "fourier_teacher": (".teacher", "FourierTeacher"),
     "rbf_teacher": (".teacher", "RBFTeacher"),

@@ -225,7 +225,7 @@ def table_chunks(
     width = len(layout.names)
     rows = max(1024, min(65_536, _BLOCK_BYTES // (16 * width)))
     whitespace = layout.separator == " "
-    with open_binary(path) as file, warnings.catch_warnings():
+    with open_binary(path, ahead=True) as file, warnings.catch_warnings():
         warnings.simplefilter("ignore", pandas.errors.DtypeWarning)
         try:
             yield from pandas.read_csv(
