@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import json
+import subprocess
 import sys
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.datasets import dump_svmlight_file
 from shallows import datasets
 from shallows.datasets import DatasetError
 from shallows.datasets.draws import draw_rows
-from shallows.datasets.own import describe, request, tables
+from shallows.datasets.own import describe, request, streams, tables
 from shallows.errors import MissingExtraError, UnknownNameError
 from shallows.experiments import own
 
@@ -411,3 +412,37 @@ def test_numbers_are_standardised_and_categories_stay_zero_and_one(tmp_path):
     _, test = prepare(tmp_path, path)
     assert abs(test.x_train[:, 0].mean()) < 1e-6 and abs(test.x_train[:, 0].std() - 1) < 1e-6
     assert set(np.unique(test.x_train[:, 1:])) == {0.0, 1.0}
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_rows_of_an_archive_come_in_any_order_of_blocks(tmp_path, save, order):
+    x = np.asarray(np.arange(600.0).reshape(100, 2, 3), order=order)
+    save(tmp_path / "x.npz", x=x)
+    rows = streams.npz_streams(tmp_path / "x.npz")["x"]
+    for block in (slice(0, 30), slice(30, 100), slice(10, 20), slice(90, 200), slice(5, 5)):
+        np.testing.assert_array_equal(rows[block], x[block])
+
+
+def test_rows_of_a_file_stored_by_columns_are_the_same_rows(tmp_path):
+    x = np.asfortranarray(np.arange(600.0).reshape(100, 2, 3))
+    np.save(tmp_path / "x.npy", x)
+    rows = streams.npy_stream(tmp_path / "x.npy")
+    np.testing.assert_array_equal(rows[17:60], x[17:60])
+
+
+def test_reading_an_archive_in_blocks_holds_a_block_and_not_the_whole(tmp_path):
+    path = tmp_path / "large.npz"
+    np.savez_compressed(path, x=np.zeros((400_000, 50)), y=np.zeros(400_000))
+    code = (
+        "import sys; from pathlib import Path; from shallows import arrays\n"
+        "from shallows.datasets.own.matrices import ArrayFilePart\n"
+        "before = arrays.peak_memory()\n"
+        "part = ArrayFilePart(Path(sys.argv[1]), {'layout': {'x': 'x', 'y': 'y'}})\n"
+        "n = sum(len(block.x) for block in part.blocks(10_000))\n"
+        "print(n, arrays.peak_memory() - before)"
+    )
+    told = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=True).stdout
+    n, n_bytes = map(int, told.split())
+    assert n == 400_000
+    assert n_bytes < 60e6  # the array itself takes 160e6

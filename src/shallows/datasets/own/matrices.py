@@ -12,6 +12,7 @@ import numpy as np
 
 from shallows.datasets.files import DatasetError
 from shallows.datasets.own.request import Request
+from shallows.datasets.own.streams import npy_stream, npz_streams
 from shallows.datasets.sources import Block
 from shallows.errors import UnknownNameError
 
@@ -82,10 +83,9 @@ def _rows(array: np.ndarray, n: int) -> int:
 def _named_arrays(path: Path) -> dict[str, Any]:
     try:
         if path.suffix.lower() == ".npz":
-            with np.load(path, allow_pickle=False) as file:
-                found = {name: file[name] for name in file.files}
+            found = npz_streams(path)
         elif path.suffix.lower() == ".npy":
-            found = {"array": np.load(path, mmap_mode="r", allow_pickle=False)}
+            found = {"array": npy_stream(path)}
         else:
             from scipy.io import loadmat
 
@@ -98,7 +98,7 @@ def _named_arrays(path: Path) -> dict[str, Any]:
         reason = "it holds Python objects" if "pickle" in str(error) else str(error) or type(error).__name__
         raise DatasetError(f"{path} cannot be read: {reason}.") from error
     found = {name: _dense(array) for name, array in found.items()}
-    return {name: one for name, one in found.items() if isinstance(one, np.ndarray) and one.dtype.kind in "fiubUS"}
+    return {name: one for name, one in found.items() if hasattr(one, "dtype") and one.dtype.kind in "fiubUS"}
 
 
 def _dense(array: Any) -> Any:
@@ -107,7 +107,10 @@ def _dense(array: Any) -> Any:
 
 @dataclass(frozen=True)
 class ArrayFilePart:
-    """Rows of arrays in a NumPy or a MATLAB file; a plain .npy file is read block by block, the others at once."""
+    """Rows of arrays in a NumPy or a MATLAB file.
+
+    NumPy's are read block by block; a MATLAB file, whose format ends at 2 GB a variable, at once.
+    """
 
     path: Path
     options: Mapping[str, Any]
@@ -119,11 +122,11 @@ class ArrayFilePart:
         x_name, y_name = layout["x"], layout["y"]
         if self.part == "test" and "x_test" in layout:
             x_name, y_name = layout["x_test"], layout["y_test"]
-        found = self._streamed() if self.path.suffix.lower() == ".npy" else _named_arrays(self.path)
+        found = _named_arrays(self.path)
         if x_name not in found and len(found) == 1:  # a test file may call its one array otherwise
             (x_name,) = found
         x = found[x_name]
-        y = found[y_name] if y_name else None
+        y = np.asarray(found[y_name][:]) if y_name else None
         if y is not None and y.ndim == 2 and 1 in y.shape:
             y = y.ravel()
         targets = self.options.get("targets") or []
@@ -135,32 +138,6 @@ class ArrayFilePart:
                 own = block[:, targets[0]] if len(targets) == 1 else block[:, targets]
                 block = np.delete(block, targets, axis=1)
             yield Block(block.astype(np.float64) if block.dtype.kind == "b" else block, own)
-
-    def _streamed(self) -> dict[str, Any]:
-        """The array of a .npy file by plain reads: what a memory map has touched counts as memory of the process."""
-        with open(self.path, "rb") as file:
-            version = np.lib.format.read_magic(file)
-            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            shape, fortran, dtype = read(file)
-            offset = file.tell()
-        if fortran and len(shape) > 1:
-            return _named_arrays(self.path)
-        return {"array": _Stream(self.path, shape, dtype, offset)}
-
-
-@dataclass(frozen=True)
-class _Stream:
-    path: Path
-    shape: tuple[int, ...]
-    dtype: np.dtype
-    offset: int
-
-    def __getitem__(self, rows: slice) -> np.ndarray:
-        start, stop, _ = rows.indices(self.shape[0])
-        size = int(np.prod(self.shape[1:], dtype=np.int64))
-        at = self.offset + start * size * self.dtype.itemsize
-        values = np.fromfile(self.path, self.dtype, (stop - start) * size, offset=at)
-        return values.reshape(-1, *self.shape[1:])
 
 
 # LIBSVM ---------------------------------------------------------------------------------------------------------------
