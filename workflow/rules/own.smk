@@ -3,6 +3,17 @@
 if OWN is not None:
     DIVISION = PLAN.configuration.compare
 
+    # How large the data are is known when they are prepared, not before.
+    def own_megabytes(definition):
+        return lambda wildcards, input: megabytes(
+            own.cost(definition, input.choose, input.test).memory_bytes
+        )
+
+    def own_minutes(definition):
+        return lambda wildcards, input: minutes(
+            own.cost(definition, input.choose, input.test).seconds
+        )
+
     rule own_description:
         input:
             OWN.request.files,
@@ -59,6 +70,8 @@ if OWN is not None:
                 ENVIRONMENT
             threads: 2 if OWN.methods[method]["runs"] == "estimator" else 1
             resources:
+                mem_mb=own_megabytes(OWN.methods[method]),
+                runtime=own_minutes(OWN.methods[method]),
                 gpu=GPUS if OWN.methods[method]["runs"] == "estimator" else 0,
             params:
                 asked=OWN.asked(method, seed),

@@ -6,13 +6,16 @@ them (the task, how many rows there are) is decided by the jobs.
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from shallows.datasets.own.request import Request, resolve
 
+from . import costs
 from .configuration import Configuration
 
 #: It stands in paths where the scale of a paper's target stands: a user's data have the size that they have.
@@ -143,8 +146,6 @@ def steps(description: Mapping[str, Any], purpose: str, division: Mapping[str, A
 
 def prepare(stamp: str | Path, out: str | Path, division: Mapping[str, Any], memory: int | str | None) -> None:
     """Prepare a user's data for one purpose, the name of the folder."""
-    import json
-
     from shallows import datasets
     from shallows.datasets.own.describe import dataset_of
 
@@ -152,3 +153,34 @@ def prepare(stamp: str | Path, out: str | Path, division: Mapping[str, Any], mem
     description = json.loads(Path(stamp).read_text(encoding="utf-8"))
     todo = steps(description, out.name, division)
     datasets.prepare(dataset_of(description), stamp, out, todo, memory)
+
+
+def cost(definition: Mapping[str, Any], choose: str | Path, test: str | Path) -> costs.Cost:
+    """Estimate what a method needs on a user's data, all its trials together, to ask a batch system for it.
+
+    Parameters
+    ----------
+    definition : mapping
+        The method, as the configuration defines it.
+    choose, test : path
+        The records of the two preparations.
+    """
+    sizes = [_size(path) for path in (choose, test)]
+    compare = definition["compare"]
+    marks = tuple(compare.get("epochs", ()))
+    n_trials = math.prod(map(len, compare.get("choose", {}).values()))
+    n_trials *= len(compare.get("bandwidth", {}).get("values", [None]))
+    if most := compare.get("most_rows"):
+        sizes = [replace(size, n_train=min(size.n_train, most)) for size in sizes]
+    if definition["runs"] == "estimator":
+        found = [costs.MODELS[definition["cost"]](size, definition.get("parameters", {}), marks) for size in sizes]
+    else:
+        found = [costs.any_estimator(size, holds_matrix="bandwidth" in compare) for size in sizes]
+    seconds = n_trials * found[0].seconds + found[1].seconds
+    return costs.Cost(seconds, max(one.memory_bytes for one in found))
+
+
+def _size(path: str | Path) -> costs.Size:
+    info = json.loads(Path(path).read_text(encoding="utf-8"))
+    n_outputs = len(info.get("classes") or []) or math.prod(info["arrays"]["y_train"]["shape"][1:])
+    return costs.Size(info["n_train"], info["n_test"], info["n_features"], n_outputs)
