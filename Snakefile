@@ -21,9 +21,7 @@ include: "workflow/rules/common.smk"
 # Downloads need a network, which computing nodes may lack; the others take seconds.
 localrules:
     fetch,
-    evaluation,
     table,
-    render,
     figure,
     contact_sheet,
     page,
@@ -47,7 +45,6 @@ include: "workflow/rules/data.smk"
 include: "workflow/rules/preparation.smk"
 include: "workflow/rules/preconditioners.smk"
 include: "workflow/rules/training.smk"
-include: "workflow/rules/evaluation.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/contact_sheet.smk"

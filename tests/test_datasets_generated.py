@@ -52,6 +52,7 @@ KINDS = {
     "latent_views": {"n_views": 3},
     "heaviside_circle": {"noise": 0.1},
     "smooth_circle": {},
+    "uniform_cube": {"dimension": 3},
     "dsg_regression": {"dimension": 3},
     "fourier_teacher": {"dimension": 7},
     "rbf_teacher": {"dimension": 3, "classes": 4},
@@ -137,6 +138,7 @@ PINNED = {
         [3.620633682056538, 3.991993093312366, 3.085495731010249],
         [-0.3389518002552999, -0.6098041527514964, 0.03942967278314168],
     ],
+    "uniform_cube": [[0.9811733653911245, 0.606587071617431, 0.3245891916297319], [0.0, 0.0, 0.0]],
 }
 PIXELS = "8d9e175d62652d5b07a383e4f5a71f660b5b45303ca7ab2e9bfb642595fa43f5"
 

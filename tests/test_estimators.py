@@ -13,13 +13,14 @@ from sklearn.datasets import load_digits, make_blobs
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from engine_example import naive_kernel, sample
+from engine_example import EUCLIDEAN, naive_kernel, sample
 from shallows import (
     EigenProClassifier,
     EigenProRegressor,
     KernelSGDClassifier,
     KernelSGDRegressor,
     arrays,
+    gram,
     kernels,
     spectrum,
     streams,
@@ -87,7 +88,7 @@ def test_scikit_learns_contract_holds(estimator, check):
 
 
 @each
-@pytest.mark.parametrize("kernel", list(kernels.KERNELS))
+@pytest.mark.parametrize("kernel", EUCLIDEAN)
 def test_predictions_are_the_kernel_expansion_of_the_coefficients(Estimator, kernel):
     X, y, new = table(Estimator)
     model = Estimator(kernel, max_epochs=3, tol=0, random_state=0).fit(X, y)
@@ -196,7 +197,7 @@ def test_nothing_is_predicted_after_a_fit_that_failed(Estimator, fitted_before):
         model.fit(X + 5, y, observers=[Fault()])
     with pytest.raises(NotFittedError):
         model.predict(new)
-    assert not [name for name, value in vars(model).items() if isinstance(value, training.Run | spectrum.gram.Gram)]
+    assert not [name for name, value in vars(model).items() if isinstance(value, training.Run | gram.Gram)]
 
 
 # ------------------------------------------------------------------------------------ the form of the input
@@ -643,7 +644,7 @@ def test_a_parameter_of_eigenpro_out_of_its_range_is_named_with_its_value(Estima
 @pytest.mark.parametrize("kernel", ["gausian", None, ["gaussian"]])
 def test_an_unknown_kernel_is_told_the_known_ones(Estimator, kernel):
     X, y, _ = table(Estimator)
-    with pytest.raises(UnknownNameError, match="cauchy, gaussian, laplace") as raised:
+    with pytest.raises(UnknownNameError, match=r"cauchy, .*gaussian, .*laplace") as raised:
         Estimator(kernel).fit(X, y)
     assert kernel != "gausian" or "Did you mean 'gaussian'?" in str(raised.value)
 

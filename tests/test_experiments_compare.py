@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from shallows.experiments import compare, spectra, verdicts
+from shallows.experiments import claims, compare, values, verdicts
 from shallows.experiments.plan import Plan
 from workflow_runs import PROJECT
 
@@ -26,7 +26,11 @@ def plan():
         (1.0, 0.69, "lower", "better"),
         (1.0, 0.69, "higher", "deviates"),
         (1.0, 1.31, "higher", "better"),
+        (1.0, 0.69, "neither", "deviates"),
+        (1.0, 1.31, "neither", "deviates"),
+        (1.0, 1.3, "neither", "reproduced"),
         (1.0, math.nan, "lower", "deviates"),
+        (1.0, math.nan, "higher", "deviates"),
         (1.0, -math.inf, "lower", "deviates"),
     ],
 )
@@ -47,9 +51,9 @@ def test_data_can_be_compared_where_it_is_the_papers():
 
 
 def test_drawn_indices_are_whole_and_hold_both_ends():
-    chosen = spectra.log_spaced(400, 60)
+    chosen = values.log_spaced(400, 60)
     assert chosen[0] == 1 and chosen[-1] == 400 and chosen == sorted(set(chosen)) and len(chosen) <= 60
-    assert spectra.log_spaced(1, 60) == [1]
+    assert values.log_spaced(1, 60) == [1]
 
 
 def record(run, plan):
@@ -90,7 +94,7 @@ def published_curve(plan, shift):
         return [
             {"epoch": str(mark), "iteration": "1", "seconds": "1", "metric": metric, "value": str(value + shift)}
             for mark in run.marks
-            for metric, value in rows[method, f"kernel={kernel}; epochs={mark}"].items()
+            for metric, value in rows.get((method, f"kernel={kernel}; epochs={mark}"), {}).items()
         ]
 
     return curve
@@ -178,7 +182,6 @@ def test_drawn_points_are_ratios_to_the_first(tmp_path, plan):
     assert sum(meta["verdict_counts"].values()) < len(rows) / 4
 
 
-def test_the_spread_is_that_of_the_two_spectra_furthest_apart():
-    own = [({"setting": {"panel": "b"}}, [{1: 1.0, 2: 0.5}]), ({"setting": {"panel": "b"}}, [{1: 1.0, 2: 0.05}])]
-    ((setting, values, group),) = spectra.spread(own, 2)
-    assert values == pytest.approx([1.0]) and setting == {} and len(group) == 2
+def test_the_spread_is_that_of_the_two_curves_furthest_apart():
+    assert claims.spread([{1: 1.0, 2: 0.5}, {1: 1.0, 2: 0.05}, {1: 1.0, 2: 0.1}]) == pytest.approx(1.0)
+    assert claims.spread([{1: 1.0}, {1: 0.0}]) == math.inf

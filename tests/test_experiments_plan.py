@@ -82,9 +82,10 @@ print([name for name in {heavy!r} if name in sys.modules])
 
 
 @pytest.mark.parametrize("scale", SCALES)
-def test_every_target_has_something_to_run_at_every_scale(plan, scale):
-    for target in plan.targets:
-        assert plan.runs_of(target, scale), target
+def test_every_target_has_something_to_run_at_every_scale_or_says_what_is_missing(plan, scale):
+    for target, spec in plan.targets.items():
+        none = set(plan.absent(target, scale)) == set(spec["scales"][scale]["data"])
+        assert plan.runs_of(target, scale) or none or plan.comparison(target, scale)["left_out"], target
 
 
 @pytest.mark.parametrize("scale", SCALES)

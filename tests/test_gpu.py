@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from sklearn.base import is_classifier
 
-from engine_example import NEUTRAL, results, sample
+from engine_example import EUCLIDEAN, NEUTRAL, results, sample
 from shallows import (
+    EigenProCentresRegressor,
     EigenProClassifier,
     EigenProRegressor,
     KernelSGDClassifier,
@@ -69,13 +70,46 @@ def test_uniform_numbers_are_the_same_to_the_bit(dtype):
     assert np.array_equal(ours, arrays.to_numpy(theirs))
 
 
-@pytest.mark.parametrize("name", list(kernels.KERNELS))
+@pytest.mark.parametrize("name", EUCLIDEAN)
 def test_kernel_values_in_single_precision_agree(name):
     kernel, x, z = kernels.make(name, 2.0), sample(300, 10, dtype=np.float32), sample(200, 10, 1, dtype=np.float32)
     ours = kernel(x, z)
     theirs = arrays.to_numpy(kernel(arrays.to_device(x, GPU), arrays.to_device(z, GPU)))
     # Some units in the last place of the squared distance, as on the CPU (tests/test_kernels.py).
     assert np.abs(ours - theirs).max() < 64 * np.finfo(np.float32).eps
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        kernels.Matern(2.0, 2.5),
+        kernels.Matern(2.0, 0.8),
+        kernels.LaplaceProduct(2.0),
+        kernels.CauchyProduct(2.0),
+        kernels.Polynomial(3, 1.0, 0.1),
+        kernels.ArcCosine(0),
+        kernels.ArcCosine(1),
+        kernels.ArcCosine(2),
+    ],
+    ids=str,
+)
+def test_values_of_further_kernels_in_double_precision_agree(kernel):
+    x, z = sample(300, 10), sample(200, 10, 1)
+    ours = kernel(x, z)
+    theirs = arrays.to_numpy(kernel(arrays.to_device(x, GPU), arrays.to_device(z, GPU)))
+    assert np.abs(ours - theirs).max() < 1e-11 * np.abs(ours).max()
+    if kernel.has_frequencies:
+        like = arrays.to_device(x, GPU)
+        draws = arrays.to_numpy(kernel.frequencies(3, "x", 1, 50, 10, like=like, dtype=like.dtype))
+        assert draws == pytest.approx(kernel.frequencies(3, "x", 1, 50, 10), rel=1e-9)
+
+
+def test_a_model_of_few_centres_agrees():
+    X, y, new = table(EigenProRegressor, 1500)
+    options = {"centres": 100, "random_state": 0, "dtype": "float64", "max_epochs": 3, "tol": 0, "bandwidth": 1.5}
+    ours, theirs = (EigenProCentresRegressor(device=device, **options).fit(X, y) for device in ("cpu", "gpu"))
+    assert theirs.step_size_ == pytest.approx(ours.step_size_, rel=1e-3)
+    assert np.abs(ours.predict(new) - theirs.predict(new)).max() < 1e-2 * np.abs(ours.predict(new)).max()
 
 
 @pytest.mark.parametrize("budget", [2**30, 0])

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine_example import naive_kernel, sample
+from engine_example import EUCLIDEAN, naive_kernel, sample
 from shallows import kernels
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.estimators.centres import Coordinates
 
-NAMES = list(kernels.KERNELS)
+NAMES = EUCLIDEAN
 EPS32 = float(np.finfo(np.float32).eps)
 
 

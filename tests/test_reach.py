@@ -83,3 +83,46 @@ def test_a_decomposition_that_does_not_fit_is_refused_before_it_starts():
     data = SimpleNamespace(x_train=np.zeros((2000, 1)), y_train=np.zeros(2000), x_test=np.zeros((1, 1)), y_test=[0.0])
     with pytest.raises(ShallowsError, match="budget"):
         reach.gradient_descent(data, memory="100MB")
+
+
+@pytest.fixture
+def labelled():
+    rng = np.random.default_rng(4)
+    x, labels = rng.standard_normal((120, 3)), rng.integers(0, 3, 120)
+    return SimpleNamespace(x_train=x[:80], y_train=labels[:80], x_test=x[80:], y_test=labels[80:])
+
+
+def nearest(data):
+    distances = ((data.x_test[:, None, :] - data.x_train[None, :, :]) ** 2).sum(axis=2)
+    return data.y_train[distances.argmin(axis=1)]
+
+
+def test_a_bandwidth_whose_values_underflow_gives_the_nearest_neighbour(labelled):
+    # exp(-d²/(2 σ²)) is zero in float64 for every pair of these points.
+    found = reach.nearest_neighbour_limit(labelled, "gaussian", 1e-3)
+    assert np.exp(-0.5 * 0.05**2 / 1e-6) == 0.0
+    assert found.numbers["agreement"] == 100.0
+    error = 100.0 * np.mean(nearest(labelled) != labelled.y_test)
+    assert found.numbers["nearest_neighbour_error"] == found.numbers["interpolation_error"] == pytest.approx(error)
+    assert found.numbers["eigenvalue_share"] == pytest.approx(1.0)
+
+
+def test_interpolation_beside_the_nearest_neighbour_is_that_of_the_solved_system(labelled):
+    found = reach.nearest_neighbour_limit(labelled, "gaussian", 0.8, iterations=[1, 50])
+    kernel = kernels.Gaussian(0.8)
+    codes = np.where(labelled.y_train[:, None] == np.arange(3), 1.0, -1.0)
+    matrix = kernel(labelled.x_train, labelled.x_train)
+    labels = (kernel(labelled.x_test, labelled.x_train) @ np.linalg.solve(matrix, codes)).argmax(axis=1)
+    assert found.numbers["interpolation_error"] == pytest.approx(100.0 * np.mean(labels != labelled.y_test))
+    assert found.numbers["agreement"] == pytest.approx(100.0 * np.mean(labels == nearest(labelled)))
+    values = np.linalg.eigvalsh(matrix)
+    assert found.numbers["eigenvalue_share"] == pytest.approx(values[0] / values[-1], rel=1e-6)
+    descent = reach.gradient_descent(labelled, "gaussian", 0.8, iterations=[1, 50])
+    for metric in ("train_l2", "test_error"):
+        np.testing.assert_allclose(found.curve[metric], descent.curve[metric], rtol=1e-9)
+
+
+def test_the_nearest_neighbour_s_limit_is_for_classes(labelled):
+    labelled.y_train = labelled.y_train.astype(float)
+    with pytest.raises(ShallowsError, match="classes"):
+        reach.nearest_neighbour_limit(labelled, "gaussian", 1.0)

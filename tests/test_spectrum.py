@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from engine_example import naive_kernel, preconditioning_matrix, problem, sample
-from shallows import arrays, gram, kernels, spectrum, streams
+from shallows import arrays, kernels, spectrum, streams
 from shallows.errors import ShallowsError
 
 
@@ -57,7 +57,7 @@ def test_a_matrix_of_lower_rank_than_asked_has_eigenvalues_of_zero():
 
 @pytest.mark.parametrize(("n", "k"), [(40, 4), (80, 4), (80, 40)])
 def test_the_truncated_and_the_full_decomposition_agree(n, k, monkeypatch):
-    monkeypatch.setattr(spectrum, "FULL_BELOW", 50)  # So that the second case is truncated.
+    monkeypatch.setattr(spectrum.eigensystems, "FULL_BELOW", 50)  # So that the second case is truncated.
     K = matrix(n)
     values, vectors = spectrum.eigensystem(K, k, tolerance=1e-13)
     truth, directions = exact(K, k)
@@ -298,7 +298,7 @@ def test_no_row_is_read_that_is_not_needed(monkeypatch):
             assert np.all(np.diff(rows) > 0), "a memory map is read from front to back"
             return sample(len(rows), 2)
 
-    monkeypatch.setattr(spectrum, "N_FRESH", 200)
+    monkeypatch.setattr(spectrum.flattening, "N_FRESH", 200)
     spectrum.fit_preconditioner(Watched(), rank=5, n_subsample=50, device="cpu")
     assert Watched.read <= 250
 
@@ -356,5 +356,5 @@ def test_a_preconditioner_that_cannot_be_written_leaves_nothing_behind(fitted, t
 
 
 def test_a_diagonal_of_ones_is_set_wherever_the_diagonal_begins():
-    block = gram.set_unit_diagonal(np.zeros((2, 5)), 2)
+    block = kernels.set_diagonal(kernels.Gaussian(1.0), np.zeros((2, 5)), np.zeros((2, 3)), 2)
     assert np.array_equal(block, np.eye(5)[2:4])

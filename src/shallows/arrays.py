@@ -200,6 +200,13 @@ def contiguous(x: Array) -> Array:
     return namespace(x).asarray(x, copy=True)
 
 
+def contiguous_copy(x: Array) -> Array:
+    """The same numbers in C order, in memory of their own."""
+    if _has_out(x):
+        return namespace(x).array(x, order="C", copy=True)
+    return namespace(x).asarray(x, copy=True)
+
+
 def itemsize(x: Array) -> int:
     """Bytes of one number of a floating array."""
     return int(namespace(x).finfo(x.dtype).bits) // 8
@@ -451,6 +458,28 @@ def solve_triangular(factor: Array, b: Array) -> Array:
 
         return solve(factor, b, lower=True, check_finite=False)
     return namespace(factor).linalg.solve(factor, b)
+
+
+def cholesky_in_place(matrix: Array) -> Array:
+    """``L`` with ``L @ L.T = matrix`` for a C-ordered symmetric matrix, which is overwritten where it can be.
+
+    What lies above the diagonal of the result has no meaning.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If the matrix is not positive definite to rounding.
+    """
+    if is_numpy(matrix):
+        from scipy.linalg import cho_factor
+
+        # The transpose lies in Fortran order, so LAPACK factors it in place; its upper factor is Lᵀ.
+        return cho_factor(matrix.T, lower=False, overwrite_a=True, check_finite=False)[0].T
+    xp = namespace(matrix)
+    factor = xp.linalg.cholesky(matrix)
+    if not bool(xp.all(xp.isfinite(factor))):
+        raise np.linalg.LinAlgError("the matrix is not positive definite")
+    return factor
 
 
 def solve_positive_definite(matrix: Array, b: Array) -> Array:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from . import arrays, kernels
 from .arrays import Array
-from .kernels import RadialKernel
+from .kernels import Kernel
 
 TILE = 1024
 """Edge of a tile: measured flat from 512 to 2,048 on a CPU, where a tile of float32 (4 MB) lies near the cache."""
@@ -27,9 +27,9 @@ class Gram:
 
     Parameters
     ----------
-    kernel : RadialKernel
+    kernel : Kernel
     points : array, shape (n, d + 2)
-        Augmented points (`kernels.augmented`), centred by the caller for accuracy.
+        Augmented points (`kernels.augmented`), centred by the caller for accuracy where the kernel allows it.
     budget : int
         Bytes that the kept tiles and the scratch space may take. Products work under any budget: at the least one tile
         a worker is made, used and dropped.
@@ -44,7 +44,7 @@ class Gram:
         Share of the tiles that are kept.
     """
 
-    def __init__(self, kernel: RadialKernel, points: Array, *, budget: int, tile: int | None = None):
+    def __init__(self, kernel: Kernel, points: Array, *, budget: int, tile: int | None = None):
         self.kernel = kernel
         self.points = points
         self.n = points.shape[0]
@@ -86,7 +86,7 @@ class Gram:
     def _fill(self, left: Array, others: Array, out: Array, *, on_diagonal: bool) -> None:
         kernels.fill(self.kernel, left, others, out)
         if on_diagonal:
-            set_unit_diagonal(out)
+            kernels.set_diagonal(self.kernel, out, others)
 
     def _block(self, rows: slice, j: int, left: Array | None, scratch: Array | None) -> Array:
         """K[rows, tile column j], rows within one tile row: a view of a kept tile, or made now."""
@@ -99,7 +99,7 @@ class Gram:
         made = scratch[: rows.stop - rows.start, : columns.stop - columns.start]
         kernels.fill(self.kernel, left, self.points[columns, :], made)
         if i == j:
-            set_unit_diagonal(made, local.start)
+            kernels.set_diagonal(self.kernel, made, self.points[rows, :], local.start)
         return made
 
     # --------------------------------------------------------------------------------------- products
@@ -150,18 +150,6 @@ class Gram:
         if self.kept_fraction == 1.0:
             return None
         return arrays.namespace(self.points).empty((self.tile, self.tile), dtype=self.dtype)
-
-
-def set_unit_diagonal(block: Array, first_column: int = 0) -> Array:
-    """k(x, x) = 1 in place, whatever rounding made of it: row r meets itself in column ``first_column + r``."""
-    xp = arrays.namespace(block)
-    r = xp.arange(block.shape[0])
-    if arrays.assigns_by_index(block):
-        block[r, first_column + r] = 1.0
-    else:
-        on_diagonal = xp.arange(block.shape[1])[None, :] == first_column + r[:, None]
-        block[...] = xp.where(on_diagonal, xp.asarray(1.0, dtype=block.dtype), block)
-    return block
 
 
 class Rows:
@@ -263,7 +251,7 @@ class Columns:
 
 
 def cross_product(
-    kernel: RadialKernel,
+    kernel: Kernel,
     x: Array,
     points: Array,
     a: Array,
@@ -276,7 +264,7 @@ def cross_product(
 
     Parameters
     ----------
-    kernel : RadialKernel
+    kernel : Kernel
     x : array, shape (m, d)
         Where the function is evaluated.
     points : array, shape (n, d + 2)

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, gram, kernels
+from . import arrays, kernels
 from .arrays import Array
 from .errors import ShallowsError
-from .kernels import RadialKernel
+from .kernels import Kernel
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,10 @@ def gradient_descent_path(matrix: Array, targets: Array, *, relative_step: float
     return Path(values, vectors, vectors.T @ targets, relative_step / float(values[-1]))
 
 
+#: When gradient descent is looked at: the iterations of the paper's own table, and others between them.
+ITERATIONS = (1, 2, 5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120, 10240, 20480, 40960, 81920)
+
+
 @dataclass(frozen=True)
 class Descent:
     """What gradient descent reaches after some numbers of iterations.
@@ -109,10 +113,10 @@ class Descent:
 
 def gradient_descent(
     data: Any,
-    kernel: str | RadialKernel = "gaussian",
+    kernel: str | Kernel = "gaussian",
     bandwidth: float | None = None,
     *,
-    iterations: Sequence[int] = (1, 80, 1280, 10240, 81920),
+    iterations: Sequence[int] = ITERATIONS,
     relative_step: float = 1.0,
     random_state: int = 0,
     device: str = "auto",
@@ -142,26 +146,12 @@ def gradient_descent(
     """
     device = arrays.resolve_device(device)
     n, n_test = len(data.x_train), len(data.x_test)
-    needed, budget = 40 * n * n, arrays.memory_budget(memory, device)
-    if needed > budget:
-        raise ShallowsError(
-            f"The full eigendecomposition of {n} points takes about {needed / 1e9:.1f} GB; "
-            f"the budget is {budget / 1e9:.1f} GB. Use a smaller subset."
-        )
-    mean = np.mean(data.x_train, axis=0, dtype=np.float64)
-    classes = np.unique(data.y_train) if np.asarray(data.y_train).dtype.kind in "iub" else None
+    _check_room(n, memory, device)
+    classes = _classes(data)
     with device.active():
-        centred = [
-            arrays.to_device(np.asarray(x, dtype=np.float64) - mean, device) for x in (data.x_train, data.x_test)
-        ]
-        if not isinstance(kernel, RadialKernel):
-            width = kernels.median_bandwidth(centred[0], random_state) if bandwidth is None else bandwidth
-            kernel = kernels.make(kernel, width)
-        points, new_points = (kernels.augmented(x) for x in centred)
-        y, y_new = (arrays.to_device(_codes(one, classes), device, np.float64) for one in (data.y_train, data.y_test))
-        path = gradient_descent_path(
-            gram.set_unit_diagonal(kernels.values(kernel, points, points)), y, relative_step=relative_step
-        )
+        kernel, points, new_points, y = _placed(data, kernel, bandwidth, random_state, device)
+        y_new = arrays.to_device(_codes(data.y_test, classes), device, np.float64)
+        path = gradient_descent_path(kernels.matrix(kernel, points), y, relative_step=relative_step)
         cross = kernels.values(kernel, new_points, points)
         curve: dict[str, list[float]] = {"train_l2": [], "test_l2": [], "coefficient_norm": []}
         for t in iterations:
@@ -183,6 +173,137 @@ def gradient_descent(
         "precision": "float64",
     }
     return Descent([int(t) for t in iterations], curve, effective)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What a bandwidth makes of interpolation and of gradient descent.
+
+    Attributes
+    ----------
+    index : list of int
+        Numbers of iterations.
+    curve : dict of list of float
+        ``train_l2`` and ``test_error`` (percent) of gradient descent.
+    numbers : dict of float
+        Of the interpolating function: ``interpolation_error`` and ``agreement``, the share of test points at which it
+        says what the nearest neighbour says (percent); ``nearest_neighbour_error``; and ``eigenvalue_share``,
+        λ₁₆₁/λ₁ (of the last one where there are fewer points).
+    effective : dict
+    """
+
+    index: list[int]
+    curve: dict[str, list[float]]
+    numbers: dict[str, float]
+    effective: dict[str, Any]
+
+
+def nearest_neighbour_limit(
+    data: Any,
+    kernel: str | Kernel = "gaussian",
+    bandwidth: float | None = None,
+    *,
+    iterations: Sequence[int] = (1, 10, 100, 1000, 10_000),
+    random_state: int = 0,
+    device: str = "auto",
+    memory: int | str | None = None,
+) -> Limit:
+    """How a classifier of a bandwidth stands to the nearest neighbour, which it becomes as the bandwidth goes to zero.
+
+    Parameters
+    ----------
+    data
+        Has ``x_train, y_train, x_test, y_test``; labels.
+    kernel, bandwidth, random_state, device, memory
+        As for `gradient_descent`.
+    iterations : sequence of int
+        When to look at gradient descent, with the step 1/λ₁.
+
+    Raises
+    ------
+    ShallowsError
+        If the data have no classes, or the decomposition does not fit into the memory.
+    """
+    device = arrays.resolve_device(device)
+    n, classes = len(data.x_train), _classes(data)
+    if classes is None:
+        raise ShallowsError("The nearest neighbour's limit is about classes; the targets of these data are values.")
+    _check_room(n, memory, device)
+    with device.active():
+        xp = device.namespace
+        kernel, points, new_points, y = _placed(data, kernel, bandwidth, random_state, device)
+        path = gradient_descent_path(kernels.matrix(kernel, points), y)
+        distances = xp.clip(
+            new_points[:, -2:-1] + points[:, -2][None, :] - 2.0 * new_points[:, :-2] @ points[:, :-2].T, 0.0, None
+        )
+        neighbours = np.asarray(data.y_train)[arrays.to_numpy(xp.argmin(distances, axis=1))]
+        if kernel.name == "gaussian":
+            # At small bandwidths all values of a row underflow. A factor for each row, which changes no decision, makes
+            # the largest 1.
+            distances -= xp.min(distances, axis=1)[:, None]
+            cross = xp.exp(-distances / (2.0 * kernel.bandwidth**2))
+        else:
+            cross = kernels.values(kernel, new_points, points)
+
+        def labels(coefficients: Array) -> np.ndarray:
+            return _labels(arrays.to_numpy(cross @ coefficients), classes)
+
+        def error(found: np.ndarray) -> float:
+            return 100.0 * float(np.mean(found != np.asarray(data.y_test)))
+
+        curve: dict[str, list[float]] = {"train_l2": [], "test_error": []}
+        for t in iterations:
+            curve["train_l2"].append(_mean_square(arrays.to_numpy(path.fitted(t)), arrays.to_numpy(y)))
+            curve["test_error"].append(error(labels(path.coefficients(t))))
+        resolved = path.eigenvalues > float(path.eigenvalues[-1]) * n * float(np.finfo(np.float64).eps)
+        inverse = xp.where(resolved, 1.0 / xp.where(resolved, path.eigenvalues, 1.0), 0.0)
+        interpolating = labels(path.eigenvectors @ (inverse[:, None] * path.projections))
+        place = min(161, n)
+        numbers = {
+            "interpolation_error": error(interpolating),
+            "nearest_neighbour_error": error(neighbours),
+            "agreement": 100.0 * float(np.mean(interpolating == neighbours)),
+            "eigenvalue_share": float(path.eigenvalues[-place]) / float(path.eigenvalues[-1]),
+        }
+    effective = {
+        "kernel": kernel.name,
+        "bandwidth": kernel.bandwidth,
+        "eigenvalue_index": place,
+        "n_resolved": int(xp.sum(resolved)),
+        "device": str(device),
+        "precision": "float64",
+    }
+    return Limit([int(t) for t in iterations], curve, numbers, effective)
+
+
+def _check_room(n: int, memory: int | str | None, device: arrays.Device) -> None:
+    needed, budget = 40 * n * n, arrays.memory_budget(memory, device)
+    if needed > budget:
+        raise ShallowsError(
+            f"The full eigendecomposition of {n} points takes about {needed / 1e9:.1f} GB; "
+            f"the budget is {budget / 1e9:.1f} GB. Use a smaller subset."
+        )
+
+
+def _classes(data: Any) -> np.ndarray | None:
+    return np.unique(data.y_train) if np.asarray(data.y_train).dtype.kind in "iub" else None
+
+
+def _placed(
+    data: Any, kernel: str | Kernel, bandwidth: float | None, seed: int, device: arrays.Device
+) -> tuple[Kernel, Array, Array, Array]:
+    """The kernel, the augmented training and test points, and the coded training targets.
+
+    Points are taken about the training mean where that is the same to the kernel.
+    """
+    mean = np.mean(data.x_train, axis=0, dtype=np.float64) if kernels.kind(kernel).shift_invariant else 0.0
+    points, new_points = (
+        kernels.augmented(arrays.to_device(np.asarray(x, dtype=np.float64) - mean, device))
+        for x in (data.x_train, data.x_test)
+    )
+    kernel = kernels.choose(kernel, bandwidth, points, seed)
+    y = arrays.to_device(_codes(data.y_train, _classes(data)), device, np.float64)
+    return kernel, points, new_points, y
 
 
 def _codes(y: Any, classes: np.ndarray | None) -> np.ndarray:

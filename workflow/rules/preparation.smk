@@ -19,6 +19,8 @@ rule prepare:
         ENVIRONMENT
     params:
         steps=lambda wildcards: PLAN.configuration.variants[wildcards.variant]["steps"],
-        code=code.version_of("preparation"),
+        code=lambda wildcards: code.version_of_preparation(
+            PLAN.configuration.variants[wildcards.variant]["steps"]
+        ),
     script:
         "../scripts/prepare.py"

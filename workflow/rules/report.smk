@@ -1,10 +1,13 @@
-"""The page of a scale: verdicts first, then every target."""
+"""The page of a scale: verdicts first, then what was found, then every target."""
+
+FINDINGS = sorted(map(str, (ROOT / "workflow" / "report").glob("findings_*.rst")))
 
 
 rule page:
     input:
         [path for target in PLAN.targets for path in products_of(target, "{scale}")],
         meta=[below("{scale}", f"tables/{target}.json") for target in PLAN.targets],
+        findings=FINDINGS,
     output:
         report_of("{scale}"),
     log:

@@ -1,28 +1,15 @@
-"""Published beside measured, with a verdict: the numbers as CSV and JSON, and two forms for people."""
+"""Published beside measured, with a verdict: the records of a target gathered and checked, the numbers as CSV and JSON,
+and two forms for people. One job a target, since each step takes less time than a process takes to start.
+"""
 
 
 rule table:
     input:
-        below("{scale}", "evaluation/{target}.json"),
+        records_of,
     output:
+        evaluation=below("{scale}", "evaluation/{target}.json"),
         numbers=below("{scale}", "tables/{target}.csv"),
         meta=below("{scale}", "tables/{target}.json"),
-    log:
-        below("{scale}", "logs/tables/{target}.log"),
-    conda:
-        ENVIRONMENT
-    params:
-        comparison=lambda wildcards: PLAN.comparison(wildcards.target, wildcards.scale),
-        code=code.version_of("tables"),
-    script:
-        "../scripts/compare.py"
-
-
-rule render:
-    input:
-        numbers=below("{scale}", "tables/{target}.csv"),
-        meta=below("{scale}", "tables/{target}.json"),
-    output:
         md=below("{scale}", "tables/{target}.md"),
         html=report(
             below("{scale}", "tables/{target}.html"),
@@ -32,10 +19,11 @@ rule render:
             labels={"target": "{target}"},
         ),
     log:
-        below("{scale}", "logs/render/{target}.log"),
+        below("{scale}", "logs/tables/{target}.log"),
     conda:
         ENVIRONMENT
     params:
-        code=code.version_of("report"),
+        comparison=lambda wildcards: PLAN.comparison(wildcards.target, wildcards.scale),
+        code=[code.version_of("tables"), code.version_of("report")],
     script:
-        "../scripts/render.py"
+        "../scripts/tabulate.py"

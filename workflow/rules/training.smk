@@ -41,6 +41,10 @@ for scale in SCALES:
                     if run.preconditioner
                 },
                 checkpoints=below(scale, "checkpoints"),
-                code=code.version_of("training"),
+                code=code.version_of_runs(
+                    call
+                    for run in batch.members
+                    for call in METHODS[run.method]["call"].values()
+                ),
             script:
                 "../scripts/train.py"

@@ -17,5 +17,6 @@ with journal(snakemake.log[0]):
             for table in tables
         ],
         snakemake.output[0],
+        getattr(snakemake.input, "findings", ()),
     )
     print(f"The report: {Path(snakemake.output[0]).resolve()}", flush=True)

@@ -9,14 +9,16 @@ from typing import Any, ClassVar
 from shallows.datasets.catalogue import Dataset
 from shallows.datasets.files import DatasetError
 from shallows.errors import UnknownNameError
+from shallows.nets import architectures
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step; `learns` says whether it takes statistics from the training part."""
+    """A step; `learns` says whether it takes statistics from the training part, `extra` which extra it needs."""
 
     name: ClassVar[str]
     learns: ClassVar[bool] = False
+    extra: ClassVar[str | None] = None
 
     def check(self) -> str | None:
         """Return what is wrong with the parameters, or None."""
@@ -326,6 +328,61 @@ class CenterTarget(Step):
     scale: bool = False
 
 
+@dataclass(frozen=True)
+class NetFeatures(Step):
+    """Replace features by those of a small neural net, trained on the training part (extra ``nets``).
+
+    The features are the outputs of the net's last pooling layer, or of its last hidden layer where none pools. What the
+    net was trained on and how stands in the record. On a CPU they are a function of the files and of this step, for one
+    version of PyTorch; a GPU's differ in their last digits, which training enlarges.
+
+    Attributes
+    ----------
+    architecture : str
+        A name of `shallows.nets.ARCHITECTURES`.
+    epochs, batch_size : int
+    step_size : float or None
+        None: that of `shallows.nets`.
+    rows : int or None
+        The net is trained on a seeded draw of so many training rows, which are held in memory; None takes them all.
+    seed : int
+    device : str
+        ``"auto"``, ``"cpu"`` or ``"gpu"``.
+    """
+
+    name: ClassVar[str] = "net_features"
+    learns: ClassVar[bool] = True
+    extra: ClassVar[str | None] = "nets"
+    architecture: str
+    epochs: int = 10
+    batch_size: int = 128
+    step_size: float | None = None
+    rows: int | None = None
+    seed: int = 0
+    device: str = "auto"
+
+    def check(self) -> str | None:
+        """See `Step.check`."""
+        architectures.find(self.architecture)
+        for key in ("epochs", "batch_size"):
+            value = getattr(self, key)
+            if not (_is_int(value) and value > 0):
+                return f"{key} must be a positive whole number, not {value!r}"
+        if self.rows is not None and not (_is_int(self.rows) and self.rows > 0):
+            return f"rows must be a positive whole number or null, not {self.rows!r}"
+        if self.step_size is not None and not (_is_number(self.step_size) and self.step_size > 0):
+            return f"step_size must be a positive number or null, not {self.step_size!r}"
+        if self.device not in ("auto", "cpu", "gpu"):
+            return f"device must be auto, cpu or gpu, not {self.device!r}"
+        return _check_seed(self.seed)
+
+    def n_features(self, n_inputs: int, image: Mapping[str, Any] | None) -> int:
+        """Return how many features the net has, of examples of `n_inputs` numbers that may be images."""
+        net = architectures.find(self.architecture)
+        stated = None if image is None else (image["channels"], image["height"], image["width"])
+        return net.n_features(architectures.shape_of_examples(n_inputs, net.of_images, stated))
+
+
 IMPUTATIONS = ("mean", "median", "most_frequent")
 PCA_METHODS = ("auto", "covariance", "randomised", "incremental")
 
@@ -338,6 +395,7 @@ _ALL = (
     Unit,
     ZScore,
     Halves,
+    NetFeatures,
     PCA,
     OneHot,
     Signs,
@@ -400,6 +458,7 @@ def shape_after(dataset: Dataset, steps: Sequence[Mapping[str, Any]]) -> tuple[i
         and for the rows after ``keep_classes`` (classes of equal size are supposed).
     """
     n_train, n_test, n_features = dataset.n_train, dataset.n_test, dataset.n_features
+    image = dict(dataset.picture) or None
     for step in check_steps(steps):
         if isinstance(step, Subset):
             n_train, n_test = step.n_train or n_train, step.n_test or n_test
@@ -411,8 +470,11 @@ def shape_after(dataset: Dataset, steps: Sequence[Mapping[str, Any]]) -> tuple[i
             n_train, n_test = round(n_train * share), round(n_test * share)
         elif isinstance(step, Grayscale):
             n_features //= 3
+            image = image and {**image, "channels": 1}
+        elif isinstance(step, NetFeatures):
+            n_features, image = step.n_features(n_features, image), None
         elif isinstance(step, PCA):
-            n_features = step.n_components
+            n_features, image = step.n_components, None
     return n_train, n_test, n_features
 
 

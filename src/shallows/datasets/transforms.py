@@ -243,6 +243,13 @@ def _(step: steps.ZScore, table: Table) -> dict[str, Any]:
 
 
 @apply_step.register
+def _(step: steps.NetFeatures, table: Table) -> dict[str, Any]:
+    from shallows.datasets.net_features import replace_features
+
+    return replace_features(step, table)
+
+
+@apply_step.register
 def _(step: steps.PCA, table: Table) -> dict[str, Any]:
     n, d, k = table.n_rows("train"), table.n_features, step.n_components
     if k > min(n, d):

@@ -6,7 +6,7 @@ import math
 import numbers
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,9 +21,10 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from .. import arrays, gram, kernels, streams, training
 from ..errors import ShallowsError
-from ..kernels import RadialKernel
+from ..kernels import FunctionKernel, Kernel
 from ..solvers.base import KernelProblem
 from ..spectrum import Preconditioner
+from . import validation
 from .centres import Coordinates
 
 SMALL = 1000
@@ -36,7 +37,7 @@ class Plan:
 
     Attributes
     ----------
-    kernel : RadialKernel
+    kernel : Kernel
     preconditioner : Preconditioner or None
     batch_size : int
     step_size : float
@@ -44,7 +45,7 @@ class Plan:
         λ and β of the operator that is iterated with, see `Preconditioner.step_size`.
     """
 
-    kernel: RadialKernel
+    kernel: Kernel
     preconditioner: Preconditioner | None
     batch_size: int
     step_size: float
@@ -79,9 +80,18 @@ class Snapshot:
         """Raw outputs on the training rows in their own order, shape (n, c), from the kernel matrix at hand."""
         if self._training_scores is None:
             fitted = arrays.to_numpy(self.estimator._gram.dot(self.coefficients))
-            scores = np.empty_like(fitted)
-            scores[self.estimator._order] = fitted
-            self._training_scores = self.estimator._unscale(scores)
+            held_out = self.estimator._held_out
+            if held_out is None:
+                scores = np.empty_like(fitted)
+                scores[self.estimator._order] = fitted
+                self._training_scores = self.estimator._unscale(scores)
+            else:
+                others = self.estimator._raw_predict(held_out.X, self.coefficients)
+                scores = np.empty((len(fitted) + len(others), fitted.shape[1]), dtype=fitted.dtype)
+                scores[held_out.training_rows[self.estimator._order]] = fitted
+                scores = self.estimator._unscale(scores)
+                scores[held_out.rows] = others
+                self._training_scores = scores
         return self._training_scores
 
     def predict_training(self) -> np.ndarray:
@@ -110,7 +120,7 @@ class KernelLeastSquares(BaseEstimator):
 
     # ---------------------------------------------------------------- what subclasses say
 
-    def _make_plan(self, points: Any, weights: Any, kernel: RadialKernel, seed: int, budget: int) -> Plan:
+    def _make_plan(self, points: Any, weights: Any, kernel: Kernel, seed: int, budget: int) -> Plan:
         raise NotImplementedError
 
     def _make_solver(self, step_size: float) -> Any:
@@ -173,7 +183,8 @@ class KernelLeastSquares(BaseEstimator):
         """
         started = time.perf_counter()
         # A fit that fails must not leave old coefficients beside new coordinates.
-        vars(self).pop("dual_coef_", None)
+        for name in ("dual_coef_", "coef_"):
+            vars(self).pop(name, None)
         self._check_parameters()
         X, y = validate_data(
             self,
@@ -191,37 +202,42 @@ class KernelLeastSquares(BaseEstimator):
                 raise ValueError("All sample weights are zero.")
             if not weights.all():
                 X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
+        seed = _seed(self.random_state)
+        y = y.toarray() if scipy.sparse.issparse(y) else np.asarray(y)
+        self._held_out = None
+        if getattr(self, "early_stopping", False):
+            of_labels = not self._y_is_numeric
+            self._held_out = validation.hold_out(X, y, weights, self.validation_fraction, seed, of_labels)
+            rows = self._held_out.training_rows
+            X, y, weights = X[rows], y[rows], None if weights is None else weights[rows]
         n = X.shape[0]
-        targets = self._encode(y.toarray() if scipy.sparse.issparse(y) else np.asarray(y), weights)
+        targets = self._encode(y, weights)
 
         device = arrays.resolve_device(self.device)
-        dtype = np.dtype(("float64" if n <= SMALL else "float32") if self.dtype == "auto" else self.dtype)
         budget = self._working_budget(device)
-        seed = _seed(self.random_state)
+        dtype = np.dtype(self._precision(n, budget) if self.dtype == "auto" else self.dtype)
 
         with device.active():
-            self._coordinates = Coordinates.of(X)
             given = self._given_subsample()
             # Shuffled once, so that batches and the subsample, which comes first, are contiguous rows.
             order = streams.permutation(seed, "order", 0, n)
             if given is not None:
                 order = _subsample_first(given.indices, order)
-            points = self._coordinates.training_points(X, order, device, dtype)
-            _check_scale(points, dtype)
+            points = self._lay_out(X, order, device, dtype)
             kernel = self._make_kernel(points, seed)
             w = None if weights is None else arrays.to_device(weights[order] / weights.max(), device, dtype)
             prepared = time.perf_counter()
 
             plan = self._make_plan(points, w, kernel, seed, budget - points.nbytes)
-            if points.shape[1] == 2 and self.batch_size is None and self.step_size is None:
+            if self._coincide(points) and self.batch_size is None and self.step_size is None:
                 # All points coincide, so all that can be learnt is the mean of the targets, and one step learns it.
                 plan.batch_size, plan.step_size = n, 1.0 / (n * plan.top_eigenvalue)
             decomposed = time.perf_counter()
 
             codes = arrays.to_device(targets[order], device, dtype)
             spent = points.nbytes + 6 * codes.nbytes + self._step_bytes(plan, codes.shape[1], dtype.itemsize)
-            self._gram, self._order = gram.Gram(plan.kernel, points, budget=budget - spent), order
-            problem = KernelProblem(self._gram, codes, None if w is None else w[:, None], plan.preconditioner)
+            problem = self._make_problem(plan, points, codes, None if w is None else w[:, None], budget - spent)
+            self._order = order
             built = time.perf_counter()
 
             try:
@@ -229,29 +245,28 @@ class KernelLeastSquares(BaseEstimator):
                     self._make_solver(float(plan.step_size)),
                     problem,
                     training.Batches(n, plan.batch_size, seed),
-                    training.Stopping(self.max_epochs, tolerance=self.tol),
+                    self._stopping(),
                     observers=[*self._own_observers(), *observers],
                     checkpoint=checkpoint,
                     snapshot=lambda state, epoch: Snapshot(self, state.coefficients, epoch),
                     may_shrink=self.step_size is None,
                 )
             finally:
-                kept_fraction = self._gram.kept_fraction
-                del self._gram, self._order
+                kept_fraction, held_out = self._gram.kept_fraction, self._held_out
+                del self._gram, self._order, self._held_out
             arrays.synchronise(points)
         finished = time.perf_counter()
 
-        self.dual_coef_ = arrays.to_numpy(run.state.coefficients)
-        self.support_ = order
-        self._points, self._kernel = arrays.to_numpy(points), plan.kernel
-        self.bandwidth_ = plan.kernel.bandwidth
+        self._keep(run.state, plan, points, order if held_out is None else held_out.training_rows[order])
+        if held_out is not None:
+            self.validation_scores_ = [1.0 - error for error in run.validation_errors]
+            self.best_validation_score_ = max(self.validation_scores_)
         self.step_size_ = run.state.step_size
         self.n_epochs_ = self.n_iter_ = max(run.epoch, 1)
         self.losses_ = run.losses
         self.n_rollbacks_, self.n_resumes_ = run.n_rollbacks, run.n_resumes
         self.effective_params_ = {
-            "kernel": plan.kernel.name,
-            "bandwidth": plan.kernel.bandwidth,
+            **self._told_of_the_model(plan),
             "batch_size": plan.batch_size,
             "step_size": run.state.step_size,
             "certified_step_size": plan.step_size,
@@ -267,6 +282,7 @@ class KernelLeastSquares(BaseEstimator):
             "device": str(device),
             "seed": seed,
             "n_features_used": int(self._coordinates.varies.sum()),
+            "n_validation": 0 if held_out is None else len(held_out.rows),
         }
         self.timings_ = {
             "preparation": prepared - started,
@@ -275,16 +291,72 @@ class KernelLeastSquares(BaseEstimator):
             "training": run.seconds,
             "evaluation": max(0.0, finished - built - run.seconds),
         }
+        self._look_back(run)
+        return self
+
+    # ------------------------------------------------------ what the space of the functions decides
+
+    def _lay_out(self, X: Any, order: np.ndarray, device: arrays.Device, dtype: np.dtype) -> Any:
+        """The training points on the device, in a given order."""
+        kind = kernels.kind(self.kernel)
+        kind.check_inputs(X.shape[1])
+        self._coordinates = Coordinates.of(X, centred=kind.shift_invariant, without_constants=kind.of_distance)
+        points = self._coordinates.training_points(X, order, device, dtype)
+        _check_scale(points, dtype, may_vanish=not kind.shift_invariant)
+        return points
+
+    def _coincide(self, points: Any) -> bool:
+        """Whether all training points are one: no feature varies."""
+        return self._coordinates.coincide
+
+    def _make_problem(self, plan: Plan, points: Any, targets: Any, weights: Any, budget: int) -> Any:
+        """What the solver is given; ``_gram`` is the matrix that makes training scores of coefficients."""
+        self._gram = gram.Gram(plan.kernel, points, budget=budget)
+        return KernelProblem(self._gram, targets, weights, plan.preconditioner)
+
+    def _keep(self, state: Any, plan: Plan, points: Any, rows: np.ndarray) -> None:
+        """The fitted attributes that predictions are made of; ``rows`` are those of ``points`` among the rows given."""
+        self.dual_coef_ = arrays.to_numpy(state.coefficients)
+        self.support_ = rows
+        self._points, self._kernel = arrays.to_numpy(points), plan.kernel
+        self.bandwidth_ = plan.kernel.bandwidth
+
+    def _told_of_the_model(self, plan: Plan) -> dict[str, Any]:
+        """What ``effective_params_`` says of the space of the functions."""
+        told = {"kernel": plan.kernel.name, "bandwidth": plan.kernel.bandwidth}
+        return told | ({"kernel_params": plan.kernel.parameters} if plan.kernel.parameters else {})
+
+    def _precision(self, n: int, budget: int) -> str:
+        """The dtype that "auto" stands for."""
+        return "float64" if n <= SMALL else "float32"
+
+    def _stopping(self) -> training.Stopping:
+        if self._held_out is None:
+            return training.Stopping(self.max_epochs, tolerance=self.tol)
+        held_out, of_labels = self._held_out, not self._y_is_numeric
+        return training.Stopping(
+            self.max_epochs,
+            tolerance=self.tol,
+            validate=lambda snapshot: held_out.error(snapshot, of_labels=of_labels),
+            patience=self.n_iter_no_change,
+        )
+
+    def _look_back(self, run: training.Run) -> None:
+        """Warn of what a finished training left undone."""
         if self.tol > 0 and run.stopped_by == "max_epochs" and run.losses[-1] > 0.5:
             warnings.warn(
                 f"After max_epochs={self.max_epochs} the training loss is still {run.losses[-1]:.2f} of that of "
                 "the zero function; more epochs or a larger bandwidth may help.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-        return self
 
     def _check_parameters(self) -> None:
+        kind, parameters = kernels.kind(self.kernel), getattr(self, "kernel_params", None)
+        if not (parameters is None or isinstance(parameters, Mapping)):
+            raise ShallowsError(f"kernel_params must be a dictionary or None, got {parameters!r}.")
+        if parameters and isinstance(kind, Kernel):
+            raise ShallowsError("A kernel object brings its own parameters; leave kernel_params out.")
         if self.bandwidth is not None and not _is_positive(self.bandwidth):
             raise ShallowsError(
                 f"bandwidth must be a positive number or None for the median rule, got {self.bandwidth!r}."
@@ -297,21 +369,24 @@ class KernelLeastSquares(BaseEstimator):
                 isinstance(value, numbers.Integral) and value >= 1
             ):
                 raise ShallowsError(f"{name} must be a whole number of at least 1, got {value!r}.")
+        if getattr(self, "early_stopping", False):
+            validation.check(self.validation_fraction, self.n_iter_no_change)
         if not (isinstance(self.tol, numbers.Real) and self.tol >= 0):
             raise ShallowsError(f"tol must be a number of at least 0, got {self.tol!r}.")
         if self.dtype not in ("auto", "float32", "float64"):
             raise ShallowsError(f"dtype must be 'auto', 'float32' or 'float64', got {self.dtype!r}.")
 
-    def _make_kernel(self, points: Any, seed: int) -> RadialKernel:
-        if isinstance(self.kernel, RadialKernel):
-            return self.kernel
+    def _make_kernel(self, points: Any, seed: int) -> Kernel:
+        kind = kernels.kind(self.kernel)
+        if isinstance(kind, Kernel):
+            _check_values(kind, points)
+            return kind
         bandwidth = self.bandwidth
-        if bandwidth is None:
-            if points.shape[1] == 2:
-                bandwidth = 1.0  # All points coincide: every bandwidth gives the same function.
-            else:
-                bandwidth = kernels.median_bandwidth(points[:, :-2], seed)
-        return kernels.make(self.kernel, bandwidth)
+        if bandwidth is None and kind.takes_bandwidth and self._coincide(points):
+            bandwidth = 1.0  # Every bandwidth gives the same function.
+        kernel = kernels.choose(self.kernel, bandwidth, points, seed, getattr(self, "kernel_params", None))
+        _check_values(kernel, points)
+        return kernel
 
     def _working_budget(self, device: arrays.Device) -> int:
         """Bytes for what the fit makes.
@@ -471,8 +546,11 @@ class LeastSquaresRegressor(RegressorMixin, MultiOutputMixin, KernelLeastSquares
         self._one_column = y.ndim == 1
         y = y.reshape(len(y), -1)
         # Least squares commutes with shifts and scales of the targets; in their own units none over- or underflows.
-        self.intercept_ = np.average(y, axis=0, weights=weights)
-        spread = np.abs(y - self.intercept_).max(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.intercept_ = np.average(y, axis=0, weights=weights)
+            spread = np.abs(y - self.intercept_).max(axis=0)
+        if not np.isfinite(spread).all():
+            raise ShallowsError("The targets are too large: their mean or their range overflows. Divide y by a number.")
         self._target_scale = np.where(spread > 0, spread, 1.0)
         return (y - self.intercept_) / self._target_scale
 
@@ -510,15 +588,49 @@ def _subsample_first(indices: np.ndarray, order: np.ndarray) -> np.ndarray:
     return np.concatenate([indices, order[rest[order]]])
 
 
-def _check_scale(points: Any, dtype: np.dtype) -> None:
+def _check_scale(points: Any, dtype: np.dtype, *, may_vanish: bool = False) -> None:
     """Refuse features whose squared distances leave the numbers of a precision."""
     largest = float(points[:, -2].max())
-    if points.shape[1] > 2 and not 0 < largest < math.inf:
-        size = "small" if largest == 0 else "large"
+    vanishes = largest == 0 and points.shape[1] > 2 and not may_vanish
+    if vanishes or not largest < math.inf:
         raise ShallowsError(
-            f"The features are too {size} for {dtype.name}: squared distances {'under' if largest == 0 else 'over'}"
+            f"The features are too {'small' if vanishes else 'large'} for {dtype.name}: squared distances "
+            f"{'under' if vanishes else 'over'}"
             "flow. Bring X to a usual scale, for instance with sklearn.preprocessing.StandardScaler."
         )
+
+
+def _check_values(kernel: Kernel, points: Any) -> None:
+    """Refuse kernels whose values leave the numbers or drown in rounding, and functions that are no kernels."""
+    if kernel.of_distance:
+        # ‖x‖² + ‖z‖² − 2xᵀz is off by about a unit in the last place of the largest term.
+        resolution = math.sqrt(float(points[:, -2].max()) * float(np.finfo(np.dtype(str(points.dtype))).eps))
+        if kernel.bandwidth < resolution:
+            raise ShallowsError(
+                f"bandwidth={kernel.bandwidth:.3g} is too small for {points.dtype}: distances below {resolution:.1g} "
+                "are lost in rounding, so that a point is not told from its neighbours. Use a larger bandwidth"
+                f"{', or dtype=' + repr('float64') if points.dtype != np.float64 else ''}."
+            )
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        largest = float(kernel.diagonal(points[:, :-2]).max())
+    if not 0 < largest < math.inf:
+        raise ShallowsError(
+            f"The largest value of the kernel {kernel.name!r} on the training points is {largest:g}; it must be "
+            "positive and finite. Scale X, or take other parameters of the kernel."
+        )
+    if isinstance(kernel, FunctionKernel):
+        some = points[:100, :]
+        matrix = arrays.to_numpy(kernels.values(kernel, some, some)).astype(np.float64)
+        rounding = 1e-3 if points.dtype == np.float32 else 1e-6
+        if not np.isfinite(matrix).all() or np.abs(matrix - matrix.T).max() > rounding * np.abs(matrix).max():
+            raise ShallowsError(f"The kernel function {kernel.name!r} is not symmetric: k(x, z) must equal k(z, x).")
+        values = np.linalg.eigvalsh((matrix + matrix.T) / 2)
+        if values[0] < -rounding * values[-1]:
+            raise ShallowsError(
+                f"The kernel function {kernel.name!r} is not positive semi-definite: its matrix on {len(matrix)} "
+                f"training points has the eigenvalue {values[0]:.3g}."
+            )
 
 
 def _seed(random_state: Any) -> int:

@@ -17,7 +17,7 @@ _BLOCK_BYTES = 2**25
 
 @dataclass(frozen=True)
 class Coordinates:
-    """Features without those that were constant in training, centred.
+    """Features without those that were constant in training, centred, where the kernel allows it.
 
     Kernels of distances do not change when all points are shifted, and float32 does: centred data keep the digits
     that uncentred data lose. Constant features add nothing between training points, and half of an image's border is
@@ -27,14 +27,27 @@ class Coordinates:
     ----------
     mean : ndarray, shape (d,), float64
     varies : ndarray of bool, shape (d,)
+        Which features are kept.
+    coincide : bool
+        Whether all training points are one.
     """
 
     mean: np.ndarray
     varies: np.ndarray
+    coincide: bool = False
 
     @classmethod
-    def of(cls, x: Any) -> Coordinates:
-        """Measured on training data, dense or CSR, block by block."""
+    def of(cls, x: Any, *, centred: bool = True, without_constants: bool = True) -> Coordinates:
+        """Measured on training data, dense or CSR, block by block.
+
+        Parameters
+        ----------
+        x : array or CSR matrix, shape (n, d)
+        centred : bool
+            False for kernels to which the origin matters.
+        without_constants : bool
+            False for kernels in which a constant feature is no distance to be added.
+        """
         n, d = x.shape
         total, lowest, highest = np.zeros(d), np.full(d, np.inf), np.full(d, -np.inf)
         for rows in _row_blocks(x):
@@ -44,18 +57,20 @@ class Coordinates:
             np.maximum(highest, block.max(axis=0), out=highest)
         varies = highest > lowest
         # The mean of a constant is that constant, to the last digit.
-        return cls(np.where(varies, total / n, lowest), varies)
+        mean = np.where(varies, total / n, lowest) if centred else np.zeros(d)
+        kept = varies if without_constants else np.ones(d, dtype=bool)
+        return cls(mean, kept, not varies.any())
 
     def training_points(self, x: Any, order: np.ndarray, device: Device, dtype: Any) -> Array:
-        """Augmented points (see `kernels.augmented`) in a given order, shape (n, d' + 2), on the device.
+        """Augmented points (see `kernels.augmented`) in a given order, shape (len(order), d' + 2), on the device.
 
         Written into place block by block: beside the result there is never more than a block.
         """
         kept = int(self.varies.sum())
-        points = np.empty((x.shape[0], kept + 2), dtype=dtype)
+        points = np.empty((len(order), kept + 2), dtype=dtype)
         points[:, kept + 1] = 1.0
         everything, mean = bool(self.varies.all()), self.mean[self.varies]
-        for rows in _row_blocks(x):
+        for rows in arrays.blocks(len(order), _block_rows(x)):
             block = _dense(x[order[rows]])
             block = block if everything else block[:, self.varies]
             # The difference is taken in the wider of the two precisions and rounded once.
@@ -82,9 +97,55 @@ class Coordinates:
             yield rows, arrays.to_device(block, device, dtype), extra
 
 
+class Rows:
+    """Augmented training points by their place in the order of a fit: held, or read from the data batch by batch.
+
+    Parameters
+    ----------
+    x : array or CSR matrix, shape (n, d)
+        Dense, sparse or a memory map.
+    order : array of int, shape (n,)
+    coordinates : Coordinates
+    device, dtype
+        Of what is handed out.
+    held : bool
+        Whether to lay all points out once; where not, a batch costs a pass over its rows of the data.
+    """
+
+    def __init__(
+        self, x: Any, order: np.ndarray, coordinates: Coordinates, device: Device, dtype: Any, *, held: bool = True
+    ):
+        self._x, self._order, self._coordinates, self._device, self._dtype = x, order, coordinates, device, dtype
+        self.width = int(coordinates.varies.sum())
+        self._held = coordinates.training_points(x, order, device, dtype) if held else None
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of the points that are held."""
+        return 0 if self._held is None else self._held.nbytes
+
+    def __call__(self, batch: slice) -> Array:
+        """The points of a batch, shape (m, d' + 2)."""
+        if self._held is not None:
+            return self._held[batch, :]
+        rows = self._order[batch]
+        # A memory map is read from front to back, and each row goes to its own place.
+        ascending = np.argsort(rows, kind="stable")
+        places = np.empty_like(ascending)
+        places[ascending] = np.arange(len(rows))
+        sorted_points = self._coordinates.training_points(self._x, rows[ascending], arrays.Device("cpu"), self._dtype)
+        return arrays.to_device(sorted_points[places], self._device, self._dtype)
+
+
 def _row_blocks(x: Any) -> Iterator[slice]:
-    rows = max(1, _BLOCK_BYTES // max(1, 8 * x.shape[1]))
-    return iter(arrays.blocks(x.shape[0], rows))
+    return iter(arrays.blocks(x.shape[0], _block_rows(x)))
+
+
+def _block_rows(x: Any) -> int:
+    return max(1, _BLOCK_BYTES // max(1, 8 * x.shape[1]))
 
 
 def _dense(block: Any) -> np.ndarray:

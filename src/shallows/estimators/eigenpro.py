@@ -5,14 +5,19 @@ from __future__ import annotations
 import math
 import numbers
 import os
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from .. import arrays, spectrum
+from .. import arrays, kernels, spectrum
 from ..errors import ShallowsError
-from ..kernels import RadialKernel
-from ..solvers import EigenPro
+from ..kernels import Kernel
+from ..solvers import EigenPro, steps
+from ..solvers.steps import StepRule
 from ..spectrum import Preconditioner
 from .base import SMALL, LeastSquaresClassifier, LeastSquaresRegressor, Plan
+
+POWERS = {"full": 1.0, "sqrt": 0.5}
+"""Names of the exponents of λ_{q+1}/λᵢ in the preconditioner."""
 
 SMALL_FLOOR = 5e-3
 """Directions of a problem that is iterated with as a whole, below this share of the largest eigenvalue, are
@@ -23,16 +28,22 @@ so that neither the unit of the weights nor repeated rows matter."""
 class _EigenPro:
     def __init__(
         self,
-        kernel: str | RadialKernel = "gaussian",
+        kernel: str | Kernel | Callable[..., Any] = "gaussian",
         *,
         bandwidth: float | None = None,
+        kernel_params: Mapping[str, Any] | None = None,
         rank: int | None = None,
         n_subsample: int | None = None,
         batch_size: int | None = None,
         step_size: float | None = None,
+        step_rule: str | StepRule = "certified",
         damping: float = 1.0,
+        power: str | float = "full",
         max_epochs: int = 20,
         tol: float = 5e-3,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 3,
         preconditioner: Preconditioner | str | os.PathLike | None = None,
         random_state: Any = None,
         device: str = "auto",
@@ -42,13 +53,19 @@ class _EigenPro:
     ):
         self.kernel = kernel
         self.bandwidth = bandwidth
+        self.kernel_params = kernel_params
         self.rank = rank
         self.n_subsample = n_subsample
         self.batch_size = batch_size
         self.step_size = step_size
+        self.step_rule = step_rule
         self.damping = damping
+        self.power = power
         self.max_epochs = max_epochs
         self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
         self.preconditioner = preconditioner
         self.random_state = random_state
         self.device = device
@@ -64,6 +81,13 @@ class _EigenPro:
                 raise ShallowsError(f"{name} must be a whole number of at least {least} or None, got {value!r}.")
         if not (isinstance(self.damping, numbers.Real) and 0 < self.damping <= 1):
             raise ShallowsError(f"damping must lie in (0, 1], got {self.damping!r}.")
+        power_of(self.power)
+        steps.make(self.step_rule)
+        if self.early_stopping and self.preconditioner is not None:
+            raise ShallowsError(
+                "A preconditioner that is handed in is made of all training rows, and early_stopping=True holds some "
+                "of them out; leave one of the two out."
+            )
 
     def _given_subsample(self) -> Preconditioner | None:
         """The preconditioner that was handed in, if one was."""
@@ -71,23 +95,27 @@ class _EigenPro:
             return self.preconditioner
         return spectrum.load_preconditioner(self.preconditioner)
 
-    def _make_kernel(self, points: Any, seed: int) -> RadialKernel:
+    def _make_kernel(self, points: Any, seed: int) -> Kernel:
         given = self._given_subsample()
         if given is None:
             return super()._make_kernel(points, seed)
-        asked, bandwidth = self.kernel, self.bandwidth
-        if isinstance(self.kernel, RadialKernel):
-            asked, bandwidth = self.kernel.name, self.kernel.bandwidth
-        if asked != given.kernel.name or (
-            bandwidth is not None and not math.isclose(bandwidth, given.kernel.bandwidth)
-        ):
+        asked = kernels.kind(self.kernel)
+        if not isinstance(asked, Kernel):
+            # The bandwidth is the preconditioner's where none is asked for.
+            bandwidth = self.bandwidth if self.bandwidth is not None else given.kernel.bandwidth
+            if not asked.takes_bandwidth:
+                bandwidth = self.bandwidth
+            asked = kernels.make(self.kernel, bandwidth, **(self.kernel_params or {}))
+        same = type(asked) is type(given.kernel) and asked.parameters == given.kernel.parameters
+        if not same or not math.isclose(asked.bandwidth or 0.0, given.kernel.bandwidth or 0.0):
             raise ShallowsError(
                 f"The preconditioner was made for the kernel {given.kernel.name!r} of bandwidth "
-                f"{given.kernel.bandwidth:.6g}, but kernel={asked!r}, bandwidth={bandwidth!r} was asked for."
+                f"{given.kernel.bandwidth} and parameters {given.kernel.parameters}, but kernel={self.kernel!r}, "
+                f"bandwidth={self.bandwidth!r}, kernel_params={self.kernel_params!r} was asked for."
             )
         return given.kernel
 
-    def _make_plan(self, points: Any, weights: Any, kernel: RadialKernel, seed: int, budget: int) -> Plan:
+    def _make_plan(self, points: Any, weights: Any, kernel: Kernel, seed: int, budget: int) -> Plan:
         n = points.shape[0]
         p = self._given_subsample()
         if p is None:
@@ -102,6 +130,7 @@ class _EigenPro:
                 n_subsample=n_subsample,
                 seed=seed,
                 damping=self.damping,
+                power=power_of(self.power),
                 weights=weights,
                 smallest=smallest,
                 smallest_share=smallest_share,
@@ -113,18 +142,11 @@ class _EigenPro:
                 )
             p = p.to(arrays.device_of(points), points.dtype)
         batch_size = min(n, self.batch_size or self._batch_size(p, n))
-        step_size = self.step_size or self._step_size(p, batch_size, n)
+        step_size, self._cycle = plan_steps(self, p, batch_size, n, points)
         return Plan(kernel, p, batch_size, step_size, p.top_eigenvalue, p.largest_diagonal)
 
-    @staticmethod
-    def _step_size(p: Preconditioner, batch_size: int, n: int) -> float:
-        """The certified step; the exact one where every point is in the subsample and in the batch.
-
-        There the operator's largest eigenvalue is the level that the others were brought down to.
-        """
-        if batch_size == n == p.n_subsample:
-            return 1.0 / (n * float(p.eigenvalues[p.rank]))
-        return p.step_size(batch_size)
+    def _told_of_the_model(self, plan: Plan) -> dict[str, Any]:
+        return super()._told_of_the_model(plan) | told_of_steps(self, plan.preconditioner)
 
     def _sizes(self, n: int, itemsize: int, budget: int) -> tuple[int, int]:
         """M and q: what was asked for within n, else what the data and the budget suggest."""
@@ -152,16 +174,53 @@ class _EigenPro:
         return int(min(n, max(16, p.critical_batch_size() / 2)))
 
     def _make_solver(self, step_size: float) -> EigenPro:
-        return EigenPro(step_size)
+        return EigenPro(step_size, self._cycle)
+
+
+def plan_steps(estimator: Any, p: Any, batch_size: int, n: int, points: Any) -> tuple[float, steps.Cycle | None]:
+    """The step size of an estimator's ``step_size`` or ``step_rule``, and the factors that it goes with."""
+    if estimator.step_size is not None:
+        return estimator.step_size, None
+    rule = steps.make(estimator.step_rule)
+    if isinstance(rule, steps.Certified) and batch_size == n == p.n_subsample and n <= SMALL:
+        # A small problem that is iterated with as a whole is regularised by the number of epochs, see SMALL_FLOOR.
+        rule = steps.Exact()
+    step_size, cycle = steps.planned(rule, p, batch_size, n)
+    # Where all points are one, the base takes the one step that there is.
+    return step_size, None if estimator._coincide(points) else cycle
+
+
+def told_of_steps(estimator: Any, p: Any) -> dict[str, Any]:
+    """What ``effective_params_`` says of the preconditioner's form and the rule of the steps."""
+    rule = estimator.step_rule if isinstance(estimator.step_rule, str) else type(estimator.step_rule).__name__
+    chosen = "given" if estimator.step_size is not None else rule
+    return {"damping": p.damping, "power": p.power, "step_rule": chosen}
+
+
+def power_of(power: str | float) -> float:
+    """The exponent of a preconditioner by name or number.
+
+    Raises
+    ------
+    ShallowsError
+        If it is neither a known name nor a number in (0, 1].
+    """
+    named = POWERS.get(power) if isinstance(power, str) else power
+    if not (isinstance(named, numbers.Real) and 0 < named <= 1):
+        raise ShallowsError(f"power must be 'full', 'sqrt' or a number in (0, 1], got {power!r}.")
+    return float(named)
 
 
 _PARAMETERS = """
     Parameters
     ----------
-    kernel : {"gaussian", "laplace", "cauchy"} or RadialKernel, default="gaussian"
-        See `shallows.kernels`; a kernel object brings its own bandwidth.
+    kernel : str, Kernel or callable, default="gaussian"
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
     bandwidth : float, optional
-        σ, in the units of the features. None takes the median distance of a subsample.
+        σ, in the units of the features, of the kernels that have one. None takes the median distance of a subsample.
+    kernel_params : dict, optional
+        Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
     rank : int, optional
         q, the number of eigendirections that are flattened. None takes a fifth of the subsample, or fewer where the
         spectrum falls below 1/n before; up to 1,000 points, those above 1/200 of the largest eigenvalue. Directions
@@ -172,14 +231,26 @@ _PARAMETERS = """
         Rows of a step. None takes half of β/λ, the size up to which a batch costs no progress.
     step_size : float, optional
         For a sum over the batch. None takes 2/(β + (m − 1)λ), with λ and β measured on training points outside the
-        subsample, or the exact 1/(nλ) where batch and subsample are the whole training set. Should training diverge
-        all the same, the epoch is done again with half of it.
+        subsample, varied about it over an epoch (`shallows.solvers.steps.Certified`); up to 1,000 points the exact
+        1/(nλ) where batch and subsample are the whole training set. Should training diverge all the same, the epoch is
+        done again with half of it.
+    step_rule : str or callable, default="certified"
+        Which rule gives the step where ``step_size`` is None: "certified", "theorem", "paper", "release2017",
+        "release2019" or "exact", see `shallows.solvers.steps`. The others are there to be compared with.
     damping : float, default=1.0
         τ: the flattened eigenvalues become τ λ_{q+1}.
+    power : {"full", "sqrt"} or float in (0, 1], default="full"
+        a: directions are shrunk by τ (λ_{q+1}/λᵢ)^a. "sqrt" is ½, the form of the authors' first release, which brings
+        the top of the spectrum down to √(λ₁ λ_{q+1}) only and forgives a noisier eigensystem.
     max_epochs : int, default=20
         Passes over the data at most.
     tol : float, default=5e-3
         Stop when the training loss of an epoch is this share of the loss of the zero function.
+    early_stopping : bool, default=False
+        Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
+        become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
+    validation_fraction : float, default=0.1
+    n_iter_no_change : int, default=3
     preconditioner : Preconditioner or path, optional
         One made by `shallows.spectrum.fit_preconditioner` on the same training rows.
     random_state : int, RandomState or None
@@ -199,8 +270,11 @@ _ATTRIBUTES = """
     dual_coef_ : ndarray, shape (n_samples, n_outputs)
         Coefficients of the kernel functions at the training rows ``support_``.
     support_ : ndarray of int, shape (n_samples,)
+        Without the rows that were held out.
     bandwidth_, step_size_ : float
     n_epochs_ : int
+    validation_scores_ : list of float
+        With ``early_stopping`` only: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
     losses_ : list of float
         Of each epoch, as shares of the loss of the zero function, each batch measured before its own step.
     effective_params_ : dict

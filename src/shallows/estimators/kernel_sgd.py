@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from .. import spectrum
-from ..kernels import RadialKernel
+from ..kernels import Kernel
 from ..solvers import Richardson
 from .base import LeastSquaresClassifier, LeastSquaresRegressor, Plan
 
@@ -13,13 +14,17 @@ from .base import LeastSquaresClassifier, LeastSquaresRegressor, Plan
 class _KernelSGD:
     def __init__(
         self,
-        kernel: str | RadialKernel = "gaussian",
+        kernel: str | Kernel | Callable[..., Any] = "gaussian",
         *,
         bandwidth: float | None = None,
+        kernel_params: Mapping[str, Any] | None = None,
         batch_size: int | None = None,
         step_size: float | None = None,
         max_epochs: int = 100,
         tol: float = 5e-3,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 3,
         random_state: Any = None,
         device: str = "auto",
         memory: int | str | None = None,
@@ -28,17 +33,21 @@ class _KernelSGD:
     ):
         self.kernel = kernel
         self.bandwidth = bandwidth
+        self.kernel_params = kernel_params
         self.batch_size = batch_size
         self.step_size = step_size
         self.max_epochs = max_epochs
         self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
         self.random_state = random_state
         self.device = device
         self.memory = memory
         self.dtype = dtype
         self.verbose = verbose
 
-    def _make_plan(self, points: Any, weights: Any, kernel: RadialKernel, seed: int, budget: int) -> Plan:
+    def _make_plan(self, points: Any, weights: Any, kernel: Kernel, seed: int, budget: int) -> Plan:
         # A preconditioner of rank 0 changes nothing and carries the certificate of the step.
         bare = spectrum.make_preconditioner(kernel, points, rank=0, n_subsample=1, seed=seed, weights=weights)
         n = points.shape[0]
@@ -55,10 +64,13 @@ class _KernelSGD:
 _PARAMETERS = """
     Parameters
     ----------
-    kernel : {"gaussian", "laplace", "cauchy"} or RadialKernel, default="gaussian"
-        See `shallows.kernels`; a kernel object brings its own bandwidth.
+    kernel : str, Kernel or callable, default="gaussian"
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
     bandwidth : float, optional
-        σ, in the units of the features. None takes the median distance of a subsample.
+        σ, in the units of the features, of the kernels that have one. None takes the median distance of a subsample.
+    kernel_params : dict, optional
+        Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
     batch_size : int, optional
         Rows of a step. None takes the size beyond which larger batches stop to pay, β/λ, and 16 at least.
     step_size : float, optional
@@ -68,6 +80,8 @@ _PARAMETERS = """
         Passes over the data at most.
     tol : float, default=5e-3
         Stop when the training loss of an epoch is this share of the loss of the zero function.
+    early_stopping, validation_fraction, n_iter_no_change
+        As in `EigenProClassifier`.
     random_state : int, RandomState or None
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
     memory : int or str, optional

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import subprocess
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,29 +16,49 @@ PACKAGE = Path(__file__).resolve().parents[1]
 NUMERICAL = (
     "arrays.py",
     "streams.py",
-    "kernels.py",
+    "kernels",
     "losses.py",
     "gram.py",
-    "spectrum.py",
+    "rectangular.py",
+    "projection.py",
+    "spectrum",
+    "features",
     "reach.py",
-    "training.py",
+    "training",
     "solvers",
     "estimators",
 )
 STAGES = {
     "preparation": ("datasets", "streams.py"),
-    "preconditioner": ("arrays.py", "streams.py", "kernels.py", "gram.py", "spectrum.py"),
+    "preconditioner": ("arrays.py", "streams.py", "kernels", "gram.py", "spectrum"),
     "training": (*NUMERICAL, "experiments/run.py", "experiments/metrics.py"),
+    "nets": ("arrays.py", "streams.py", "training", "nets"),
+    "theory": (*NUMERICAL, "theory", "datasets/generated/circle.py", "experiments/run.py"),
     "comparison": (*NUMERICAL, "experiments/selection.py"),
     "own": ("datasets/own", "experiments/own.py"),
     "tables": (
         "experiments/compare.py",
-        "experiments/spectra.py",
+        "experiments/measurements.py",
+        "experiments/values.py",
+        "experiments/claims.py",
         "experiments/verdicts.py",
         "experiments/own_table.py",
     ),
     "report": ("report",),
 }
+
+
+def version_of_runs(calls: Iterable[str]) -> str:
+    """Digest of the code that runs depend on, by what they call: checks of theory and nets are no part of others."""
+    calls = tuple(calls)
+    own = (stage for stage in ("theory", "nets") if any(call.startswith(f"shallows.{stage}") for call in calls))
+    return version_of("training") + "".join(map(version_of, own))
+
+
+def version_of_preparation(steps: Iterable[Mapping[str, Any]]) -> str:
+    """Digest of the code that a preparation of these steps depends on: one may train a net."""
+    nets = any("net_features" in step for step in steps)
+    return version_of("preparation") + (version_of("nets") if nets else "")
 
 
 @cache
@@ -62,6 +83,7 @@ def version_of(stage: str, package: Path = PACKAGE) -> str:
     return state.hexdigest()[:16]
 
 
+@cache  # several stages have files in common
 def _meaning(source: bytes) -> bytes:
     """A module without its comments, docstrings and layout."""
     tree = ast.parse(source)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ from shallows.errors import ShallowsError
 
 from . import record as records
 from . import verdicts
-from .configuration import format_setting, parse_setting
+from .configuration import format_setting
+from .measurements import Curve
 
 COLUMNS = (
     "target",
@@ -68,25 +70,50 @@ def gather(paths: Iterable[str | Path], out: str | Path) -> None:
 
 @dataclass(frozen=True)
 class Measured:
-    """One run as a comparison sees it: its place, its record, and its curve as ``metric -> mark -> value``."""
+    """One run as a comparison sees it: its place, its record, and its curve as ``metric -> mark -> value``.
+
+    ``along`` is what the marks are called: the target's word for them, or an analysis' own where it has another.
+    """
 
     folder: str
     record: dict[str, Any]
-    curve: dict[str, dict[int, float]]
+    curve: dict[str, Curve]
+    along: str = ""
 
     @classmethod
-    def read(cls, path: str | Path, mark: str) -> dict[str, Measured]:
-        """Runs by identifier from what :func:`gather` wrote; ``mark`` is a target's word for the x column."""
+    def read(cls, path: str | Path, mark: str = "") -> dict[str, Measured]:
+        """Runs by identifier from what :func:`gather` wrote; ``mark`` is a target's word for the x column.
+
+        A row without a mark, as a method that is fitted at once leaves it, has the mark None. The other columns, such
+        as seconds, become metrics of their own. A curve with a single column besides runs along that.
+
+        Raises
+        ------
+        ShallowsError
+            Where a curve with several columns has none of the target's name.
+        """
         runs = {}
         for one in json.loads(Path(path).read_text(encoding="utf-8")):
-            curve: dict[str, dict[int, float]] = {}
+            columns = {name for row in one["curve"] for name in row} - {"metric", "value"}
+            named = next((name for name in (mark, mark.removesuffix("s")) if name in columns), None)
+            if named is None and len(columns) > 1:
+                raise ShallowsError(f"The curve in {one['folder']} has no column {mark!r}.")
+            column = named or next(iter(columns), "")
+            curve: dict[str, Curve] = {}
             for row in one["curve"]:
-                at = row.get(mark, row.get(mark.removesuffix("s")))
-                if at is None:
-                    raise ShallowsError(f"The curve in {one['folder']} has no column {mark!r}.")
-                curve.setdefault(row["metric"], {})[int(float(at))] = float(row["value"])
-            runs[one["record"]["run"]["id"]] = cls(one["folder"], one["record"], curve)
+                place = _mark(row[column]) if row.get(column) else None
+                curve.setdefault(row["metric"], {})[place] = float(row["value"])
+                for name in columns - {column}:
+                    if row.get(name):
+                        curve.setdefault(name, {})[place] = float(row[name])
+            along = mark if named or not column else column
+            runs[one["record"]["run"]["id"]] = cls(one["folder"], one["record"], curve, along)
         return runs
+
+
+def _mark(text: str) -> int | float:
+    number = float(text)
+    return int(number) if number.is_integer() else number
 
 
 # The table -----------------------------------------------------------------------------------------------------------
@@ -104,8 +131,10 @@ def write(evaluation: str | Path, comparison: Mapping[str, Any], csv_path: str |
     csv_path, meta_path : path
         Where the two go.
     """
-    measured = Measured.read(evaluation, comparison["spec"]["mark"])
-    rows = list(KINDS[comparison["spec"]["kind"]](comparison, measured))
+    from .values import rows as rows_of
+
+    measured = Measured.read(evaluation, comparison["spec"].get("mark", ""))
+    rows = list(rows_of(comparison, measured))
     with replacing(Path(csv_path)) as partial, open(partial, "w", newline="", encoding="utf-8") as stream:
         writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
         writer.writeheader()
@@ -130,12 +159,13 @@ def describe(
         "source": spec["source"],
         "paper": paper["title"],
         "citation": paper["citation"],
-        "kind": "figure" if spec["kind"] == "spectrum" else "table",
+        "kind": "figure" if spec["kind"] == "curves" else "table",
         "caption": spec["caption"],
         "notes": " ".join(spec.get("notes", [])),
         "scale": comparison["scale"],
         "label": describe_runs(used, comparison["scale"]),
         "labels": labels,
+        "marks": _distinct(one.along for one in measured.values() if one.along),
         "layout": spec["layout"],
         "figure": spec.get("figure"),
         "verdict_counts": {name: count for name, count in _counts(rows).items() if count},
@@ -219,7 +249,7 @@ class Row:
             "metric": metric,
             "published": published,
             "measured_mean": _number(statistics.fmean(values)) if values else "",
-            "measured_sd": _number(statistics.stdev(values)) if len(values) > 1 else "",
+            "measured_sd": _number(_deviation(values)) if len(values) > 1 else "",
             "seeds": " ".join(map(str, sorted({run.record["run"]["seed"] for run in runs}))),
             "verdict": verdict,
             "scale": self.comparison["scale"],
@@ -231,91 +261,15 @@ class Row:
 
     def incomparable(self, word: str) -> str | None:
         """Why the data of this scale cannot stand beside the paper's."""
-        return verdicts.incomparable_data(
-            word, self.comparison["spec"]["published_data"].get(word), self.comparison["sizes"][word]
-        )
+        size = self.comparison["sizes"].get(word)
+        if size is None:
+            return None
+        return verdicts.incomparable_data(word, self.comparison["spec"]["published_data"].get(word), size)
 
 
 def _number(value: float) -> str:
     return f"{value:.8g}"
 
 
-# A table of values at marks ------------------------------------------------------------------------------------------
-
-
-def at_marks(comparison: Mapping[str, Any], measured: Mapping[str, Measured]) -> Iterator[dict[str, Any]]:
-    """Rows of a table that prints values along a curve, such as errors after some numbers of epochs.
-
-    First what the paper prints, in its order; then what was measured beyond it.
-    """
-    spec, row = comparison["spec"], Row(comparison)
-    axes = (*spec["settings"], spec["mark"])
-    cells = {
-        _key(series["data"], series["method"], {**series["setting"], spec["mark"]: mark}, metric): (series, mark)
-        for series in comparison["series"]
-        for mark in series["marks"]
-        for metric in spec["metrics"]
-    }
-    printed = {
-        _key(one["dataset"], one["method"], parse_setting(one["setting"]), one["metric"]): one["published"]
-        for one in comparison["published"]
-    }
-    for key in [*printed, *(key for key in cells if key not in printed)]:
-        word, method, setting, metric = key[0], key[1], _in_order(dict(key[2]), axes), key[3]
-        published = printed.get(key, "")
-        if key not in cells:
-            reason = comparison["missing"].get(word) or comparison["left_out"] or "not asked for at this scale"
-            yield row(word, method, setting, metric, verdicts.NOT_RUN, published=published, reason=reason)
-            continue
-        series, mark = cells[key]
-        runs = [measured[run] for run in series["run_ids"]]
-        values = [run.curve[metric][mark] for run in runs if mark in run.curve.get(metric, {})]
-        tolerance = spec["metrics"][metric].get("tolerance", {"absolute": 0.0, "relative": 0.0})
-        if len(values) < len(runs):
-            verdict, reason = verdicts.NOT_RUN, f"training ended before {mark} {spec['mark']}"
-        elif (
-            reason := row.incomparable(word) or _altered(series) or ("" if published else "the paper prints no number")
-        ):
-            verdict = verdicts.NOT_COMPARABLE
-        else:
-            better = spec["metrics"][metric].get("better", "lower")
-            verdict, reason = verdicts.judge(float(published), statistics.fmean(values), tolerance, better), ""
-        told = "±({absolute:g} + {relative:.0%} of the published value)".format(**tolerance)
-        yield row(
-            word,
-            method,
-            setting,
-            metric,
-            verdict,
-            published=published,
-            values=values,
-            runs=runs,
-            reason=reason,
-            tolerance=f"{spec['metrics'][metric]['label']} {told}",
-        )
-
-
-def _key(word: str, method: str, setting: Mapping[str, Any], metric: str) -> tuple[Any, ...]:
-    return word, method, tuple(sorted((name, str(value)) for name, value in setting.items())), metric
-
-
-def _in_order(setting: Mapping[str, str], axes: Sequence[str]) -> dict[str, str]:
-    """A setting with its axes in the target's order, the mark last."""
-    return {axis: setting[axis] for axis in axes if axis in setting}
-
-
-def _altered(series: Mapping[str, Any]) -> str:
-    changed = [f"{name} = {ours} instead of {theirs}" for name, (ours, theirs) in series["altered"].items()]
-    return "measured with " + ", ".join(changed) if changed else ""
-
-
-# Kinds of targets -----------------------------------------------------------------------------------------------------
-
-
-def _spectra(comparison: Mapping[str, Any], measured: Mapping[str, Measured]) -> Iterator[dict[str, Any]]:
-    from .spectra import spectra
-
-    return spectra(comparison, measured)
-
-
-KINDS = {"marks": at_marks, "spectrum": _spectra}
+def _deviation(values: Sequence[float]) -> float:
+    return statistics.stdev(values) if all(map(math.isfinite, values)) else math.nan

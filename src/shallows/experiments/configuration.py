@@ -76,8 +76,7 @@ def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> C
     methods = _checked(folder / "methods.yaml", schemas / "methods.schema.yaml")
     papers: dict[str, Any] = {}
     for path in sorted((folder / "papers").glob("*.yaml")):
-        paper = _checked(path, schemas / "paper.schema.yaml")
-        papers[paper["paper"]] = paper
+        _add_paper(papers, _checked(path, schemas / "paper.schema.yaml"), path)
     published = {
         target: read_published(folder / "published" / f"{target}.csv")
         for paper in papers.values()
@@ -157,6 +156,18 @@ def _validator(schema_path: Path) -> Any:
 
     schema = read_yaml(schema_path)
     return jsonschema.Draft202012Validator(schema)
+
+
+def _add_paper(papers: dict[str, Any], paper: dict[str, Any], path: Path) -> None:
+    """Add the targets of one file to those of the other files of the same paper."""
+    known = papers.setdefault(paper["paper"], {**paper, "targets": {}})
+    for key in ("title", "citation"):
+        if known[key] != paper[key]:
+            raise ConfigurationError(f"{path} gives the paper {paper['paper']!r} another {key} than an earlier file.")
+    for target, spec in paper["targets"].items():
+        if target in known["targets"]:
+            raise ConfigurationError(f"{path} defines the target {target!r} a second time.")
+        known["targets"][target] = spec
 
 
 def _checked(path: Path, schema_path: Path) -> Any:

@@ -17,8 +17,12 @@ EIGEN_FLOPS = 1.0e10
 FACTOR_FLOPS = 4.0e10
 #: Points up to which the exact estimator factors, and the iterations that it makes beyond.
 MOST_FACTORED, CG_ITERATIONS = 20_000, 150
+#: Operations a second of small convolutions, whose pooling and rectifying take as long as their products.
+NET_FLOPS = 2.0e10
 #: Bytes a second of a pass over a kept kernel matrix.
 BANDWIDTH = 8.0e9
+#: Cosines with their sines, or exponentials, a second.
+WAVES = 4.0e8
 #: Bytes of a process that has imported everything.
 PROCESS_BYTES = 400_000_000
 #: Seconds of a run that have nothing to do with its size.
@@ -110,6 +114,19 @@ def feature_epochs(size: Size, parameters: Mapping[str, Any], marks: Sequence[in
     return Cost(OVERHEAD_SECONDS + seconds, PROCESS_BYTES + 2 * data_bytes + 4 * width * (size.n_features + 4000))
 
 
+def net_epochs(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+    """Epochs of a neural net's forward and backward passes, and a forward pass over all data at every mark."""
+    from shallows.nets.architectures import find, shape_of_examples
+
+    net, n, n_outputs = find(parameters.get("architecture") or "lenet"), size.n_train, size.n_classes or 1
+    # Of molecules every entry becomes some seven inputs (1,800 for the 276 of QM7).
+    inputs = size.n_features if net.steps is None else 7 * size.n_features
+    shape = shape_of_examples(inputs, net.of_images, parameters.get("image_shape"))
+    forward = 2 * net.products(shape, n_outputs)
+    rows = 3 * n * max(marks, default=10) + len(marks) * (n + size.n_test)
+    return Cost(OVERHEAD_SECONDS + 2 + rows * forward / NET_FLOPS, 2 * PROCESS_BYTES + 12 * n * size.n_features)
+
+
 def closed_form(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
     """What follows from formulas, or from a look at the data."""
     return Cost(2 * OVERHEAD_SECONDS, PROCESS_BYTES + 8 * min(size.n_train, 100_000) * size.n_features)
@@ -130,6 +147,68 @@ def timed_iterations(size: Size, parameters: Mapping[str, Any], marks: Sequence[
     return Cost(2 * OVERHEAD_SECONDS + seconds, PROCESS_BYTES + 24 * n * size.n_features + 8 * 1024 * n)
 
 
+def growing(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+    """A function that grows by a block of features an iteration, each of which evaluates all blocks on its batch."""
+    n, F, T = size.n_train, parameters.get("block_size") or 256, max(marks, default=10)
+    B = min(n, parameters.get("batch_size") or 10 * F)
+    entry = (2 * size.n_features + 4 * size.n_classes) / FLOPS + 1 / WAVES
+    blocks = T if parameters.get("method", "dsg") == "dsg" else T / 2 + 1
+    seconds = B * F * blocks * T / 2 * entry + T * (B * 8.0 * F * F / FLOPS + 3e-10 * F**3 + STEP_SECONDS)
+    looked_at = size.n_test + min(n, 10_000)
+    seconds += sum(looked_at * F * min(mark, blocks) * entry for mark in marks)
+    data_bytes = 4 * (n + size.n_test) * size.n_features
+    held = 8 * F * T * (size.n_classes + min(size.n_features, 1000)) + 64 * F * F
+    return Cost(OVERHEAD_SECONDS + seconds, PROCESS_BYTES + 3 * data_bytes + held + 2**28)
+
+
+def one_pass(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+    """A pass of a kernel machine over the data: half of the kernel matrix, made and dropped."""
+    n, c = size.n_train, size.n_classes
+    B = parameters.get("batch_size") or 256
+    T = max(marks, default=1)
+    visited = min(n, T * B)
+    rate = (2 * size.n_features + 4 * c) / FLOPS + 2 / WAVES
+    passes = max(1.0, T * B / n)
+    seconds = passes * 0.5 * visited * visited * rate + T * STEP_SECONDS
+    seconds += sum((size.n_test + min(n, 10_000)) * min(n, mark * B) * rate for mark in marks)
+    kept = min(KEPT_BYTES, 2 * n * n) if passes > 1 else 0
+    return Cost(OVERHEAD_SECONDS + seconds, PROCESS_BYTES + kept + 12 * (n + size.n_test) * size.n_features + 2**28)
+
+
+def feature_pass(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+    """Iterations on explicit features, which are held where there is room."""
+    n, D, T = size.n_train, parameters.get("n_features") or 512, max(marks, default=1)
+    B = parameters.get("batch_size") or 64
+    made = 2 * D * size.n_features / FLOPS + D / WAVES
+    seconds = min(n, T * B) * made + T * (STEP_SECONDS / 3 + 4 * B * D * size.n_classes / FLOPS) + 2e-9 * D**3
+    seconds += len(marks) * (size.n_test + min(n, 10_000)) * (made + 2 * D * size.n_classes / FLOPS)
+    return Cost(OVERHEAD_SECONDS + seconds, PROCESS_BYTES + min(4 * n * D, KEPT_BYTES) + 12 * n * size.n_features)
+
+
+def timed_training(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+    """A training that is given seconds, and looked at in between."""
+    n = size.n_train
+    kept = 0 if "n_features" in parameters or "block_size" in parameters else min(KEPT_BYTES / 2, 2 * n * n)
+    held = 12 * (n + size.n_test) * size.n_features + 4 * n * (parameters.get("n_features") or 0)
+    return Cost(2.0 + 1.2 * max(marks, default=10), int(PROCESS_BYTES + kept + held + 2**29))
+
+
+def net_passes(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+    """The same where marks are iterations, and a part of the training points is looked at."""
+    iterations = max(marks, default=10)
+    epochs = iterations * (parameters.get("batch_size") or 128) / max(1, size.n_train)
+    return net_epochs(size, parameters, (max(1, round(epochs)),))
+
+
+def trajectories(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+    """Many trajectories of one point and one feature a step, each followed at every point of a sample."""
+    steps, repeats = parameters.get("n_iterations") or 2000, parameters.get("n_repeats") or 32
+    points = (parameters.get("n_points") or 200) + (parameters.get("n_places") or 50)
+    seconds = 3.0 * steps * repeats * points * (2 * size.n_features / FLOPS + 1 / WAVES) + 3e-4 * steps
+    held = 8.0 * steps * points * repeats if parameters.get("method", "dsg") != "dsg" else 8.0 * 256 * points * repeats
+    return Cost(OVERHEAD_SECONDS + seconds, int(PROCESS_BYTES + held + 16 * size.n_train * size.n_features))
+
+
 def any_estimator(size: Size, holds_matrix: bool) -> Cost:
     """An estimator of another library, of which only is known whether it works with the matrix of all pairs."""
     n, d = size.n_train, size.n_features
@@ -148,4 +227,11 @@ MODELS: dict[str, Callable[[Size, Mapping[str, Any], Sequence[int]], Cost]] = {
     "exact_ridge": exact_ridge,
     "all_distances": all_distances,
     "feature_epochs": feature_epochs,
+    "net_epochs": net_epochs,
+    "growing": growing,
+    "one_pass": one_pass,
+    "feature_pass": feature_pass,
+    "timed_training": timed_training,
+    "net_passes": net_passes,
+    "trajectories": trajectories,
 }

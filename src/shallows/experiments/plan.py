@@ -5,6 +5,7 @@ This module is read whenever the workflow is parsed, so it imports nothing heavy
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -14,7 +15,7 @@ from typing import Any
 
 from shallows.errors import UnknownNameError
 
-from . import costs
+from . import costs, kinds
 from .configuration import SCALES, Configuration, ConfigurationError, load
 from .runs import Batch, Preconditioner, Run, Series
 
@@ -60,6 +61,7 @@ class Plan:
             for target, spec in paper["targets"].items():
                 if target in found:
                     raise ConfigurationError(f"The target {target!r} stands in two papers.")
+                kinds.check(target, spec)
                 found[target] = {**spec, "paper": name}
         return found
 
@@ -173,10 +175,12 @@ class Plan:
             words = [word for word in asked if word in present]
             methods = _chosen("method", group.get("methods"), spec["methods"], where)
             axes = list(_axes(spec["settings"], group.get("settings", {}), where))
-            marks = tuple(group.get("marks", ()))
+            marks = kinds.marks(group)
             for word, method, *choices in itertools.product(words, methods, *axes):
                 data, entry = present[word], spec["methods"][method]
                 definition = _known("method", entry["method"], self.configuration.methods, where)
+                if _not_installed(definition.get("extra")):
+                    continue
                 _known("dataset", data["dataset"], self.catalogue, where)
                 _known("variant", data["variant"], self.configuration.variants, where)
                 own = {name: value for _, _, given in choices for name, value in given.items()}
@@ -213,15 +217,34 @@ class Plan:
     def absent(self, target: str, scale: str) -> dict[str, str]:
         """Why nothing stands for some of a target's datasets at a scale, by the paper's words for them.
 
-        Either the configuration says so, or the catalogue calls them supplied by the user and the user has not yet.
+        Either the configuration says so, or the catalogue calls them supplied by the user and the user has not yet, or
+        they are prepared by an extra that is not installed.
         """
         reasons = {}
         for word, data in self.target(target)["scales"][scale]["data"].items():
             if "missing" in data:
                 reasons[word] = data["missing"]
-            elif (reason := self._to_be_supplied(data["dataset"])) is not None:
+                continue
+            reason = self._to_be_supplied(data["dataset"]) or self._not_prepared(data["variant"])
+            if reason:
                 reasons[word] = reason
         return reasons
+
+    def _not_prepared(self, variant: str) -> str | None:
+        from shallows.datasets.steps import STEPS
+
+        steps = self.configuration.variants.get(variant, {"steps": ()})["steps"]
+        extras = (STEPS[name].extra for step in steps for name in step if name in STEPS)
+        return next(filter(None, map(_not_installed, extras)), None)
+
+    def _left_out(self, target: str, scale: str) -> str:
+        """Why nothing stands for some of a target's series at a scale."""
+        spec = self.target(target)
+        told = [spec["scales"][scale].get("left_out", "")]
+        for word, entry in spec["methods"].items():
+            extra = self.configuration.methods.get(entry["method"], {}).get("extra")
+            told += [f"{word} {reason}"] if (reason := _not_installed(extra)) else []
+        return "; ".join(filter(None, told))
 
     def _to_be_supplied(self, dataset: str) -> str | None:
         from shallows.datasets import supplied
@@ -234,8 +257,11 @@ class Plan:
 
     def size(self, dataset: str, variant: str) -> costs.Size:
         """Sizes of prepared data, as known before it is prepared."""
+        from shallows.datasets.steps import check_steps
+
         entry = self.catalogue[dataset]
-        n_train, n_test = entry.n_train or 0, entry.n_test or 0
+        n_train, n_test, n_features = entry.n_train or 0, entry.n_test or 0, entry.n_features or 1
+        image = dict(entry.picture) or None
         for step in self.configuration.variants[variant]["steps"]:
             held_out = step.get("split", {}).get("n")
             if held_out:
@@ -244,7 +270,16 @@ class Plan:
             subset = step.get("subset", {})
             n_train = min(n_train, subset.get("n_train") or n_train)
             n_test = min(n_test, subset.get("n_test") or n_test)
-        return costs.Size(n_train, n_test, entry.n_features or 1, entry.n_classes or entry.n_targets)
+            kept = step.get("keep_classes", {}).get("classes")
+            if kept:  # classes of equal size are supposed
+                share = min(1.0, len(kept) / max(1, entry.n_classes))
+                n_train, n_test = round(share * n_train), round(share * n_test)
+            n_features = step.get("pca", {}).get("n_components") or n_features
+            if "grayscale" in step:
+                n_features, image = n_features // 3, image and {**image, "channels": 1}
+            if "net_features" in step:
+                n_features, image = check_steps([step])[0].n_features(n_features, image), None
+        return costs.Size(n_train, n_test, n_features, entry.n_classes or entry.n_targets)
 
     def comparison(self, target: str, scale: str) -> dict[str, Any]:
         """What comparing a target with its paper needs besides the measurements."""
@@ -272,12 +307,23 @@ class Plan:
             "published": self.configuration.published[target],
             "sizes": sizes,
             "missing": absent,
-            "left_out": at.get("left_out", ""),
+            "left_out": self._left_out(target, scale),
         }
 
     def _cost(self, run: Run) -> costs.Cost:
-        model = costs.MODELS[self.configuration.methods[run.method]["cost"]]
+        model = costs.MODELS[self.configuration.methods[run.method].get("cost", "all_distances")]
         return model(self.size(run.dataset, run.variant), run.parameters, run.marks)
+
+
+#: The package by which an extra is told to be installed.
+_PACKAGE_OF = {"nets": "torch"}
+
+
+def _not_installed(extra: str | None) -> str | None:
+    """Why what needs an extra is not run; None where it can be."""
+    if extra is None or importlib.util.find_spec(_PACKAGE_OF[extra]) is not None:
+        return None
+    return f"needs the optional packages of the extra '{extra}': pip install 'shallows[{extra}]'"
 
 
 def _chosen(kind: str, asked: list[Any] | None, known: Mapping[str, Any], where: str) -> list[str]:

@@ -31,8 +31,8 @@ def judge(published: float, measured: float, tolerance: Mapping[str, float], bet
     published, measured : float
     tolerance : mapping
         ``absolute`` and ``relative``, which are added.
-    better : {"lower", "higher"}
-        Which side of the published value is the good one.
+    better : {"lower", "higher", "neither"}
+        Which side of the published value is the good one; neither where the value describes the data.
 
     Returns
     -------
@@ -42,7 +42,9 @@ def judge(published: float, measured: float, tolerance: Mapping[str, float], bet
     difference = measured - published
     if abs(difference) <= margin(published, tolerance):
         return REPRODUCED
-    return BETTER if (difference < 0) == (better == "lower") and difference - difference == 0 else DEVIATES
+    if better == "neither" or difference - difference != 0:
+        return DEVIATES
+    return BETTER if (difference < 0) == (better == "lower") else DEVIATES
 
 
 def incomparable_data(word: str, paper: Mapping[str, Any] | None, used: Mapping[str, Any]) -> str | None:
@@ -53,13 +55,15 @@ def incomparable_data(word: str, paper: Mapping[str, Any] | None, used: Mapping[
     word : str
         The paper's word for its dataset.
     paper : mapping or None
-        Its ``dataset``, ``n_train``, ``n_test`` in the catalogue's terms, as far as known; None where the
-        paper has no such dataset.
+        Its ``dataset``, ``n_train``, ``n_test`` in the catalogue's terms, as far as known; ``any`` where what it says
+        is about any data, as a theorem is; None where the paper has no such dataset.
     used : mapping
         ``dataset``, ``title``, ``n_train``, ``n_test`` of the data that was used.
     """
     if paper is None:
         return f"{used['title']} is not among the data of the paper"
+    if paper.get("any"):
+        return None
     differs = paper.get("dataset") != used["dataset"] or any(
         paper.get(key) is not None and paper[key] != used[key] for key, _ in _PARTS
     )

@@ -64,7 +64,7 @@ def draw(csv_path: str | Path, meta_path: str | Path, svg_path: str | Path, png_
     csv_path : path
         The tidy CSV that holds the numbers to draw.
     meta_path : path
-        The JSON beside it; ``figure.kind`` names the drawing: ``spectrum`` or ``error_curves``.
+        The JSON beside it; ``figure.kind`` names the drawing: ``curves``, ``spectrum`` or ``error_curves``.
     svg_path, png_path : path
         Where the two forms go.
 
@@ -142,9 +142,9 @@ def error_curves(target: Target) -> Figure:
         if table.empty:
             raise ShallowsError(f"No row of {target.id} has the metric {spec['metric']!r}, which its figure draws.")
     facets, metrics, methods = ordered(table[facet]), ordered(table["metric"]), ordered(table[hue])
-    colours = dict(zip(methods, _repeated(PALETTE, len(methods)), strict=True))
+    colours = dict(zip(methods, repeated(PALETTE, len(methods)), strict=True))
 
-    figure, axes = _sheet(target, rows=len(metrics), columns=len(facets), width=3.1, height=2.5, legend=True)
+    figure, axes = sheet(target, rows=len(metrics), columns=len(facets), width=3.1, height=2.5, legend=True)
     for row, metric in enumerate(metrics):
         values = table[table["metric"] == metric]
         for column, value in enumerate(facets):
@@ -158,8 +158,8 @@ def error_curves(target: Target) -> Figure:
             ax.set_ylabel(spec.get("y_label", name_of(target, "metric", metric)) if column == 0 else "")
             _scale_axes(ax, values[x], values[["mean", "published"]].stack(), spec)
             if part["mean"].isna().all():
-                _say(ax, "not run" if (part["verdict"] == "not run").all() else "nothing measured")
-        _same_limits(axes[row])
+                say(ax, "not run" if (part["verdict"] == "not run").all() else "nothing measured")
+        same_limits(axes[row])
 
     from matplotlib.lines import Line2D
 
@@ -178,7 +178,7 @@ def error_curves(target: Target) -> Figure:
                 label="published",
             )
         )
-    _legend(figure, handles)
+    legend(figure, handles)
     return figure
 
 
@@ -235,7 +235,7 @@ def spectrum(target: Target) -> Figure:
     table[x] = table[x].astype(float)
     hues = {"a": "dataset", "b": "subsample", **(spec.get("lines") or {})}
 
-    figure, axes = _sheet(target, rows=1, columns=2, width=4.7, height=3.5)
+    figure, axes = sheet(target, rows=1, columns=2, width=4.7, height=3.5)
     for ax, (panel, hue) in zip(axes[0], hues.items(), strict=True):
         part = table[table["panel"] == panel].sort_values(x)
         lines = ordered(part[hue])
@@ -257,8 +257,8 @@ def spectrum(target: Target) -> Figure:
             title = f"not run: {', '.join(absent)}" if absent else None
             ax.legend(loc="lower left", title=title, alignment="left", handlelength=2.8)
         else:
-            _say(ax, "not run" + (f": {', '.join(absent)}" if absent else ""))
-    _same_limits([ax for ax in axes[0] if ax.lines], also_x=True)
+            say(ax, "not run" + (f": {', '.join(absent)}" if absent else ""))
+    same_limits([ax for ax in axes[0] if ax.lines], also_x=True)
     return figure
 
 
@@ -267,14 +267,14 @@ def _looks(target: Target, part: pandas.DataFrame, hue: str, lines: Sequence[str
     import seaborn
 
     by_size = hue == "subsample"
-    colours = seaborn.color_palette("flare", len(lines)).as_hex() if by_size else _repeated(PALETTE, len(lines))
+    colours = seaborn.color_palette("flare", len(lines)).as_hex() if by_size else repeated(PALETTE, len(lines))
     sizes = {value: _sizes(part.loc[part[hue] == value, "subsample"]) for value in lines}
     names = {value: f"N = {sizes[value]}" if by_size else name_of(target, hue, value) for value in lines}
     if not by_size and len(set(sizes.values())) > 1:
         names = {value: f"{name}, N = {sizes[value]}" for value, name in names.items()}
     return {
         value: {"color": colour, "linestyle": (0, dash) if dash else "-", "label": names[value]}
-        for value, colour, dash in zip(lines, colours, _repeated(DASHES, len(lines)), strict=True)
+        for value, colour, dash in zip(lines, colours, repeated(DASHES, len(lines)), strict=True)
     }
 
 
@@ -293,7 +293,7 @@ def _sizes(values: Any) -> str:
 # The sheet ------------------------------------------------------------------------------------------------
 
 
-def _sheet(
+def sheet(
     target: Target, rows: int, columns: int, width: float, height: float, legend: bool = False
 ) -> tuple[Figure, list[list[Axes]]]:
     """Axes under a title, and a legend where asked, and over the label that every figure carries."""
@@ -339,7 +339,7 @@ def _sheet(
     return figure, [list(line) for line in axes]
 
 
-def _legend(figure: Figure, handles: Sequence[Any]) -> None:
+def legend(figure: Figure, handles: Sequence[Any]) -> None:
     """One legend for all axes, in a line of its own between the title and the axes."""
     across, tall = figure.get_size_inches()
     lines = figure.texts[0].get_text().count("\n") + 1
@@ -373,11 +373,13 @@ def footer_lines(target: Target, width: int) -> list[str]:
     return lines
 
 
-def _repeated(values: Sequence[Any], count: int) -> list[Any]:
+def repeated(values: Sequence[Any], count: int) -> list[Any]:
+    """As many as are asked for, from the first again where there are fewer."""
     return [values[place % len(values)] for place in range(count)]
 
 
-def _say(ax: Axes, text: str) -> None:
+def say(ax: Axes, text: str) -> None:
+    """Words in the middle of axes that have nothing to show."""
     ax.text(
         0.5,
         0.5,
@@ -422,7 +424,7 @@ def _scale_axes(ax: Axes, x: pandas.Series, y: pandas.Series, spec: dict[str, An
             one.set_major_locator(FixedLocator(marks if len(marks) <= 8 else marks[:: -(-len(marks) // 8)]))
 
 
-def _same_limits(axes: Sequence[Axes], also_x: bool = False) -> None:
+def same_limits(axes: Sequence[Axes], also_x: bool = False) -> None:
     """Equal limits over axes that are read beside each other."""
     for direction in ("x", "y") if also_x else ("y",):
         filled = [
@@ -437,4 +439,10 @@ def _same_limits(axes: Sequence[Axes], also_x: bool = False) -> None:
             getattr(ax, f"set_{direction}lim")(min(low for low, _ in limits), max(high for _, high in limits))
 
 
-KINDS: dict[str, Callable[[Target], Figure]] = {"error_curves": error_curves, "spectrum": spectrum}
+def _curves(target: Target) -> Figure:
+    from .curves import curves
+
+    return curves(target)
+
+
+KINDS: dict[str, Callable[[Target], Figure]] = {"error_curves": error_curves, "spectrum": spectrum, "curves": _curves}

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .findings import render
 from .tables import environment, html_context
 from .target import VERDICTS, Target, read, write_text
 
@@ -47,6 +48,7 @@ class Run:
 def write(
     targets: Iterable[tuple[str | Path, str | Path, str | Path | None, str | Path | None]],
     out_html: str | Path,
+    findings: Iterable[str | Path] = (),
 ) -> None:
     """Write the report.
 
@@ -57,12 +59,15 @@ def write(
         figure (shown; None where there is none), in the order of the page.
     out_html : path
         Where the page goes. Links are relative to it, so that the folder of results can be moved as a whole.
+    findings : iterable of path
+        Texts about what was found, see `findings.render`.
     """
     out_html = Path(out_html)
     sections = [_section(*paths, out_html.parent) for paths in targets]
     totals = Counter()
     for section in sections:
         totals.update(section["counts"])
+    counts = {section["target"].id: section["counts"] for section in sections}
     scales = list(dict.fromkeys(section["target"].scale for section in sections))
     text = (
         environment()
@@ -77,6 +82,7 @@ def write(
             machines=_distinct(sections, "Hardware"),
             totals={name: totals[name] for name in VERDICTS if totals[name]},
             verdicts=VERDICTS,
+            findings=[render(path, counts) for path in findings],
         )
     )
     write_text(out_html, text)

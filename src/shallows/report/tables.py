@@ -337,7 +337,7 @@ def markdown(target: Target) -> str:
             if cell is None:
                 texts += [""] * len(table.parts)
                 continue
-            texts += [cell.published or EN_DASH] * table.has_published
+            texts += [_escaped(cell.published) or EN_DASH] * table.has_published
             texts.append(f"{cell.measured} {cell.verdict.mark}".strip())
         lines.append(_line(texts))
     lines.append("")

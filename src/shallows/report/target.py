@@ -136,6 +136,10 @@ class Target:
     def is_drawn(self, row: Row) -> bool:
         """Whether a row is a point of a curve, which a figure shows and a table need not."""
         figure = self.meta.get("figure") or {}
+        if figure.get("kind") == "curves":
+            shown = [*figure.get("y", []), *figure.get("bounds", [])]
+            on_curve = any(row.keys.get(name) for name in self.meta.get("marks", []))
+            return on_curve and not row.published and (not shown or row.keys["metric"] in shown)
         if "y" in figure:
             return row.keys["metric"] == figure["y"]
         return figure.get("kind") == "spectrum" and bool(row.keys.get(figure.get("x", "index")))

@@ -1,6 +1,29 @@
 """Solvers: one file an algorithm, each a frozen dataclass with ``init`` and ``step``."""
 
+from .cholesky import Cholesky
+from .conjugate_gradients import ConjugateGradients
+from .doubly_stochastic import DoublyStochastic
 from .eigenpro import EigenPro
+from .feature_eigenpro import FeatureEigenPro
+from .norma import NORMA
+from .pegasos import Pegasos
+from .projected import ProjectedEigenPro
 from .richardson import Richardson
+from .sag import SAG
+from .sdca import SDCA
+from .svrg import SVRG
 
-__all__ = ["EigenPro", "Richardson"]
+__all__ = [
+    "NORMA",
+    "SAG",
+    "SDCA",
+    "SVRG",
+    "Cholesky",
+    "ConjugateGradients",
+    "DoublyStochastic",
+    "EigenPro",
+    "FeatureEigenPro",
+    "Pegasos",
+    "ProjectedEigenPro",
+    "Richardson",
+]

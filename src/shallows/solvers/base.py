@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from .. import arrays
 from ..arrays import Array
 from ..gram import Gram
 from ..spectrum import Preconditioner
@@ -47,6 +48,36 @@ class KernelState:
     coefficients: Array
     step_size: float
     loss: float = 0.0
+
+
+@dataclass
+class CountedState(KernelState):
+    """The same, of a solver whose steps are not all of one size.
+
+    Attributes
+    ----------
+    n_steps : int
+        Steps taken.
+    """
+
+    n_steps: int = 0
+
+    def remember(self) -> tuple[dict[str, Array], dict[str, int]]:
+        """What a checkpoint keeps."""
+        xp = arrays.namespace(self.coefficients)
+        return {"coefficients": xp.asarray(self.coefficients, copy=True)}, {"n_steps": self.n_steps}
+
+    def recall(self, held: dict[str, Array], numbers: dict[str, int]) -> None:
+        """Go back to what `remember` gave."""
+        xp = arrays.namespace(self.coefficients)
+        kept = arrays.like(held["coefficients"], self.coefficients)
+        self.coefficients = xp.asarray(kept, copy=True)
+        self.n_steps = numbers["n_steps"]
+
+    def is_finite(self) -> bool:
+        """Whether all coefficients are numbers."""
+        xp = arrays.namespace(self.coefficients)
+        return bool(xp.all(xp.isfinite(self.coefficients)))
 
 
 class Solver(Protocol):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .. import arrays
-from .base import KernelProblem, KernelState
+from .base import CountedState, KernelProblem
 from .richardson import residual
+from .steps import Cycle
 
 
 @dataclass(frozen=True)
@@ -25,22 +26,27 @@ class EigenPro:
     ----------
     step_size : float
         η, for a sum over the batch.
+    cycle : Cycle, optional
+        Factors of η from step to step, see `shallows.solvers.steps`; none keeps it as it is.
     """
 
     step_size: float
+    cycle: Cycle | None = None
 
-    def init(self, problem: KernelProblem) -> KernelState:
+    def init(self, problem: KernelProblem) -> CountedState:
         """Coefficients of zero."""
         if problem.preconditioner is None:
             raise ValueError("EigenPro needs a problem with a preconditioner.")
-        return KernelState(arrays.namespace(problem.targets).zeros_like(problem.targets), self.step_size)
+        return CountedState(arrays.namespace(problem.targets).zeros_like(problem.targets), self.step_size)
 
-    def step(self, problem: KernelProblem, state: KernelState, batch: slice) -> KernelState:
+    def step(self, problem: KernelProblem, state: CountedState, batch: slice) -> CountedState:
         """One batch."""
         preconditioner = problem.preconditioner
         m = preconditioner.n_subsample
         values, columns = problem.gram.rows(batch.start, batch.stop).dot(state.coefficients, head=m)
         gradient, state.loss = residual(problem, values, batch)
-        state.coefficients[batch, :] -= state.step_size * gradient
-        state.coefficients[:m, :] += state.step_size * preconditioner.correction(columns, gradient)
+        step_size = state.step_size * (1.0 if self.cycle is None else self.cycle.factor(state.n_steps))
+        state.coefficients[batch, :] -= step_size * gradient
+        state.coefficients[:m, :] += step_size * preconditioner.correction(columns, gradient)
+        state.n_steps += 1
         return state

@@ -1,0 +1,359 @@
+"""EigenPro on explicit features as scikit-learn estimators."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+
+from .. import arrays, features, kernels, spectrum
+from ..errors import ShallowsError, UnknownNameError
+from ..features.design import Blocks, Design, Linear
+from ..kernels import RadialKernel
+from ..solvers import FeatureEigenPro, steps
+from ..solvers.feature_eigenpro import FeatureProblem
+from ..solvers.steps import StepRule
+from .base import SMALL, LeastSquaresClassifier, LeastSquaresRegressor, Plan
+from .centres import Coordinates
+from .eigenpro import SMALL_FLOOR, plan_steps, power_of, told_of_steps
+
+BLOCK = 1024
+"""Frequencies of a block: wide enough for fast products, narrow enough for a batch of thousands."""
+
+FOURIER = {"fourier": ("pair", False), "fourier_cosine": ("cosine", False), "orthogonal": ("pair", True)}
+
+
+class _FeatureEigenPro:
+    def __init__(
+        self,
+        features: str | Any = "fourier",
+        *,
+        n_features: int = 4000,
+        kernel: str | RadialKernel = "gaussian",
+        bandwidth: float | None = None,
+        rank: int | None = None,
+        n_subsample: int | None = None,
+        eigensystem: str = "nsvd",
+        damping: float = 0.25,
+        power: str | float = "full",
+        batch_size: int | None = None,
+        step_size: float | None = None,
+        step_rule: str | StepRule = "certified",
+        max_epochs: int = 40,
+        tol: float = 5e-3,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 3,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ):
+        self.features = features
+        self.n_features = n_features
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.rank = rank
+        self.n_subsample = n_subsample
+        self.eigensystem = eigensystem
+        self.damping = damping
+        self.power = power
+        self.batch_size = batch_size
+        self.step_size = step_size
+        self.step_rule = step_rule
+        self.max_epochs = max_epochs
+        self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.random_state = random_state
+        self.device = device
+        self.memory = memory
+        self.dtype = dtype
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        for name, least in (("rank", 0), ("n_subsample", 1), ("n_features", 1)):
+            value = getattr(self, name)
+            may_be_none = name != "n_features"
+            if not (value is None and may_be_none) and not (isinstance(value, numbers.Integral) and value >= least):
+                either = " or None" if may_be_none else ""
+                raise ShallowsError(f"{name} must be a whole number of at least {least}{either}, got {value!r}.")
+        if not (isinstance(self.damping, numbers.Real) and 0 < self.damping <= 1):
+            raise ShallowsError(f"damping must lie in (0, 1], got {self.damping!r}.")
+        power_of(self.power)
+        steps.make(self.step_rule)
+        if self.eigensystem not in spectrum.EIGENSYSTEMS:
+            raise UnknownNameError("eigensystem", self.eigensystem, spectrum.EIGENSYSTEMS)
+        if isinstance(self.features, str) and self.features not in (*features.NAMES, "linear"):
+            raise UnknownNameError("feature map", self.features, (*features.NAMES, "linear"))
+
+    # ------------------------------------------------------------------------- points and features
+
+    @property
+    def _takes_kernel(self) -> bool:
+        return isinstance(self.features, str) and self.features != "linear"
+
+    def _lay_out(self, X: Any, order: np.ndarray, device: arrays.Device, dtype: np.dtype) -> Any:
+        found = Coordinates.of(X)
+        self._constant = not found.varies.any()
+        # All columns are kept, since a new point may differ where the old did not, and a map has to be told.
+        everywhere = np.ones_like(found.varies)
+        mean = found.mean if isinstance(self.features, str) else np.zeros_like(found.mean)
+        self._coordinates = dataclasses.replace(found, mean=mean, varies=everywhere)
+        return self._coordinates.training_points(X, order, device, dtype)[:, :-2]
+
+    def _coincide(self, points: Any) -> bool:
+        return self._constant
+
+    def _make_kernel(self, points: Any, seed: int) -> RadialKernel | None:
+        if not self._takes_kernel:
+            return None
+        if not isinstance(self.kernel, str):
+            return kernels.make(self.kernel, self.bandwidth)
+        bandwidth = self.bandwidth
+        if bandwidth is None:
+            bandwidth = 1.0 if self._constant else kernels.median_bandwidth(points, seed)
+        return kernels.make(self.kernel, bandwidth)
+
+    def _make_features(self, kernel: Any, points: Any, seed: int, budget: int) -> Blocks:
+        d = points.shape[1]
+        if not isinstance(self.features, str):
+            return Blocks(self.features)
+        if self.features == "linear":
+            return Blocks(Linear(d))
+        if self.features not in FOURIER:
+            return Blocks(features.make(self.features, kernel, points, self.n_features, seed))
+        form, orthogonal = FOURIER[self.features]
+        each = 2 if form == "pair" else 1
+        if self.n_features % each:
+            raise ShallowsError(f"Cosines and sines come in pairs: n_features must be even, got {self.n_features!r}.")
+        block_size = min(BLOCK, self.n_features // each)
+        made = features.FourierFeatures(
+            kernel, d, block_size, seed, form=form, orthogonal=orthogonal, cache_bytes=max(2**20, budget // 8)
+        )
+        return Blocks(made, self.n_features)
+
+    # ------------------------------------------------------------------------------------- the plan
+
+    def _make_plan(self, points: Any, weights: Any, kernel: Any, seed: int, budget: int) -> Plan:
+        n = points.shape[0]
+        self._blocks = self._make_features(kernel, points, seed, budget)
+        n_subsample, rank = self._sizes(n, self._blocks.n_features, arrays.itemsize(points), budget)
+        small = self.rank is None and n <= SMALL
+        p = spectrum.make_feature_preconditioner(
+            self._blocks,
+            points,
+            rank=rank,
+            n_subsample=n_subsample,
+            eigensystem=self.eigensystem,
+            seed=seed,
+            damping=self.damping,
+            power=power_of(self.power),
+            weights=weights,
+            # Once λ_{q+1} is 1/n of κ a single batch of all points loses no progress: to flatten more gains nothing.
+            smallest_share=self._floor() if small else 0.0,
+            smallest=0.0 if self.rank is not None or small else 1.0 / n,
+        )
+        whole = n <= SMALL and p.n_subsample == n
+        critical = n if whole else max(16, p.critical_batch_size() / 2)
+        batch_size = int(min(n, self.batch_size or critical))
+        step_size, self._cycle = plan_steps(self, p, batch_size, n, points)
+        return Plan(kernel, p, batch_size, step_size, p.top_eigenvalue, p.largest_diagonal)
+
+    def _floor(self) -> float:
+        """As in the kernel form; kernel functions as features have the kernel's eigenvalues squared."""
+        by_kernel = isinstance(self.features, str) and self.features.startswith("rbf")
+        return SMALL_FLOOR**2 if by_kernel else SMALL_FLOOR
+
+    def _sizes(self, n: int, n_features: int, itemsize: int, budget: int) -> tuple[int, int]:
+        """M and q: what was asked for within n and the features, else what the data and the budget suggest."""
+        if self.rank == 0:
+            return min(n, self.n_subsample or 1), 0
+        if self.n_subsample is not None:
+            n_subsample = min(self.n_subsample, n)
+        elif n <= SMALL and self.rank is None:
+            n_subsample = n
+        else:
+            affordable = math.isqrt(max(1, budget // (8 * 4 * itemsize)))
+            n_subsample = min(n, max(min(n, 500), min(round(9 * math.sqrt(n)), affordable)), 12_000)
+            if self.rank is not None:
+                n_subsample = min(n, max(n_subsample, 2 * self.rank))
+        rank = self.rank
+        if rank is None:
+            rank = n_subsample - 1 if n_subsample == n else n_subsample // 5
+            # The eigenvectors, n_features q numbers, twice while they are made.
+            rank = min(rank, max(1, budget // (8 * itemsize * n_features)))
+        return n_subsample, max(0, min(rank, n_subsample - 1, n_features - 1))
+
+    def _step_bytes(self, plan: Plan, n_outputs: int, itemsize: int) -> int:
+        width = max(span.stop - span.start for span in self._blocks.spans)
+        held = self._blocks.n_features * (plan.preconditioner.rank + 6 * n_outputs)
+        return itemsize * (held + plan.batch_size * (2 * width + 4 * n_outputs))
+
+    def _make_problem(self, plan: Plan, points: Any, targets: Any, weights: Any, budget: int) -> FeatureProblem:
+        self._gram = Design(self._blocks, points, budget=budget)
+        return FeatureProblem(self._gram, targets, weights, plan.preconditioner)
+
+    def _make_solver(self, step_size: float) -> FeatureEigenPro:
+        return FeatureEigenPro(step_size, self._cycle)
+
+    # ------------------------------------------------------------------------------------ the model
+
+    def _keep(self, state: Any, plan: Plan, points: Any, rows: np.ndarray) -> None:
+        self.coef_ = np.ascontiguousarray(arrays.to_numpy(state.coefficients).T)
+        self._blocks = Blocks(_on(self._blocks.features, arrays.Device("cpu")), self._blocks.n_features)
+        if plan.kernel is not None:
+            self.bandwidth_ = plan.kernel.bandwidth
+
+    def _told_of_the_model(self, plan: Plan) -> dict[str, Any]:
+        named = self.features if isinstance(self.features, str) else type(self.features).__name__
+        told = {"features": named, "n_features": self._blocks.n_features, "eigensystem": self.eigensystem}
+        if plan.kernel is not None:
+            told |= {"kernel": plan.kernel.name, "bandwidth": plan.kernel.bandwidth}
+        return told | told_of_steps(self, plan.preconditioner)
+
+    def _raw_predict(self, X: Any, coefficients: Any = None) -> np.ndarray:
+        """φ(x)ᵀA, shape (m, c), for checked X."""
+        device = arrays.resolve_device(self.device)
+        blocks = self._blocks
+        if coefficients is None:
+            coefficients = arrays.to_device(self.coef_.T, device)
+            blocks = Blocks(_on(blocks.features, device), blocks.n_features)
+        out = np.empty((X.shape[0], coefficients.shape[1]), dtype=np.dtype(str(coefficients.dtype)))
+        widest = max(span.stop - span.start for span in blocks.spans)
+        budget = min(self._working_budget(device) // 4, 2**27 if device.kind == "cpu" else 2**31)
+        at_a_time = max(1, budget // (widest * out.itemsize))
+        with device.active():
+            for rows, x, _ in self._coordinates.new_points(X, device, out.dtype):
+                for some in arrays.blocks(x.shape[0], at_a_time):
+                    here = slice(rows.start + some.start, rows.start + some.stop)
+                    out[here] = arrays.to_numpy(blocks.dot(x[some, :], coefficients))
+        return self._unscale(out)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "coef_")
+
+
+def _on(feature_map: Any, device: arrays.Device) -> Any:
+    """The same map with its points on a device; a map of the user's is theirs to place."""
+    for name in ("centres", "landmarks"):
+        held = getattr(feature_map, name, None)
+        if held is not None and dataclasses.is_dataclass(feature_map) and arrays.device_of(held) != device:
+            return dataclasses.replace(feature_map, **{name: arrays.to_device(held, device)})
+    return feature_map
+
+
+_PARAMETERS = """
+    f(x) = φ(x)ᵀA with features φ that are made when they are needed, and kept where they fit. The top of their spectrum
+    is flattened as in `{0}`; with ``rank=0`` it is stochastic gradient descent on the features.
+
+    Parameters
+    ----------
+    features : str or object, default="fourier"
+        "fourier" (cosines and sines of random frequencies), "fourier_cosine", "orthogonal" (random frequencies at right
+        angles), "rbf" (kernel functions at points of the data), "rbf_kmeans" (at centres of K-means), "nystrom",
+        "nystrom_kmeans" (the same, whitened), or "linear" (the inputs and a constant). An object has ``map(x)`` of
+        shape (m, n_features) and ``n_features``; it is given the inputs as they are.
+    n_features : int, default=4000
+        How many features; a cosine and a sine are two. "linear" and objects have their own number.
+    kernel, bandwidth
+        Of the named maps, see `{0}`.
+    rank : int, optional
+        q, the number of directions that are flattened. None takes a fifth of the subsample, or fewer where the spectrum
+        falls below 1/n before; up to 1,000 points, those above 1/200 of the largest eigenvalue. 0 flattens none.
+    n_subsample : int, optional
+        M, the number of training points that the eigensystem is computed from. None grows it as √n within the budget.
+    eigensystem : {{"nsvd", "rsvd"}}, default="nsvd"
+        Through the M × M matrix of inner products, or by a randomised decomposition of the features of the subsample.
+    damping : float, default=0.25
+        τ: the flattened eigenvalues become τ λ_{{q+1}}; ¼ is what the paper has for random features.
+    power : {{"full", "sqrt"}} or float in (0, 1], default="full"
+        a: directions are shrunk by τ (λ_{{q+1}}/λᵢ)^a. "full" takes the eigenvalues of the operator, "sqrt" the
+        singular values of the features, as the paper prints it: slower, and forgiving where the eigensystem is noisy.
+    batch_size : int, optional
+        Rows of a step. None takes half of β/λ, the size up to which a batch costs no progress.
+    step_size : float, optional
+        For a sum over the batch. None takes ``step_rule``.
+    step_rule : str or callable, default="certified"
+        As in `{0}`.
+    max_epochs : int, default=40
+        Passes over the data at most.
+    tol : float, default=5e-3
+        Stop when the training loss of an epoch is this share of the loss of the zero function.
+    early_stopping, validation_fraction, n_iter_no_change
+        As in `{0}`.
+    random_state : int, RandomState or None
+        Of the features, the subsample and the order of the rows.
+    device, memory, dtype, verbose
+        As in `{0}`.
+"""
+
+_ATTRIBUTES = """
+    coef_ : ndarray, shape (n_outputs, n_features)
+        A, transposed.
+    bandwidth_ : float
+        Of the named maps.
+    step_size_ : float
+    n_epochs_ : int
+    losses_ : list of float
+        Of each epoch, as shares of the loss of the zero function, each batch measured before its own step.
+    validation_scores_ : list of float
+        With ``early_stopping`` only: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
+    effective_params_ : dict
+        Everything that the program chose.
+    timings_ : dict
+        Seconds by phase.
+
+    References
+    ----------
+    S. Ma and M. Belkin (2017), "Diving into the shallows: a computational perspective on large-scale shallow learning",
+    NIPS 30, Table 1 and section 4.
+"""
+
+_EXAMPLE = """
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from shallows import FeatureEigenProClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = FeatureEigenProClassifier(n_features=2000, bandwidth=20.0, random_state=0).fit(X[:1200], y[:1200])
+    >>> bool(model.score(X[1200:], y[1200:]) > 0.95)
+    True
+    """
+
+
+class FeatureEigenProClassifier(_FeatureEigenPro, LeastSquaresClassifier):
+    """Classification by EigenPro on explicit features: a linear model of least squares on ±1 targets."""
+
+
+class FeatureEigenProRegressor(_FeatureEigenPro, LeastSquaresRegressor):
+    """Regression by EigenPro on explicit features: a linear model of least squares."""
+
+
+# What the two have in common is written once.
+FeatureEigenProClassifier.__doc__ += (
+    "\n"
+    + _PARAMETERS.format("EigenProClassifier")
+    + """
+    Attributes
+    ----------
+    classes_ : ndarray, shape (n_classes,)"""
+    + _ATTRIBUTES
+    + _EXAMPLE
+)
+FeatureEigenProRegressor.__doc__ += (
+    "\n"
+    + _PARAMETERS.format("EigenProRegressor")
+    + """
+    Attributes
+    ----------
+    intercept_ : ndarray, shape (n_outputs,)
+        Mean of the targets."""
+    + _ATTRIBUTES
+)

@@ -1,0 +1,448 @@
+"""What the estimators of a regularised risk share: the door, the plan, the fit, the prediction."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from .. import arrays, features, gram, kernels, losses, streams, training
+from ..errors import ShallowsError, UnknownNameError
+from ..features.design import Blocks, Design, Linear
+from ..solvers.lazy_gram import LazyGram
+from ..solvers.risk import FeatureSpan, KernelSpan, RiskProblem, RiskState
+from .base import SMALL, _is_positive, _mean_square, _seed
+from .centres import Coordinates
+from .feature_eigenpro import BLOCK, FOURIER, _on
+
+
+class FirstInOrder(training.Batches):
+    """Batches whose first epoch goes through the rows as they lie, which is a random order already.
+
+    So the rows that were visited are the first ones, and of a kernel matrix that is not kept only their columns are
+    made.
+    """
+
+    def of_epoch(self, epoch: int) -> list[slice]:
+        """The batches of an epoch, in their order."""
+        return list(arrays.blocks(self.n, self.size)) if epoch == 0 else super().of_epoch(epoch)
+
+
+class Drawn(FirstInOrder):
+    """Batches that are drawn with replacement after a first epoch in order."""
+
+    def of_epoch(self, epoch: int) -> list[slice]:
+        """The batches of an epoch, in their order."""
+        slices = list(arrays.blocks(self.n, self.size))
+        if epoch == 0:
+            return slices
+        return [slices[int(i % len(slices))] for i in streams.integers(self.seed, "drawn batches", epoch, len(slices))]
+
+
+class Snapshot:
+    """A model in the middle of its training, as observers see it.
+
+    Scores are kept, so that several measures of the same points cost one evaluation.
+    """
+
+    def __init__(self, estimator: RiskModel, problem: RiskProblem, state: RiskState, epoch: int):
+        self.estimator, self.problem, self.state, self.epoch = estimator, problem, state, epoch
+        self._training_scores: np.ndarray | None = None
+        self._last: tuple[Any, np.ndarray] | None = None
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Raw outputs, shape (m, c)."""
+        if self._last is None or self._last[0] is not X:
+            model = self.estimator._model_of(self.problem, self.state, final=False)
+            self._last = (X, self.estimator._raw_predict(X, model))
+        return self._last[1]
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Labels or values in the user's coding."""
+        return self.estimator._decode(self.decision_function(X))
+
+    def training_decision_function(self) -> np.ndarray:
+        """Raw outputs on the training rows in their own order, shape (n, c)."""
+        if self._training_scores is None:
+            span, state, order = self.problem.span, self.state, self.estimator._order
+            scores = np.empty(self.problem.targets.shape, dtype=np.float64)
+            for rows in arrays.blocks(span.n, 4096):
+                scores[order[rows]] = arrays.to_numpy(span.scores(state.coefficients, rows, state.reached))
+            self._training_scores = self.estimator._unscale(scores)
+        return self._training_scores
+
+    def predict_training(self) -> np.ndarray:
+        """`predict` on the training rows in their own order."""
+        return self.estimator._decode(self.training_decision_function())
+
+    def square_loss(self, X: Any, y: Any) -> float:
+        """Mean over points and outputs of (f(x) − y)², with classes coded as the loss codes them."""
+        return _mean_square(self.decision_function(X), self.estimator._codes(np.asarray(y)))
+
+    def training_square_loss(self, y: Any) -> float:
+        """`square_loss` on the training rows, whose targets are given in their own order."""
+        return _mean_square(self.training_decision_function(), self.estimator._codes(np.asarray(y)))
+
+    def objective(self) -> float:
+        """λ/2 ‖f‖² and the mean loss, in the units that they are minimised in."""
+        return self.problem.objective(self.state.coefficients)
+
+    def mean_loss(self, X: Any, y: Any) -> float:
+        """Mean of the loss on any points, for losses of classes; without the regulariser."""
+        scores = self.decision_function(X)
+        targets = self.estimator._encode(np.asarray(y)).astype(scores.dtype)
+        return float(np.mean(self.estimator._named_loss().value(scores, targets), dtype=np.float64))
+
+    def coefficient_norm(self) -> float:
+        """‖α‖₂ over all kernel functions or features and outputs."""
+        return float(np.linalg.norm(arrays.to_numpy(self.state.coefficients).astype(np.float64)))
+
+
+class RiskModel(BaseEstimator):
+    """Base of the estimators that minimise λ/2 ‖f‖² + (1/n) Σ wᵢ ℓ(f(xᵢ), yᵢ)."""
+
+    _y_is_numeric = False
+    _growth = math.inf
+    _default_loss = "square"
+    _batches: type[training.Batches] = FirstInOrder
+    features: Any = None
+    kernel: Any = "gaussian"
+    bandwidth: float | None = None
+    kernel_params: dict[str, Any] | None = None
+
+    # ----------------------------------------------------------------------------- what subclasses say
+
+    def _make_solver(self, problem: RiskProblem, batch_size: int) -> Any:
+        raise NotImplementedError
+
+    def _learn_targets(self, y: np.ndarray, weights: np.ndarray | None) -> None:
+        raise NotImplementedError
+
+    def _encode(self, y: np.ndarray) -> np.ndarray:
+        """Targets as the loss takes them, float, shape (n, c)."""
+        raise NotImplementedError
+
+    def _codes(self, y: np.ndarray) -> np.ndarray:
+        """Targets in the units of `Snapshot.decision_function`."""
+        raise NotImplementedError
+
+    def _decode(self, scores: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def _unscale(self, scores: np.ndarray) -> np.ndarray:
+        return scores
+
+    def _scaled_loss(self) -> tuple[losses.Loss, float]:
+        """The loss in the units of the coded targets, and what λ is multiplied with in them."""
+        return self._named_loss(), 1.0
+
+    def _named_loss(self) -> losses.Loss:
+        """The loss in the user's units."""
+        return losses.make(self._default_loss if isinstance(self.loss, str) and self.loss == "auto" else self.loss)
+
+    # --------------------------------------------------------------------------------------- the fit
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        observers: Sequence[training.Observer] = (),
+        checkpoint: training.Checkpoint | None = None,
+    ) -> RiskModel:
+        """Train on all of X, y.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,) or, for values, (n_samples, n_outputs)
+        sample_weight : array-like, shape (n_samples,), optional
+            Weights of the losses, in any unit; rows of weight zero are left out.
+        observers : sequence of shallows.training.Observer
+        checkpoint : shallows.training.Checkpoint, optional
+            Go on from it if it exists, and keep it up to date.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, shapes that do not agree, one class only.
+        ShallowsError
+            A parameter out of its range.
+        DivergenceError
+            With a ``step_size`` of the user's that is too large.
+        """
+        started = time.perf_counter()
+        # A fit that fails must not leave an old function beside new coordinates.
+        vars(self).pop("_model", None)
+        self._check_parameters()
+        X, y, weights = self._checked_training_set(X, y, sample_weight)
+        n = X.shape[0]
+        self._learn_targets(y, weights)
+        loss, unit = self._scaled_loss()
+        device, seed = arrays.resolve_device(self.device), _seed(self.random_state)
+        self._dtype = np.dtype(("float64" if n <= SMALL else "float32") if self.dtype == "auto" else self.dtype)
+        budget = self._working_budget(device)
+        with device.active():
+            order = streams.permutation(seed, "order", 0, n)
+            points = self._lay_out(X, order, device)
+            targets = arrays.to_device(self._encode(y)[order], device, self._dtype)
+            w = None
+            if weights is not None:
+                w = arrays.to_device((weights[order] / weights.mean())[:, None], device, self._dtype)
+            kernel = self._make_kernel(points, seed)
+            prepared = time.perf_counter()
+
+            blocks = None if self.features is None else self._make_blocks(kernel, points[:, :-2], seed, budget)
+            mapped = time.perf_counter()
+            size = min(n, self.batch_size or self._default_batch_size(n))
+            span = self._make_span(kernel, blocks, points, budget - points.nbytes - 6 * targets.nbytes)
+            reg = self.regularisation if self.regularisation is not None else 1.0 / n
+            problem = RiskProblem(span, targets, loss, float(reg) * unit, w, self._growth)
+            solver = self._make_solver(problem, size)
+            built = time.perf_counter()
+
+            self._order, self._fitted = order, (kernel, blocks)
+            try:
+                run = training.train(
+                    solver,
+                    problem,
+                    self._batches(n, size, seed),
+                    training.Stopping(self.max_epochs, max_seconds=self.max_seconds),
+                    observers=[*self._own_observers(), *observers],
+                    checkpoint=checkpoint,
+                    snapshot=lambda state, epoch: Snapshot(self, problem, state, epoch),
+                    may_shrink=getattr(self, "step_size", None) is None,
+                )
+                self._model = self._model_of(problem, run.state)
+            finally:
+                del self._order, self._fitted
+            arrays.synchronise(points)
+        finished = time.perf_counter()
+        self._conclude(run, problem, kernel, blocks, order, size, seed, device, budget, float(reg))
+        self.timings_ = {
+            "preparation": prepared - started,
+            "eigensystem": mapped - prepared,
+            "kernel_matrix": built - mapped,
+            "training": run.seconds,
+            "evaluation": max(0.0, finished - built - run.seconds),
+        }
+        return self
+
+    def _checked_training_set(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray | None]:
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            multi_output=True,
+            y_numeric=self._y_is_numeric,
+        )
+        y, weights = y.toarray() if scipy.sparse.issparse(y) else np.asarray(y), None
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            if not weights.any():
+                raise ValueError("All sample weights are zero.")
+            if not weights.all():
+                X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
+        return X, y, weights
+
+    def _lay_out(self, X: Any, order: np.ndarray, device: arrays.Device) -> Any:
+        """Augmented training points; the origin is moved only where the kernel does not see it."""
+        named = self.features is None or isinstance(self.features, str)
+        kind = kernels.kind(self.kernel)
+        self._coordinates = Coordinates.of(
+            X,
+            centred=named and (kind.shift_invariant or self.features == "linear"),
+            without_constants=self.features is None and kind.of_distance,
+        )
+        return self._coordinates.training_points(X, order, device, self._dtype)
+
+    def _make_kernel(self, points: Any, seed: int) -> kernels.Kernel | None:
+        if self.features is not None and (not isinstance(self.features, str) or self.features == "linear"):
+            return None
+        kind = kernels.kind(self.kernel)
+        if isinstance(kind, kernels.Kernel):
+            return kind
+        bandwidth = self.bandwidth
+        if bandwidth is None and kind.takes_bandwidth:
+            # Where all points coincide, every bandwidth gives the same function.
+            bandwidth = 1.0 if self._coordinates.coincide else kernels.median_bandwidth(points[:, :-2], seed)
+        made = kernels.make(self.kernel, bandwidth, **(self.kernel_params or {}))
+        made.check_inputs(points.shape[1] - 2)
+        return made
+
+    def _make_blocks(self, kernel: Any, points: Any, seed: int, budget: int) -> Blocks:
+        d = points.shape[1]
+        if not isinstance(self.features, str):
+            return Blocks(self.features)
+        if self.features == "linear":
+            return Blocks(Linear(d))
+        if self.features not in FOURIER:
+            return Blocks(features.make(self.features, kernel, points, self.n_features, seed))
+        form, orthogonal = FOURIER[self.features]
+        each = 2 if form == "pair" else 1
+        if self.n_features % each:
+            raise ShallowsError(f"Cosines and sines come in pairs: n_features must be even, got {self.n_features!r}.")
+        width = min(BLOCK, self.n_features // each)
+        made = features.FourierFeatures(
+            kernel, d, width, seed, form=form, orthogonal=orthogonal, cache_bytes=max(2**20, budget // 8)
+        )
+        return Blocks(made, self.n_features)
+
+    def _make_span(self, kernel: Any, blocks: Blocks | None, points: Any, budget: int) -> KernelSpan | FeatureSpan:
+        if blocks is not None:
+            plain = points[:, :-2] if arrays.is_numpy(points) else arrays.contiguous(points[:, :-2])
+            # Made in the first pass, whose time they are a part of.
+            return FeatureSpan(Design(blocks, plain, budget=0), budget=max(budget // 2, 2**20))
+        # One pass needs every part of the matrix once.
+        return KernelSpan(LazyGram(kernel, points, budget=max(budget, 2**20) if self.max_epochs > 1 else 0))
+
+    def _default_batch_size(self, n: int) -> int:
+        """Wide enough for fast products, and twenty steps an epoch at least where there are few rows."""
+        largest, smallest = (256, 16) if self.features is None else (64, 8)
+        return max(smallest, min(largest, n // 20))
+
+    def _working_budget(self, device: arrays.Device) -> int:
+        budget = arrays.memory_budget(self.memory, device)
+        if self.memory is not None and device.kind == "cpu":
+            budget -= arrays.resident_memory() + 2**26
+        return max(budget, 2**24)
+
+    def _own_observers(self) -> list[training.Observer]:
+        return [training.Progress(type(self).__name__)] if self.verbose else []
+
+    def _conclude(
+        self,
+        run: training.Run,
+        problem: RiskProblem,
+        kernel: Any,
+        blocks: Blocks | None,
+        order: np.ndarray,
+        batch_size: int,
+        seed: int,
+        device: arrays.Device,
+        budget: int,
+        regularisation: float,
+    ) -> None:
+        if blocks is None:
+            self.support_ = order[self._model["rows"]]
+            self.dual_coef_ = self._model["coefficients"]
+        else:
+            self.coef_ = np.ascontiguousarray(self._model["coefficients"].T)
+        if kernel is not None:
+            self.bandwidth_ = kernel.bandwidth
+        self.n_epochs_ = self.n_iter_ = max(run.epoch, 1)
+        self.losses_, self.n_rollbacks_, self.n_resumes_ = run.losses, run.n_rollbacks, run.n_resumes
+        named = (
+            self.features if self.features is None or isinstance(self.features, str) else type(self.features).__name__
+        )
+        self.effective_params_ = {
+            "kernel": None if kernel is None else kernel.name,
+            "bandwidth": None if kernel is None else kernel.bandwidth,
+            "features": named,
+            "n_features": None if blocks is None else blocks.n_features,
+            "n_support": len(self.support_) if blocks is None else None,
+            "loss": problem.loss.name,
+            "regularisation": regularisation,
+            "batch_size": batch_size,
+            "step_size": float(run.state.step_size),
+            "n_steps": run.state.n_steps,
+            "n_epochs": run.epoch,
+            "stopped_by": run.stopped_by,
+            "memory_budget": budget,
+            "precision": self._dtype.name,
+            "device": str(device),
+            "seed": seed,
+        }
+
+    def _check_parameters(self) -> None:
+        for name in ("bandwidth", "step_size", "max_seconds", "regularisation"):
+            value = getattr(self, name, None)
+            if value is not None and not _is_positive(value):
+                raise ShallowsError(f"{name} must be a positive number or None, got {value!r}.")
+        for name in ("batch_size", "max_epochs", "n_features"):
+            value = getattr(self, name, 1)
+            if not (value is None and name == "batch_size") and not (
+                isinstance(value, numbers.Integral) and value >= 1
+            ):
+                raise ShallowsError(f"{name} must be a whole number of at least 1, got {value!r}.")
+        if self.dtype not in ("auto", "float32", "float64"):
+            raise ShallowsError(f"dtype must be 'auto', 'float32' or 'float64', got {self.dtype!r}.")
+        named = (*features.NAMES, "linear")
+        if isinstance(self.features, str) and self.features not in named:
+            raise UnknownNameError("feature map", self.features, named)
+        loss = self._named_loss()
+        if loss.coding == "offset" or (loss.for_classes and self._y_is_numeric):
+            raise ShallowsError(f"The loss {loss.name!r} is none for {type(self).__name__}.")
+
+    # ------------------------------------------------------------------------------------ prediction
+
+    def _model_of(self, problem: RiskProblem, state: RiskState, *, final: bool = True) -> dict[str, Any]:
+        """What a prediction needs of a state: coefficients, and of kernels the points they stand at.
+
+        The final model lies on the host and holds no point whose coefficients are zero. One in the middle of training
+        refers to what is there.
+        """
+        kernel, blocks = self._fitted
+        if blocks is not None:
+            if not final:
+                return {"blocks": blocks, "coefficients": state.coefficients}
+            blocks = Blocks(_on(blocks.features, arrays.Device("cpu")), blocks.n_features)
+            return {"blocks": blocks, "coefficients": arrays.to_numpy(state.coefficients)}
+        points, a = problem.span.gram.points, state.coefficients
+        if not final:
+            seen = slice(0, state.reached)
+            return {"kernel": kernel, "points": points[seen, :], "coefficients": a[seen, :]}
+        a = arrays.to_numpy(a)
+        rows = np.flatnonzero(a.any(axis=1))
+        points = arrays.to_numpy(arrays.take_rows(points, rows))
+        return {"kernel": kernel, "rows": rows, "points": points, "coefficients": a[rows]}
+
+    def _raw_predict(self, X: Any, model: dict[str, Any] | None = None) -> np.ndarray:
+        """f(x), shape (m, c), for checked X."""
+        model = self._model if model is None else model
+        device = arrays.resolve_device(self.device)
+        budget = min(self._working_budget(device) // 4, 2**28 if device.kind == "cpu" else 2**32)
+        out = np.empty((X.shape[0], model["coefficients"].shape[1]), dtype=self._dtype)
+        with device.active():
+            a = arrays.to_device(model["coefficients"], device)
+            if "blocks" in model:
+                blocks = Blocks(_on(model["blocks"].features, device), model["blocks"].n_features)
+                widest = max(span.stop - span.start for span in blocks.spans)
+                at_a_time = max(1, budget // (2 * widest * out.itemsize))
+            else:
+                points = arrays.to_device(model["points"], device)
+            for rows, x, extra in self._coordinates.new_points(X, device, self._dtype):
+                if "blocks" not in model:
+                    made = gram.cross_product(model["kernel"], x, points, a, budget=budget, extra=extra)
+                    out[rows] = arrays.to_numpy(made)
+                    continue
+                for some in arrays.blocks(x.shape[0], at_a_time):
+                    here = slice(rows.start + some.start, rows.start + some.stop)
+                    out[here] = arrays.to_numpy(blocks.dot(x[some, :], a))
+        return self._unscale(out)
+
+    def _checked(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,143 @@
+"""Functions that are sums over blocks of streamed features, evaluated and projected on block by block."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import arrays
+from ..arrays import Array
+from .fourier import FourierFeatures, _waves
+
+STRIP_BYTES = 2**20
+"""Angles of a strip of points and one block, so that they are still in the cache for the product that follows."""
+
+GROUPED_FREQUENCIES = 512
+"""Blocks smaller than this are taken several at a time: a product of a few columns costs its call."""
+
+STRIP_BYTES_ELSEWHERE = 2**28
+"""The same on a device that wants large pieces."""
+
+DEFAULT_BUDGET = 2**28
+
+
+def evaluate(
+    features: FourierFeatures,
+    x: Array,
+    coefficients: Array,
+    *,
+    first: int = 0,
+    budget: int = DEFAULT_BUDGET,
+) -> Array:
+    """f(x) = Σⱼ block(first + j, x) @ coefficients[j].
+
+    Points go in strips over threads, and every strip passes all blocks in their order, so that the sum does not depend
+    on the number of threads. Frequencies that the cache of ``features`` does not hold are drawn once for all threads.
+
+    Parameters
+    ----------
+    features : FourierFeatures
+    x : array, shape (m, d)
+    coefficients : array, shape (n_blocks, width, c)
+    first : int
+        Number of the block that ``coefficients[0]`` belongs to.
+    budget : int
+        Bytes for frequencies that are held at a time.
+
+    Returns
+    -------
+    array, shape (m, c)
+    """
+    xp = arrays.namespace(x)
+    n_blocks, width, c = coefficients.shape
+    m, F = x.shape[0], features.block_size
+    out = xp.zeros((m, c), dtype=x.dtype)
+    if n_blocks == 0 or m == 0:
+        return out
+    itemsize = arrays.itemsize(x)
+    n_workers = max(1, min(arrays.workers_for(x), m))
+    held = max(n_workers, budget // (F * features.n_inputs * itemsize))
+    together = max(1, min(n_blocks, held, GROUPED_FREQUENCIES // F))
+    strip_bytes = STRIP_BYTES if arrays.is_numpy(x) else min(STRIP_BYTES_ELSEWHERE, budget)
+    rows = max(1, min(m, strip_bytes // (together * F * itemsize)))
+    share = -(-m // n_workers)
+    for chunk in arrays.blocks(n_blocks, held):
+        drawn = _draw(features, range(first + chunk.start, first + chunk.stop), x, n_workers)
+        groups = [
+            _group(drawn[part], coefficients[chunk.start + part.start : chunk.start + part.stop, :, :], F)
+            for part in arrays.blocks(len(drawn), together)
+        ]
+
+        def work(worker: int, groups: list = groups) -> None:
+            mine = slice(worker * share, min(m, (worker + 1) * share))
+            if mine.start >= mine.stop:
+                return
+            space = xp.empty(min(rows, mine.stop - mine.start) * together * width, dtype=x.dtype)
+            for strip in arrays.blocks(mine.stop - mine.start, rows):
+                strip = slice(mine.start + strip.start, mine.start + strip.stop)
+                points, sums = x[strip, :], out[strip, :]
+                for transposed, phases, A in groups:
+                    shape = (strip.stop - strip.start, A.shape[0])
+                    values = xp.reshape(space[: shape[0] * shape[1]], shape)
+                    _waves(points, transposed, phases, values, transposed.shape[1], rows)
+                    sums += values @ A
+                if not arrays.is_numpy(x):
+                    out[strip, :] = sums
+
+        arrays.in_threads(work, n_workers)
+    return out
+
+
+def _group(drawn: list[tuple[Array, Array | None]], A: Array, F: int) -> tuple[Array, Array | None, Array]:
+    """Several blocks as one: frequencies, phases, and coefficients in the order of its columns."""
+    xp = arrays.namespace(A)
+    if len(drawn) == 1:
+        return *drawn[0], A[0, :, :]
+    c = A.shape[2]
+    halves = [xp.reshape(A[:, start : start + F, :], (-1, c)) for start in range(0, A.shape[1], F)]
+    phases = None if drawn[0][1] is None else xp.concat([b for _, b in drawn])
+    return xp.concat([omega for omega, _ in drawn], axis=1), phases, xp.concat(halves, axis=0)
+
+
+def _draw(features: FourierFeatures, numbers: range, x: Array, n_workers: int) -> list[tuple[Array, Array | None]]:
+    """Frequencies (transposed) and phases of some blocks, drawn in threads where they are not at hand."""
+    drawn: list[Any] = [None] * len(numbers)
+
+    def work(worker: int) -> None:
+        for place in range(worker, len(numbers), n_workers):
+            i = numbers[place]
+            phases = features.phases(i, x) if features.form == "cosine" else None
+            drawn[place] = (features.frequencies(i, x).T, phases)
+
+    arrays.in_threads(work, n_workers)
+    return drawn
+
+
+def correlate(
+    features: FourierFeatures,
+    i: int,
+    x: Array,
+    g: Array,
+    *,
+    with_gram: bool = False,
+    weights: Array | None = None,
+    budget: int = DEFAULT_BUDGET,
+) -> tuple[Array, Array | None]:
+    """Φᵀg and, if asked for, Φᵀ diag(weights) Φ, with Φ = block(i, x); points go in strips that fit the budget.
+
+    Returns
+    -------
+    array, shape (width, c)
+    array, shape (width, width), or None
+    """
+    xp = arrays.namespace(x)
+    rows = max(1, min(x.shape[0], budget // (features.width * arrays.itemsize(x))))
+    product = xp.zeros((features.width, g.shape[1]), dtype=x.dtype)
+    gram = xp.zeros((features.width, features.width), dtype=x.dtype) if with_gram else None
+    for strip in arrays.blocks(x.shape[0], rows):
+        values = features.block(i, x[strip, :])
+        product += values.T @ g[strip, :]
+        if gram is not None:
+            if weights is not None:
+                values *= arrays.namespace(x).sqrt(weights[strip, :])
+            gram += values.T @ values
+    return product, gram

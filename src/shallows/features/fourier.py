@@ -1,0 +1,256 @@
+"""Random Fourier features in blocks that are made from a seed and a counter, never stored."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .. import arrays, streams
+from ..arrays import Array
+from ..errors import ShallowsError
+
+FORMS = ("pair", "cosine")
+
+STRIP_BYTES = 2**18
+"""Cosines are taken in strips that are still in the cache when the next operation reads them."""
+
+WORK_OF_A_THREAD = 2**18
+"""Values below which a thread of its own costs more than it saves."""
+
+
+class BlockCache:
+    """Blocks that were made before, up to a number of bytes.
+
+    The blocks of a model are visited in a circle, 0 to t and again, where a cache that drops the oldest would miss
+    every time. So what is in stays in, and what does not fit is made again.
+    """
+
+    def __init__(self, n_bytes: int):
+        self.n_bytes = int(n_bytes)
+        self._held: dict[Any, Array] = {}
+        self._left = self.n_bytes
+        self._lock = threading.Lock()
+
+    def get(self, key: Any, make: Callable[[], Array]) -> Array:
+        """The block of a key, made if it is not there."""
+        block = self._held.get(key)
+        if block is None:
+            block = make()
+            size = math.prod(block.shape) * arrays.itemsize(block)
+            with self._lock:
+                if key not in self._held and size <= self._left:
+                    self._held[key] = block
+                    self._left -= size
+        return block
+
+    def __getstate__(self) -> int:
+        return self.n_bytes
+
+    def __setstate__(self, n_bytes: int) -> None:
+        self.__init__(n_bytes)
+
+    def __deepcopy__(self, memo: Any) -> BlockCache:
+        return BlockCache(self.n_bytes)
+
+
+@dataclass(frozen=True)
+class FourierFeatures:
+    """Blocks of random Fourier features of a shift-invariant kernel, k(x − z) = E cos ωᵀ(x − z).
+
+    Block i is a function of (seed, i) alone: the same in training and in prediction, in any order, for any batch and
+    on any device. Its frequencies are drawn in float64 and then rounded, so that float32 has the rounded numbers of
+    float64.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With spectral draws, see `shallows.kernels`.
+    n_inputs : int
+        d.
+    block_size : int
+        F, the number of frequencies of a block.
+    seed : int
+    form : {"pair", "cosine"}
+        ``"pair"`` has [cos ωᵀx, sin ωᵀx], two columns a frequency; ``"cosine"`` has √2 cos(ωᵀx + b), one column.
+        At the same number of columns the pair is the better one for the kernels here.
+    orthogonal : bool
+        Frequencies of a block at right angles to each other, d by d, each of the length it would have had: unbiased,
+        and of lower variance. For kernels that depend on ‖x − z‖₂ only.
+    n_blocks : int
+        How many blocks `map` takes if it is not told.
+    cache_bytes : int
+        Frequencies kept for the next visit. What does not fit is drawn again.
+
+    References
+    ----------
+    A. Rahimi and B. Recht (2007), "Random features for large-scale kernel machines", NIPS 20. F. X. Yu et al. (2016),
+    "Orthogonal random features", NIPS 29.
+    """
+
+    kernel: Any
+    n_inputs: int
+    block_size: int
+    seed: int = 0
+    form: str = "pair"
+    orthogonal: bool = False
+    n_blocks: int = 1
+    cache_bytes: int = 2**28
+    _cache: BlockCache = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for name in ("n_inputs", "block_size", "n_blocks"):
+            value = getattr(self, name)
+            if not (isinstance(value, (int, np.integer)) and value >= 1):
+                raise ShallowsError(f"{name} must be a whole number of at least 1, got {value!r}.")
+        if self.form not in FORMS:
+            raise ShallowsError(f"form must be one of {', '.join(map(repr, FORMS))}, got {self.form!r}.")
+        if not getattr(self.kernel, "has_frequencies", False):
+            raise ShallowsError(
+                f"The kernel {getattr(self.kernel, 'name', self.kernel)!r} has no spectral draws, so it has no Fourier "
+                "features; take landmarks (Nyström) instead."
+            )
+        if self.orthogonal and not self.kernel.of_distance:
+            raise ShallowsError(
+                f"Orthogonal frequencies need a kernel of ‖x − z‖₂ alone; {self.kernel.name!r} is not one. "
+                "Use orthogonal=False."
+            )
+        object.__setattr__(self, "_cache", BlockCache(self.cache_bytes))
+
+    @property
+    def width(self) -> int:
+        """Columns of a block: F in the cosine form, 2F in the pair form."""
+        return 2 * self.block_size if self.form == "pair" else self.block_size
+
+    @property
+    def n_features(self) -> int:
+        """Columns of `map`."""
+        return self.n_blocks * self.width
+
+    @property
+    def bound(self) -> float:
+        """φ, the largest that a product of two features of one frequency can be: 1 for the pair, 2 for the cosine."""
+        return 1.0 if self.form == "pair" else 2.0
+
+    def frequencies(self, i: int, like: Array) -> Array:
+        """ω of block i, shape (F, d), in the library, on the device and in the precision of ``like``."""
+        return self._cache.get(("frequencies", int(i), *_kind(like)), lambda: self._draw(int(i), like))
+
+    def phases(self, i: int, like: Array) -> Array:
+        """Phases b of block i, uniform in [0, 2π), shape (F,); for the cosine form."""
+        if self.form != "cosine":
+            raise ShallowsError("The pair form has no phases.")
+        return self._cache.get(("phases", int(i), *_kind(like)), lambda: self._draw_phases(int(i), like))
+
+    def block(self, i: int, x: Array, *, out: Array | None = None, n_workers: int | None = None) -> Array:
+        """Unnormalised features of block i.
+
+        Parameters
+        ----------
+        i : int
+            Which block, from 0.
+        x : array, shape (m, d)
+        out : array, shape (m, width), optional
+            Where they are written; may be columns of a larger array.
+        n_workers : int, optional
+            Threads; None takes what pays. A caller that runs in a thread of its own says 1.
+
+        Returns
+        -------
+        array, shape (m, width)
+            ``[cos xωᵀ, sin xωᵀ]`` or ``√2 cos(xωᵀ + b)``: the mean over blocks of ``block(i, x) @ block(i, z).T / F``
+            tends to k(x, z).
+        """
+        m, F = x.shape[0], self.block_size
+        if x.ndim != 2 or x.shape[1] != self.n_inputs:
+            raise ShallowsError(f"These features take {self.n_inputs} inputs, got points of shape {tuple(x.shape)}.")
+        if out is None:
+            out = arrays.namespace(x).empty((m, self.width), dtype=x.dtype)
+        transposed = self.frequencies(i, x).T
+        phases = self.phases(i, x) if self.form == "cosine" else None
+        if not arrays.is_numpy(x):
+            _waves(x, transposed, phases, out, F, m)
+            return out
+        if n_workers is None:
+            n_workers = max(1, min(arrays.workers_for(x), m * F // WORK_OF_A_THREAD))
+        strip = max(1, STRIP_BYTES // (F * x.itemsize))
+        share = -(-m // n_workers)
+
+        def work(worker: int) -> None:
+            rows = slice(worker * share, min(m, (worker + 1) * share))
+            if rows.start < rows.stop:
+                _waves(x[rows], transposed, phases, out[rows], F, strip)
+
+        arrays.in_threads(work, n_workers)
+        return out
+
+    def map(self, x: Array, n_blocks: int | None = None) -> Array:
+        """Normalised features z(x) of blocks 0 to n_blocks − 1, shape (m, n_blocks · width); z(x)ᵀz(y) → k(x, y)."""
+        n_blocks = self.n_blocks if n_blocks is None else n_blocks
+        out = arrays.namespace(x).empty((x.shape[0], n_blocks * self.width), dtype=x.dtype)
+        for i in range(n_blocks):
+            columns = slice(i * self.width, (i + 1) * self.width)
+            if arrays.is_numpy(x):
+                self.block(i, x, out=out[:, columns])
+            else:
+                out[:, columns] = self.block(i, x)
+        out *= 1.0 / math.sqrt(n_blocks * self.block_size)
+        return out
+
+    def _draw(self, i: int, like: Array) -> Array:
+        F, d = self.block_size, self.n_inputs
+        omega = self.kernel.frequencies(self.seed, "frequencies", i, F, d, like=like)
+        if self.orthogonal:
+            omega = _at_right_angles(omega, self.seed, i)
+        # Products read the rows; what the kernel hands out may be a view of a wider draw.
+        return arrays.contiguous(arrays.astype(omega, like.dtype))
+
+    def _draw_phases(self, i: int, like: Array) -> Array:
+        turns = streams.uniform(self.seed, "phases", i, (self.block_size,), like=like)
+        return arrays.astype(turns * (2.0 * math.pi), like.dtype)
+
+
+def _kind(x: Array) -> tuple[Any, ...]:
+    return arrays.namespace(x).__name__, str(x.dtype), str(arrays.device_of(x))
+
+
+def _waves(x: Array, transposed: Array, phases: Array | None, out: Array, F: int, strip: int) -> None:
+    """Cosines and sines of ``x @ transposed``, written into ``out`` strip by strip after one product."""
+    xp = arrays.namespace(x)
+    if phases is not None:
+        arrays.matmul_into(x, transposed, out)
+        for rows in arrays.blocks(out.shape[0], strip):
+            part = out[rows, :]
+            part += phases
+            arrays.apply_in_place("cos", part)
+            part *= math.sqrt(2.0)
+        return
+    if not arrays.is_numpy(x):
+        angles = x @ transposed
+        out[:, :F] = xp.cos(angles)
+        out[:, F:] = xp.sin(angles)
+        return
+    left, right = out[:, :F], out[:, F:]
+    np.matmul(x, transposed, out=left)
+    for rows in arrays.blocks(out.shape[0], strip):
+        np.sin(left[rows], out=right[rows])
+        np.cos(left[rows], out=left[rows])
+
+
+def _at_right_angles(omega: Array, seed: int, i: int) -> Array:
+    """The same lengths along the rows of Haar-distributed orthogonal matrices, d rows at a time."""
+    xp = arrays.namespace(omega)
+    n, d = omega.shape
+    lengths = xp.sqrt(arrays.row_norms_squared(omega))
+    gaussian = streams.normal(seed, "directions", i, (-(-n // d), d, d), like=omega, dtype=omega.dtype)
+    with arrays.one_blas_thread():
+        Q, R = xp.linalg.qr(gaussian)
+    # With the signs of R's diagonal the factorisation is unique and Q has the law of Haar.
+    on_diagonal = arrays.astype(xp.arange(d)[:, None] == xp.arange(d)[None, :], R.dtype)
+    Q = Q * xp.sign(xp.sum(R * on_diagonal, axis=1))[:, None, :]
+    directions = xp.reshape(xp.permute_dims(Q, (0, 2, 1)), (-1, d))[:n, :]
+    return directions * lengths[:, None]

@@ -1,0 +1,134 @@
+"""Features from points of the data: radial basis functions and the map of Nyström."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from .. import arrays, kernels, streams
+from ..arrays import Array
+from ..errors import ShallowsError
+
+BLOCK_BYTES = 2**26
+"""Kernel values that are held at a time where a product follows."""
+
+
+def sample_rows(x: Array, n: int, seed: int) -> Array:
+    """``n`` rows of ``x`` without replacement, shape (min(n, len(x)), d)."""
+    chosen = streams.permutation(seed, "landmarks", 0, x.shape[0])[: min(n, x.shape[0])]
+    return arrays.take_rows(x, chosen)
+
+
+def kmeans_centres(x: Array, n: int, seed: int) -> Array:
+    """Centres of K-means by mini-batches, shape (min(n, len(x)), d)."""
+    from sklearn.cluster import MiniBatchKMeans
+
+    random_state = int(streams.integers(seed, "k-means", 0, 1)[0] % 2**31)
+    n = min(n, x.shape[0])
+    model = MiniBatchKMeans(n, random_state=random_state, n_init=1, batch_size=max(1024, 2 * n), max_iter=10)
+    return arrays.like(model.fit(arrays.to_numpy(x)).cluster_centers_, x)
+
+
+@dataclass(frozen=True, eq=False)
+class RBFNetwork:
+    """The features k(x, z₁), …, k(x, z_D).
+
+    Parameters
+    ----------
+    kernel : Kernel
+    centres : array, shape (D, d)
+        Sampled points (`sample_rows`), centres of K-means (`kmeans_centres`), or any others.
+    """
+
+    kernel: Any
+    centres: Array
+
+    @property
+    def n_inputs(self) -> int:
+        """Inputs of a point, d."""
+        return self.centres.shape[1]
+
+    @property
+    def n_features(self) -> int:
+        """D, columns of `map`."""
+        return self.centres.shape[0]
+
+    @cached_property
+    def _augmented(self) -> Array:
+        return kernels.augmented(self.centres)
+
+    def map(self, x: Array) -> Array:
+        """k(xᵢ, zⱼ), shape (m, D)."""
+        _check_inputs(x, self.n_inputs)
+        return kernels.values(self.kernel, kernels.augmented(x), self._augmented)
+
+
+@dataclass(frozen=True, eq=False)
+class NystromFeatures:
+    """The map z(x) = Σ^{−½} Uᵀ k(X_M, x) of Nyström, with k(X_M, X_M) = U Σ Uᵀ.
+
+    z(x)ᵀz(y) is k(x, y) wherever one of the two is a landmark. Directions of Σ at the level of rounding are left out:
+    along them the features would be noise divided by nearly nothing.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    landmarks : array, shape (M, d)
+    n_components : int, optional
+        The top directions that are kept; None keeps all above rounding.
+
+    References
+    ----------
+    C. Williams and M. Seeger (2001), "Using the Nyström method to speed up kernel machines", NIPS 13.
+    """
+
+    kernel: Any
+    landmarks: Array
+    n_components: int | None = None
+
+    @cached_property
+    def root(self) -> Array:
+        """U Σ^{−½} of the directions kept, shape (M, n_features), the largest eigenvalue first."""
+        xp = arrays.namespace(self.landmarks)
+        wide = arrays.astype(self.landmarks, xp.float64)
+        K = kernels.matrix(self.kernel, kernels.augmented(wide))
+        sigma, U = xp.linalg.eigh((K + K.T) / 2)
+        # Values of k carry the rounding of their precision, and so do sums of M of them.
+        floor = float(sigma[-1]) * self.landmarks.shape[0] * float(xp.finfo(self.landmarks.dtype).eps)
+        kept = int(xp.sum(arrays.astype(sigma > floor, xp.int64)))
+        kept = min(kept, self.n_components or kept)
+        if kept == 0:
+            raise ShallowsError("The kernel matrix of the landmarks is zero, so it gives no features.")
+        top = xp.flip(sigma[-kept:])
+        root = xp.flip(U[:, -kept:], axis=1) / xp.sqrt(top)[None, :]
+        return arrays.contiguous(arrays.astype(root, self.landmarks.dtype))
+
+    @property
+    def n_inputs(self) -> int:
+        """Inputs of a point, d."""
+        return self.landmarks.shape[1]
+
+    @property
+    def n_features(self) -> int:
+        """Columns of `map`: M, or fewer where directions were left out."""
+        return self.root.shape[1]
+
+    @cached_property
+    def _augmented(self) -> Array:
+        return kernels.augmented(self.landmarks)
+
+    def map(self, x: Array) -> Array:
+        """z(x), shape (m, n_features)."""
+        _check_inputs(x, self.n_inputs)
+        out = arrays.namespace(x).empty((x.shape[0], self.n_features), dtype=x.dtype)
+        rows = max(1, BLOCK_BYTES // (self.landmarks.shape[0] * arrays.itemsize(x)))
+        for part in arrays.blocks(x.shape[0], rows):
+            K = kernels.values(self.kernel, kernels.augmented(x[part, :]), self._augmented)
+            out[part, :] = K @ self.root
+        return out
+
+
+def _check_inputs(x: Array, n_inputs: int) -> None:
+    if x.ndim != 2 or x.shape[1] != n_inputs:
+        raise ShallowsError(f"These features take {n_inputs} inputs, got points of shape {tuple(x.shape)}.")

@@ -1,0 +1,187 @@
+"""Positive-definite kernels: values on a block, diagonal, spectral draws.
+
+================  ======================================  ===============================================
+name              k(x, z), r = ‖x − z‖₂                    frequency law (k(x − z) = E cos ωᵀ(x − z))
+================  ======================================  ===============================================
+gaussian          exp(−r² / (2σ²))                        ω = g/σ
+laplace           exp(−r / σ)                             ω = g/(σ|g₀|), a multivariate Cauchy law
+cauchy            1 / (1 + r²/σ²)                         ω = √(2e) g/σ with e from Exp(1)
+matern            2^(1−ν)/Γ(ν) t^ν K_ν(t), t = √(2ν) r/σ  ω = (g/σ) / √(χ²/(2ν)), 2ν degrees of freedom
+laplace_product   exp(−‖x − z‖₁ / σ)                      independent Cauchy laws of scale 1/σ
+cauchy_product    Πⱼ 1 / (1 + (xⱼ − zⱼ)²/σ²)              independent Laplace laws of scale 1/σ
+polynomial        (scale · xᵀz + offset)^degree           none
+linear            scale · xᵀz + offset                    none
+arc_cosine        ‖x‖^s ‖z‖^s J_s(θ) / π                  none
+heat_circle       Σⱼ exp(−j²s) cos j(x − z) / (2π)        none here: its spectrum is exp(−j²s)
+================  ======================================  ===============================================
+
+with g ~ N(0, I) and g₀ ~ N(0, 1). "laplace" and "cauchy" are the Euclidean (isotropic) forms of Ma and Belkin (2017);
+the product forms that also go by these names agree with them for one feature only. A function of the user's is a kernel
+too, see `FunctionKernel`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from .. import arrays
+from ..arrays import Array
+from ..errors import ShallowsError, UnknownNameError
+from .bandwidth import median_bandwidth
+from .base import Kernel, add_to_diagonal, augmented, fill, left_factor, matrix, set_diagonal, values
+from .circle import HeatCircle
+from .function import FunctionKernel
+from .inner import ArcCosine, Linear, Polynomial
+from .products import CauchyProduct, LaplaceProduct, ProductKernel
+from .radial import Cauchy, Gaussian, Laplace, Matern, RadialKernel
+
+__all__ = [
+    "KERNELS",
+    "ArcCosine",
+    "Cauchy",
+    "CauchyProduct",
+    "FunctionKernel",
+    "Gaussian",
+    "HeatCircle",
+    "Kernel",
+    "Laplace",
+    "LaplaceProduct",
+    "Linear",
+    "Matern",
+    "Polynomial",
+    "ProductKernel",
+    "RadialKernel",
+    "add_to_diagonal",
+    "arrays",
+    "augmented",
+    "choose",
+    "described",
+    "fill",
+    "from_description",
+    "kind",
+    "left_factor",
+    "make",
+    "matrix",
+    "median_bandwidth",
+    "set_diagonal",
+    "values",
+]
+
+KERNELS: dict[str, type[Kernel]] = {
+    made.name: made
+    for made in (
+        Gaussian,
+        Laplace,
+        Cauchy,
+        Matern,
+        LaplaceProduct,
+        CauchyProduct,
+        Polynomial,
+        Linear,
+        ArcCosine,
+        HeatCircle,
+    )
+}
+
+
+def kind(name: Any) -> type[Kernel] | Kernel:
+    """The class of a kernel's name, or the kernel itself: what is known of it before it has its parameters.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no kernel of that name; the message has the nearest one.
+    """
+    if isinstance(name, Kernel):
+        return name
+    if isinstance(name, type) and issubclass(name, Kernel):
+        raise ShallowsError(f"{name.__name__} is a class of kernels; give a kernel, such as {name.__name__}(...).")
+    if callable(name):
+        return FunctionKernel
+    if not isinstance(name, str) or name not in KERNELS:
+        raise UnknownNameError("kernel", name, KERNELS)
+    return KERNELS[name]
+
+
+def make(name: Any, bandwidth: float | None = None, **parameters: Any) -> Kernel:
+    """The kernel of a name, a bandwidth and further parameters.
+
+    Parameters
+    ----------
+    name : str, Kernel or callable
+        One of `KERNELS`; a kernel, which is handed through; or a function of two arrays of points, which becomes a
+        `FunctionKernel` that passes the parameters on.
+    bandwidth : float, optional
+        σ of the kernels that have one.
+    **parameters
+        Those of the kernel's class, such as ``nu`` or ``degree``.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no kernel of that name; the message has the nearest one.
+    ShallowsError
+        If a parameter is missing, unknown or out of its range.
+    """
+    made = kind(name)
+    if isinstance(made, Kernel):
+        return made
+    if made is FunctionKernel:
+        if bandwidth is not None:
+            raise ShallowsError("A kernel function has no bandwidth; hand it on as one of its own parameters.")
+        return FunctionKernel(name, parameters)
+    known = ("offset", "scale") if made is Linear else [f.name for f in fields(made) if f.name != "bandwidth"]
+    unknown = sorted(set(parameters) - set(known))
+    if unknown:
+        raise ShallowsError(
+            f"The kernel {name!r} has no parameter {unknown[0]!r}; "
+            f"{'its parameters are ' + ', '.join(known) if known else 'it has none but the bandwidth'}."
+        )
+    if made.takes_bandwidth:
+        return made(bandwidth if bandwidth is None else float(bandwidth), **parameters)
+    if bandwidth is not None:
+        raise ShallowsError(f"The kernel {name!r} has no bandwidth; its parameters are {', '.join(known)}.")
+    return made(**parameters)
+
+
+def choose(
+    name: Any, bandwidth: float | None, points: Array, seed: int = 0, parameters: Mapping[str, Any] | None = None
+) -> Kernel:
+    """`make`, with the median rule for a bandwidth that is needed and not given.
+
+    Parameters
+    ----------
+    name, bandwidth
+        As for `make`.
+    points : array, shape (n, d + 2)
+        Augmented training points.
+    seed : int
+        Of the rule's subsample.
+    parameters : mapping, optional
+        Further ones of the kernel.
+    """
+    made = kind(name)
+    if bandwidth is None and made.takes_bandwidth and not isinstance(made, Kernel):
+        bandwidth = median_bandwidth(points[:, :-2], seed)
+    return make(name, bandwidth, **(parameters or {}))
+
+
+def described(kernel: Kernel) -> str:
+    """A kernel as a line of JSON, to be kept in a file and read by `from_description`.
+
+    Raises
+    ------
+    ShallowsError
+        If the kernel is a function, which no file holds.
+    """
+    if KERNELS.get(kernel.name) is not type(kernel):
+        raise ShallowsError(f"The kernel {kernel.name!r} is a function of yours and cannot be written to a file.")
+    return json.dumps({"name": kernel.name, "bandwidth": kernel.bandwidth, **kernel.parameters})
+
+
+def from_description(line: str) -> Kernel:
+    """The kernel that `described` wrote down."""
+    return make(**json.loads(line))

@@ -1,0 +1,175 @@
+"""What every kernel can do, and the operations on blocks of points that products are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any, ClassVar
+
+from .. import arrays
+from ..arrays import Array
+from ..errors import ShallowsError
+
+
+class Kernel:
+    """A positive semi-definite kernel. Subclasses are frozen dataclasses of their parameters.
+
+    Points come to a kernel *augmented* (see `augmented`), since most kernels are a product of matrices and one pass
+    over its result. What depends on the left points alone is made once by `left_factor` and used for many blocks.
+
+    Attributes
+    ----------
+    name : str
+        What `shallows.kernels.make` and configurations call it.
+    takes_bandwidth : bool
+        Whether its first parameter is a bandwidth σ, which the median rule may choose.
+    shift_invariant : bool
+        Whether moving all points by the same vector changes nothing, so that data may be centred.
+    of_distance : bool
+        Whether ‖x − z‖² is all that counts, so that constant features may be left out.
+    """
+
+    name: ClassVar[str]
+    takes_bandwidth: ClassVar[bool] = False
+    shift_invariant: ClassVar[bool] = False
+    of_distance: ClassVar[bool] = False
+    bandwidth: float | None = None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters but for the bandwidth: with name and bandwidth they make the kernel again."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "bandwidth"}
+
+    @property
+    def has_frequencies(self) -> bool:
+        """Whether `frequencies` has a law to draw from."""
+        return type(self).frequencies is not Kernel.frequencies
+
+    @classmethod
+    def check_inputs(cls, n_features: int) -> None:
+        """Raise a `ShallowsError` if the kernel has no meaning for so many features."""
+
+    def left_factor(self, points: Array) -> Array:
+        """What `fill` takes of the left points, one row for each; the augmented points themselves if nothing else."""
+        return points
+
+    def fill(self, left: Array, others: Array, out: Array) -> Array:
+        """Write the values of left points (as `left_factor` made them) and augmented points into ``out``."""
+        raise NotImplementedError
+
+    def diagonal(self, x: Array) -> Array:
+        """k(xᵢ, xᵢ) for points, shape (n, d); shape (n,)."""
+        raise NotImplementedError
+
+    def frequencies(
+        self,
+        seed: int,
+        purpose: str,
+        counter: int,
+        n: int,
+        d: int,
+        *,
+        like: Array | None = None,
+        dtype: Any = None,
+    ) -> Array:
+        """Draws from the frequency law, shape (n, d), as a function of (seed, purpose, counter).
+
+        Raises
+        ------
+        ShallowsError
+            If the kernel is not of the form k(x, z) = E cos ωᵀ(x − z).
+        """
+        raise ShallowsError(
+            f"The kernel {self.name!r} has no frequency law, so there are no random Fourier features of it; "
+            "take a kernel of the difference x − z with k(x, x) = 1, such as 'gaussian' or 'matern'."
+        )
+
+    def __call__(self, x: Array, z: Array) -> Array:
+        """The matrix of values k(xᵢ, zⱼ), shape (len(x), len(z)); for blocks that fit in memory."""
+        self.check_inputs(x.shape[1])
+        return values(self, augmented(x), augmented(z))
+
+
+def augmented(x: Array) -> Array:
+    """Points with two columns more, [x, ‖x‖², 1], so that one product gives squared distances; shape (n, d + 2)."""
+    xp = arrays.namespace(x)
+    return xp.concat([x, arrays.row_norms_squared(x)[:, None], xp.ones((x.shape[0], 1), dtype=x.dtype)], axis=1)
+
+
+def left_factor(kernel: Kernel, points: Array) -> Array:
+    """`Kernel.left_factor`: what depends on the left points alone."""
+    return kernel.left_factor(points)
+
+
+def fill(kernel: Kernel, left: Array, others: Array, out: Array) -> Array:
+    """`values` with the left factor at hand: a product, then one pass over its result."""
+    return kernel.fill(left, others, out)
+
+
+def values(kernel: Kernel, points: Array, others: Array, out: Array | None = None) -> Array:
+    """Kernel values of two sets of augmented points.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    points, others : arrays, shapes (m, d + 2) and (n, d + 2)
+        What `augmented` returns.
+    out : array, shape (m, n), optional
+        Where the values are written.
+    """
+    if out is None:
+        out = arrays.namespace(points).empty((points.shape[0], others.shape[0]), dtype=points.dtype)
+    return kernel.fill(kernel.left_factor(points), others, out)
+
+
+def matrix(kernel: Kernel, points: Array) -> Array:
+    """The kernel matrix of augmented points with an exact diagonal, shape (n, n)."""
+    return set_diagonal(kernel, values(kernel, points, points), points)
+
+
+def set_diagonal(kernel: Kernel, block: Array, points: Array, first_column: int = 0) -> Array:
+    """k(x, x) in place, whatever rounding made of it.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    block : array, shape (m, n)
+    points : array, shape (m, d + 2)
+        The augmented points of the rows; row r meets itself in column ``first_column + r``.
+    first_column : int
+    """
+    xp = arrays.namespace(block)
+    # The diagonal of a kernel of distances is a number, and to know it takes no look at the points.
+    exact = 1.0 if kernel.of_distance else kernel.diagonal(points[:, :-2])
+    r = xp.arange(block.shape[0])
+    if arrays.assigns_by_index(block):
+        block[r, first_column + r] = exact
+    else:
+        on_diagonal = xp.arange(block.shape[1])[None, :] == first_column + r[:, None]
+        exact = xp.asarray(exact, dtype=block.dtype)
+        block[...] = xp.where(on_diagonal, exact if exact.ndim == 0 else exact[:, None], block)
+    return block
+
+
+def add_to_diagonal(matrix: Array, number: float) -> Array:
+    """Add a number to the diagonal of a square matrix in place."""
+    xp = arrays.namespace(matrix)
+    for rows in arrays.blocks(matrix.shape[0], 1024):
+        n = rows.stop - rows.start
+        matrix[rows, rows] += number * xp.eye(n, dtype=matrix.dtype)
+    return matrix
+
+
+_STRIP_BYTES = 2**19
+"""The elementwise pass goes in strips that are still in the cache when the next operation reads them."""
+
+
+def in_strips(out: Array, work: Callable[[slice], Any]) -> Array:
+    """Call ``work`` with slices of rows that cover ``out``: strips that stay in the cache, or all rows on a GPU."""
+    if arrays.is_numpy(out):
+        rows = max(1, _STRIP_BYTES // max(1, out.shape[1] * out.itemsize))
+        for strip in arrays.blocks(out.shape[0], rows):
+            work(strip)
+    else:
+        work(slice(0, out.shape[0]))
+    return out

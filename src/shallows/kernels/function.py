@@ -1,0 +1,80 @@
+"""A kernel that is a function of the user's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import arrays
+from ..arrays import Array
+from ..errors import ShallowsError
+from .base import Kernel
+
+
+@dataclass(frozen=True)
+class FunctionKernel(Kernel):
+    """The kernel that a function computes.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(X, Z, **options)`` returns the matrix of k(xᵢ, zⱼ), shape (len(X), len(Z)), for two arrays of points
+        in the library, device and precision of the fit. It must be symmetric in its two points and positive
+        semi-definite, and it is called for small and large blocks from several threads. Those of
+        ``sklearn.metrics.pairwise`` and of `shallows.kernels` qualify. What it makes beside its result is not counted
+        in the memory budget. A function of a module, rather than a lambda,
+        lets the model be pickled.
+    options : mapping
+        Passed on to it.
+    """
+
+    function: Callable[..., Array]
+    options: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise ShallowsError(f"A kernel function must be callable, got {self.function!r}.")
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The options."""
+        return dict(self.options)
+
+    @property
+    def name(self) -> str:  # noqa: D102
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+    def left_factor(self, points: Array) -> Array:  # noqa: D102
+        return points[:, :-2]
+
+    def fill(self, left: Array, others: Array, out: Array) -> Array:  # noqa: D102
+        out[...] = self._matrix(left, others[:, :-2])
+        return out
+
+    def diagonal(self, x: Array) -> Array:
+        """k(xᵢ, xᵢ), shape (len(x),), from small blocks."""
+        xp = arrays.namespace(x)
+        parts = []
+        for rows in arrays.blocks(x.shape[0], 32):
+            block = self._matrix(x[rows, :], x[rows, :])
+            on_diagonal = xp.eye(block.shape[0], dtype=block.dtype)
+            parts.append(xp.sum(block * on_diagonal, axis=1))
+        return xp.concat(parts)
+
+    def _matrix(self, x: Array, z: Array) -> Array:
+        try:
+            made = self.function(x, z, **self.options)
+        except Exception as error:
+            raise ShallowsError(
+                f"The kernel function {self.name!r} failed for {x.shape[0]} and {z.shape[0]} points of {x.shape[1]} "
+                f"features ({error}); given two arrays of points it must return the matrix of all pairs."
+            ) from error
+        shape = getattr(made, "shape", None)
+        if shape != (x.shape[0], z.shape[0]):
+            raise ShallowsError(
+                f"The kernel function {self.name!r} returned {f'the shape {shape}' if shape else type(made).__name__} "
+                f"for {x.shape[0]} and {z.shape[0]} points; it must return the matrix of all pairs, "
+                f"shape ({x.shape[0]}, {z.shape[0]})."
+            )
+        return made if made.dtype == x.dtype else arrays.astype(made, x.dtype)

@@ -1,0 +1,227 @@
+"""Kernels of the Euclidean distance: a block of values is one matrix product and one pass over its result."""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import arrays, streams
+from ..arrays import Array
+from ..errors import ShallowsError
+from .base import Kernel, in_strips
+
+_SMALLEST = 1e-150
+"""Beyond it and its reciprocal, squares leave the numbers."""
+
+
+def check_positive(name: str, value: Any) -> None:
+    """Raise a `ShallowsError` if a parameter is not a positive, finite number."""
+    if not (isinstance(value, (int, float)) and math.isfinite(value) and value > 0):
+        raise ShallowsError(f"{name} must be a positive number, got {value!r}.")
+    if not _SMALLEST < value < 1.0 / _SMALLEST:
+        raise ShallowsError(f"{name} must lie between {_SMALLEST:g} and {1.0 / _SMALLEST:g}, got {value!r}.")
+
+
+@dataclass(frozen=True)
+class RadialKernel(Kernel):
+    """A kernel that depends on ‖x − z‖² alone, with k(x, x) = 1.
+
+    Parameters
+    ----------
+    bandwidth : float
+        σ, in the units of the features; positive and finite.
+    """
+
+    bandwidth: float
+    takes_bandwidth = True
+    shift_invariant = True
+    of_distance = True
+
+    def __post_init__(self) -> None:
+        check_positive("bandwidth", self.bandwidth)
+
+    @property
+    def factor(self) -> float:
+        """What the squared distance is multiplied with before `apply_in_place` sees it (folded into the product)."""
+        raise NotImplementedError
+
+    def apply_in_place(self, scaled: Array) -> Array:
+        """Kernel values from ``factor * ‖x − z‖²``, written over them.
+
+        Rounding can leave a distance below zero; it counts as zero, so that values stay within (0, 1].
+        """
+        raise NotImplementedError
+
+    def left_factor(self, points: Array) -> Array:
+        """``L`` with ``L @ augmented(z).T = factor * ‖x − z‖²`` for augmented points x: factor·[−2x, 1, ‖x‖²]."""
+        xp = arrays.namespace(points)
+        d = points.shape[1] - 2
+        return xp.concat(
+            [
+                points[:, :d] * (-2.0 * self.factor),
+                points[:, d + 1 :] * self.factor,
+                points[:, d : d + 1] * self.factor,
+            ],
+            axis=1,
+        )
+
+    def fill(self, left: Array, others: Array, out: Array) -> Array:  # noqa: D102
+        arrays.matmul_into(left, others.T, out)
+        return in_strips(out, lambda strip: self.apply_in_place(out[strip, :]))
+
+    def diagonal(self, x: Array) -> Array:
+        """k(xᵢ, xᵢ) = 1, shape (len(x),)."""
+        return arrays.namespace(x).ones(x.shape[0], dtype=x.dtype)
+
+
+class Gaussian(RadialKernel):
+    """exp(−‖x − z‖² / (2σ²))."""
+
+    name = "gaussian"
+
+    @property
+    def factor(self) -> float:  # noqa: D102
+        return -0.5 / self.bandwidth**2
+
+    def apply_in_place(self, scaled: Array) -> Array:  # noqa: D102
+        return arrays.apply_in_place("exp", arrays.clip_in_place(scaled, at_most=0.0))
+
+    def frequencies(self, seed, purpose, counter, n, d, *, like=None, dtype=None):  # noqa: D102
+        return streams.normal(seed, purpose, counter, (n, d), like=like, dtype=dtype) / self.bandwidth
+
+
+class Laplace(RadialKernel):
+    """exp(−‖x − z‖ / σ), the Euclidean form."""
+
+    name = "laplace"
+
+    @property
+    def factor(self) -> float:  # noqa: D102
+        return 1.0 / self.bandwidth**2
+
+    def apply_in_place(self, scaled: Array) -> Array:  # noqa: D102
+        distance = arrays.apply_in_place("sqrt", arrays.clip_in_place(scaled, at_least=0.0))
+        return arrays.apply_in_place("exp", arrays.apply_in_place("negative", distance))
+
+    def frequencies(self, seed, purpose, counter, n, d, *, like=None, dtype=None):  # noqa: D102
+        draws = streams.normal(seed, purpose, counter, (n, d + 1), like=like, dtype=dtype)
+        return draws[:, :d] / (self.bandwidth * arrays.namespace(draws).abs(draws[:, d:]))
+
+
+class Cauchy(RadialKernel):
+    """1 / (1 + ‖x − z‖² / σ²), the isotropic form."""
+
+    name = "cauchy"
+
+    @property
+    def factor(self) -> float:  # noqa: D102
+        return 1.0 / self.bandwidth**2
+
+    def apply_in_place(self, scaled: Array) -> Array:  # noqa: D102
+        scaled = arrays.clip_in_place(scaled, at_least=0.0)
+        scaled += 1.0
+        return arrays.apply_in_place("reciprocal", scaled)
+
+    def frequencies(self, seed, purpose, counter, n, d, *, like=None, dtype=None):  # noqa: D102
+        draws = streams.normal(seed, purpose, counter, (n, d), like=like, dtype=dtype)
+        xp = arrays.namespace(draws)
+        mixing = -xp.log1p(-streams.uniform(seed, f"{purpose}/mixing", counter, (n, 1), like=like, dtype=dtype))
+        return xp.sqrt(2.0 * mixing) * draws / self.bandwidth
+
+
+@dataclass(frozen=True)
+class Matern(RadialKernel):
+    """2^(1−ν)/Γ(ν) x^ν K_ν(x) with x = √(2ν) ‖x − z‖ / σ: ν − ½ is how often its functions can be differentiated.
+
+    For ν of ½, 3/2 and 5/2 the values are a polynomial times an exponential. For every other ν they are a sum of
+    Gaussians: k = E exp(−x²/(4u)) over u from the law Gamma(ν), which the trapezoidal rule in log u gives to rounding.
+    Positive weights keep the sum positive definite, and it is faster than Bessel functions (1/ν widens the range of
+    log u, so a ν far below ½ is slow).
+
+    Parameters
+    ----------
+    bandwidth : float
+        σ (elsewhere the length scale l).
+    nu : float
+        ν. ½ is the Laplace kernel, and ν → ∞ the Gaussian.
+    """
+
+    nu: float = 1.5
+    name = "matern"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_positive("nu", self.nu)
+
+    @property
+    def factor(self) -> float:  # noqa: D102
+        return 2.0 * self.nu / self.bandwidth**2
+
+    def apply_in_place(self, scaled: Array) -> Array:  # noqa: D102
+        arrays.clip_in_place(scaled, at_least=0.0)
+        if self.nu not in (0.5, 1.5, 2.5):
+            return self._sum_of_gaussians(scaled)
+        xp = arrays.namespace(scaled)
+        third = scaled / 3.0 if self.nu == 2.5 else None
+        distance = arrays.apply_in_place("sqrt", scaled)
+        decay = xp.exp(-distance)
+        if self.nu == 0.5:
+            scaled[...] = decay
+            return scaled
+        distance += 1.0
+        if third is not None:
+            distance += third
+        distance *= decay
+        return distance
+
+    def _sum_of_gaussians(self, scaled: Array) -> Array:
+        xp = arrays.namespace(scaled)
+        limits = xp.finfo(scaled.dtype)
+        rates, weights = _gamma_nodes(float(self.nu), float(limits.eps))
+        # Beyond it the value underflows; without a bound the product with the largest rate would leave the numbers.
+        farthest = 3200.0 * (self.nu + 100.0)
+        arrays.clip_in_place(scaled, at_most=farthest)
+        rates = [min(rate, 0.1 * float(limits.max) / farthest) for rate in rates]
+        total = xp.zeros_like(scaled)
+        for rate, weight in zip(rates, weights, strict=True):
+            term = arrays.apply_in_place("exp", scaled * -rate)
+            term *= weight
+            total += term
+        # The weights add up to one, but for the last digit of their sum.
+        scaled[...] = arrays.clip_in_place(total, at_most=1.0)
+        return scaled
+
+    def frequencies(self, seed, purpose, counter, n, d, *, like=None, dtype=None):
+        """Draws of a multivariate t law with 2ν degrees of freedom and scale 1/σ, shape (n, d)."""
+        from scipy.special import gammainccinv
+
+        draws = streams.normal(seed, purpose, counter, (n, d), like=like, dtype=dtype)
+        # Few numbers, drawn on the host so that every device gets the same; χ² with 2ν degrees is twice a Gamma(ν).
+        uniform = streams.uniform(seed, f"{purpose}/mixing", counter, (n, 1))
+        spread = np.sqrt(self.nu / gammainccinv(self.nu, uniform))
+        return draws * arrays.like(spread / self.bandwidth, draws)
+
+
+@functools.lru_cache(maxsize=32)
+def _gamma_nodes(nu: float, eps: float) -> tuple[list[float], list[float]]:
+    """Rates aₖ and weights wₖ with Matérn(x) = Σ wₖ exp(−aₖ x²): the trapezoidal rule for E exp(−x²/(4u)), u = eᵛ.
+
+    At the height c < π/2 above the real line the integrand exp(νv − eᵛ) grows by (cos c)^(−ν) at most, so the rule with
+    step h errs by about (cos c)^(−ν) exp(−2πc/h) for every c; the best c tells the largest step that will do.
+    """
+    digits = -math.log(eps) + 3.0
+    heights = np.linspace(0.005, math.pi / 2 - 0.005, 400)
+    step = float(np.max(2.0 * math.pi * heights / (digits - nu * np.log(np.cos(heights)))))
+    # Below the peak the integrand falls as exp(νv), above it doubly exponentially.
+    peak = math.log(nu)
+    lowest = peak - max(digits / nu, math.sqrt(2.0 * digits / nu))
+    highest = peak + max(1.0, math.sqrt(2.0 * digits / nu))
+    while nu * (highest - peak) - math.exp(highest) + nu > -digits:
+        highest += step
+    v = np.arange(lowest, highest, step)
+    weights = np.exp(nu * (v - peak) - np.exp(v) + nu)
+    return (0.25 * np.exp(-v)).tolist(), (weights / weights.sum()).tolist()

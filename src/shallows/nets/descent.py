@@ -1,0 +1,141 @@
+"""Gradient descent with momentum on the weights of a net, as a solver of `shallows.training`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from . import layers
+from .architectures import Architecture
+from .backend import torch
+from .inputs import Coding
+
+
+@dataclass(frozen=True)
+class NetProblem:
+    """What a net is trained on.
+
+    Attributes
+    ----------
+    x : ndarray, shape (n, d)
+        Rows as they were given; a memory map is read a batch at a time.
+    targets : ndarray, shape (n,) of int64 or (n, c) of float
+        Class numbers, or values.
+    order : ndarray of int64, shape (n,)
+        Batches are slices of this order of the rows.
+    architecture : Architecture
+    coding : Coding
+    n_outputs : int
+    seed : int
+    device, dtype
+        PyTorch's.
+    """
+
+    x: Any
+    targets: np.ndarray
+    order: np.ndarray
+    architecture: Architecture
+    coding: Coding
+    n_outputs: int
+    seed: int
+    device: Any
+    dtype: Any
+
+    def loss(self, scores: Any, targets: Any) -> tuple[Any, float]:
+        """Sums over a batch of the loss of these scores, and of that of zero scores.
+
+        Cross-entropy of the softmax where targets are class numbers, half the square loss where they are values.
+        """
+        if targets.is_floating_point():
+            return 0.5 * ((scores - targets) ** 2).sum(), 0.5 * float((targets**2).sum())
+        loss = torch().nn.functional.cross_entropy(scores, targets, reduction="sum")
+        return loss, len(targets) * float(np.log(scores.shape[1]))
+
+    def to_device(self, values: np.ndarray) -> Any:
+        """Values as a tensor beside the weights; floats in the precision of the weights."""
+        tensor = torch().from_numpy(np.ascontiguousarray(values)).to(self.device)
+        return tensor.to(self.dtype) if tensor.is_floating_point() else tensor
+
+
+@dataclass
+class NetState:
+    """Weights and their velocities, by name, and how many steps they took."""
+
+    weights: dict[str, Any]
+    velocities: dict[str, Any]
+    step_size: float
+    n_steps: int = 0
+    loss: float = 0.0
+    zero_loss: float = 0.0
+    to_device: Callable[[np.ndarray], Any] = field(default=lambda values: values, repr=False)
+
+    def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Copies of all there is to keep, as `shallows.training` asks for."""
+        held = {f"weight.{name}": value.detach().cpu().numpy().copy() for name, value in self.weights.items()}
+        held |= {f"velocity.{name}": value.cpu().numpy().copy() for name, value in self.velocities.items()}
+        return held, {"n_steps": self.n_steps}
+
+    def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
+        """Take up what `remember` gave."""
+        for name in self.weights:
+            self.weights[name] = self.to_device(held[f"weight.{name}"].copy()).requires_grad_()
+            self.velocities[name] = self.to_device(held[f"velocity.{name}"].copy())
+        self.n_steps = numbers["n_steps"]
+
+    def is_finite(self) -> bool:
+        """Whether all weights are numbers."""
+        return all(bool(torch().isfinite(value).all()) for value in self.weights.values())
+
+
+@dataclass(frozen=True)
+class MomentumDescent:
+    """v ← μ v − ε (g + δ w), w ← w + v, with g the mean gradient over a batch.
+
+    Parameters
+    ----------
+    step_size : float
+        ε.
+    momentum : float
+        μ.
+    weight_decay : float
+        δ; none on biases.
+    smaller_after : tuple of int
+        After so many steps ε is a tenth, after the next so many a hundredth, ...
+
+    References
+    ----------
+    The rule, and steps a tenth near the end, are those of cuda-convnet.
+    """
+
+    step_size: float
+    momentum: float = 0.9
+    weight_decay: float = 0.0
+    smaller_after: tuple[int, ...] = ()
+
+    def init(self, problem: NetProblem) -> NetState:
+        """Weights as they are drawn; no velocity."""
+        first = layers.first_weights(problem.architecture, problem.coding.shape, problem.n_outputs, problem.seed)
+        weights = {name: problem.to_device(value).requires_grad_() for name, value in first.items()}
+        velocities = {name: torch().zeros_like(value, requires_grad=False) for name, value in weights.items()}
+        return NetState(weights, velocities, self.step_size, to_device=problem.to_device)
+
+    def step(self, problem: NetProblem, state: NetState, batch: slice) -> NetState:
+        """One step on a batch; ``loss`` is that before it."""
+        rows = problem.order[batch]
+        x = problem.coding.random_pieces(problem.x[rows], problem.seed, state.n_steps)
+        scores = layers.scores(problem.architecture, state.weights, problem.to_device(x))
+        loss, state.zero_loss = problem.loss(scores, problem.to_device(problem.targets[rows]))
+        state.loss = float(loss.detach())
+        gradients = torch().autograd.grad(loss / len(rows), list(state.weights.values()))
+        step_size = state.step_size * 0.1 ** sum(state.n_steps >= after for after in self.smaller_after)
+        with torch().no_grad():
+            for (name, weight), gradient in zip(state.weights.items(), gradients, strict=True):
+                velocity = state.velocities[name].mul_(self.momentum).add_(gradient, alpha=-step_size)
+                if self.weight_decay and name.endswith("weight"):
+                    velocity.add_(weight, alpha=-step_size * self.weight_decay)
+                weight.add_(velocity)
+        state.n_steps += 1
+        return state

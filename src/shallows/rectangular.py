@@ -1,0 +1,80 @@
+"""Products with the rectangular kernel matrix of many points and fewer centres, both ways in one pass over it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import arrays, gram, kernels
+from .arrays import Array
+from .kernels import Kernel
+
+STRIP = 256
+"""Rows that are held between the two products on a CPU: a strip of 256 rows and 10,000 columns is 10 MB."""
+
+
+def forward_and_back(
+    kernel: Kernel,
+    points: Array,
+    centres: Array,
+    a: Array,
+    respond: Callable[[Array, slice], tuple[Array, float]],
+    *,
+    budget: int,
+) -> tuple[Array, float]:
+    """``K.T @ respond(K @ a)`` for ``K = k(points, centres)``, of which no more than a strip of rows is held.
+
+    Values of the kernel cost several times what the products with few columns do, so each is made once and serves both.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    points : array, shape (m, d + 2)
+        Augmented.
+    centres : array, shape (p, d + 2)
+        Augmented.
+    a : array, shape (p, c)
+    respond : callable
+        Given ``K[rows] @ a`` and the rows, returns an array of the same shape and a number. It is called from several
+        threads.
+    budget : int
+        Bytes that the strips may take; at the least 16 rows a worker are held.
+
+    Returns
+    -------
+    product : array, shape (p, c)
+    total : float
+        The sum of the numbers.
+    """
+    xp = arrays.namespace(points)
+    m, p = points.shape[0], centres.shape[0]
+    on_cpu = arrays.device_of(points).kind == "cpu"
+    n_workers = min(arrays.workers_for(points), max(1, m // 64))
+    affordable = int(budget) // max(1, n_workers * p * arrays.itemsize(points))
+    height = max(16, min(STRIP if on_cpu else gram.GPU_TILE, affordable))
+    # Strips of one height each, so that no worker waits for another at the end.
+    n_strips = -(-m // height)
+    n_strips = min(m, -(-n_strips // n_workers) * n_workers)
+    height = -(-m // n_strips)
+    strips = list(arrays.blocks(m, height))
+    spans = list(arrays.blocks(p, gram.TILE if on_cpu else gram.GPU_TILE))
+
+    def work(worker: int) -> tuple[Array, float]:
+        total, out = 0.0, xp.zeros((p, a.shape[1]), dtype=a.dtype)
+        scratch = [xp.empty((height, span.stop - span.start), dtype=points.dtype) for span in spans]
+        for rows in strips[worker::n_workers]:
+            left = kernels.left_factor(kernel, points[rows, :])
+            blocks = [block[: rows.stop - rows.start, :] for block in scratch]
+            values: Any = None
+            for span, block in zip(spans, blocks, strict=True):
+                kernels.fill(kernel, left, centres[span, :], block)
+                part = arrays.thin_product(block, a[span, :])
+                values = part if values is None else values + part
+            response, number = respond(values, rows)
+            total += number
+            for span, block in zip(spans, blocks, strict=True):
+                out[span, :] += arrays.thin_product(block.T, response)
+        return out, total
+
+    products, totals = zip(*arrays.in_threads(work, n_workers), strict=True)
+    return arrays.sum_in_order(list(products)), float(sum(totals))

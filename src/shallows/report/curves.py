@@ -1,0 +1,285 @@
+"""Curves of any target: lines over seeds with bands, bounds beside what they bound, printed numbers hollow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from shallows.errors import ShallowsError
+
+from . import figures
+from .tables import key_title, name_of
+from .target import Target, ordered
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Above this many points a line has no marks on it.
+MARKED = 16
+#: Legends of more lines than this stand at the side rather than above.
+WIDE = 4
+
+
+def curves(target: Target) -> Figure:
+    """Curves as the JSON says under ``figure``.
+
+    ``x`` is the key that curves run along (the first of the target's marks), or a metric. ``y`` names what is drawn,
+    ``lines`` the key by which lines differ, ``columns`` and ``rows`` those of the axes (``metric`` is one of the keys),
+    ``bounds`` metrics that are drawn thin and dashed in the colour of the line that they belong to, ``levels``
+    horizontal lines with a label. ``x_scale`` and ``y_scale`` are ``log`` or ``linear``; ``x_label``, ``y_label``,
+    ``y_limits`` and ``titles`` (of axes, by value) overrule what is derived.
+
+    Raises
+    ------
+    ShallowsError
+        Where the rows do not hold what the figure is drawn by.
+    """
+    spec = dict(target.meta["figure"])
+    x = spec.get("x") or next(iter(target.meta.get("marks", [])), "")
+    table = _table(target, spec, x)
+    rows, columns = spec.get("rows"), spec.get("columns")
+    lines = spec.get("lines", "method")
+    down, across = _values(table, rows), _values(table, columns)
+    names = [value for value in ordered(table[lines]) if value] if lines in table else [""]
+    names.sort(key=lambda name: name in spec.get("bounds", []))
+    looks = _looks(names)
+
+    wide = len(across)
+    figure, axes = figures.sheet(
+        target,
+        rows=len(down),
+        columns=wide,
+        width=spec.get("width", 3.1 if wide > 1 else 6.0),
+        height=spec.get("height", 2.5 if wide > 1 else 3.3),
+        legend=len(names) <= WIDE,
+    )
+    for line, row in enumerate(down):
+        for place, column in enumerate(across):
+            ax = axes[line][place]
+            part = _where(_where(table, rows, row), columns, column)
+            for name in names:
+                _draw(ax, _where(part, lines, name), looks[name], spec)
+            _dress(ax, part, spec)
+            titles = [_title(target, spec, key, value) for key, value in ((columns, column), (rows, row)) if key]
+            shown = titles if wide == 1 or line == 0 else titles[1:]
+            ax.set_title(
+                ", ".join(filter(None, shown)) if rows and wide == 1 else titles[0] if titles else "", loc="left"
+            )
+            ax.set_xlabel(spec.get("x_label", key_title(target, x)) if line == len(down) - 1 else "")
+            ax.set_ylabel(_y_label(target, spec, rows, row) if place == 0 else "")
+            if part["mean"].isna().all():
+                figures.say(ax, _silence(target, part))
+        if not spec.get("free_y"):
+            figures.same_limits(axes[line])
+    handles = _handles(target, spec, table, lines, looks)
+    if len(names) <= WIDE:
+        figures.legend(figure, handles)
+    elif handles:
+        axes[0][-1].legend(
+            handles=handles, loc="upper left", bbox_to_anchor=(1.02, 1.0), borderaxespad=0, handlelength=2.6
+        )
+    return figure
+
+
+def _table(target: Target, spec: Mapping[str, Any], x: str) -> pandas.DataFrame:
+    """The rows that are drawn, with their place on the x axis as ``at``."""
+    wanted = [*spec.get("y", []), *spec.get("bounds", [])]
+    metrics, marks = target.values("metric"), target.meta.get("marks", [])
+    table = figures.frame(target, [])
+    along = x if x not in metrics else next(iter(marks), "")
+    if along not in table and table["mean"].isna().all():
+        table[along] = ""  # nothing was measured, which the picture says
+    if along not in table:
+        raise ShallowsError(f"The figure of {target.id} runs along {x!r}, which no row of it has.")
+    table[along] = table[along].replace("", math.nan).astype(float)
+    if not wanted:
+        on_curves = table.loc[table[along].notna(), "metric"]
+        wanted = [next(iter(on_curves), metrics[0])]
+    keys = [key for key in target.key_names() if key not in ("metric", along)]
+    table["at"] = table[along]
+    if x in metrics:  # one metric against another: what stands at the same mark belongs together
+        places = table[table["metric"] == x].set_index([*keys, along])["mean"]
+        table["at"] = [places.get(tuple(row), math.nan) for row in table[[*keys, along]].itertuples(index=False)]
+    unknown = [one for one in wanted if one not in metrics]
+    if unknown and len(unknown) == len(wanted):
+        raise ShallowsError(f"No row of {target.id} has the metrics {', '.join(unknown)}, which its figure draws.")
+    chosen = table[table["metric"].isin(wanted)]
+    return chosen[chosen["at"].notna() | chosen["mean"].isna()].fillna(dict.fromkeys(keys, ""))
+
+
+def _values(table: pandas.DataFrame, key: str | None) -> list[str]:
+    """The values of a key that tells axes apart; one empty one where there is no key."""
+    if key is None or key not in table:
+        return [""]
+    return [value for value in ordered(table[key]) if value] or [""]
+
+
+def _where(table: pandas.DataFrame, key: str | None, value: str) -> pandas.DataFrame:
+    return table[table[key] == value] if key is not None and key in table and value else table
+
+
+def _looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    colours = figures.repeated(figures.PALETTE, len(names))
+    numbers = len(names) > 3 and all(map(_is_size, names))
+    if numbers:  # sizes are ordered, so their colours are: from pale to dark
+        import seaborn
+
+        colours = seaborn.color_palette("flare", len(names)).as_hex()
+    dashes = [""] * len(names) if numbers else figures.repeated(figures.DASHES, len(names))
+    return {
+        name: {"color": colour, "linestyle": (0, dash) if dash else "-"}
+        for name, colour, dash in zip(names, colours, dashes, strict=True)
+    }
+
+
+def _is_size(text: str) -> bool:
+    try:
+        return float(text) >= 0
+    except ValueError:
+        return False
+
+
+def _draw(ax: Axes, part: pandas.DataFrame, look: Mapping[str, Any], spec: Mapping[str, Any]) -> None:
+    """The lines of one name: what was measured, with its band; bounds; printed numbers."""
+    bounds = spec.get("bounds", [])
+    other = [key for key in part if key not in ("mean", "sd", "published", "verdict", "drawn", "at")]
+    shaped = part.groupby([key for key in other if key != "at" and not _along(part, key)], dropna=False, sort=False)
+    for _, one in shaped:
+        one = one.sort_values("at")
+        one = one[one["mean"].map(math.isfinite) | one["mean"].isna()]
+        measured = one.dropna(subset=["mean"])
+        if one["metric"].isin(bounds).all():
+            own = spec.get("lines") == "metric"  # beside several lines it belongs to none, and lies over them
+            ax.plot(
+                measured["at"],
+                measured["mean"],
+                color=figures.INK if own else look["color"],
+                linestyle=(0, (4, 2)),
+                linewidth=0.9,
+                zorder=5 if own else 2,
+            )
+            continue
+        marker = "o" if len(measured) <= MARKED else None
+        ax.plot(measured["at"], measured["mean"], marker=marker, markeredgecolor="white", zorder=3, **look)
+        spread = measured["sd"].fillna(0)
+        if (spread > 0).any():
+            below = (measured["mean"] - spread).clip(lower=measured["mean"] / 10)
+            above = measured["mean"] + spread
+            ax.fill_between(measured["at"], below, above, color=look["color"], alpha=0.16, linewidth=0)
+        printed = one.dropna(subset=["published"])
+        if len(printed):
+            ax.plot(
+                printed["at"],
+                printed["published"],
+                color=look["color"],
+                marker="o",
+                markerfacecolor="white",
+                linestyle=(0, figures.DASHES[1]),
+                linewidth=1.0,
+                zorder=4,
+            )
+
+
+def _along(part: pandas.DataFrame, key: str) -> bool:
+    """Whether a key is what the lines run along: numbers, one for each place."""
+    return part[key].dtype.kind == "f"
+
+
+def _dress(ax: Axes, part: pandas.DataFrame, spec: Mapping[str, Any]) -> None:
+    """Scales, limits and levels."""
+    import pandas
+
+    finite = part[part["mean"].map(math.isfinite)]
+    y = pandas.concat([finite["mean"], part["published"].dropna()])
+    for axis, values in (("x", finite["at"]), ("y", y)):
+        above = values[values > 0]
+        apt = len(above) > 0 and values.min() > 0 and above.max() / above.min() >= 20
+        if len(above) and spec.get(f"{axis}_scale", "log" if apt else "linear") == "log":
+            getattr(ax, f"set_{axis}scale")("log", nonpositive="mask")
+            _plain_ticks(ax, axis, above)
+    for level in spec.get("levels", []):
+        ax.axhline(level["value"], color=figures.QUIET, linewidth=0.8, linestyle=(0, (1, 2)), zorder=1)
+        ax.annotate(
+            level.get("label", ""),
+            (1.0, level["value"]),
+            xycoords=("axes fraction", "data"),
+            ha="right",
+            va="bottom",
+            fontsize=7.5,
+            color=figures.QUIET,
+        )
+    if "y_limits" in spec:
+        ax.set_ylim(*spec["y_limits"])
+
+
+def _plain_ticks(ax: Axes, axis: str, values: pandas.Series) -> None:
+    """Few places are ticks of their own; numbers stand as they are over few decades, else as powers of ten."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+    one = getattr(ax, f"{axis}axis")
+    places = sorted(set(values))
+    if axis == "x" and 1 < len(places) <= 7:
+        one.set_major_locator(FixedLocator(places))
+        one.set_minor_locator(NullLocator())
+        one.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+        return
+    span = values.max() / values.min() if len(values) else 1.0
+    if span < 200 or (span < 1e5 and values.min() >= 1e-3 and values.max() <= 1e5):
+        one.set_major_locator(LogLocator(subs=(1, 2, 5) if span < 60 else (1,)))
+        one.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+        one.set_minor_locator(NullLocator() if span < 60 else LogLocator(subs=(2, 5)))
+    one.set_minor_formatter(NullFormatter())
+
+
+def _title(target: Target, spec: Mapping[str, Any], key: str, value: str) -> str:
+    given = (spec.get("titles") or {}).get(value)
+    if given is not None:
+        return str(given)
+    name = name_of(target, key, value)
+    if not _is_size(value):
+        return name
+    title = key_title(target, key)
+    return f"{title} = {name}" if len(title) == 1 else f"{title} {name}"
+
+
+def _y_label(target: Target, spec: Mapping[str, Any], rows: str | None, row: str) -> str:
+    if rows == "metric":
+        return name_of(target, "metric", row)
+    drawn = spec.get("y") or []
+    return str(spec.get("y_label", name_of(target, "metric", drawn[0]) if len(drawn) == 1 else ""))
+
+
+def _silence(target: Target, part: pandas.DataFrame) -> str:
+    absent = [name_of(target, "dataset", value) for value in ordered(part["dataset"]) if value]
+    told = "not run" if (part["verdict"] == "not run").all() else "nothing measured"
+    return f"{told}: {', '.join(absent)}" if absent else told
+
+
+def _handles(
+    target: Target,
+    spec: Mapping[str, Any],
+    table: pandas.DataFrame,
+    lines: str,
+    looks: Mapping[str, Mapping[str, Any]],
+) -> list[Any]:
+    from matplotlib.lines import Line2D
+
+    handles = []
+    if len(looks) > 1:
+        handles = [
+            Line2D([], [], label=_title(target, spec, lines, name), **look)
+            for name, look in looks.items()
+            if not (lines == "metric" and name in spec.get("bounds", []))
+        ]
+    for bound in dict.fromkeys(spec.get("bounds", [])):
+        if table.loc[table["metric"] == bound, "mean"].notna().any():
+            label = name_of(target, "metric", bound)
+            handles.append(Line2D([], [], color=figures.INK, linewidth=0.9, linestyle=(0, (4, 2)), label=label))
+    if table["published"].notna().any():
+        handles.append(
+            Line2D([], [], color=figures.INK, marker="o", markerfacecolor="white", linestyle="", label="published")
+        )
+    return handles

@@ -1,0 +1,104 @@
+"""A kernel matrix whose tiles are made when a product first asks for them, and kept while they fit."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from typing import Any
+
+from .. import arrays, kernels
+from ..arrays import Array
+from ..gram import GPU_TILE, TILE
+
+
+class LazyGram:
+    """The kernel matrix K of n points for products of some rows with coefficients that fill up from the first on.
+
+    A first pass over the rows in their order meets coefficients of zero beyond the rows it has reached, so it makes
+    half of the matrix, tile by tile; later passes find what was kept. `shallows.gram.Gram` makes its tiles at once.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    points : array, shape (n, d + 2)
+        Augmented points (`kernels.augmented`).
+    budget : int
+        Bytes that the kept tiles may take; 0 keeps none.
+    tile : int, optional
+        Edge of a tile.
+    """
+
+    def __init__(self, kernel: Any, points: Array, *, budget: int, tile: int | None = None):
+        self.kernel, self.points, self.n = kernel, points, points.shape[0]
+        default = TILE if arrays.device_of(points).kind == "cpu" else GPU_TILE
+        self.tile = min(tile or default, max(self.n, 1))
+        self._spans = list(arrays.blocks(self.n, self.tile))
+        self._tiles: dict[tuple[int, int], Array] = {}
+        self._room = int(budget) // (self.tile**2 * arrays.itemsize(points))
+        self._lock = threading.Lock()
+
+    @property
+    def kept_fraction(self) -> float:
+        """Share of the tiles of the upper triangle that are kept now."""
+        return len(self._tiles) / max(1, len(self._spans) * (len(self._spans) + 1) // 2)
+
+    def rows_dot(self, rows: slice, a: Array, reached: int | None = None) -> Array:
+        """``K[rows] @ a``, shape (m, c), for ``a`` of shape (n, c) that is zero from row ``reached`` on."""
+        xp = arrays.namespace(a)
+        m = rows.stop - rows.start
+        spans = [(j, s) for j, s in enumerate(self._spans) if reached is None or s.start < reached]
+        edges = sorted({rows.start, rows.stop, *(s.start for s in self._spans if rows.start < s.start < rows.stop)})
+        pieces = [slice(*pair) for pair in itertools.pairwise(edges)]
+        n_workers = max(1, min(arrays.workers_for(a), len(spans)))
+
+        def work(worker: int) -> Array:
+            out = xp.zeros((m, a.shape[1]), dtype=a.dtype)
+            lefts: list[Array | None] = [None] * len(pieces)
+            for j, span in spans[worker::n_workers]:
+                # Columns beyond what was reached meet zeros, but a tile that can be kept is made whole.
+                width = span.stop - span.start if reached is None else min(span.stop, reached) - span.start
+                for p, piece in enumerate(pieces):
+                    here = slice(piece.start - rows.start, piece.stop - rows.start)
+                    block = self._kept(piece, j)
+                    if block is None:
+                        if lefts[p] is None:
+                            lefts[p] = kernels.left_factor(self.kernel, self.points[piece, :])
+                        block = self._made(lefts[p], piece, slice(span.start, span.start + width))
+                    out[here, :] += arrays.thin_product(block[:, :width], a[span.start : span.start + width, :])
+            return out
+
+        return arrays.sum_in_order(arrays.in_threads(work, n_workers))
+
+    def dot(self, a: Array) -> Array:
+        """``K @ a``, shape (n, c)."""
+        return arrays.namespace(a).concat([self.rows_dot(span, a) for span in self._spans], axis=0)
+
+    def _kept(self, piece: slice, j: int) -> Array | None:
+        """K[piece, tile column j] out of a kept tile, which is made if there is room for it; else None."""
+        i = piece.start // self.tile
+        key = (min(i, j), max(i, j))
+        tile = self._tiles.get(key)
+        if tile is None:
+            with self._lock:
+                if self._room <= 0:
+                    return None
+                self._room -= 1
+            upper, lower = self._spans[key[0]], self._spans[key[1]]
+            tile = self._made(kernels.left_factor(self.kernel, self.points[upper, :]), upper, lower)
+            with self._lock:
+                # Where another thread was faster its tile is the one.
+                self._room += key in self._tiles
+                tile = self._tiles.setdefault(key, tile)
+        local = slice(piece.start - i * self.tile, piece.stop - i * self.tile)
+        return tile[local, :] if i <= j else tile[:, local].T
+
+    def _made(self, left: Array, rows: slice, columns: slice) -> Array:
+        shape = (rows.stop - rows.start, columns.stop - columns.start)
+        block = arrays.namespace(left).empty(shape, dtype=self.points.dtype)
+        kernels.fill(self.kernel, left, self.points[columns, :], block)
+        first, last = max(rows.start, columns.start), min(rows.stop, columns.stop)
+        if first < last:
+            # The points that stand on both sides.
+            common = block[first - rows.start : last - rows.start, :]
+            kernels.set_diagonal(self.kernel, common, self.points[first:last, :], first - columns.start)
+        return block

@@ -1,0 +1,269 @@
+"""Step sizes by name: functions of a preconditioner's spectrum, the batch size m and the number of points n.
+
+All give η for a sum over the batch, that is, a step along the mean gradient is m η. In that unit, with H the
+preconditioned operator (mean over points), λ its largest eigenvalue and β the largest diagonal of its kernel:
+
+================  =========================================================================================
+``certified``     2 / (β + (m − 1) λ), with λ and β measured on points outside the subsample, and a `Cycle` about it
+``theorem``       1/m over the bound on ‖H_m‖ of Theorem 3 (features) and Theorem 4 (kernels) of Ma and Belkin
+``paper``         1/m over λ_{q+1} + c₁ κ/m + c₂ √(λ_{q+1} κ/m): "η ~ √(m/λ_{q+1})" with its constants filled in
+``release2017``   1/m · 1.5/λ₁ · √(λ₁/λ_{q+1}), whatever the batch
+``release2019``   1/β up to the critical batch, then 2/(β + (m − 1)λ), with λ and β seen on the subsample itself
+``exact``         1 / (n λ), where every point is in the subsample and in the batch
+================  =========================================================================================
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ..errors import ShallowsError, UnknownNameError
+
+
+class StepRule(Protocol):
+    """What a rule is called with: a preconditioner (`spectrum.Flattening`), the batch size and the points."""
+
+    def __call__(self, p: Any, batch_size: int, n: int) -> float:
+        """η for a sum over the batch."""
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """Factors of a step size, one for each step, that begin again after ``length`` steps.
+
+    Attributes
+    ----------
+    length : int
+    head : tuple of float
+        The first factors.
+    body : tuple of float
+        Those that follow, repeated.
+    tail : float
+        The last factor, ``n_tail`` times.
+    n_tail : int
+    falling : tuple of float, optional
+        (unit, w): from round to round the share of noise that is allowed falls as one over their number, and no factor
+        is above ``unit`` 2g/(w + g).
+    """
+
+    length: int
+    head: tuple[float, ...]
+    body: tuple[float, ...]
+    tail: float = 1.0
+    n_tail: int = 0
+    falling: tuple[float, float] | None = None
+
+    def factor(self, t: int) -> float:
+        """Of step t, from 0."""
+        done, t = divmod(t, self.length)
+        in_tail = t >= self.length - self.n_tail
+        if in_tail:
+            factor = self.tail
+        else:
+            factor = self.head[t] if t < len(self.head) else self.body[(t - len(self.head)) % len(self.body)]
+        if self.falling is None:
+            return factor
+        unit, w = self.falling
+        return min(factor, unit * _within((NOISE_AT_LAST if in_tail else NOISE) / (1 + done), w))
+
+
+def _within(share: float, w: float) -> float:
+    """The step a, in units of 1/(m λ), at which noise makes up a share g = a w/(2 − a) of the loss."""
+    return 2.0 * share / (w + share)
+
+
+QUIET = 0.1
+"""Batches whose noise is at most this share of their mean are treated as if they had none."""
+
+MIDDLE, LONG = 1.5, 4.0
+"""Steps, in units of 1/λ, that follow and precede a closing one where there is no noise: the product
+(1 − x)(1 − 1.5 x)(1 − 4 x) stays below one in absolute value up to x = 1.2, and its mean step is 2.2, above the 2 at
+which a constant step stops to converge."""
+
+NOISE, NOISE_AT_LAST = 0.6, 0.3
+"""Shares of the loss that the noise of batches may make up, in the middle of an epoch and at its end."""
+
+
+@dataclass(frozen=True)
+class Certified:
+    """Steps as long as the spectrum allows, closed by one that settles the flattened directions.
+
+    The constant step is 2 / (β + (m − 1) λ), the edge of what is stable. At the edge the largest eigendirections are
+    reflected rather than solved, and the noise of small batches is amplified without bound, so the steps of an epoch
+    vary about it. Let v = (β − λ)(n − m)/((n − 1) m λ) be the variance that batches drawn without replacement have
+    along the top direction, as a share of its square, w the same with the mean μ of the diagonal for β, and ρ ≤ 1 the
+    ratio of the level that the subsample's eigenvalues were brought down to and λ. In units of 1/(m λ):
+
+    - The closing step makes the largest of (1 − a x)² + a² w x for x from ρ to 1 smallest.
+    - With hardly any noise (v ≤ 0.1) two longer steps come before it, as in a Chebyshev iteration.
+    - Else an eighth of an epoch's steps, the last, are closing ones. Steps of a make the noise a share g = a w/(2 − a)
+      of the loss, so a = 2g/(w + g) for the share that is allowed bounds both kinds. The others are also at most
+      (1 + 1/√(1 − f))/(1 + v), up to which a mixture with a share f of closing ones is stable in the mean square.
+
+    A model of fewer functions than points fits no targets exactly, so that the noise of its batches does not vanish;
+    for such a one the share that is allowed falls from epoch to epoch as one over their number.
+    """
+
+    def __call__(self, p: Any, batch_size: int, n: int) -> float:
+        """η for a sum over the batch."""
+        return p.step_size(batch_size)
+
+    def cycle(self, p: Any, batch_size: int, n: int) -> Cycle:
+        """The factors of η over an epoch (three epochs for full batches)."""
+        m, top = batch_size, p.top_eigenvalue
+        drawn = (n - m) / max(n - 1, 1) / (m * top)
+        v, w = (max(diagonal - top, 0.0) * drawn for diagonal in (p.largest_diagonal, p.mean_diagonal))
+        rho = min(1.0, p.flattened_top / top)
+        closing = min(2.0 / (1.0 + rho + w), 1.0 / (rho + w))
+        unit = 1.0 / (m * top * p.step_size(m))
+        n_steps = -(-n // m)
+        interpolates = p.n_functions >= n
+        if v <= QUIET and (interpolates or m == n):
+            a, b, c = (unit * s for s in (closing, MIDDLE, LONG))
+            if n_steps == 1:
+                return Cycle(3, (a, b, c), (a,))
+            if n_steps == 2:
+                return Cycle(4, (a, b, c, a), (a,))
+            head = ((), (a,), (a, b))[n_steps % 3]
+            return Cycle(n_steps, head, (b, c, a))
+        n_closing = max(1, n_steps // 8)
+        share = n_closing / n_steps
+        large = min((1.0 + 1.0 / math.sqrt(1.0 - share)) / (1.0 + v), _within(NOISE, w))
+        closing = min(closing, _within(NOISE_AT_LAST, w), large)
+        falling = None if interpolates else (unit, w)
+        return Cycle(n_steps, (), (unit * large,), unit * closing, n_closing, falling)
+
+
+@dataclass(frozen=True)
+class Exact:
+    """The reciprocal of the largest eigenvalue, which is known where subsample and batch are all points."""
+
+    def __call__(self, p: Any, batch_size: int, n: int) -> float:
+        """η for a sum over the batch.
+
+        Raises
+        ------
+        ShallowsError
+            If the batch or the subsample is smaller than the data.
+        """
+        if not batch_size == n == p.n_subsample:
+            raise ShallowsError(
+                f"step_rule='exact' needs all {n} training points in the subsample and in the batch; here they are "
+                f"n_subsample={p.n_subsample} and batch_size={batch_size}. Take step_rule='certified'."
+            )
+        return 1.0 / (n * p.flattened_top)
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """The step that the paper's bounds allow with probability 1 − δ over batches.
+
+    ‖P^½ H_m P^½‖ ≤ λ_{q+1} + 2(λ_{q+1} + κ)/(3m) · L + √(2 λ_{q+1} κ/m · L), with L = ln(2D/δ) for D features
+    (Theorem 3) and ln(8d/δ) with the intrinsic dimension d in the space of a kernel (Theorem 4).
+
+    Parameters
+    ----------
+    delta : float
+        δ in (0, 1).
+    """
+
+    delta: float = 0.1
+
+    def bound(self, p: Any, batch_size: int) -> float:
+        """The bound on ‖P^½ H_m P^½‖."""
+        log = math.log(p.tail_constant * p.dimension / self.delta)
+        following, kappa = p.flattened_top, p.bound
+        linear = 2.0 * (following + kappa) / (3.0 * batch_size) * log
+        return following + linear + math.sqrt(2.0 * following * kappa / batch_size * log)
+
+    def __call__(self, p: Any, batch_size: int, n: int) -> float:
+        """η for a sum over the batch."""
+        return 1.0 / (batch_size * self.bound(p, batch_size))
+
+
+@dataclass(frozen=True)
+class Paper:
+    """The paper's practice, η ~ √(m/λ_{q+1}), as a rule that can be computed.
+
+    The source leaves out κ and the constant. With λ_{q+1} + c₁ κ/m + c₂ √(λ_{q+1} κ/m) below the line it has the shape
+    of the theorem's bound without its logarithm, is √(m/(κ λ_{q+1})) where the root is the largest term, and 1/λ_{q+1}
+    for large batches.
+
+    Parameters
+    ----------
+    c1, c2 : float
+    """
+
+    c1: float = 1.0
+    c2: float = 1.0
+
+    def __call__(self, p: Any, batch_size: int, n: int) -> float:
+        """η for a sum over the batch."""
+        following, share = p.flattened_top, p.bound / batch_size
+        return 1.0 / (batch_size * (following + self.c1 * share + self.c2 * math.sqrt(following * share)))
+
+
+@dataclass(frozen=True)
+class Release2017:
+    """1.5/λ₁ times √(λ₁/λ_{q+1}) for the mean gradient, whatever the batch: the authors' first release.
+
+    There it goes with the square root in the preconditioner (power ½), of which it is 1.5 over the largest eigenvalue.
+    """
+
+    def __call__(self, p: Any, batch_size: int, n: int) -> float:
+        """η for a sum over the batch."""
+        first, following = float(p.eigenvalues[0]), float(p.eigenvalues[-1])
+        return 1.5 / (batch_size * math.sqrt(first * following))
+
+
+@dataclass(frozen=True)
+class Release2019:
+    """The rule of the authors' second release (Ma and Belkin 2019), which looks at the subsample only.
+
+    With λ = λ₁ (λ_{q+1}/λ₁)^0.95 and β = max over the subsample of κ less a point's leverage: 1/β for m < β/λ + 1, then
+    2/(β + (m − 1) λ), and 0.95 · 2/(n λ) for a full batch.
+    """
+
+    def __call__(self, p: Any, batch_size: int, n: int) -> float:
+        """η for a sum over the batch."""
+        first, following = float(p.eigenvalues[0]), float(p.eigenvalues[-1])
+        top, beta = first * (following / first) ** 0.95, p.subsample_diagonal
+        if batch_size >= n:
+            return 0.95 * 2.0 / (n * top)
+        if batch_size < beta / top + 1.0:
+            return 1.0 / beta
+        return 2.0 / (beta + (batch_size - 1) * top)
+
+
+RULES: dict[str, type] = {
+    "certified": Certified,
+    "theorem": Theorem,
+    "paper": Paper,
+    "release2017": Release2017,
+    "release2019": Release2019,
+    "exact": Exact,
+}
+
+
+def make(rule: str | StepRule) -> StepRule:
+    """The rule of a name; an object that can be called as one is handed through.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no rule of that name.
+    """
+    if not isinstance(rule, str) and callable(rule):
+        return rule
+    if rule not in RULES:
+        raise UnknownNameError("step_rule", rule, RULES)
+    return RULES[rule]()
+
+
+def planned(rule: str | StepRule, p: Any, batch_size: int, n: int) -> tuple[float, Cycle | None]:
+    """The step of a rule and, where it has one, the cycle of its factors."""
+    rule = make(rule)
+    cycle = rule.cycle(p, batch_size, n) if hasattr(rule, "cycle") else None
+    return rule(p, batch_size, n), cycle

@@ -1,0 +1,228 @@
+"""What all preconditioners share: the flattened spectrum, and what is measured of it for the size of steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from .. import arrays, streams
+from ..arrays import Array
+
+STALLED = 20.0
+"""A preconditioner is cut back where the operator keeps this many times the level that it was brought down to."""
+
+N_FRESH = 4000
+"""Points outside the subsample, at most, on which the step size is certified; three times the subsample is enough."""
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is measured of a preconditioned operator on points, for the size of steps.
+
+    Attributes
+    ----------
+    top_eigenvalue : float
+        λ: the largest eigenvalue of the operator.
+    largest_diagonal : float
+        β: the largest value of the preconditioned kernel's diagonal.
+    mean_diagonal : float
+        μ: the mean of that diagonal, which is the sum of the operator's eigenvalues.
+    bound : float
+        κ: the largest value of the kernel's own diagonal.
+    dimension : float
+        tr V / ‖V‖, with the variance V of one point's part in the preconditioned operator: the intrinsic dimension
+        in the bound of Theorem 4 of Ma and Belkin (2017). ‖V‖ is estimated from below, so that the bound is from
+        above.
+    """
+
+    top_eigenvalue: float = math.nan
+    largest_diagonal: float = math.nan
+    mean_diagonal: float = math.nan
+    bound: float = math.nan
+    dimension: float = math.nan
+
+
+class Flattening:
+    """What follows from the eigenvalues and the certificate of a preconditioner, whatever space it works in.
+
+    Those who inherit have ``eigenvalues`` (q + 1,), ``vectors`` (·, q), ``damping``, ``power``, ``n_subsample``, the
+    numbers of a `Certificate`, and ``tail_constant``, the factor of the dimension in the logarithm of their bound.
+    """
+
+    @property
+    def rank(self) -> int:
+        """q, the number of flattened directions."""
+        return self.vectors.shape[1]
+
+    @property
+    def n_functions(self) -> float:
+        """How many functions the model is a combination of: a kernel has one for every point."""
+        return math.inf
+
+    @property
+    def shrink(self) -> Array:
+        """1 − τ (λ_{q+1}/λᵢ)^a, shape (q,): the share of each direction that is taken away."""
+        return shrinkage(self.eigenvalues, self.damping, self.power)
+
+    @property
+    def flattened_top(self) -> float:
+        """The largest eigenvalue of the preconditioned operator, as the subsample has it.
+
+        Flattened directions have τ λ_{q+1}^a λᵢ^(1−a), the first of the others λ_{q+1}.
+        """
+        return flattened_top(self.eigenvalues, self.damping, self.power)
+
+    def step_size(self, batch_size: int) -> float:
+        """The step for a sum over a batch of m gradients: 2 / (β + (m − 1) λ).
+
+        The largest eigenvalue of the preconditioned kernel matrix of a batch is, in the mean, at most about
+        β + (m − 1) λ; both numbers are measured away from the subsample, where they are larger than on it.
+        """
+        return 2.0 / (self.largest_diagonal + (batch_size - 1) * self.top_eigenvalue)
+
+    def critical_batch_size(self) -> float:
+        """β/λ: up to about this size a batch costs no progress per epoch."""
+        return self.largest_diagonal / max(self.top_eigenvalue, 1e-300)
+
+
+def shrinkage(eigenvalues: Array, damping: float, power: float) -> Array:
+    """1 − τ (λ_{q+1}/λᵢ)^a for eigenvalues λ₁ to λ_{q+1}, shape (q,)."""
+    ratio = eigenvalues[-1] / eigenvalues[:-1]
+    return 1.0 - damping * (ratio if power == 1.0 else ratio**power)
+
+
+def flattened_top(eigenvalues: Array, damping: float, power: float) -> float:
+    """The larger of λ_{q+1} and τ λ_{q+1}^a λ₁^(1−a)."""
+    first, following = float(eigenvalues[0]), float(eigenvalues[-1])
+    return max(following, damping * following**power * first ** (1.0 - power))
+
+
+def subsample_and_fresh(n: int, m: int) -> tuple[slice, slice]:
+    """Which of n points in random order are the subsample and which certify the step.
+
+    The two are disjoint where there are points left; where the subsample is everything, so is the other.
+    """
+    n_fresh = min(N_FRESH, max(1000, 3 * m))
+    sample, fresh = slice(0, m), slice(m, min(n, m + n_fresh))
+    if fresh.stop - fresh.start < max(1, min(n, n_fresh) // 2):
+        fresh = slice(0, n if m == n else min(n, n_fresh))
+    return sample, fresh
+
+
+def choose_rank(eigenvalues: Array, *, rank: int, level: float, rounding: float) -> int:
+    """How many directions are flattened.
+
+    Parameters
+    ----------
+    eigenvalues : array, descending
+    rank : int
+        The most.
+    level : float
+        Directions with a smaller eigenvalue are left as they are.
+    rounding : float
+        Share of the largest eigenvalue below which eigenvalues carry no direction.
+    """
+    xp = arrays.namespace(eigenvalues)
+
+    def count_above(limit: float) -> int:
+        return int(xp.sum(arrays.astype(eigenvalues > limit, xp.int64)))
+
+    n_resolved = count_above(float(eigenvalues[0]) * rounding)
+    return max(0, min(rank, eigenvalues.shape[0] - 1, n_resolved - 1, count_above(level)))
+
+
+def flatten(
+    eigenvalues: Array,
+    functions: Array,
+    make_matrix: Callable[[], Array],
+    *,
+    q: int,
+    level: float,
+    damping: float,
+    power: float,
+    weights: Array | None,
+    seed: int,
+    whole: bool,
+) -> tuple[Array, Certificate]:
+    """The eigenvalues λ₁ to λ_{q+1} that a preconditioner can be made with, and its certificate.
+
+    Parameters
+    ----------
+    eigenvalues : array, at least q + 1 (or q with a level), descending
+    functions : array, shape (n, q)
+        Values ψᵢ(x) of the eigenfunctions, of norm one in the kernel's space, on the points of the certificate.
+    make_matrix : callable
+        The kernel matrix of these points, shape (n, n), to be written into.
+    q, level : int, float
+        From `choose_rank`.
+    damping, power : float
+    weights : array, shape (n,), optional
+    seed : int
+    whole : bool
+        The eigenvalues are those of all training points.
+    """
+    while True:
+        kept = arrays.contiguous(eigenvalues[: q + 1])
+        # With a gap below λ_q the directions above it must not be flattened into the gap, where no step moves them.
+        kept[q] = max(float(kept[q]), level)
+        found = certify(make_matrix(), functions[:, :q], shrinkage(kept, damping, power), weights, seed)
+        if whole:
+            flattened = damping * float(kept[q]) ** power * float(kept[0]) ** (1.0 - power)
+            found = replace(found, top_eigenvalue=max(found.top_eigenvalue, flattened))
+        level = found.top_eigenvalue
+        if q == 0 or level <= STALLED * flattened_top(kept, damping, power):
+            return kept, found
+        # Off the subsample much more is left than the level says: the last eigenvectors are the subsample's alone. What
+        # was flattened below that would hardly move any more.
+        xp = arrays.namespace(eigenvalues)
+        q = int(xp.sum(arrays.astype(eigenvalues[:q] > level, xp.int64)))
+
+
+def certify(matrix: Array, functions: Array, shrink: Array, weights: Array | None, seed: int) -> Certificate:
+    """The certificate of the preconditioned kernel k_P(x, z) = k(x, z) − Σᵢ shrinkᵢ ψᵢ(x) ψᵢ(z) on some points.
+
+    Parameters
+    ----------
+    matrix : array, shape (n, n)
+        Values k(x, z); overwritten.
+    functions : array, shape (n, q)
+    shrink : array, shape (q,)
+    weights : array, shape (n,), optional
+    seed : int
+    """
+    xp = arrays.namespace(matrix)
+    n = matrix.shape[0]
+    own = diagonal(matrix)
+    bound = float(xp.max(own if weights is None else own * weights))
+    reduced = functions * xp.sqrt(xp.clip(shrink, 0.0, None))[None, :]
+    for rows in arrays.blocks(n, 1024):
+        matrix[rows, :] -= reduced[rows, :] @ reduced.T
+    if weights is not None:
+        root = xp.sqrt(weights)[:, None]
+        matrix = matrix * root * root.T
+    on_diagonal = diagonal(matrix)
+    largest = float(xp.max(on_diagonal))
+    block = streams.normal(seed, "certificate", 0, (n, min(8, n)), like=matrix, dtype=matrix.dtype)
+    with arrays.one_blas_thread():
+        for _ in range(6):
+            for _ in range(5):
+                block = matrix @ (block / xp.max(xp.abs(block)))
+            block = xp.linalg.qr(block)[0]
+        small = block.T @ (matrix @ block)
+        values, rotation = xp.linalg.eigh((small + small.T) / 2)
+    tiny = float(xp.finfo(matrix.dtype).eps)
+    top = max(float(values[-1]), tiny) / n
+    # V = E k_P(x, x) k_x ⊗ k_x − H², written in the points: its trace, and its value along the top eigenfunction u.
+    squared = sum(float(xp.sum(matrix[rows, :] ** 2)) for rows in arrays.blocks(n, 1024)) / n**2
+    trace = float(xp.mean(on_diagonal**2)) - squared
+    along = top * (float(xp.sum((block @ rotation[:, -1]) ** 2 * on_diagonal)) - top)
+    dimension = trace / along if trace > along > 0 else 1.0
+    return Certificate(top, max(largest, tiny), max(float(xp.mean(on_diagonal)), tiny), max(bound, tiny), dimension)
+
+
+def diagonal(matrix: Array) -> Array:
+    """A copy of the diagonal, which writing into the matrix leaves as it is."""
+    xp = arrays.namespace(matrix)
+    taken = xp.linalg.diagonal(matrix) if hasattr(xp.linalg, "diagonal") else xp.diagonal(matrix)
+    return xp.asarray(taken, copy=True)

@@ -1,0 +1,266 @@
+"""The preconditioner of EigenPro in the space of a kernel."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .. import arrays, gram, kernels
+from ..arrays import Array
+from ..errors import ShallowsError
+from ..kernels import Kernel
+from .eigensystems import eigensystem
+from .flattening import Flattening, choose_rank, flatten, subsample_and_fresh
+
+
+@dataclass(frozen=True)
+class Preconditioner(Flattening):
+    """The EigenPro preconditioner of a kernel on a subsample, with the certificate of the step size.
+
+    Attributes
+    ----------
+    indices : array of int, shape (M,)
+        Which training points the subsample is.
+    eigenvalues : array, shape (q + 1,)
+        Of the kernel matrix of the subsample divided by M (weighted where there are sample weights), descending. The
+        last is the level that the others are brought down to: λ_{q+1}, or what was asked for as the smallest that
+        matters where the spectrum falls below it.
+    vectors : array, shape (M, q)
+        Eigenvectors, scaled by the square roots of the sample weights.
+    damping, power : float
+        τ and a: the top q eigenvalues become τ λ_{q+1}^a λᵢ^(1−a).
+    top_eigenvalue : float
+        λ: the largest eigenvalue of the preconditioned operator, estimated on points outside the subsample.
+    largest_diagonal : float
+        β: the largest value of the preconditioned kernel's diagonal on such points.
+    kernel : Kernel
+    mean_diagonal : float
+        μ: the mean of that diagonal.
+    bound : float
+        κ: the largest value of the kernel's diagonal.
+    dimension : float
+        Intrinsic dimension of the operator's variance, see `Certificate`.
+    subsample_diagonal : float
+        κ less the smallest leverage Σᵢ eᵢⱼ² of a point of the subsample.
+    seconds : float
+        What it cost.
+    """
+
+    indices: np.ndarray
+    eigenvalues: Array
+    vectors: Array
+    damping: float
+    top_eigenvalue: float
+    largest_diagonal: float
+    kernel: Kernel
+    power: float = 1.0
+    mean_diagonal: float = math.nan
+    bound: float = math.nan
+    dimension: float = math.nan
+    subsample_diagonal: float = math.nan
+    seconds: float = field(default=0.0, compare=False)
+    tail_constant: ClassVar[float] = 8.0
+
+    @property
+    def n_subsample(self) -> int:
+        """M, the number of points of the subsample."""
+        return len(self.indices)
+
+    @property
+    def scale(self) -> Array:
+        """(1 − τ (λ_{q+1}/λᵢ)^a) / σᵢ with σᵢ = M λᵢ, shape (q,): the diagonal of D in SPEC 10.3 for a = 1."""
+        return self.shrink / (self.n_subsample * self.eigenvalues[: self.rank])
+
+    def correction(self, columns: gram.Columns | Array, gradient: Array) -> Array:
+        """What the coefficients of the subsample gain for each unit of step.
+
+        Parameters
+        ----------
+        columns : Columns or array, shape (m, M)
+            Kernel values of the batch with the subsample.
+        gradient : array, shape (m, c)
+
+        Returns
+        -------
+        array, shape (M, c)
+            ``V diag(scale) Vᵀ columnsᵀ gradient``.
+        """
+        columns = columns if isinstance(columns, gram.Columns) else gram.Columns.of(columns)
+        xp = arrays.namespace(gradient)
+        left, spans = arrays.contiguous(gradient.T), columns.spans
+        large = columns.shape[1] * (columns.shape[0] + 2 * self.rank) > 2**18
+        n_workers = min(arrays.workers_for(gradient), len(spans)) if large else 1
+
+        # Few columns to the left of a large matrix: see `Rows.dot` for why.
+        def project(worker: int) -> Array:
+            parts = [columns.product(left, span) @ self.vectors[span, :] for span in spans[worker::n_workers]]
+            return arrays.sum_in_order(parts)
+
+        projected = arrays.sum_in_order(arrays.in_threads(project, n_workers)) * self.scale[None, :]
+        out = xp.empty((gradient.shape[1], columns.shape[1]), dtype=gradient.dtype)
+
+        def expand(worker: int) -> None:
+            for span in spans[worker::n_workers]:
+                out[:, span] = projected @ self.vectors[span, :].T
+
+        arrays.in_threads(expand, n_workers)
+        return arrays.contiguous(out.T)
+
+    def to(self, device: arrays.Device, dtype: Any) -> Preconditioner:
+        """The same on another device."""
+        move = lambda x: arrays.to_device(x, device, dtype)  # noqa: E731
+        return replace(self, eigenvalues=move(self.eigenvalues), vectors=move(self.vectors))
+
+    def save(self, path: str | Path) -> None:
+        """Write to an ``.npz`` file, which bears its name only when it is whole."""
+        path = Path(path)
+        partial = path.with_name(path.name + ".partial")
+        try:
+            with open(partial, "wb") as file:
+                np.savez(
+                    file,
+                    format=np.int64(2),
+                    indices=self.indices,
+                    eigenvalues=arrays.to_numpy(self.eigenvalues),
+                    vectors=arrays.to_numpy(self.vectors),
+                    numbers=np.array([getattr(self, name) for name in _NUMBERS]),
+                    kernel=np.array(kernels.described(self.kernel)),
+                )
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
+
+
+_NUMBERS = (
+    "damping",
+    "power",
+    "top_eigenvalue",
+    "largest_diagonal",
+    "mean_diagonal",
+    "bound",
+    "dimension",
+    "subsample_diagonal",
+    "seconds",
+)
+
+
+def load_preconditioner(path: str | Path) -> Preconditioner:
+    """Read what `Preconditioner.save` wrote.
+
+    Raises
+    ------
+    ShallowsError
+        If the file is not a preconditioner.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return Preconditioner(
+                indices=file["indices"],
+                eigenvalues=file["eigenvalues"],
+                vectors=file["vectors"],
+                kernel=kernels.from_description(str(file["kernel"])),
+                **dict(zip(_NUMBERS, file["numbers"].tolist(), strict=True)),
+            )
+    except FileNotFoundError:
+        raise
+    except Exception as error:
+        raise ShallowsError(f"{path} is not a preconditioner that this version can read: {error}") from error
+
+
+def make_preconditioner(
+    kernel: Kernel,
+    points: Array,
+    *,
+    rank: int,
+    n_subsample: int,
+    seed: int = 0,
+    damping: float = 1.0,
+    power: float = 1.0,
+    weights: Array | None = None,
+    tolerance: float = 0.0,
+    smallest: float = 0.0,
+    smallest_share: float = 0.0,
+) -> Preconditioner:
+    """The preconditioner of a kernel on points that are on a device already, in random order.
+
+    The first M points are the subsample; the step is certified on those that follow.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    points : array, shape (n, d + 2)
+        Augmented training points, shuffled.
+    rank : int
+        q at most; directions whose eigenvalue drowns in rounding, or that turn out to be the subsample's own, are left
+        out, so it may come out smaller.
+    n_subsample : int
+        M, at most n.
+    seed : int
+        Of the start of iterations.
+    damping : float
+        τ in (0, 1].
+    power : float
+        a in (0, 1]: 1 brings the top eigenvalues down to the level of the next one; ½, the form of the authors' first
+        release, to the geometric mean of the two.
+    weights : array, shape (n,), optional
+        Sample weights of the loss.
+    tolerance : float
+        Of the eigenvalues, see `top_eigensystem`.
+    smallest : float
+        Directions with a smaller eigenvalue (of the matrix over M) are left as they are.
+    smallest_share : float
+        So are those below this share of the largest eigenvalue.
+
+    Notes
+    -----
+    The points on which the step is certified are disjoint from the subsample where there are any left. Where the
+    subsample is the whole training set, its own eigenvalues are the operator's and no more is needed.
+    """
+    started = time.perf_counter()
+    xp = arrays.namespace(points)
+    n = points.shape[0]
+    m = min(n_subsample, n)
+    sample, fresh = subsample_and_fresh(n, m)
+    sample_weights, fresh_weights = (None if weights is None else weights[which] for which in (sample, fresh))
+    sample, fresh = points[sample, :], points[fresh, :]
+    matrix = kernels.matrix(kernel, sample)
+    root = None
+    if weights is not None:
+        root = xp.sqrt(sample_weights)[:, None]
+        matrix = matrix * root * root.T
+    values, vectors = eigensystem(matrix, min(rank + 1, m), seed=seed, tolerance=tolerance)
+    del matrix
+    values = values / m
+    level = max(smallest, smallest_share * float(values[0]))
+    q = choose_rank(values, rank=rank, level=level, rounding=float(xp.finfo(points.dtype).eps) * m)
+    leverage = float(xp.min(xp.sum(vectors[:, :q] ** 2, axis=1)))
+    vectors = arrays.contiguous(vectors[:, :q] if root is None else vectors[:, :q] * root)
+    functions = kernels.values(kernel, fresh, sample) @ vectors / xp.sqrt(values[:q] * m)[None, :]
+    values, found = flatten(
+        values,
+        functions,
+        lambda: kernels.matrix(kernel, fresh),
+        q=q,
+        level=level,
+        damping=damping,
+        power=power,
+        weights=fresh_weights,
+        seed=seed,
+        whole=m == n,
+    )
+    return Preconditioner(
+        indices=np.arange(m),
+        eigenvalues=values,
+        vectors=arrays.contiguous(vectors[:, : values.shape[0] - 1]),
+        damping=damping,
+        power=power,
+        kernel=kernel,
+        **vars(found),
+        subsample_diagonal=found.bound - leverage,
+        seconds=time.perf_counter() - started,
+    )

@@ -1,0 +1,164 @@
+"""Preconditioners and spectra of the user's own arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .. import arrays, gram, kernels, streams
+from ..arrays import Array
+from ..errors import ShallowsError
+from ..kernels import Kernel
+from . import flattening
+from .eigensystems import eigensystem, top_eigensystem
+from .kernel_form import Preconditioner, make_preconditioner
+
+
+def fit_preconditioner(
+    X: Any,
+    kernel: str | Kernel = "gaussian",
+    bandwidth: float | None = None,
+    *,
+    rank: int = 160,
+    n_subsample: int = 4800,
+    damping: float = 1.0,
+    power: float = 1.0,
+    random_state: int = 0,
+    device: str = "auto",
+    dtype: str = "float32",
+) -> Preconditioner:
+    """The preconditioner of training data, to be saved or handed to an estimator.
+
+    Parameters
+    ----------
+    X : array, shape (n, d)
+        Training points; may be a memory map, of which only the rows that are needed are read.
+    kernel, bandwidth
+        As for `kernels.make`; ``bandwidth=None`` takes the median rule on the rows that are read.
+    rank, n_subsample, damping, power
+        q, M, τ and a, see `make_preconditioner`; the defaults are those of the paper for its large data sets.
+    random_state : int
+        Which subsample.
+    device, dtype
+        Where and in which precision it is computed.
+    """
+    device = arrays.resolve_device(device)
+    n = X.shape[0]
+    order = streams.permutation(random_state, "preconditioner rows", 0, n)[: min(n, n_subsample + flattening.N_FRESH)]
+    points = _points(X, order, device, dtype, centred=kernels.kind(kernel).shift_invariant)
+    made_kernel = kernels.choose(kernel, bandwidth, points, random_state)
+    with device.active():
+        made = make_preconditioner(
+            made_kernel,
+            points,
+            rank=rank,
+            n_subsample=n_subsample,
+            seed=random_state,
+            damping=damping,
+            power=power,
+        )
+    return replace(made, indices=order[made.indices])
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Eigenvalues, and what was decided on the way to them.
+
+    Attributes
+    ----------
+    values : ndarray, shape (k,)
+        Descending.
+    effective : dict
+        ``kernel``, ``bandwidth``, ``n_subsample``, ``kept_fraction`` of the matrix, ``device``, ``precision``.
+    """
+
+    values: np.ndarray
+    effective: dict[str, Any]
+
+    @property
+    def index(self) -> list[int]:
+        """1 to k."""
+        return list(range(1, len(self.values) + 1))
+
+    @property
+    def curve(self) -> dict[str, np.ndarray]:
+        """``eigenvalue`` λᵢ and ``eigenvalue_ratio`` λ₁/λᵢ, one number for each index."""
+        tiny = np.finfo(np.float64).tiny
+        return {"eigenvalue": self.values, "eigenvalue_ratio": self.values[0] / np.maximum(self.values, tiny)}
+
+
+def eigenspectrum(
+    X: Any,
+    kernel: str | Kernel = "gaussian",
+    bandwidth: float | None = None,
+    *,
+    n_subsample: int = 2000,
+    n_eigenvalues: int = 200,
+    random_state: int = 0,
+    device: str = "auto",
+    memory: int | str | None = None,
+    dtype: str = "float32",
+    tolerance: float = 1e-3,
+) -> Spectrum:
+    """The largest eigenvalues of the kernel matrix of a random subsample, divided by its size.
+
+    Parameters
+    ----------
+    X : array, shape (n, d)
+    kernel, bandwidth
+        As for `kernels.make`; ``bandwidth=None`` takes the median rule.
+    n_subsample : int
+        N, at most n.
+    n_eigenvalues : int
+        How many.
+    random_state : int
+        Which subsample; a larger one contains a smaller one of the same seed.
+    device, dtype
+        Where and in which precision.
+    memory : int or str, optional
+        Bytes. Where the matrix does not fit, the part that does is kept and the rest made again for every product.
+    tolerance : float
+        Relative accuracy of the eigenvalues.
+    """
+    device = arrays.resolve_device(device)
+    budget = arrays.memory_budget(memory, device)
+    order = streams.permutation(random_state, "eigenspectrum", 0, X.shape[0])[:n_subsample]
+    points = _points(X, order, device, dtype, centred=kernels.kind(kernel).shift_invariant)
+    n = len(order)
+    k = min(n_eigenvalues, n)
+    with device.active():
+        kernel = kernels.choose(kernel, bandwidth, points, random_state)
+        kept = 1.0
+        if 3 * n * n * arrays.itemsize(points) <= budget:
+            matrix = kernels.matrix(kernel, points)
+            values, _ = eigensystem(matrix, k, seed=random_state, tolerance=tolerance)
+        else:
+            blocks = 8 * n * (k + max(10, k // 10)) * arrays.itemsize(points)
+            matrix = gram.Gram(kernel, points, budget=budget - points.nbytes - blocks)
+            kept = matrix.kept_fraction
+            values, _ = top_eigensystem(matrix.dot, n, k, like=points, seed=random_state, tolerance=tolerance)
+    effective = {
+        "kernel": kernel.name,
+        "bandwidth": kernel.bandwidth,
+        "n_subsample": n,
+        "kept_fraction": kept,
+        "device": str(device),
+        "precision": dtype,
+    }
+    return Spectrum(arrays.to_numpy(values).astype(np.float64) / n, effective)
+
+
+def _points(X: Any, rows: np.ndarray, device: arrays.Device, dtype: Any, *, centred: bool = True) -> Array:
+    """Chosen rows, centred where the kernel allows it, and augmented, on the device."""
+    # Sorted, so that a memory map is read from front to back.
+    ascending = np.argsort(rows, kind="stable")
+    block = np.empty((len(rows), X.shape[1]), dtype=np.float64)
+    block[ascending] = X[rows[ascending]]
+    if not np.isfinite(block).all():
+        raise ShallowsError("X holds NaN or infinity.")
+    if centred:
+        block -= block.mean(axis=0)
+    with device.active():
+        return kernels.augmented(arrays.to_device(block, device, dtype))

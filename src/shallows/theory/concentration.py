@@ -1,0 +1,216 @@
+"""The norm of a batch's preconditioned operator beside the bounds of Theorems 3 and 4 of Ma and Belkin (2017).
+
+With the covariance H = E x xᵀ (without the factor 2 that the paper has in one place) and batches of m points,
+H_m = (1/m) Σ x xᵀ, with probability 1 − δ
+
+    ‖P^½ H_m P^½‖ ≤ λ_{q+1} + 2(λ_{q+1} + κ)/(3m) · L + √(2 λ_{q+1} κ/m · L)
+
+with L = ln(2d/δ) for d features and L = ln(8d/δ) with the intrinsic dimension d in the space of a kernel. Here the
+population is the sample itself, so that everything in the bound is known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import arrays, streams
+from ..arrays import Array
+from ..features import FourierFeatures
+from .findings import Findings, check_rank, diagonal, eigenpairs, largest_eigenvalue, sample
+
+BATCH_SIZES = (1, 4, 16, 64, 256)
+
+
+def bound(following: float, kappa: float, batch_size: int, logarithm: float) -> float:
+    """λ_{q+1} + 2(λ_{q+1} + κ)/(3m) · L + √(2 λ_{q+1} κ/m · L)."""
+    deviation = 2.0 * (following + kappa) / (3.0 * batch_size) * logarithm
+    return following + deviation + math.sqrt(2.0 * following * kappa / batch_size * logarithm)
+
+
+def batches_of_features(
+    data: Any,
+    kernel: str = "gaussian",
+    bandwidth: float | None = None,
+    *,
+    rank: int = 40,
+    n_features: int = 300,
+    n_points: int = 2000,
+    batch_sizes: Sequence[int] = BATCH_SIZES,
+    n_batches: int = 100,
+    delta: float = 0.05,
+    random_state: int = 0,
+    device: str = "auto",
+    memory: int | str | None = None,
+) -> Findings:
+    """Theorem 3 and Lemma 1 on random Fourier features of data.
+
+    Parameters
+    ----------
+    data
+        Has ``x_train`` and ``y_train``.
+    kernel, bandwidth
+        Of the features.
+    rank : int
+        q, of exact eigenvectors.
+    n_features, n_points : int
+        Columns and rows of the feature matrix.
+    batch_sizes : sequence of int
+        m.
+    n_batches : int
+        Batches of each size, drawn without replacement.
+    delta : float
+        δ.
+
+    Returns
+    -------
+    Findings
+        Over m: ``norm`` (mean), ``largest_norm``, ``bound`` and ``share``, of batches whose norm is at most the bound;
+        with rank 0 also ``deviation``, ``largest_deviation``, ``deviation_bound`` and ``deviation_share`` of
+        ‖H_m − H‖ in Lemma 1. Numbers: ``top_eigenvalue`` λ₁, ``following`` λ_{q+1}, ``kappa`` the largest ‖x‖².
+    """
+    part = sample(data, kernel, bandwidth, n_points=n_points, random_state=random_state, device=device)
+    made = FourierFeatures(part.kernel, part.inputs.shape[1], n_features // 2, seed=random_state)
+    x = made.map(part.inputs, 1)
+    xp = arrays.namespace(x)
+    n, d = x.shape
+    check_rank(rank, d)
+    covariance = x.T @ x / n
+    values, vectors = eigenpairs(covariance)
+    following, kappa = float(values[rank]), float(xp.max(xp.sum(x * x, axis=1)))
+    flattened = x - x @ (vectors[:, :rank] * (1.0 - xp.sqrt(following / values[:rank]))[None, :]) @ vectors[:, :rank].T
+    logarithm = math.log(2.0 * d / delta)
+
+    def norm(rows: np.ndarray) -> float:
+        return _norm(arrays.take_rows(flattened, rows))
+
+    found = _over_batches(n, batch_sizes, n_batches, random_state, norm)
+    bounds = [bound(following, kappa, m, logarithm) for m in batch_sizes]
+    curve = _beside("", found, bounds)
+    if rank == 0:
+        top = float(values[0])
+
+        def deviation(rows: np.ndarray) -> float:
+            chosen = arrays.take_rows(x, rows)
+            ends = xp.linalg.eigvalsh(chosen.T @ chosen / len(rows) - covariance)
+            return max(abs(float(ends[0])), abs(float(ends[-1])))
+
+        fewer = max(1, n_batches // 5)  # each asks for the spectrum of a d × d matrix
+        found = _over_batches(n, batch_sizes, fewer, random_state, deviation)
+        first = [(top + kappa) / (3.0 * m) * logarithm for m in batch_sizes]
+        bounds = [
+            a + math.sqrt(a * a + 2.0 * top * kappa / m * logarithm) for a, m in zip(first, batch_sizes, strict=True)
+        ]
+        curve |= _beside("deviation_", found, bounds)
+    numbers = {"top_eigenvalue": float(values[0]), "following": following, "kappa": kappa}
+    effective = {**part.effective, "n_features": d, "n_batches": n_batches, "delta": delta}
+    return Findings(list(batch_sizes), curve, numbers, effective)
+
+
+def batches_of_kernel(
+    data: Any,
+    kernel: str = "gaussian",
+    bandwidth: float | None = None,
+    *,
+    rank: int = 40,
+    n_points: int = 1000,
+    batch_sizes: Sequence[int] = BATCH_SIZES,
+    n_batches: int = 100,
+    delta: float = 0.05,
+    random_state: int = 0,
+    device: str = "auto",
+    memory: int | str | None = None,
+) -> Findings:
+    """Theorem 4 in the space of a kernel, with the intrinsic dimension as printed and as it should be.
+
+    Parameters are those of `batches_of_features`.
+
+    Returns
+    -------
+    Findings
+        Over m: ``norm``, ``largest_norm``, ``bound``, ``share`` with the intrinsic dimension of the preconditioned
+        variance, ``bound_printed`` with that of the plain one. Numbers: ``top_eigenvalue``, ``following``, ``kappa``,
+        ``dimension`` and ``dimension_printed``.
+    """
+    part = sample(data, kernel, bandwidth, n_points=n_points, random_state=random_state, device=device)
+    matrix = part.matrix
+    xp = arrays.namespace(matrix)
+    n = matrix.shape[0]
+    check_rank(rank, n)
+    values, vectors = eigenpairs(matrix)
+    values = values / n
+    following, kappa = float(values[rank]), float(xp.max(diagonal(matrix)))
+    brought = xp.concat([xp.full(rank, following, dtype=values.dtype), values[rank:]])
+    preconditioned = (vectors * (n * brought)[None, :]) @ vectors.T
+    dimension, printed = (
+        intrinsic_dimension(one, spectrum, vectors) for one, spectrum in ((preconditioned, brought), (matrix, values))
+    )
+
+    def norm(rows: np.ndarray) -> float:
+        chosen = arrays.take_rows(preconditioned, rows)[:, rows]
+        return largest_eigenvalue(chosen) / len(rows)
+
+    found = _over_batches(n, batch_sizes, n_batches, random_state, norm)
+    bounds = [bound(following, kappa, m, math.log(8.0 * dimension / delta)) for m in batch_sizes]
+    curve = _beside("", found, bounds)
+    curve["bound_printed"] = [bound(following, kappa, m, math.log(8.0 * printed / delta)) for m in batch_sizes]
+    numbers = {
+        "top_eigenvalue": float(values[0]),
+        "following": following,
+        "kappa": kappa,
+        "dimension": dimension,
+        "dimension_printed": printed,
+    }
+    effective = {**part.effective, "n_batches": n_batches, "delta": delta}
+    return Findings(list(batch_sizes), curve, numbers, effective)
+
+
+def intrinsic_dimension(matrix: Array, eigenvalues: Array, eigenvectors: Array) -> float:
+    """The ratio tr V / ‖V‖ of the variance V of one point's part in the operator of a kernel.
+
+    With the features φ of a kernel, V = E (φ ⊗ φ)² − H² = E k(x, x) φ ⊗ φ − H², here over the points of a sample.
+
+    Parameters
+    ----------
+    matrix : array, shape (n, n)
+        Kernel matrix.
+    eigenvalues : array, shape (n,)
+        Of the matrix over n.
+    eigenvectors : array, shape (n, n)
+    """
+    xp = arrays.namespace(matrix)
+    n = matrix.shape[0]
+    # In the basis of H's eigenfunctions φ(xᵢ) has the coordinates √(n λ_j) e_j(i).
+    coordinates = eigenvectors * xp.sqrt(n * eigenvalues)[None, :]
+    variance = coordinates.T @ (coordinates * diagonal(matrix)[:, None]) / n
+    variance = variance - xp.diag(eigenvalues**2)
+    return float(xp.trace(variance)) / largest_eigenvalue(variance)
+
+
+def _norm(rows: Array) -> float:
+    """‖Z Zᵀ‖/m of a batch's rows Z, by the smaller of the two Gram matrices."""
+    m, d = rows.shape
+    return largest_eigenvalue(rows @ rows.T if m <= d else rows.T @ rows) / m
+
+
+def _over_batches(
+    n: int, sizes: Sequence[int], n_batches: int, seed: int, measure: Callable[[np.ndarray], float]
+) -> list[np.ndarray]:
+    """What is measured of batches of each size, drawn without replacement."""
+    return [
+        np.array([measure(streams.permutation(seed, f"batches of {m}", k, n)[:m]) for k in range(n_batches)])
+        for m in sizes
+    ]
+
+
+def _beside(prefix: str, found: Sequence[np.ndarray], bounds: Sequence[float]) -> dict[str, list[float]]:
+    name = prefix.removesuffix("_") or "norm"
+    return {
+        name: [float(values.mean()) for values in found],
+        f"largest_{name}": [float(values.max()) for values in found],
+        f"{prefix}bound": list(bounds),
+        f"{prefix}share": [float(np.mean(values <= limit)) for values, limit in zip(found, bounds, strict=True)],
+    }

@@ -1,0 +1,90 @@
+"""The order of the batches: of a set, in epochs; of a stream, as it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .. import arrays, streams
+from ..errors import ShallowsError
+
+
+@dataclass(frozen=True)
+class Batches:
+    """Contiguous batches of rows that were shuffled once, in an order that is new every epoch.
+
+    Without replacement: every row is seen once an epoch. The order is a function of the seed and the epoch, so that a
+    run can go on from any place.
+    """
+
+    n: int
+    size: int
+    seed: int
+
+    def __len__(self) -> int:
+        return -(-self.n // self.size)
+
+    def of_epoch(self, epoch: int) -> list[slice]:
+        """The batches of an epoch, in their order."""
+        slices = list(arrays.blocks(self.n, self.size))
+        return [slices[i] for i in streams.permutation(self.seed, "batches", epoch, len(slices))]
+
+
+class Stream:
+    """Batches that are read once and in their order, from an iterable that need not end.
+
+    Parameters
+    ----------
+    source : iterable, or callable without arguments that returns one
+        Of batches as the solver takes them. A run that is resumed is handed the stream from its beginning, and passes
+        over what it has seen.
+    """
+
+    def __init__(self, source: Iterable[Any] | Callable[[], Iterable[Any]]):
+        self.source = source
+
+    def __len__(self) -> int:
+        """0: how many batches there are is not known."""
+        return 0
+
+    def of_epoch(self, epoch: int) -> Passage:
+        """The batches of a pass over the stream."""
+        if epoch and not callable(self.source):
+            return Passage(iter(()))
+        return Passage(iter(self.source() if callable(self.source) else self.source))
+
+
+class Passage:
+    """One pass over a stream; looks no further than it is asked."""
+
+    def __init__(self, batches: Iterator[Any]):
+        self._batches = batches
+        self._next = 0
+        self._held: Any = None
+        self.ended = False
+
+    def at(self, position: int) -> Any:
+        """The batch of a position not before the last one asked for, or None after the end."""
+        if position < self._next - 1:
+            raise ShallowsError("A stream cannot be read backwards.")
+        while self._next <= position and not self.ended:
+            try:
+                self._held = next(self._batches)
+                self._next += 1
+            except StopIteration:
+                self.ended, self._held = True, None
+        return self._held
+
+
+class Listing:
+    """The batches of an epoch that are all known, with the face of a `Passage`."""
+
+    def __init__(self, batches: list[Any]):
+        self._batches = batches
+        self.ended = False
+
+    def at(self, position: int) -> Any:
+        """The batch of a position, or None after the last."""
+        self.ended = position >= len(self._batches)
+        return None if self.ended else self._batches[position]

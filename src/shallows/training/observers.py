@@ -1,0 +1,157 @@
+"""Those who look on while a solver is trained: curves and progress."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ShallowsError
+
+if TYPE_CHECKING:
+    from .loop import Run
+
+
+class Observer:
+    """Looks on while a solver is trained. Subclasses override what they need."""
+
+    def on_start(self, run: Run) -> None:
+        """Before the first batch, or the first after a resume."""
+
+    def on_batch(self, run: Run) -> None:
+        """After every batch."""
+
+    def on_epoch(self, run: Run) -> None:
+        """After every epoch."""
+
+    def on_end(self, run: Run) -> None:
+        """After the last one, also when training failed."""
+
+    def remember(self) -> Any:
+        """What a checkpoint should keep of this observer, as JSON holds it."""
+        return None
+
+    def recall(self, memory: Any) -> None:
+        """Take up what `remember` gave."""
+
+
+UNITS = ("epoch", "iteration", "seconds")
+
+
+class Curve(Observer):
+    """Measures at marks.
+
+    Parameters
+    ----------
+    marks : sequence of int or float
+        Places after which to measure.
+    evaluate : callable
+        Given the snapshot of the model (``predict``, ``predict_training``, ``decision_function``, ``epoch``), returns
+        the metrics by name.
+    unit : {"epoch", "iteration", "seconds"}
+        What the marks count. A mark in seconds of training is measured after the first batch that reaches it.
+
+    Attributes
+    ----------
+    rows : list of dict
+        ``epoch, iteration, seconds`` (of training alone) and the metrics, one for each mark that was reached.
+    """
+
+    def __init__(
+        self,
+        marks: Iterable[float],
+        evaluate: Callable[[Any], dict[str, float]],
+        unit: str = "epoch",
+    ):
+        if unit not in UNITS:
+            raise ShallowsError(f"Marks count {', '.join(map(repr, UNITS))}, not {unit!r}.")
+        self.unit = unit
+        self.marks = frozenset(float(mark) if unit == "seconds" else int(mark) for mark in marks)
+        self.evaluate = evaluate
+        self.rows: list[dict[str, float]] = []
+
+    def on_batch(self, run: Run) -> None:  # noqa: D102
+        if self.unit == "epoch":
+            return
+        # What was measured before a step was taken back is measured anew.
+        self.rows = [row for row in self.rows if row["iteration"] < run.iteration]
+        before = self.rows[-1][self.unit] if self.rows else 0
+        here = getattr(run, self.unit)
+        if any(before < mark <= here for mark in self.marks) if self.unit == "seconds" else here in self.marks:
+            self._measure(run)
+
+    def on_epoch(self, run: Run) -> None:  # noqa: D102
+        if self.unit == "epoch" and run.epoch in self.marks and all(row["epoch"] != run.epoch for row in self.rows):
+            self._measure(run)
+
+    def _measure(self, run: Run) -> None:
+        metrics = {name: float(value) for name, value in self.evaluate(run.snapshot()).items()}
+        self.rows.append({"epoch": run.epoch, "iteration": run.iteration, "seconds": run.seconds, **metrics})
+
+    def remember(self) -> Any:  # noqa: D102
+        return self.rows
+
+    def recall(self, memory: Any) -> None:  # noqa: D102
+        self.rows = list(memory)
+
+
+class Progress(Observer):
+    """A bar with the time left, or a plain line now and then where there is no terminal.
+
+    Runs that are done within ``delay`` seconds show nothing.
+    """
+
+    def __init__(self, label: str, n_epochs: int | None = None, delay: float = 2.0, every_seconds: float = 15.0):
+        self.label, self.n_epochs, self.delay, self.every_seconds = label, n_epochs, delay, every_seconds
+        self._bar: Any = None
+        self._last = 0.0
+
+    def on_start(self, run: Run) -> None:  # noqa: D102
+        self._last = time.monotonic()
+        if sys.stderr.isatty():
+            from tqdm import tqdm
+
+            self._bar = tqdm(
+                total=self._total(run) or None,
+                initial=run.iteration,
+                desc=self.label,
+                unit="batch",
+                delay=self.delay,
+                leave=False,
+            )
+
+    def _total(self, run: Run) -> int:
+        """Batches in all, 0 where that is not known."""
+        total = run.n_batches * min(self.n_epochs or run.max_epochs, run.max_epochs)
+        asked = run.max_iterations or 0
+        return min(total, asked) if total and asked else total or asked
+
+    def on_batch(self, run: Run) -> None:  # noqa: D102
+        if self._bar is not None:
+            self._bar.update(run.iteration - self._bar.n)
+            return
+        now = time.monotonic()
+        if now - self._last < self.every_seconds:
+            return
+        self._last = now
+        total = self._total(run)
+        if not run.n_batches:
+            place = f"batch {run.iteration}" + (f" of {total}" if total else f", {_duration(run.seconds)}")
+        else:
+            place = f"epoch {run.epoch + 1} of at most {run.max_epochs}"
+        left = ""
+        if total:
+            done = run.iteration / total
+            left = f", {100 * done:.0f} %, about {_duration(run.seconds / max(done, 1e-9) * (1 - done))} left"
+        print(f"{self.label}: {place}{left}", file=sys.stderr, flush=True)
+
+    def on_end(self, run: Run) -> None:  # noqa: D102
+        if self._bar is not None:
+            self._bar.close()
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

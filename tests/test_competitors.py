@@ -1,0 +1,342 @@
+"""Pegasos, NORMA, dual coordinate ascent and variance-reduced gradients as estimators."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.base import clone, is_classifier
+from sklearn.datasets import load_digits
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from engine_example import naive_kernel, sample
+from shallows import features, kernels, losses, training
+from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted, UnknownNameError
+from shallows.estimators.competitors import (
+    NORMAClassifier,
+    NORMARegressor,
+    PegasosClassifier,
+    SDCAClassifier,
+    SDCARegressor,
+)
+from shallows.estimators.regularised import Drawn, FirstInOrder
+from shallows.estimators.variance_reduced import SAGClassifier, SAGRegressor, SVRGClassifier, SVRGRegressor
+
+WAYS = [
+    NORMAClassifier(random_state=0),
+    NORMARegressor(random_state=0),
+    PegasosClassifier(random_state=0),
+    PegasosClassifier(random_state=0, features="nystrom", n_features=60),
+    SDCAClassifier(random_state=0),
+    SDCAClassifier(random_state=0, features="orthogonal", n_features=128),
+    SDCARegressor(random_state=0),
+    SDCARegressor(random_state=0, features="rbf", n_features=60),
+    SVRGClassifier(random_state=0, n_features=128),
+    SVRGRegressor(random_state=0, n_features=128),
+    SAGClassifier(random_state=0, n_features=128),
+    SAGRegressor(random_state=0, n_features=128, unbiased=True),
+]
+every = pytest.mark.parametrize("model", WAYS, ids=lambda model: str(model).replace("random_state=0", ""))
+
+
+def table(model, n=300, seed=0):
+    """Points and targets fit for an estimator, and points to predict at."""
+    x = sample(n + 60, 4, seed)
+    y = (x[:, 0] > 0) + 2 * (x[:, 1] > 0) if is_classifier(model) else np.sin(2 * x[:, 0]) + x[:, 1]
+    return x[:n], y[:n], x[n:]
+
+
+def outputs(model, X):
+    return model.decision_function(X) if is_classifier(model) else model.predict(X)
+
+
+def not_at_their_limit(estimator):
+    reason = "a weight and a repetition make other batches, and some epochs of them do not end at the same function"
+    return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
+
+
+# The others differ from these in what they hand to their solver.
+CHECKED = [NORMAClassifier(), PegasosClassifier(features="nystrom"), SDCARegressor(), SVRGClassifier(), SAGRegressor()]
+
+
+@parametrize_with_checks(CHECKED, expected_failed_checks=not_at_their_limit)
+def test_it_keeps_the_contract_of_scikit_learn(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(estimator)
+
+
+# ---------------------------------------------------------------------------------------- the exact solvers
+
+
+def digits(n=500):
+    X, y = load_digits(return_X_y=True)
+    return X[:n] / 16, y[:n], X[n : n + 500] / 16, y[n : n + 500]
+
+
+def test_dual_ascent_agrees_with_the_exact_support_vector_machine_on_digits():
+    X, y, new, truth = digits()
+    ours = SDCAClassifier(bandwidth=1.5, max_epochs=100, random_state=0, dtype="float64").fit(X, y)
+    exact = SVC(C=1.0, gamma=1 / (2 * 1.5**2), decision_function_shape="ovr").fit(X, y)
+    # One against the rest without an intercept and one against one with: the same answers nearly everywhere.
+    assert (ours.predict(new) == exact.predict(new)).mean() > 0.95
+    assert ours.score(new, truth) > exact.score(new, truth) - 0.02
+    eight = (y == 8).astype(int)
+    ours, exact = ours.fit(X, eight), SVC(C=1.0, gamma=1 / (2 * 1.5**2), tol=1e-6).fit(X, eight)
+    assert (ours.predict(new) == exact.predict(new)).mean() > 0.98
+    assert np.corrcoef(ours.decision_function(new), exact.decision_function(new))[0, 1] > 0.95
+
+
+def test_dual_ascent_agrees_with_kernel_ridge_regression():
+    X, y, new = table(SDCARegressor())
+    ours = SDCARegressor(bandwidth=1.5, regularisation=0.01, max_epochs=300, random_state=0).fit(X, y)
+    exact = KernelRidge(alpha=0.01 * len(X), kernel="rbf", gamma=1 / (2 * 1.5**2)).fit(X, y - y.mean())
+    assert np.abs(ours.predict(new) - exact.predict(new) - y.mean()).max() < 1e-6
+
+
+@pytest.mark.parametrize("Estimator", [SVRGRegressor, SAGRegressor, SDCARegressor])
+def test_on_features_it_agrees_with_ridge_regression(Estimator):
+    X, y, new = table(Estimator())
+    f = features.FourierFeatures(kernels.Gaussian(1.5), 4, 20, seed=3)
+    ours = Estimator(features=f, regularisation=0.01, max_epochs=300, random_state=0).fit(X, y)
+    exact = Ridge(alpha=0.01 * len(X), fit_intercept=False).fit(f.map(X), y - y.mean())
+    assert np.abs(ours.predict(new) - exact.predict(f.map(new)) - y.mean()).max() < 1e-4
+    assert ours.coef_.shape == (1, 40)
+
+
+@pytest.mark.parametrize("Estimator", [SVRGClassifier, SAGClassifier, SDCAClassifier])
+def test_on_features_it_agrees_with_logistic_regression(Estimator):
+    X, y, new = table(Estimator())
+    y = y > 1
+    f = features.FourierFeatures(kernels.Gaussian(1.5), 4, 20, seed=3)
+    ours = Estimator(features=f, loss="logistic", regularisation=0.01, max_epochs=200, random_state=0).fit(X, y)
+    exact = LogisticRegression(C=1 / (0.01 * len(X)), fit_intercept=False, tol=1e-10, max_iter=1000).fit(f.map(X), y)
+    assert np.abs(ours.predict_proba(new) - exact.predict_proba(f.map(new))).max() < 1e-4
+
+
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "huber", "quantile", "square"])
+def test_the_regularisation_is_in_the_units_of_the_targets(loss):
+    # Targets a thousand times as large with ε, δ a thousand times as large and λ scaled as the loss is: f the same.
+    X, y, new = table(SDCARegressor())
+    parameters = {"epsilon_insensitive": "epsilon", "huber": "delta"}
+    made = []
+    for scale in (1.0, 1000.0):
+        own = {parameters[loss]: 0.3 * scale} if loss in parameters else {}
+        reg = 0.02 / (scale if loss in ("epsilon_insensitive", "quantile") else 1.0)
+        model = SDCARegressor(bandwidth=1.5, loss=losses.make(loss, **own), regularisation=reg, random_state=0)
+        made.append(model.fit(X, y * scale).predict(new) / scale)
+    assert np.abs(made[0] - made[1]).max() < 1e-9
+
+
+def test_without_features_the_function_is_the_sum_over_the_support():
+    for model in (NORMAClassifier(random_state=0), SDCAClassifier(random_state=0), PegasosClassifier(random_state=0)):
+        X, y, new = table(model)
+        model.fit(X, y)
+        by_hand = naive_kernel("gaussian", model.bandwidth_, new, X[model.support_]) @ model.dual_coef_
+        assert np.abs(model.decision_function(new) - by_hand).max() < 1e-9 * np.abs(by_hand).max()
+    assert len(model.support_) < len(X)
+
+
+# ------------------------------------------------------------------------------------ what all of them do
+
+
+@every
+def test_it_learns_and_the_same_seed_gives_the_same_model(model):
+    X, y, new = table(model)
+    first, again = clone(model).fit(X, y), clone(model).fit(X, y)
+    assert first.score(X, y) > (0.8 if is_classifier(model) else 0.7)
+    assert np.array_equal(outputs(first, new), outputs(again, new))
+    assert first.losses_[-1] < min(1, first.losses_[0])
+    other = clone(model).set_params(random_state=1).fit(X, y)
+    assert not np.array_equal(outputs(first, new), outputs(other, new))
+
+
+@every
+def test_a_pickled_model_predicts_the_same(model):
+    X, y, new = table(model)
+    model = clone(model).fit(X, y)
+    assert np.array_equal(outputs(pickle.loads(pickle.dumps(model)), new), outputs(model, new))
+
+
+@every
+def test_float32_is_close_to_float64_and_sparse_to_dense(model):
+    X, y, new = table(model)
+    X, new = np.where(np.abs(X) < 0.3, 0, X), np.where(np.abs(new) < 0.3, 0, new)
+    wide = clone(model).set_params(max_epochs=3).fit(X, y)
+    narrow = clone(model).set_params(max_epochs=3, dtype="float32").fit(X, y)
+    size = np.abs(outputs(wide, new)).max()
+    assert np.abs(outputs(narrow, new) - outputs(wide, new)).max() < 0.1 * size
+    sparse = clone(model).set_params(max_epochs=3).fit(scipy.sparse.csr_matrix(X), y)
+    assert np.abs(outputs(sparse, scipy.sparse.csr_matrix(new)) - outputs(wide, new)).max() < 1e-8 * size
+
+
+@every
+def test_observers_see_the_model_of_their_epoch(model):
+    X, y, new = table(model)
+    seen = {}
+
+    class Look(training.Observer):
+        def on_epoch(self, run):
+            s = run.snapshot()
+            fitted = s.training_decision_function()
+            assert np.abs(fitted - s.decision_function(X)).max() < 1e-8 * max(1, np.abs(fitted).max())
+            if is_classifier(model):
+                assert (s.predict_training() == s.predict(X)).mean() > 0.99
+            else:
+                assert s.predict_training() == pytest.approx(s.predict(X), rel=1e-6, abs=1e-8)
+            assert s.square_loss(X, y) == pytest.approx(s.training_square_loss(y), rel=1e-6)
+            seen[s.epoch] = (s.decision_function(new).copy(), s.objective(), s.coefficient_norm())
+
+    clone(model).set_params(max_epochs=4).fit(X, y, observers=[Look()])
+    assert sorted(seen) == [1, 2, 3, 4]
+    two = clone(model).set_params(max_epochs=2).fit(X, y)
+    made = seen[2][0] if seen[2][0].shape[1] > 1 else seen[2][0][:, 0]
+    assert np.abs(made - outputs(two, new)).max() < 1e-9 * max(1, np.abs(made).max())
+    assert all(objective > 0 and norm > 0 for _, objective, norm in seen.values())
+
+
+@every
+def test_an_interrupted_fit_goes_on_to_the_same_model(model, tmp_path):
+    X, y, new = table(model)
+    model = clone(model).set_params(max_epochs=3)
+
+    class StopAt(training.Observer):
+        def __init__(self, checkpoint):
+            self.checkpoint = checkpoint
+
+        def on_batch(self, run):
+            if run.iteration in (2, 17):
+                self.checkpoint.request_stop()
+
+    straight = clone(model).fit(X, y)
+    n_stops = 0
+    while True:
+        checkpoint = training.Checkpoint(tmp_path, "key", every_seconds=1e9)
+        resumed = clone(model)
+        try:
+            resumed.fit(X, y, checkpoint=checkpoint, observers=[StopAt(checkpoint)])
+            break
+        except TrainingInterrupted:
+            n_stops += 1
+    assert n_stops == 2
+    assert resumed.n_resumes_ == 2
+    assert np.array_equal(outputs(resumed, new), outputs(straight, new))
+
+
+@every
+def test_what_the_program_chose_is_told(model):
+    X, y, _ = table(model)
+    model = clone(model).fit(X, y)
+    told = model.effective_params_
+    assert told["regularisation"] == pytest.approx(1 / len(X))
+    assert told["batch_size"] >= 8
+    assert told["stopped_by"] == "max_epochs"
+    assert set(model.timings_) == {"preparation", "eigensystem", "kernel_matrix", "training", "evaluation"}
+    if getattr(model, "features", None) is None:
+        assert told["n_support"] == len(model.support_) <= len(X)
+    else:
+        assert told["n_features"] == model.coef_.shape[1]
+
+
+def test_one_pass_makes_half_of_the_matrix_and_two_passes_no_more(monkeypatch):
+    X, y, _ = table(NORMAClassifier())
+    made = []
+    fill = kernels.fill
+    monkeypatch.setattr(kernels, "fill", lambda k, left, z, out: made.append(out.size) or fill(k, left, z, out))
+    model = NORMAClassifier(max_epochs=1, batch_size=30, schedule="inverse", random_state=0).fit(X, y)
+    # 30 rows times 30, 60, … 270 columns: 0.45 of the matrix.
+    assert sum(made) == 30 * 30 * sum(range(1, 10))
+    made.clear()
+    model.set_params(max_epochs=5).fit(X, y)
+    assert sum(made) == len(X) ** 2  # one tile here
+
+
+def test_training_stops_when_its_time_is_up():
+    X, y, _ = table(SDCAClassifier(), n=1000)
+    model = SDCAClassifier(max_epochs=10_000, max_seconds=0.2, random_state=0).fit(X, y)
+    assert model.effective_params_["stopped_by"] == "max_seconds"
+    assert 0.2 <= model.timings_["training"] < 2
+
+
+def test_batches_come_in_order_first_and_then_in_the_order_that_was_asked_for():
+    for kind in (FirstInOrder, Drawn):
+        batches = kind(100, 30, 0)
+        assert [b.start for b in batches.of_epoch(0)] == [0, 30, 60, 90]
+        assert batches.of_epoch(3) == kind(100, 30, 0).of_epoch(3)
+    later = [[b.start for b in FirstInOrder(100, 30, 0).of_epoch(e)] for e in range(1, 9)]
+    assert all(sorted(order) == [0, 30, 60, 90] for order in later)
+    assert len({tuple(order) for order in later}) > 3
+    drawn = [b.start for e in range(1, 400) for b in Drawn(100, 30, 0).of_epoch(e)]
+    counts = np.unique(drawn, return_counts=True)[1]
+    assert np.abs(counts - len(drawn) / 4).max() < 5 * np.sqrt(len(drawn) * 3 / 16)
+
+
+# ---------------------------------------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (SDCAClassifier(regularisation=-1.0), "regularisation must be a positive number"),
+        (SDCAClassifier(batch_size=0), "batch_size must be"),
+        (SDCAClassifier(loss="softmax"), "not 'softmax'"),
+        (SDCAClassifier(loss="novelty"), "none for SDCAClassifier"),
+        (SDCARegressor(loss="hinge"), "none for SDCARegressor"),
+        (PegasosClassifier(loss="square"), "bounded slopes"),
+        (SVRGClassifier(loss="hinge"), "need a smooth loss"),
+        (SVRGClassifier(features=None), "features must not be None"),
+        (SVRGClassifier(period=0), "period must be"),
+        (NORMAClassifier(truncation=0), "truncation must be"),
+        (SAGClassifier(n_features=7), "n_features must be even"),
+        (SAGClassifier(max_seconds=0), "max_seconds must be"),
+        (SAGClassifier(dtype="float16"), "dtype must be"),
+    ],
+    ids=str,
+)
+def test_wrong_parameters_are_told(model, message):
+    X, y, _ = table(model)
+    with pytest.raises(ShallowsError, match=message):
+        model.fit(X, y)
+
+
+def test_unknown_names_are_told_with_the_nearest():
+    X, y, _ = table(SDCAClassifier())
+    for wrong, hint in (
+        ({"features": "fourrier"}, "fourier"),
+        ({"kernel": "gausian"}, "gaussian"),
+        ({"loss": "hings"}, "hinge"),
+    ):
+        with pytest.raises(UnknownNameError, match=f"Did you mean '{hint}'"):
+            SDCAClassifier(**wrong).fit(X, y)
+
+
+def test_a_step_of_the_users_that_is_too_long_is_an_error_and_leaves_no_model():
+    X, y, _ = table(SVRGRegressor())
+    model = SVRGRegressor(random_state=0).fit(X, y).set_params(step_size=1e6)
+    with pytest.raises(DivergenceError, match="step_size=1e"):
+        model.fit(X, y)
+    with pytest.raises(Exception, match="not fitted"):
+        model.predict(X)
+
+
+def test_probabilities_are_there_for_the_losses_that_have_them():
+    assert hasattr(SVRGClassifier(), "predict_proba")
+    assert not hasattr(SDCAClassifier(), "predict_proba")
+    assert hasattr(SDCAClassifier(loss="logistic"), "predict_proba")
+
+
+@pytest.mark.parametrize("name", ["polynomial", "laplace_product", "matern", "arc_cosine"])
+def test_it_takes_other_kernels(name):
+    X, y, new = table(SDCAClassifier())
+    parameters = {"polynomial": {"degree": 3}, "matern": {"nu": 1.5}}.get(name)
+    model = SDCAClassifier(name, kernel_params=parameters, random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.85
+    exact = kernels.make(name, model.bandwidth_, **(parameters or {}))
+    by_hand = exact(new, X[model.support_]) @ model.dual_coef_
+    assert np.abs(model.decision_function(new) - by_hand).max() < 1e-8 * np.abs(by_hand).max()

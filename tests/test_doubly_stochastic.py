@@ -1,0 +1,542 @@
+"""Doubly stochastic gradients: the solver against explicit sums, closed forms, and the exact kernel machine."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import array_api_strict
+import numpy as np
+import pytest
+
+from engine_example import naive_kernel, sample
+from shallows import arrays, kernels, losses
+from shallows.errors import ShallowsError
+from shallows.features import FourierFeatures, expansion
+from shallows.solvers import DoublyStochastic
+from shallows.solvers.coordinates import Checked, Fresh, UniformReuse, admitted_steps
+from shallows.solvers.doubly_stochastic import feature_variance, least, stable_step
+from shallows.solvers.expansion import Examples, ExpansionProblem, ExpansionState
+
+N, D, C, F, B = 60, 3, 2, 8, 12
+
+
+def make(loss="square", *, xp=np, form="pair", n=N, block_size=F, seed=0, weights=False, c=C, budget=2**26):
+    x, y = sample(n, D, seed), sample(n, c, seed + 1)
+    y = np.where(y > 0, 1.0, -1.0) if losses.make(loss).coding == "signs" else y
+    w = np.random.default_rng(seed).uniform(0.5, 1.5, size=(n, 1)) if weights else None
+    features = FourierFeatures(kernels.make("gaussian", 2.0), D, block_size, seed=5, form=form)
+    return ExpansionProblem(
+        features,
+        losses.make(loss),
+        c,
+        xp.asarray(x),
+        xp.asarray(y),
+        None if w is None else xp.asarray(w),
+        budget=budget,
+    )
+
+
+def batches(n_steps, n=N, size=B):
+    slices = list(arrays.blocks(n, size))
+    return [slices[(7 * i) % len(slices)] for i in range(n_steps)]
+
+
+def run(solver, problem, n_steps=20, state=None, start=0):
+    state = solver.init(problem) if state is None else state
+    for batch in batches(n_steps)[start:]:
+        state = solver.step(problem, state, batch)
+    return state
+
+
+def naive(problem, steps, blocks, nu, n_steps, preconditioned=False, damping=0.0):
+    """The same by explicit sums: a list of coefficients, each decayed by itself. Returns them and the traces."""
+    features, A, beta = problem.features, [], []
+    for i, batch in enumerate(batches(n_steps)):
+        x, y = problem.points[batch], problem.targets[batch]
+        w = np.ones((len(x), 1)) if problem.weights is None else problem.weights[batch]
+        f = sum((features.block(j, x) @ A[j] for j in range(len(A))), np.zeros(y.shape))
+        G = w * problem.loss.derivative(f, y)
+        k, s = blocks(i, len(A)), steps(i + 1)
+        Phi = features.block(k, x)
+        if preconditioned:
+            covariance = Phi.T @ (w * Phi) / len(x) + damping * np.eye(Phi.shape[1])
+            step = -s * np.linalg.solve(covariance, Phi.T @ G / len(x))
+        else:
+            step = -s * Phi.T @ G / (len(x) * features.block_size)
+        A, beta = [(1 - s * nu) * a for a in A], [(1 - s * nu) * b for b in beta]
+        if k == len(A):
+            A.append(step), beta.append(-s * G.mean(axis=0))
+        else:
+            A[k], beta[k] = A[k] + step, beta[k] - s * G.mean(axis=0)
+    return np.stack(A), np.stack(beta)
+
+
+def fresh(i, m):
+    return m
+
+
+# ----------------------------------------------------------------------------- sums over blocks of features
+
+
+@pytest.mark.parametrize("form", ["pair", "cosine"])
+@pytest.mark.parametrize("budget", [1, 2**26])
+def test_a_sum_over_blocks_is_the_sum_of_their_products(form, budget):
+    features = dataclasses.replace(make(form=form).features, cache_bytes=0 if budget == 1 else 2**20)
+    x, A = sample(50, D), sample(5 * features.width, 3).reshape(5, features.width, 3)
+    expected = sum(features.block(j + 2, x) @ A[j] for j in range(5))
+    assert np.abs(expansion.evaluate(features, x, A, first=2, budget=budget) - expected).max() < 1e-12
+
+
+def test_a_sum_does_not_depend_on_the_number_of_threads_or_on_what_is_kept(monkeypatch):
+    x, A = sample(1000, D).astype(np.float32), sample(40 * 16, 2).reshape(40, 16, 2).astype(np.float32)
+    results = []
+    for n_workers, cache in ((1, 0), (3, 0), (2, 2**20)):
+        monkeypatch.setattr(arrays, "workers_for", lambda x, n=n_workers: n)
+        monkeypatch.setattr(expansion, "STRIP_BYTES", 40 * 8 * 4)
+        features = dataclasses.replace(make().features, cache_bytes=cache)
+        results.append(expansion.evaluate(features, x, A, budget=2**12))
+    # Strips of equal shape in the same places would be the same to the bit; shares of 334 rows end with other strips.
+    assert all(np.abs(other - results[0]).max() < 2e-5 for other in results[1:])
+
+
+def test_a_prediction_does_not_depend_on_how_its_points_are_split():
+    problem = make()
+    state = run(DoublyStochastic(2.0), problem)
+    whole = state.values(problem, problem.points)
+    parts = np.concatenate([state.values(problem, problem.points[rows]) for rows in arrays.blocks(N, 7)])
+    assert np.abs(whole - parts).max() < 1e-13
+
+
+def test_projections_on_a_block_are_the_same_in_strips():
+    problem = make()
+    x, g = problem.points, problem.targets
+    Phi = problem.features.block(3, x)
+    R, M = expansion.correlate(problem.features, 3, x, g, with_gram=True, budget=5 * 16 * 8)
+    assert np.abs(R - Phi.T @ g).max() < 1e-12
+    assert np.abs(M - Phi.T @ Phi).max() < 1e-12
+
+
+# ------------------------------------------------------------------------------------- DSG
+
+
+@pytest.mark.parametrize("form", ["pair", "cosine"])
+@pytest.mark.parametrize("loss", ["square", "hinge", "logistic", "huber"])
+@pytest.mark.parametrize("weights", [False, True])
+def test_steps_of_dsg_are_those_of_explicit_sums(form, loss, weights):
+    problem = make(loss, form=form, weights=weights)
+    state = run(DoublyStochastic(3.0, regularisation=0.5), problem)
+    A, beta = naive(problem, lambda t: 3.0 / t, fresh, 0.5, 20)
+    assert np.abs(state.coefficients - A).max() < 1e-12 * max(1, np.abs(A).max())
+    assert np.abs(state.traces - beta).max() < 1e-12 * max(1, np.abs(beta).max())
+    assert (state.n_blocks, state.n_steps, state.n_reused) == (20, 20, 0)
+
+
+def test_coefficients_are_those_of_the_product_formula():
+    # SPEC 6.1: a = −γᵢ Π (1 − γⱼ ν) over j > i, times what the step saw.
+    problem, theta, nu, t = make("quantile"), 3.0, 0.4, 15
+    problem = dataclasses.replace(problem, targets=problem.targets + 1e6)  # ℓ' = −½ whatever f is.
+    state = run(DoublyStochastic(theta, regularisation=nu), problem, t)
+    for i, batch in enumerate(batches(t), start=1):
+        a = -theta / i * math.prod(1 - theta * nu / j for j in range(i + 1, t + 1))
+        Phi = problem.features.block(i - 1, problem.points[batch])
+        expected = a * Phi.T @ np.full((B, C), -0.5) / (B * F)
+        assert np.abs(state.coefficients[i - 1] - expected).max() < 1e-13
+
+
+@pytest.mark.parametrize("decrease", [0.0, 1e-4, 0.3, 1.0])
+def test_a_schedule_gives_the_steps_it_names(decrease):
+    problem = make()
+    state = run(DoublyStochastic(0.5, decrease), problem, 9)
+    A, _ = naive(problem, lambda t: 0.5 / (1 + decrease * (t - 1)), fresh, 0.0, 9)
+    assert np.abs(state.coefficients - A).max() < 1e-13
+
+
+@pytest.mark.parametrize("weights", [False, True])
+def test_the_preconditioned_step_inverts_the_covariance_of_the_block(weights):
+    problem = make(weights=weights, block_size=4)
+    solver = DoublyStochastic(0.5, 0.0, 0.1, preconditioning="block", damping=1e-3)
+    A, _ = naive(problem, lambda t: 0.5, fresh, 0.1, 12, preconditioned=True, damping=1e-3)
+    assert np.abs(run(solver, problem, 12).coefficients - A).max() < 1e-10
+
+
+def test_what_is_seen_in_training_is_what_is_predicted_to_the_bit():
+    problem = make()
+    state = run(DoublyStochastic(2.0), problem)
+    seen = state.values(problem, problem.points[batches(1)[0]])
+    elsewhere = dataclasses.replace(problem, features=dataclasses.replace(problem.features, cache_bytes=0))
+    assert np.array_equal(state.values(elsewhere, problem.points[batches(1)[0]]), seen)
+
+
+def test_one_block_used_again_and_again_is_gradient_descent_with_weight_decay_on_it():
+    problem = make()
+    state = run(DoublyStochastic(0.4, 0.0, 0.2, policy=UniformReuse(1, 10**9)), problem, 30)
+    assert state.n_blocks == 1
+    A = np.zeros((16, C))
+    for batch in batches(30):
+        Phi = problem.features.block(0, problem.points[batch])
+        A = (1 - 0.4 * 0.2) * A - 0.4 * Phi.T @ (Phi @ A - problem.targets[batch]) / (B * F)
+    assert np.abs(state.coefficients[0] - A).max() < 1e-13
+
+
+def test_a_step_has_the_kernel_gradient_as_its_mean_over_the_features():
+    # 4,000 blocks of 8 frequencies: deviations of their mean are Gaussian, and 5 of them do not happen.
+    problem, z = make(), sample(6, D, seed=9)
+    x, G = problem.points[:B], -problem.targets[:B]
+    n = 4000
+    steps = np.stack([problem.features.block(i, z) @ (problem.features.block(i, x).T @ G) / (B * F) for i in range(n)])
+    expected = naive_kernel("gaussian", 2.0, z, x) @ G / B
+    z_scores = (steps.mean(axis=0) - expected) / (steps.std(axis=0) / math.sqrt(n))
+    assert np.abs(z_scores).max() < 5
+
+
+@pytest.mark.parametrize("theta_nu", [1.0, 1.5, 2.0, 3.0])
+def test_coefficients_stay_within_theta_over_t(theta_nu):
+    # Traces are aᵢ ℓ', and ℓ' is −½ throughout. For θν in [1, 3] the bound holds for all t.
+    nu = 0.1
+    theta = theta_nu / nu
+    problem = make("quantile")
+    problem = dataclasses.replace(problem, targets=problem.targets + 1e9)
+    solver = DoublyStochastic(theta, regularisation=nu)
+    state = solver.init(problem)
+    for t, batch in enumerate(batches(40), start=1):
+        state = solver.step(problem, state, batch)
+        sizes = np.abs(state.traces) / 0.5
+        assert sizes.max() <= theta / t * (1 + 1e-12)
+        if theta_nu == 1.0:
+            assert sizes.min() >= theta / t * (1 - 1e-12)  # Plain averaging.
+
+
+def test_a_decay_of_exactly_zero_and_one_below_zero_are_kept_exactly():
+    # θν = 2: factors −1, 0, 1/3, ...; the second wipes out all that was before.
+    problem = make()
+    state = run(DoublyStochastic(4.0, regularisation=0.5), problem, 6)
+    A, _ = naive(problem, lambda t: 4.0 / t, fresh, 0.5, 6)
+    assert np.abs(state.coefficients - A).max() < 1e-11
+    assert np.all(state.coefficients[0] == 0.0)
+
+
+def test_decay_costs_no_pass_over_the_coefficients():
+    problem = make()
+    state = run(DoublyStochastic(0.1, 0.0, 0.1), problem, 5)
+    before, coefficients = state.buffer[:5].copy(), state.coefficients.copy()
+    state.decay(0.9)
+    assert np.array_equal(state.buffer[:5], before)
+    # Nor does it lose digits in the long run: the common factor is multiplied in before it leaves the numbers.
+    for _ in range(400):
+        state.decay(0.9)
+    assert 1e-7 < abs(state.scale) <= 1.0
+    assert np.abs(state.coefficients / (coefficients * 0.9**401) - 1).max() < 1e-12
+
+
+def test_the_error_falls_with_one_over_t_towards_exact_kernel_ridge():
+    # E |f_t − f*|² against t with θν = 1.5, on a problem whose optimum is solved for; slope −1 in the limit. The mean
+    # over 10 seeds and 40 points leaves about ±0.15.
+    n, nu, seeds, marks = 40, 0.5, 10, [16, 32, 64, 128, 256]
+    x, y, z = sample(n, 2), np.sin(2 * sample(n, 2))[:, :1] * 2, sample(40, 2, seed=3)
+    K = naive_kernel("gaussian", 1.0, x, x)
+    optimum = naive_kernel("gaussian", 1.0, z, x) @ np.linalg.solve(K + n * nu * np.eye(n), y)
+    errors = np.zeros(len(marks))
+    for seed in range(seeds):
+        features = FourierFeatures(kernels.make("gaussian", 1.0), 2, 4, seed=seed)
+        problem = ExpansionProblem(features, losses.make("square"), 1, x, y)
+        solver = DoublyStochastic(1.5 / nu, regularisation=nu)
+        state = solver.init(problem)
+        order = np.random.default_rng(seed)
+        for t in range(1, marks[-1] + 1):
+            rows = order.integers(0, n, size=4)
+            state = solver.step(problem, state, Examples(x[rows], y[rows]))
+            if t in marks:
+                errors[marks.index(t)] += np.mean((state.values(problem, z) - optimum) ** 2) / seeds
+    slope = np.polyfit(np.log(marks), np.log(errors), 1)[0]
+    assert -1.3 < slope < -0.7
+    assert errors[-1] < 0.05 * np.mean(optimum**2)
+
+
+# ------------------------------------------------------------------------------------- UDSG
+
+
+def test_re_use_of_none_is_dsg_to_the_bit():
+    problem = make("logistic")
+    options = {"regularisation": 0.3}
+    one = run(DoublyStochastic(2.0, policy=Fresh(), **options), problem)
+    other = run(DoublyStochastic(2.0, policy=UniformReuse(3, 0), **options), problem)
+    assert np.array_equal(one.coefficients, other.coefficients)
+
+
+@pytest.mark.parametrize(("G", "U"), [(1, 1), (2, 1), (1, 3), (3, 2)])
+def test_uniform_re_use_has_the_features_that_its_rounds_give(G, U):
+    problem, t = make(), 23
+    state = run(DoublyStochastic(1.0, policy=UniformReuse(G, U)), problem, t)
+    assert state.n_blocks == G * (t // (G + U)) + min(G, t % (G + U))
+    assert state.n_reused == t - state.n_blocks
+
+
+def test_uniform_re_use_takes_the_steps_of_explicit_sums():
+    problem = make("logistic")
+    solver = DoublyStochastic(2.0, 1.0, 0.3, policy=UniformReuse(1, 1), seed=4)
+    chosen = []
+
+    class Watched(UniformReuse):
+        def choose(self, state, *args):
+            made = super().choose(state, *args)
+            chosen.append(state.n_blocks if made[0] is None else made[0])
+            return made
+
+    state = run(dataclasses.replace(solver, policy=Watched(1, 1)), problem)
+    A, beta = naive(problem, lambda t: 2.0 / t, lambda i, m: chosen[i], 0.3, 20)
+    assert np.abs(state.coefficients - A).max() < 1e-13
+    assert np.abs(state.traces - beta).max() < 1e-13
+
+
+def test_old_blocks_are_drawn_uniformly():
+    state = ExpansionState(np.zeros((7, 1, 1)), np.zeros((7, 1)), 1.0, n_blocks=7)
+    counts = np.zeros(7)
+    for i in range(1, 14001, 2):
+        state.n_steps = i + 1
+        counts[UniformReuse(1, 1).choose(state, 1.0, None, 1, 3)[0]] += 1
+    # χ² with 6 degrees of freedom exceeds 22.5 once in a thousand; the draws are fixed.
+    assert ((counts - 1000) ** 2 / 1000).sum() < 22.5
+
+
+def test_the_mean_of_a_re_used_step_is_the_step_on_all_old_features():
+    problem, m = make(), 5
+    solver = DoublyStochastic(1.0)
+    x, z, G = problem.points[:B], sample(9, D, seed=2), problem.targets[:B]
+    steps = [problem.features.block(k, z) @ solver._direction(problem, k, x, G, None) for k in range(m)]
+    Phi, Psi = (problem.features.map(points, m) for points in (x, z))
+    assert np.abs(np.mean(steps, axis=0) + Psi @ (Phi.T @ G) / B).max() < 1e-13
+
+
+# ------------------------------------------------------------------------------------- CDSG
+
+
+@pytest.mark.parametrize(
+    "policy", [Checked(0.1, cap=1.0), Checked(1e12, gradient_bound=1e6)], ids=["cap of one", "infinite noise"]
+)
+def test_checking_that_admits_no_longer_step_is_dsg_to_the_bit(policy):
+    problem = make("logistic")
+    one = run(DoublyStochastic(2.0, regularisation=0.3), problem)
+    other = run(DoublyStochastic(2.0, regularisation=0.3, policy=policy), problem)
+    assert other.n_reused == 0
+    assert np.array_equal(one.coefficients, other.coefficients)
+
+
+def test_the_admitted_step_meets_its_inequality_with_equality():
+    rng = np.random.default_rng(0)
+    beta, g, gamma, c = rng.normal(size=(200, 3)), rng.normal(size=3), 0.3, 0.2
+    steps = admitted_steps(beta, g, gamma, c)
+    assert 20 < (steps > 0).sum() < 200
+
+    def excess(s):
+        left = 2 * ((beta - s[:, None] * g) ** 2).sum(axis=1) + 2 * s**2 * c
+        return left - (beta**2).sum(axis=1) - gamma**2 * (g**2).sum()
+
+    admitted = steps > 0
+    assert np.abs(excess(steps)[admitted]).max() < 1e-12
+    assert excess(steps * 1.001)[admitted].min() > 0
+    # Where none is admitted, none is: on a fine grid of steps.
+    assert min(excess(np.full(200, s))[~admitted].min() for s in np.linspace(1e-6, 5, 500)) > 0
+
+
+def test_without_noise_an_old_block_is_longer_from_a_share_of_2_minus_root_3_on():
+    g, gamma = np.ones(1), 0.5
+    for share, longer in ((0.267, False), (0.269, True)):
+        step = admitted_steps(np.array([[share * gamma]]), g, gamma, 0.0)[0]
+        assert (step > gamma) == longer
+        assert step / gamma == pytest.approx(share + math.sqrt((share**2 + 1) / 2), rel=1e-12)
+
+
+def test_checking_takes_the_steps_of_explicit_sums():
+    problem = make("logistic")
+    chosen, lengths = [], []
+
+    class Watched(Checked):
+        def choose(self, state, *args):
+            block, s = super().choose(state, *args)
+            chosen.append(state.n_blocks if block is None else block)
+            lengths.append(s)
+            return block, s
+
+    solver = DoublyStochastic(2.0, 1.0, 0.3, policy=Watched(0.01, cap=1.5))
+    state = run(solver, problem)
+    A, beta = naive(problem, lambda t: lengths[t - 1], lambda i, m: chosen[i], 0.3, 20)
+    assert 0 < state.n_reused < 20
+    assert state.n_blocks + state.n_reused == 20
+    assert all(s <= 1.5 * 2.0 / t * (1 + 1e-12) for t, s in enumerate(lengths, start=1))
+    assert np.abs(state.coefficients - A).max() < 1e-12
+    assert np.abs(state.traces - beta).max() < 1e-12
+
+
+def test_a_batch_without_violations_re_uses_nothing_and_only_decays():
+    problem = make("hinge")
+    solver = DoublyStochastic(0.5, 0.0, 0.2, policy=Checked(0.01))
+    state = run(solver, problem, 3)
+    before, n = state.values(problem, problem.points), state.n_blocks
+    easy = Examples(problem.points[:B], np.sign(before[:B]) + 0.0)
+    scaled = dataclasses.replace(problem, loss=losses.make("hinge"))
+    state.buffer *= 1e6 / np.abs(before[:B]).min()  # All margins far above one.
+    before = state.values(problem, problem.points)
+    state = solver.step(scaled, state, easy)
+    assert (state.n_blocks, state.n_reused) == (n + 1, state.n_reused)
+    assert np.all(state.coefficients[-1] == 0)
+    assert np.abs(state.values(problem, problem.points) - 0.9 * before).max() < 1e-9 * np.abs(before).max()
+
+
+def test_the_variance_of_the_features_is_that_of_its_definition():
+    # Pair form, one frequency: Var over ω and x of cos ω(x − z) − k, against draws of both.
+    features = FourierFeatures(kernels.make("gaussian", 2.0), 2, 1, seed=0)
+    x = sample(2000, 2)
+    found = feature_variance(features, x, n_points=500, n_blocks=400)
+    rng = np.random.default_rng(1)
+    omega, points, z = rng.normal(size=(400, 2)) / 2.0, rng.normal(size=(500, 2)), rng.normal(size=(50, 2))
+    difference = points[:, None, :] - z[None, :, :]
+    k = np.exp(-(difference**2).sum(axis=2) / 8)
+    expected = np.mean([(np.cos(difference @ w) - k).var(axis=0).mean() for w in omega])
+    assert found == pytest.approx(expected, rel=0.15)
+
+
+# ------------------------------------------------------------------------------------ steps by the next batch
+
+
+def test_a_step_is_settled_to_the_one_that_serves_the_next_batch_best():
+    problem = make("logistic")
+    solver = DoublyStochastic(50.0, line_search=True)
+    state = run(solver, problem, 4)
+    direction, block, used = state.direction.copy(), state.direction_block, state.last_step
+    batch = batches(5)[4]
+    x, y = problem.points[batch], problem.targets[batch]
+    start = state.values(problem, x) - used * problem.features.block(block, x) @ direction
+    change = problem.features.block(block, x) @ direction
+    grid = np.linspace(0, 50, 5001)
+    totals = [problem.loss.value(start + s * change, y).sum() for s in grid]
+    state = solver.step(problem, state, batch)
+    assert state.loss == pytest.approx(min(totals), rel=1e-4)
+
+
+def test_with_settled_steps_the_loss_of_a_batch_is_at_most_what_it_was_without_the_last_block():
+    problem = make("squared_hinge")
+    solver = DoublyStochastic(8.0, preconditioning="block", damping=1e-4, line_search=True)
+    state = solver.init(problem)
+    for batch in batches(15):
+        kept = None
+        if state.direction is not None:
+            x, y = problem.points[batch], problem.targets[batch]
+            without = state.values(problem, x) - state.last_step * (
+                problem.features.block(state.direction_block, x) @ state.direction
+            )
+            kept = problem.loss.value(without, y).sum()
+        state = solver.step(problem, state, batch)
+        assert kept is None or state.loss <= kept * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("guess", [0.0, 1e-3, 1.0, 7.0, 100.0])
+def test_a_convex_function_is_made_least(guess):
+    assert least(lambda s: 2 * s - 6, 100.0, guess) == pytest.approx(3.0, rel=1e-12)
+    assert least(lambda s: math.tanh(s - 3), 100.0, guess) == pytest.approx(3.0, abs=2e-3)
+    assert least(lambda s: s + 1, 100.0, guess) == 0.0
+    assert least(lambda s: s - 200, 100.0, guess) == 100.0
+    assert least(lambda s: math.copysign(1.0, s - 3), 100.0, guess) == pytest.approx(3.0, rel=0.01)
+
+
+def test_the_stable_step_is_stable_and_ten_times_it_is_not():
+    problem = make(n=200, c=1)
+    problem = dataclasses.replace(problem, targets=np.sin(problem.points[:, :1]))
+    K = naive_kernel("gaussian", 2.0, problem.points, problem.points)
+    step = stable_step(problem.loss, np.linalg.eigvalsh(K / 200)[-1], B, F, preconditioned=False)
+    start = float((problem.targets**2).mean())
+    for factor, stable in ((1.0, True), (10.0, False)):
+        solver = DoublyStochastic(factor * step, 0.0)
+        state = run(solver, problem, 60)
+        error = float(((state.values(problem, problem.points) - problem.targets) ** 2).mean())
+        assert (error < start) == stable
+
+
+# ------------------------------------------------------------------------------------------ novelty
+
+
+def test_the_offset_is_the_quantile_and_the_gradient_has_mean_minus_one():
+    problem = dataclasses.replace(make(c=1), loss=losses.make("novelty", fraction=0.3), targets=None)
+    state = run(DoublyStochastic(1.0, regularisation=1.0), problem, 5)
+    scores = state.values(problem, problem.points)
+    targets = state.targets_for(problem, problem.take(slice(0, N)), scores)
+    below = float((scores < state.offset).mean())
+    assert below <= 0.3 <= float((scores <= state.offset).mean())
+    G = state.gradient(problem, scores, targets)
+    assert G.mean() == pytest.approx(-1.0, abs=1e-12)
+    assert G.max() <= 0
+    assert G.min() >= -1 / 0.3 - 1e-12
+    # With θν = 1 the traces are a mean: what they add up to is that of the dual, Σ α = 1.
+    assert state.traces.sum() == pytest.approx(1.0, abs=1e-12)
+
+
+# ------------------------------------------------------------------------------------------ states
+
+SOLVERS = {
+    "dsg": DoublyStochastic(2.0, regularisation=0.3),
+    "udsg": DoublyStochastic(2.0, regularisation=0.3, policy=UniformReuse(1, 2)),
+    "cdsg": DoublyStochastic(2.0, regularisation=0.3, policy=Checked(0.01)),
+    "settled": DoublyStochastic(4.0, regularisation=1e-3, preconditioning="block", damping=1e-3, line_search=True),
+    "settled cdsg": DoublyStochastic(
+        4.0, policy=Checked(0.01), preconditioning="block", damping=1e-3, line_search=True
+    ),
+}
+
+
+@pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS)
+def test_a_state_that_was_kept_goes_on_to_the_same_to_the_bit(solver):
+    problem = make("logistic")
+    whole = run(solver, problem)
+    half = run(solver, problem, 11)
+    held, numbers = half.remember()
+    other = solver.init(problem)
+    other.recall({name: part.copy() for name, part in held.items()}, dict(numbers))
+    other = run(solver, problem, 20, state=other, start=11)
+    assert np.array_equal(other.coefficients, whole.coefficients)
+    assert other.remember()[1] == whole.remember()[1]
+
+
+def test_what_is_kept_does_not_change_with_the_steps_that_follow():
+    problem = make()
+    state = run(SOLVERS["settled"], problem, 5)
+    held, _ = state.remember()
+    copies = {name: part.copy() for name, part in held.items()}
+    run(SOLVERS["settled"], problem, 20, state=state, start=5)
+    assert all(np.array_equal(held[name], copies[name]) for name in held)
+
+
+@pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS)
+@pytest.mark.parametrize("form", ["pair", "cosine"])
+def test_steps_are_the_same_on_another_array_library(solver, form):
+    one = run(solver, make("logistic", form=form))
+    other = run(solver, make("logistic", form=form, xp=array_api_strict))
+    assert one.n_blocks == other.n_blocks
+    assert np.abs(one.coefficients - arrays.to_numpy(other.coefficients)).max() < 1e-8
+    moved = other.to(arrays.Device("cpu"))
+    assert np.abs(moved.coefficients - one.coefficients).max() < 1e-8
+
+
+def test_the_memory_of_a_state_does_not_depend_on_the_number_of_inputs():
+    sizes = []
+    for d in (1, 1000):
+        features = FourierFeatures(kernels.make("gaussian", 2.0), d, F)
+        problem = ExpansionProblem(features, losses.make("square"), C, sample(N, d), sample(N, C))
+        held, _ = run(DoublyStochastic(1.0), problem, 10).remember()
+        sizes.append(sum(part.nbytes for part in held.values()))
+    assert sizes[0] == sizes[1] == 10 * (2 * F + 1) * C * 8
+
+
+def test_an_unknown_preconditioning_is_refused():
+    with pytest.raises(ShallowsError, match="preconditioning must be None or 'block'"):
+        DoublyStochastic(1.0, preconditioning="whole")
+
+
+@pytest.mark.parametrize(("fresh", "reused"), [(0, 1), (1, -1)])
+def test_rounds_without_a_fresh_step_are_refused(fresh, reused):
+    with pytest.raises(ShallowsError, match="at least 1 fresh step"):
+        UniformReuse(fresh, reused)
+
+
+def test_a_cap_below_the_plain_step_is_refused():
+    with pytest.raises(ShallowsError, match="cap, the longest step"):
+        Checked(0.1, cap=0.5)

@@ -1,0 +1,82 @@
+"""What the configuration of the comparisons of the EigenPro paper promises about its own runs."""
+
+import pytest
+
+from shallows.experiments.plan import Plan
+from workflow_runs import PROJECT
+
+SCALES = ("demo", "laptop", "paper")
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return Plan.load(PROJECT)
+
+
+def of_method(plan, target, scale, method):
+    return {run.id for run in plan.runs_of(target, scale) if run.method == method}
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_the_level_of_table_3_is_the_exact_solution_of_its_own_table(plan, scale):
+    assert of_method(plan, "eigenpro_table3", scale, "krls") == of_method(plan, "eigenpro_table_krls", scale, "krls")
+
+
+@pytest.mark.parametrize("scale", ["laptop", "paper"])
+@pytest.mark.parametrize("method", ["eigenpro", "kernel_sgd"])
+def test_table_3_goes_on_with_the_runs_of_table_6(plan, scale, method):
+    first_seed = {run.id for run in plan.runs_of("eigenpro_table6", scale) if run.method == method and run.seed == 0}
+    assert first_seed <= of_method(plan, "eigenpro_table3", scale, method)
+
+
+def test_the_norm_of_the_coefficients_comes_from_the_runs_of_the_iterations_table(plan):
+    for scale in SCALES:
+        assert {run.id for run in plan.runs_of("eigenpro_fig2_alpha_norm", scale)} == {
+            run.id for run in plan.runs_of("eigenpro_intext_gd_iterations", scale)
+        }
+
+
+def test_what_the_exact_solution_takes_was_tried_on_a_validation_part(plan):
+    tried = {
+        (run.dataset, run.parameters["kernel"], run.parameters["bandwidth"], run.parameters["regularisation"])
+        for run in plan.runs_of("eigenpro_choice", "laptop")
+    }
+    for run in plan.runs_of("eigenpro_table_krls", "laptop"):
+        given = run.parameters
+        assert (run.dataset, given["kernel"], given["bandwidth"], given["regularisation"]) in tried
+
+
+def test_choosing_never_sees_the_test_part(plan):
+    for scale in SCALES:
+        for run in plan.runs_of("eigenpro_choice", scale):
+            steps = plan.configuration.variants[run.variant]["steps"]
+            assert "split" in steps[0], "the first step makes the test part out of training points"
+
+
+def test_the_iterative_methods_of_table_3_have_the_bandwidths_of_the_exact_solution(plan):
+    for scale in SCALES:
+        widths = {}
+        for run in plan.runs_of("eigenpro_table3", scale):
+            widths.setdefault((run.dataset, run.parameters["kernel"]), set()).add(run.parameters["bandwidth"])
+        assert widths and all(len(different) == 1 for different in widths.values())
+
+
+def test_the_published_ratios_are_those_of_the_published_epochs(plan):
+    published = plan.configuration.published
+    epochs = {
+        (row["dataset"], row["setting"], row["method"]): float(row["published"]) for row in published["eigenpro_table3"]
+    }
+    ratios = [row for row in published["eigenpro_acceleration_claim"] if row["metric"] == "ratio"]
+    assert len(ratios) == 12
+    for row in ratios:
+        place = row["dataset"], row["setting"]
+        expected = epochs[(*place, "Pegasos")] / epochs[(*place, "EigenPro")]
+        assert float(row["published"]) == pytest.approx(expected, rel=1e-3)
+
+
+def test_gray_pictures_count_a_third_of_their_columns(plan):
+    assert plan.size("cifar10", "gray_unit").n_features == 1024
+
+
+def test_a_large_job_of_the_laptop_scale_fits_into_16_gb(plan):
+    assert max(run.cost.memory_bytes for run in plan.runs("laptop").values()) < 16e9

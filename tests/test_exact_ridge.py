@@ -1,0 +1,282 @@
+import itertools
+import warnings
+
+import array_api_strict
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import shallows
+from engine_example import naive_kernel, sample
+from shallows import ExactKernelRidgeClassifier, ExactKernelRidgeRegressor, gram, kernels
+from shallows.errors import ShallowsError
+from shallows.solvers import Cholesky, ConjugateGradients
+from shallows.solvers.base import KernelProblem
+from shallows.solvers.cholesky import dense
+from shallows.solvers.nystrom import low_rank
+from shallows.training import Checkpoint, Curve, Observer
+
+BOTH = ("cholesky", "conjugate_gradients")
+N, SIGMA = 300, 1.5
+
+
+@pytest.fixture(scope="module")
+def regression():
+    x = sample(N + 40, 4, seed=3)
+    y = np.column_stack([np.sin(2 * x[:, 0]) + x[:, 1], x[:, 2] ** 2])
+    return x[:N], y[:N] - y[:N].mean(axis=0), x[N:]
+
+
+def problem(n=90, c=2, weights=False, budget=2**30, dtype=np.float64, name="laplace"):
+    x, y = sample(n, 3).astype(dtype), sample(n, c, seed=1).astype(dtype)
+    w = np.random.default_rng(2).uniform(0.2, 1.0, size=(n, 1)).astype(dtype) if weights else None
+    made = kernels.make(name, 2.0)
+    held = KernelProblem(gram.Gram(made, kernels.augmented(x), budget=budget, tile=32), y, w)
+    return held, naive_kernel(name, 2.0, x, x)
+
+
+def solved(solver, held, steps=1):
+    state = solver.init(held)
+    for _ in range(steps):
+        state = solver.step(held, state, slice(0, held.gram.n))
+    return state
+
+
+@pytest.mark.parametrize("solver", BOTH)
+@pytest.mark.parametrize("regularisation", [1.0, 0.01])
+def test_predictions_are_those_of_scikit_learn_s_kernel_ridge(regression, solver, regularisation):
+    x, y, new = regression
+    model = ExactKernelRidgeRegressor(
+        bandwidth=SIGMA, regularisation=regularisation, solver=solver, tol=1e-11, random_state=0, device="cpu"
+    ).fit(x, y)
+    reference = KernelRidge(alpha=regularisation, kernel="rbf", gamma=1 / (2 * SIGMA**2)).fit(x, y)
+    # float64; the residual is 1e-11 of the targets, and λ at its smallest lets it grow by its reciprocal.
+    np.testing.assert_allclose(model.predict(new), reference.predict(new), atol=1e-8)
+
+
+@pytest.mark.parametrize("solver", BOTH)
+def test_sample_weights_are_those_of_scikit_learn_s_kernel_ridge(regression, solver):
+    x, y, new = regression
+    w = np.random.default_rng(0).uniform(0.1, 4.0, size=N)
+    mean = np.average(y, axis=0, weights=w)
+    model = ExactKernelRidgeRegressor(
+        bandwidth=SIGMA, regularisation=0.5, solver=solver, tol=1e-11, random_state=0, device="cpu"
+    ).fit(x, y, w)
+    reference = KernelRidge(alpha=0.5, kernel="rbf", gamma=1 / (2 * SIGMA**2)).fit(x, y - mean, sample_weight=w)
+    np.testing.assert_allclose(model.predict(new), reference.predict(new) + mean, atol=1e-8)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "laplace", "cauchy"])
+def test_without_regularisation_the_function_interpolates(regression, kernel):
+    x, y, _ = regression
+    model = ExactKernelRidgeRegressor(kernel, bandwidth=SIGMA, regularisation=0, random_state=0, device="cpu").fit(x, y)
+    np.testing.assert_allclose(model.predict(x), y, atol=1e-7)
+    assert model.effective_params_["jitter"] == 0.0
+
+
+@pytest.mark.parametrize("solver", BOTH)
+def test_points_that_coincide_with_different_targets_get_their_mean_and_the_jitter_is_told(solver):
+    x = np.repeat(sample(40, 2), 2, axis=0)
+    y = sample(80, 1)[:, 0]
+    model = ExactKernelRidgeRegressor(
+        "laplace", bandwidth=2.0, regularisation=0, solver=solver, tol=1e-5, random_state=0, device="cpu"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the equations contradict each other
+        model.fit(x, y)
+    means = np.repeat(y.reshape(-1, 2).mean(axis=1), 2)
+    # Conjugate gradients stop where nothing but the contradictions is left, with what they have smoothed so far.
+    np.testing.assert_allclose(model.predict(x), means, atol={"cholesky": 1e-4, "conjugate_gradients": 1e-2}[solver])
+    assert 0 < model.effective_params_["jitter"] < 1e-8
+
+
+@pytest.mark.parametrize("budget", [0, 2**30])
+@pytest.mark.parametrize("weights", [False, True])
+def test_the_factorisation_solves_the_normal_equations_under_any_budget(weights, budget):
+    held, K = problem(weights=weights, budget=budget)
+    state = solved(Cholesky(0.3), held)
+    ridge = 0.3 / held.weights[:, 0] if weights else np.full(len(K), 0.3)
+    np.testing.assert_allclose(state.coefficients, np.linalg.solve(K + np.diag(ridge), held.targets), rtol=1e-9)
+
+
+def test_the_whole_matrix_is_put_together_from_its_tiles():
+    held, K = problem(budget=5 * 32 * 32 * 8)
+    np.testing.assert_allclose(dense(held.gram), K, atol=1e-12)
+
+
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("rank", [0, 20])
+def test_conjugate_gradients_end_after_as_many_steps_as_the_matrix_has_eigenvalues(weights, rank):
+    held, K = problem(40, weights=weights)
+    state = solved(ConjugateGradients(0.3, rank=rank, n_subsample=30), held, steps=45)
+    ridge = 0.3 / held.weights[:, 0] if weights else np.full(len(K), 0.3)
+    np.testing.assert_allclose(state.coefficients, np.linalg.solve(K + np.diag(ridge), held.targets), rtol=1e-6)
+
+
+def test_the_residual_that_is_told_is_the_true_one_and_never_grows():
+    held, K = problem(name="gaussian")
+    solver = ConjugateGradients(1e-4)
+    state, losses = solver.init(held), []
+    for _ in range(120):
+        state = solver.step(held, state, slice(0, 90))
+        losses.append(state.loss)
+    true = np.sum((held.targets - (K + 1e-4 * np.eye(90)) @ state.coefficients) ** 2)
+    assert losses[-1] == pytest.approx(true, rel=1e-3)
+    assert all(later <= earlier * (1 + 1e-9) for earlier, later in itertools.pairwise(losses))
+    assert losses[-1] < 1e-3 * losses[0]
+
+
+def test_the_preconditioner_is_positive_definite_and_saves_steps():
+    held, _ = problem(300, 1, name="gaussian")
+    made = low_rank(held.gram, 1e-2, rank=40, n_subsample=120)
+    inverse = made.solve(np.eye(300))
+    np.testing.assert_allclose(inverse, inverse.T, atol=1e-10)
+    assert np.linalg.eigvalsh((inverse + inverse.T) / 2).min() > 0
+
+    def steps_to(rank):
+        solver = ConjugateGradients(1e-2, rank=rank, n_subsample=120)
+        state, count = solver.init(held), 0
+        while count < 300:
+            state, count = solver.step(held, state, slice(0, 300)), count + 1
+            if state.loss < 1e-12 * np.sum(held.targets**2):
+                break
+        return count
+
+    assert steps_to(40) < steps_to(0) / 2
+
+
+def test_single_precision_reaches_the_double_precision_answer_to_the_residual_asked_for(regression):
+    x, y, new = regression
+    given = {"bandwidth": SIGMA, "regularisation": 0.1, "random_state": 0, "device": "cpu"}
+    single = ExactKernelRidgeRegressor(dtype="float32", solver="conjugate_gradients", tol=1e-4, **given).fit(x, y)
+    double = ExactKernelRidgeRegressor(solver="cholesky", **given).fit(x, y)
+    assert single.effective_params_["relative_residual"] <= 1e-4
+    # |f − f*| ≤ ‖k_x‖ ‖r‖/λ would allow 0.1; errors lie in the directions that the kernel damps.
+    np.testing.assert_allclose(single.predict(new), double.predict(new), atol=5e-3)
+
+
+def test_beyond_the_budget_auto_takes_conjugate_gradients_and_stays_right(regression):
+    x, y, new = regression
+    x, y = np.tile(x, (4, 1)) + 0.05 * sample(4 * N, 4, seed=9), np.tile(y, (4, 1))
+    given = {"bandwidth": SIGMA, "regularisation": 0.1, "random_state": 0, "device": "cpu", "tol": 1e-5}
+    whole = ExactKernelRidgeRegressor(**given).fit(x, y)
+    model = ExactKernelRidgeRegressor(**given)
+    model._working_budget = lambda device: 8_000_000  # below the 14 MB of the matrix in float64
+    model.fit(x, y)
+    assert whole.effective_params_["solver"] == "cholesky"
+    assert model.effective_params_["solver"] == "conjugate_gradients"
+    np.testing.assert_allclose(model.predict(new), whole.predict(new), atol=5e-3)
+
+
+def test_a_factorisation_that_does_not_fit_says_what_to_do(regression):
+    model = ExactKernelRidgeRegressor(solver="cholesky", device="cpu")
+    model._working_budget = lambda device: 100_000
+    with pytest.raises(ShallowsError, match="conjugate_gradients"):
+        model.fit(*regression[:2])
+
+
+def test_a_fit_that_was_stopped_goes_on_from_its_checkpoint_to_the_same_solution(regression, tmp_path):
+    x, y, new = regression
+    given = {"bandwidth": SIGMA, "regularisation": 1e-3, "solver": "conjugate_gradients", "tol": 1e-9}
+    given |= {"random_state": 0, "device": "cpu"}
+
+    class StopAt(Observer):
+        def __init__(self, checkpoint):
+            self.checkpoint = checkpoint
+
+        def on_batch(self, run):
+            if run.iteration == 12:
+                self.checkpoint.request_stop()
+
+    calm = ExactKernelRidgeRegressor(**given).fit(x, y)
+    stopped = Checkpoint(tmp_path, "key", 0.0)
+    with pytest.raises(shallows.errors.TrainingInterrupted):
+        ExactKernelRidgeRegressor(**given).fit(x, y, observers=[StopAt(stopped)], checkpoint=stopped)
+    resumed = ExactKernelRidgeRegressor(**given).fit(x, y, checkpoint=Checkpoint(tmp_path, "key"))
+    assert resumed.n_resumes_ == 1
+    np.testing.assert_allclose(resumed.predict(new), calm.predict(new), atol=1e-5)
+
+
+def test_observers_see_the_errors_of_the_iterations(regression):
+    x, y, _ = regression
+    curve = Curve([1, 5, 20], lambda snapshot: {"mse": float(np.mean((snapshot.predict_training() - y) ** 2))})
+    ExactKernelRidgeRegressor(
+        bandwidth=SIGMA, regularisation=1e-3, solver="conjugate_gradients", random_state=0, device="cpu"
+    ).fit(x, y, observers=[curve])
+    errors = [row["mse"] for row in curve.rows]
+    assert errors == sorted(errors, reverse=True) and errors[-1] < 0.1 * errors[0]
+
+
+def test_too_few_iterations_warn_with_the_residual(regression):
+    with pytest.warns(ConvergenceWarning, match="relative residual"):
+        ExactKernelRidgeRegressor(
+            regularisation=1e-6, solver="conjugate_gradients", max_iterations=2, tol=1e-8, random_state=0, device="cpu"
+        ).fit(*regression[:2])
+
+
+def test_a_classifier_codes_its_classes_as_the_others_do():
+    rng = np.random.default_rng(0)
+    labels = np.array(["a", "b", "c"])[rng.integers(0, 3, size=200)]
+    x = sample(200, 3) + 4.0 * np.stack([labels == "a", labels == "b", labels == "c"], axis=1)
+    model = ExactKernelRidgeClassifier(bandwidth=2.0, regularisation=0.1, random_state=0, device="cpu").fit(x, labels)
+    codes = np.where(labels[:, None] == np.array(["a", "b", "c"]), 1.0, -1.0)
+    K = naive_kernel("gaussian", 2.0, x, x)
+    expected = K @ np.linalg.solve(K + 0.1 * np.eye(200), codes)
+    np.testing.assert_allclose(model.decision_function(x), expected, atol=1e-10)
+    assert model.score(x, labels) > 0.95
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"regularisation": -1.0}, "regularisation"),
+        ({"regularisation": np.nan}, "regularisation"),
+        ({"solver": "lu"}, "solver"),
+        ({"max_iterations": 0}, "max_iterations"),
+        ({"bandwidth": 0.0}, "bandwidth"),
+    ],
+)
+def test_parameters_out_of_their_range_are_named(parameters, words):
+    with pytest.raises(ShallowsError, match=words):
+        ExactKernelRidgeRegressor(**parameters).fit(sample(10), np.arange(10.0))
+
+
+@parametrize_with_checks([ExactKernelRidgeClassifier(random_state=0), ExactKernelRidgeRegressor(random_state=0)])
+def test_scikit_learn_s_own_checks_pass(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize(
+    "solver",
+    [Cholesky(0.3), ConjugateGradients(0.3), ConjugateGradients(0.3, rank=10, n_subsample=40)],
+    ids=["cholesky", "plain", "preconditioned"],
+)
+def test_the_solvers_run_on_any_array_library(solver, weights):
+    def run(xp):
+        x, y = sample(60, 3), sample(60, 2, seed=1)
+        w = np.random.default_rng(2).uniform(0.2, 1.0, size=(60, 1))
+        matrix = gram.Gram(kernels.make("cauchy", 2.0), kernels.augmented(xp.asarray(x)), budget=2**20, tile=16)
+        held = KernelProblem(matrix, xp.asarray(y), xp.asarray(w) if weights else None)
+        return np.asarray(solved(solver, held, steps=1 if isinstance(solver, Cholesky) else 8).coefficients)
+
+    np.testing.assert_allclose(run(array_api_strict), run(np), atol=1e-9)
+
+
+def test_a_warm_start_saves_iterations_and_changes_no_answer(regression):
+    x, y, new = regression
+    given = {"bandwidth": SIGMA, "solver": "conjugate_gradients", "tol": 1e-8, "random_state": 0, "device": "cpu"}
+    cold = ExactKernelRidgeRegressor(regularisation=0.09, **given).fit(x, y)
+    warm = ExactKernelRidgeRegressor(regularisation=0.1, warm_start=True, **given).fit(x, y)
+    warm.set_params(regularisation=0.09).fit(x, y)
+    assert warm.n_iter_ < cold.n_iter_
+    np.testing.assert_allclose(warm.predict(new), cold.predict(new), atol=1e-5)
+
+
+def test_a_warm_start_from_other_points_begins_anew(regression):
+    x, y, new = regression
+    given = {"bandwidth": SIGMA, "solver": "conjugate_gradients", "tol": 1e-8, "random_state": 0, "device": "cpu"}
+    model = ExactKernelRidgeRegressor(warm_start=True, **given).fit(x[:200], y[:200]).fit(x, y)
+    np.testing.assert_array_equal(model.predict(new), ExactKernelRidgeRegressor(**given).fit(x, y).predict(new))

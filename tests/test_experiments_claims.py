@@ -1,0 +1,466 @@
+"""Metrics, levels and claims on small made-up records."""
+
+import copy
+import json
+import math
+import shutil
+
+import pytest
+import yaml
+
+from shallows.errors import ShallowsError, UnknownNameError
+from shallows.experiments import claims, configuration, kinds, values
+from shallows.experiments.compare import Measured
+from shallows.experiments.configuration import ConfigurationError
+from shallows.experiments.measurements import Measurements, ratio
+from shallows.experiments.plan import Plan
+from workflow_runs import PROJECT
+
+PRINTED = ("dataset", "method", "setting", "metric", "published")
+SIZE = {"dataset": "toy", "title": "Toy", "n_train": 10, "n_test": 5}
+
+
+def made(curves, *, metrics, claims=None, kind="marks", published=(), settings=("kernel",), **changes):
+    """A comparison and its runs out of ``(method, setting, seed) -> metric -> mark -> value``."""
+    series, measured = {}, {}
+    for (method, setting, seed), curve in curves.items():
+        run = f"{method}-{setting}-{seed}"
+        record = {"run": {"id": run, "seed": seed}}
+        along = "epochs" if any(mark is not None for one in curve.values() for mark in one) else ""
+        measured[run] = Measured(f"runs/{run}", record, curve, along)
+        marks = sorted({mark for one in curve.values() for mark in one if mark is not None})
+        one = series.setdefault(
+            (method, setting),
+            {
+                "data": "Toy",
+                "method": method,
+                "setting": {"kernel": setting} if settings else {},
+                "marks": marks if kind == "marks" else [],
+                "run_ids": [],
+                "altered": {},
+            },
+        )
+        one["run_ids"].append(run)
+    spec = {
+        "kind": kind,
+        "mark": "epochs",
+        "metrics": metrics,
+        "claims": claims or {},
+        "settings": {axis: {} for axis in settings},
+        "published_data": {"Toy": {"any": True}},
+        "methods": dict.fromkeys(method for method, _ in series),
+    }
+    comparison = {
+        "target": "toy_target",
+        "scale": "demo",
+        "spec": spec,
+        "method": next(iter(spec["methods"])),
+        "series": list(series.values()),
+        "published": [dict(zip(PRINTED, row, strict=True)) for row in published],
+        "sizes": {"Toy": SIZE},
+        "missing": {},
+        "left_out": "",
+        **changes,
+    }
+    return comparison, measured
+
+
+def rows_of(comparison, measured):
+    return list(values.rows(comparison, measured))
+
+
+def claim_of(claim, curves, published="", **changes):
+    """The rows of one claim."""
+    metrics = changes.pop("metrics", {"error": {"label": "error"}})
+    said = [("Toy", "", "", "claim", published)] if published else []
+    comparison, measured = made(curves, metrics=metrics, claims={"claim": claim}, published=said, **changes)
+    return [row for row in rows_of(comparison, measured) if row["metric"] == "claim"]
+
+
+FALLING = {("fast", "g", 0): {"error": {1: 8.0, 2: 4.0, 4: 2.0, 8: 1.0}}}
+
+
+# Reductions along the index
+
+
+@pytest.mark.parametrize(
+    ("claim", "value"),
+    [
+        ({"reduce": "at", "at": 2}, 4.0),
+        ({"reduce": "first"}, 8.0),
+        ({"reduce": "last"}, 1.0),
+        ({}, 1.0),
+        ({"reduce": "largest", "from": 2}, 4.0),
+        ({"reduce": "smallest", "to": 4}, 2.0),
+        ({"reduce": "mean"}, 3.75),
+        ({"reduce": "slope"}, -1.0),
+        ({"reduce": "slope", "axes": ["log", "linear"]}, -2.3 / math.log(2)),
+        ({"reduce": "share_under", "level": 2.0}, 0.5),
+        ({"reduce": "first_under", "level": 2.5}, 4.0),
+        ({"over": "first", "reduce": "last"}, 0.125),
+    ],
+)
+def test_a_curve_is_reduced_to_the_number_that_the_claim_names(claim, value):
+    (row,) = claim_of({"label": "x", "at_most": 100, **claim}, FALLING, published="said")
+    assert float(row["measured_mean"]) == pytest.approx(value, rel=1e-6)
+    assert row["verdict"] == "reproduced" and row["published"] == "said"
+
+
+@pytest.mark.parametrize(
+    ("criterion", "verdict"),
+    [
+        ({"at_most": 1.0}, "reproduced"),
+        ({"at_most": 0.9}, "deviates"),
+        ({"at_least": 1.0}, "reproduced"),
+        ({"at_least": 1.1}, "deviates"),
+        ({"between": [0.5, 1.5]}, "reproduced"),
+        ({"between": [1.5, 2.0]}, "deviates"),
+        ({"tolerance": {"absolute": 0.0, "relative": 0.5}}, "reproduced"),
+        ({"tolerance": {"absolute": 0.2, "relative": 0.0}}, "better"),
+        ({"tolerance": {"absolute": 0.2, "relative": 0.0}, "better": "higher"}, "deviates"),
+    ],
+)
+def test_a_claim_is_judged_by_its_own_criterion(criterion, verdict):
+    (row,) = claim_of({"label": "x", **criterion}, FALLING, published="1.5")
+    assert row["verdict"] == verdict
+
+
+def test_what_is_not_a_number_keeps_to_no_criterion():
+    curves = {("fast", "g", 0): {"error": {1: math.nan}}}
+    (row,) = claim_of({"label": "x", "at_most": 5}, curves, published="said")
+    assert row["verdict"] == "deviates"
+
+
+def test_a_claim_that_the_paper_does_not_make_is_shown_and_not_judged():
+    (row,) = claim_of({"label": "x", "at_most": 0.5}, FALLING)
+    assert row["verdict"] == "not comparable" and "at most 0.5 fails" in row["reason"]
+
+
+def test_what_the_paper_says_of_what_was_not_measured_is_not_run():
+    said = [("Toy", "slow", "", "claim", "words"), ("Toy", "fast", "kernel=l", "claim", "others")]
+    claim = {"claim": {"label": "x", "at_most": 5}}
+    comparison, measured = made(FALLING, metrics={"error": {"label": "e"}}, claims=claim, published=said)
+    rows = [row for row in rows_of(comparison, measured) if row["metric"] == "claim"]
+    assert [(row["method"], row["published"], row["verdict"]) for row in rows] == [
+        ("fast", "", "not comparable"),
+        ("slow", "words", "not run"),
+        ("fast", "others", "not run"),
+    ]
+
+
+# Several series
+
+
+TWO = {
+    **{
+        ("fast", kernel, seed): {"error": {1: 2.0 * k, 2: 1.0 * k}}
+        for k, kernel in ((1, "g"), (2, "l"))
+        for seed in (0, 1)
+    },
+    **{("slow", kernel, seed): {"error": {1: 8.0, 2: 6.0}} for kernel in "gl" for seed in (0, 1)},
+}
+
+
+def test_a_series_is_divided_by_the_one_that_differs_as_the_claim_says():
+    found = claim_of({"label": "x", "of": {"method": "slow"}, "over": {"method": "fast"}, "at_most": 9}, TWO)
+    assert {row["setting"]: float(row["measured_mean"]) for row in found} == {"kernel=g": 6.0, "kernel=l": 3.0}
+    assert {row["seeds"] for row in found} == {"0 1"}
+
+
+@pytest.mark.parametrize(("across", "value"), [("smallest", 3.0), ("largest", 6.0), ("mean", 4.5)])
+def test_several_series_make_one_number(across, value):
+    claim = {"label": "x", "of": {"method": "slow"}, "over": {"method": "fast"}, "across": across, "at_most": 9}
+    (row,) = claim_of(claim, TWO, published="said")
+    assert float(row["measured_mean"]) == value and row["verdict"] == "reproduced"
+    assert len(row["records"].split(";")) == 4
+
+
+def test_groups_are_told_apart_by_what_the_claim_names():
+    found = claim_of({"label": "x", "across": "smallest", "by": ["kernel"], "at_most": 9}, TWO)
+    assert {row["setting"]: float(row["measured_mean"]) for row in found} == {"kernel=g": 1.0, "kernel=l": 2.0}
+
+
+def test_the_spread_is_over_all_common_marks():
+    claim = {"label": "x", "of": {"method": "fast"}, "over": "first", "across": "spread", "at_most": 9}
+    (row,) = claim_of(claim, TWO)
+    assert float(row["measured_mean"]) == 0.0
+    (row,) = claim_of({**claim, "over": {"method": "slow"}}, TWO)
+    assert float(row["measured_mean"]) == pytest.approx(math.log10(2))
+
+
+@pytest.mark.parametrize(
+    ("which", "verdict"), [("mean", "reproduced"), ("largest", "deviates"), ("smallest", "reproduced")]
+)
+def test_the_seeds_that_are_judged_can_be_chosen(which, verdict):
+    curves = {("fast", "g", seed): {"error": {1: float(seed)}} for seed in (0, 1, 2)}
+    (row,) = claim_of({"label": "x", "at_most": 1.5, "seeds": which}, curves, published="said")
+    assert row["verdict"] == verdict and float(row["measured_mean"]) == 1.0
+
+
+def test_a_number_at_no_mark_divides_a_curve():
+    curves = {("fast", "g", 0): {"error": {1: 8.0, 2: 4.0}, "scale": {None: 4.0}}}
+    (row,) = claim_of({"label": "x", "over": {"metric": "scale"}, "reduce": "largest", "at_most": 9}, curves)
+    assert float(row["measured_mean"]) == 2.0
+
+
+def test_a_quotient_by_nothing_is_infinite_or_no_number():
+    assert ratio(1.0, 0.0) == math.inf and ratio(-1.0, 0.0) == -math.inf and math.isnan(ratio(0.0, 0.0))
+
+
+def test_a_reference_that_several_answer_to_is_refused():
+    claim = {"label": "x", "of": {"method": "slow"}, "over": {"method": "fast", "kernel": "any"}, "at_most": 9}
+    with pytest.raises(ShallowsError, match="2 series answer"):
+        claim_of(claim, TWO)
+
+
+def test_a_claim_about_another_setting_is_shown_and_not_judged():
+    found = claim_of({"label": "x", "at_most": 9, "comparable": {"kernel": "g"}}, TWO, published="said")
+    assert {(row["setting"], row["verdict"]) for row in found} == {
+        ("kernel=g", "reproduced"),
+        ("kernel=l", "not comparable"),
+    }
+
+
+# Levels that are reached
+
+
+REACHED = {
+    "epochs_needed": {
+        "label": "epochs",
+        "tolerance": {"absolute": 1.0, "relative": 0.0},
+        "reached": {"of": "error", "at_most": {"method": "exact", "metric": "error"}, "plus": 0.5},
+    }
+}
+RACE = {
+    ("fast", "g", 0): {"error": {1: 5.0, 2: 3.4, 3: 2.0}},
+    ("slow", "g", 0): {"error": {1: 9.0, 2: 8.0, 3: 7.0}},
+    ("exact", "g", 0): {"error": {None: 3.0}},
+}
+
+
+def reached(published, **changes):
+    comparison, measured = made(RACE, metrics=REACHED, published=published, **changes)
+    return {row["method"]: row for row in rows_of(comparison, measured)}
+
+
+def test_the_first_mark_at_another_runs_level_is_what_is_measured():
+    rows = reached([("Toy", "fast", "kernel=g", "epochs_needed", "2")])
+    assert float(rows["fast"]["measured_mean"]) == 2.0 and rows["fast"]["verdict"] == "reproduced"
+    assert rows["fast"]["setting"] == "kernel=g" and "exact" not in rows
+
+
+@pytest.mark.parametrize(("printed", "verdict"), [("2", "deviates"), ("77", "not run")])
+def test_a_level_that_is_not_reached_deviates_only_within_the_marks(printed, verdict):
+    rows = reached([("Toy", "slow", "kernel=g", "epochs_needed", printed)])
+    assert rows["slow"]["verdict"] == verdict and rows["slow"]["measured_mean"] == ""
+    assert "not reached within 3 epochs" in rows["slow"]["reason"]
+
+
+def test_a_level_may_be_a_number_and_from_below():
+    metrics = {"epochs_needed": {"label": "epochs", "reached": {"of": "error", "at_least": 3.0}}}
+    comparison, measured = made({("fast", "g", 0): {"error": {1: 1.0, 2: 3.5}}}, metrics=metrics)
+    (row,) = rows_of(comparison, measured)
+    assert float(row["measured_mean"]) == 2.0
+
+
+def test_ratios_of_what_was_reached_are_claims_too():
+    curves = {**RACE, ("slow", "g", 0): {"error": {1: 9.0, 2: 8.0, 3: 7.0, 8: 3.2}}}
+    claim = {"label": "x", "of": {"method": "slow"}, "over": {"method": "fast"}, "at_least": 3}
+    (row,) = claim_of(claim, curves, published="at least three", metrics=REACHED)
+    assert float(row["measured_mean"]) == 4.0 and row["verdict"] == "reproduced"
+
+
+def test_levels_of_other_seeds_are_their_mean():
+    curves = {
+        ("fast", "g", 5): {"error": {1: 5.0, 2: 3.0}},
+        **{("exact", "g", seed): {"error": {None: level}} for seed, level in ((0, 2.0), (1, 4.0))},
+    }
+    comparison, measured = made(curves, metrics=REACHED)
+    found = Measurements(comparison, measured)
+    assert found.curves(comparison["series"][0], "epochs_needed") == [{None: 2.0}]
+
+
+# Values
+
+
+def test_a_method_at_no_marks_has_one_value():
+    comparison, measured = made(
+        RACE,
+        metrics={"error": {"label": "error", "tolerance": {"absolute": 0.0, "relative": 0.1}}},
+        published=[("Toy", "exact", "kernel=g", "error", "3.1"), ("Toy", "fast", "kernel=g; epochs=2", "error", "3.4")],
+    )
+    rows = {(row["method"], row["setting"]): row for row in rows_of(comparison, measured)}
+    assert rows["exact", "kernel=g"]["verdict"] == "reproduced"
+    assert rows["fast", "kernel=g; epochs=2"]["verdict"] == "reproduced"
+    assert float(rows["exact", "kernel=g"]["measured_mean"]) == 3.0
+
+
+def test_curves_are_drawn_at_some_of_their_marks():
+    curve = {mark: 1.0 / mark for mark in range(1, 201)}
+    comparison, measured = made(
+        {("fast", "g", 0): {"error": curve, "total": {None: 7.0}}},
+        metrics={"error": {"label": "error"}, "total": {"label": "total"}},
+        kind="curves",
+    )
+    comparison["spec"]["drawn"] = 20
+    rows = rows_of(comparison, measured)
+    drawn = [row for row in rows if row["metric"] == "error"]
+    assert 15 <= len(drawn) <= 20 and drawn[-1]["setting"] == "kernel=g; epochs=200"
+    assert {row["reason"] for row in drawn} == {"the paper draws this curve and prints no number"}
+    assert [row["setting"] for row in rows if row["metric"] == "total"] == ["kernel=g"]
+
+
+def test_a_metric_may_be_another_ones_share_of_its_first_value():
+    comparison, measured = made(FALLING, metrics={"share": {"label": "s", "of": "error", "over": "first"}})
+    rows = {row["setting"]: float(row["measured_mean"]) for row in rows_of(comparison, measured)}
+    assert rows["kernel=g; epochs=8"] == 0.125
+
+
+def test_values_that_are_not_finite_stand_in_the_table():
+    comparison, measured = made(
+        {("fast", "g", seed): {"error": {1: math.inf}} for seed in (0, 1)}, metrics={"error": {"label": "error"}}
+    )
+    (row,) = rows_of(comparison, measured)
+    assert row["measured_mean"] == "inf" and row["measured_sd"] == "nan"
+
+
+# Curves as they are written
+
+
+def read_curve(tmp_path, rows, mark="epochs"):
+    path = tmp_path / "evaluation.json"
+    path.write_text(json.dumps([{"folder": "runs/x", "record": {"run": {"id": "x"}}, "curve": rows}]))
+    return Measured.read(path, mark)["x"]
+
+
+def test_columns_beside_the_mark_are_metrics_too(tmp_path):
+    row = {"epoch": "2", "iteration": "40", "seconds": "1.5", "metric": "error", "value": "3"}
+    run = read_curve(tmp_path, [row])
+    assert run.curve == {"error": {2: 3.0}, "iteration": {2: 40.0}, "seconds": {2: 1.5}} and run.along == "epochs"
+
+
+def test_a_curve_along_something_of_its_own_says_so(tmp_path):
+    rows = [
+        {"angle": "0.25", "metric": "height", "value": "1"},
+        {"angle": "", "metric": "area", "value": "5"},
+    ]
+    run = read_curve(tmp_path, rows)
+    assert run.curve == {"height": {0.25: 1.0}, "area": {None: 5.0}} and run.along == "angle"
+
+
+def test_a_fit_at_no_marks_has_values_alone(tmp_path):
+    run = read_curve(tmp_path, [{"metric": "error", "value": "3"}])
+    assert run.curve == {"error": {None: 3.0}}
+
+
+def test_a_curve_with_several_columns_and_none_of_the_name_is_refused(tmp_path):
+    with pytest.raises(ShallowsError, match="no column 'index'"):
+        read_curve(tmp_path, [{"epoch": "1", "seconds": "1", "metric": "error", "value": "3"}], mark="index")
+
+
+# The configuration
+
+
+def test_marks_are_a_list_or_a_range_with_both_ends():
+    assert kinds.marks({}) == ()
+    assert kinds.marks({"marks": [1, 5]}) == (1, 5)
+    assert kinds.marks({"marks": {"to": 3}}) == (1, 2, 3)
+    assert kinds.marks({"marks": {"from": 5, "to": 15, "step": 5}}) == (5, 10, 15)
+
+
+SPEC = {
+    "metrics": {"error": {"label": "error"}},
+    "claims": {"claim": {"label": "x", "at_most": 1, "of": {"method": "fast"}}},
+    "methods": {"fast": {}},
+    "settings": {"kernel": {}},
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"at_most": None}, "needs a criterion"),
+        ({"of": {"method": "fats"}}, "Did you mean 'fast'"),
+        ({"of": {"kernle": "g"}}, "Did you mean 'kernel'"),
+        ({"over": {"method": "fats"}}, "Did you mean 'fast'"),
+        ({"by": ["dta"]}, "Did you mean 'data'"),
+        ({"comparable": {"kernl": "g"}}, "Did you mean 'kernel'"),
+        ({"reduce": "at"}, "needs 'at'"),
+        ({"reduce": "share_under"}, "needs 'level'"),
+    ],
+)
+def test_a_claim_that_cannot_be_meant_is_told(change, problem):
+    spec = copy.deepcopy(SPEC)
+    claim = {**spec["claims"]["claim"], **change}
+    spec["claims"]["claim"] = {key: value for key, value in claim.items() if value is not None}
+    with pytest.raises((ConfigurationError, UnknownNameError), match=problem):
+        kinds.check("toy", spec)
+
+
+def test_a_level_without_a_side_and_a_name_given_twice_are_told():
+    spec = copy.deepcopy(SPEC)
+    spec["metrics"]["epochs"] = {"label": "e", "reached": {"of": "error"}}
+    with pytest.raises(ConfigurationError, match="at_most or at_least"):
+        kinds.check("toy", spec)
+    spec = copy.deepcopy(SPEC)
+    spec["metrics"]["claim"] = {"label": "e"}
+    with pytest.raises(ConfigurationError, match="both a metric and a claim"):
+        kinds.check("toy", spec)
+
+
+@pytest.fixture
+def project(tmp_path):
+    shutil.copytree(PROJECT / "config", tmp_path / "config")
+    shutil.copytree(PROJECT / "workflow" / "schemas", tmp_path / "workflow" / "schemas")
+    return tmp_path
+
+
+def test_files_of_one_paper_are_one_paper():
+    loaded = configuration.load(PROJECT)
+    folder = PROJECT / "config" / "papers"
+    files = [yaml.safe_load(path.read_text()) for path in sorted(folder.glob("*.yaml"))]
+    of_paper = [set(one["targets"]) for one in files if one["paper"] == "eigenpro"]
+    assert len(of_paper) > 1
+    assert set(loaded.papers["eigenpro"]["targets"]) == set.union(*of_paper)
+    assert sum(map(len, of_paper)) == len(loaded.papers["eigenpro"]["targets"])
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda one: one.update(title="Another"), "another title"),
+        (lambda one: one["targets"].update(eigenpro_table6=next(iter(one["targets"].values()))), "a second time"),
+    ],
+)
+def test_files_of_one_paper_must_agree(project, change, problem):
+    path = project / "config" / "papers" / "eigenpro_theory.yaml"
+    content = yaml.safe_load(path.read_text())
+    change(content)
+    path.write_text(yaml.safe_dump(content))
+    with pytest.raises(ConfigurationError, match=problem):
+        configuration.load(project)
+
+
+def test_every_criterion_of_the_schema_is_one_that_claims_are_judged_by():
+    schema = configuration.read_yaml(PROJECT / "workflow" / "schemas" / "paper.schema.yaml")
+    properties = schema["$defs"]["claim"]["properties"]
+    assert set(properties["reduce"]["enum"]) == set(claims.REDUCTIONS)
+    assert set(properties["across"]["enum"]) == {"each", "spread", *claims.ACROSS}
+    assert set(properties["seeds"]["enum"]) == set(claims.SEEDS)
+
+
+def test_every_published_row_is_about_a_metric_or_a_claim_of_its_target():
+    plan = Plan.load(PROJECT)
+    for target, spec in plan.targets.items():
+        known = {*spec["metrics"], *spec.get("claims", {})}
+        for row in plan.configuration.published[target]:
+            assert row["metric"] in known or all(at.get("left_out") for at in spec["scales"].values()), (target, row)
+
+
+def test_what_the_papers_say_names_methods_and_settings_that_exist():
+    plan = Plan.load(PROJECT)
+    for target, spec in plan.targets.items():
+        for row in plan.configuration.published[target]:
+            if row["metric"] in spec.get("claims", {}):
+                assert row["method"] in ("", *spec["methods"]), (target, row)
+                assert set(configuration.parse_setting(row["setting"])) <= set(spec["settings"]), (target, row)

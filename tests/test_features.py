@@ -1,0 +1,351 @@
+"""Feature maps against the kernels they stand for (SPEC 3)."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import array_api_strict
+import numpy as np
+import pytest
+import scipy.stats
+
+from engine_example import naive_kernel, sample
+from shallows import features, kernels, streams
+from shallows.errors import ShallowsError, UnknownNameError
+from shallows.features import FourierFeatures, NystromFeatures, RBFNetwork
+from shallows.features.fourier import BlockCache
+
+RADIAL = ("gaussian", "laplace", "cauchy")
+FREQUENCIES = [0.691148585299915, -2.224620709315465, 0.3519405008446507, -0.3149548252673163]
+PHASES = [0.1751119097734051, 2.611863872567815]
+FORMS = [("pair", False), ("cosine", False), ("pair", True), ("cosine", True)]
+
+
+def fourier(name="gaussian", bandwidth=2.0, d=3, F=64, **more):
+    return FourierFeatures(kernels.make(name, bandwidth), d, F, **more)
+
+
+def errors(name, form, orthogonal, F, n_seeds, x, bandwidth=2.0):
+    """Root mean squared error of the kernel over pairs of points and over seeds."""
+    off = ~np.eye(len(x), dtype=bool)
+    K = naive_kernel(name, bandwidth, x, x)
+    squares = []
+    for seed in range(n_seeds):
+        z = fourier(name, bandwidth, x.shape[1], F, seed=seed, form=form, orthogonal=orthogonal).map(x)
+        squares.append(((z @ z.T - K)[off] ** 2).mean())
+    return float(np.sqrt(np.mean(squares)))
+
+
+# ------------------------------------------------------------------------------------------------ Fourier
+
+
+@pytest.mark.parametrize(("form", "orthogonal"), FORMS)
+@pytest.mark.parametrize("name", RADIAL)
+def test_the_mean_over_blocks_is_the_kernel(name, form, orthogonal):
+    x, z = sample(12), sample(9, seed=1)
+    f = fourier(name, F=30, form=form, orthogonal=orthogonal)
+    n_blocks = 400
+    estimates = np.array([f.block(i, x) @ f.block(i, z).T / f.block_size for i in range(n_blocks)])
+    deviation = estimates.std(axis=0) / np.sqrt(n_blocks)
+    # 108 pairs: beyond 4.5 standard deviations once in 1,400 sets of seeds.
+    assert (np.abs(estimates.mean(axis=0) - naive_kernel(name, 2.0, x, z)) < 4.5 * deviation + 1e-12).all()
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [kernels.LaplaceProduct(2.0), kernels.CauchyProduct(2.0), kernels.Matern(2.0, nu=1.5)],
+    ids=lambda kernel: kernel.name,
+)
+@pytest.mark.parametrize("form", ["pair", "cosine"])
+def test_the_mean_over_blocks_is_any_kernel_with_a_spectral_law(kernel, form):
+    x, z = sample(12), sample(9, seed=1)
+    f = FourierFeatures(kernel, 3, 30, form=form, orthogonal=kernel.of_distance)
+    estimates = np.array([f.block(i, x) @ f.block(i, z).T / f.block_size for i in range(400)])
+    assert (np.abs(estimates.mean(axis=0) - kernel(x, z)) < 4.5 * estimates.std(axis=0) / 20).all()
+
+
+@pytest.mark.parametrize(("form", "orthogonal"), FORMS)
+def test_the_error_falls_with_the_root_of_the_number_of_frequencies(form, orthogonal):
+    x = sample(20, d=5)
+    sizes = [32, 64, 128, 256, 512, 1024]
+    rms = [errors("gaussian", form, orthogonal, F, 20, x) for F in sizes]
+    slope = np.polyfit(np.log(sizes), np.log(rms), 1)[0]
+    assert -0.6 < slope < -0.4
+
+
+def test_the_pair_form_has_unit_norm():
+    for dtype, tolerance in ((np.float64, 1e-14), (np.float32, 1e-6)):
+        z = fourier(F=100, n_blocks=3).map(sample(50, dtype=dtype))
+        assert z.dtype == dtype
+        assert np.abs((z**2).sum(axis=1) - 1).max() < tolerance
+
+
+def test_orthogonal_is_better_than_the_pair_and_the_pair_better_than_the_cosine_at_the_same_number_of_columns():
+    # SPEC 3.1, at distances about σ and twice as many columns as inputs.
+    x = sample(15, d=16) / 4
+    D = 64
+    orthogonal, pair, cosine = (
+        errors("gaussian", form, right, F, 60, x, bandwidth=1.0)
+        for form, right, F in (("pair", True, D // 2), ("pair", False, D // 2), ("cosine", False, D))
+    )
+    assert orthogonal < 0.95 * pair
+    assert pair < 0.95 * cosine
+
+
+@pytest.mark.parametrize("form", ["pair", "cosine"])
+def test_the_variance_of_a_frequency_is_that_of_the_theory(form):
+    # SPEC 3.1: ½(1 + k(2Δ)) − k(Δ)² for the pair, 1 + ½ k(2Δ) − k(Δ)² for the cosine.
+    x, F = np.array([[0.0, 0.0], [1.5, 0.5]]), 400_000
+    block = fourier(d=2, F=F, form=form).block(0, x)
+    products = block[0] * block[1]
+    products = products[:F] + products[F:] if form == "pair" else products
+    k, k2 = (float(naive_kernel("gaussian", 2.0, s * x[1:], x[:1])[0, 0]) for s in (1, 2))
+    expected = 0.5 * (1 + k2) - k**2 if form == "pair" else 1 + 0.5 * k2 - k**2
+    assert products.var() == pytest.approx(expected, rel=0.01)
+
+
+@pytest.mark.parametrize(("form", "orthogonal"), FORMS)
+def test_a_block_is_the_same_in_every_call_order_and_split(form, orthogonal):
+    x = sample(40)
+    f, again = (fourier(form=form, orthogonal=orthogonal, seed=4) for _ in range(2))
+    forward = [f.frequencies(i, x) for i in range(5)]
+    backward = [again.frequencies(i, x) for i in reversed(range(5))][::-1]
+    assert all(np.array_equal(a, b) for a, b in zip(forward, backward, strict=True))
+    whole = f.block(3, x)
+    parts = np.vstack([again.block(3, x[rows]) for rows in (slice(0, 7), slice(7, 8), slice(8, 40))])
+    assert np.abs(whole - parts).max() < 1e-13
+    assert not np.array_equal(f.frequencies(0, x), f.frequencies(1, x))
+
+
+def test_blocks_stay_what_they_were_when_this_was_written():
+    # A model is its coefficients and its seed: a change here changes every saved one.
+    f = FourierFeatures(kernels.Gaussian(1.0), 2, 2, seed=5, form="cosine")
+    like = np.ones(1)
+    assert f.frequencies(7, like).ravel() == pytest.approx(FREQUENCIES, rel=1e-13)
+    assert f.phases(7, like) == pytest.approx(PHASES, rel=1e-13)
+
+
+@pytest.mark.parametrize(("form", "orthogonal"), FORMS)
+def test_other_array_libraries_make_the_same_block(form, orthogonal):
+    x = sample(10)
+    f = fourier("cauchy", form=form, orthogonal=orthogonal)
+    strict = array_api_strict.asarray(x)
+    assert np.abs(np.asarray(f.frequencies(2, strict)) - f.frequencies(2, x)).max() < 1e-12
+    assert np.abs(np.asarray(f.block(2, strict)) - f.block(2, x)).max() < 1e-12
+    assert np.abs(np.asarray(f.map(strict, 3)) - f.map(x, 3)).max() < 1e-12
+
+
+@pytest.mark.parametrize("orthogonal", [False, True])
+def test_float32_has_the_rounded_frequencies_of_float64(orthogonal):
+    f = fourier(F=50, form="cosine", orthogonal=orthogonal)
+    wide, narrow = np.ones(1), np.ones(1, dtype=np.float32)
+    assert np.array_equal(f.frequencies(1, wide).astype(np.float32), f.frequencies(1, narrow))
+    assert np.array_equal(f.phases(1, wide).astype(np.float32), f.phases(1, narrow))
+
+
+def test_a_float32_block_is_accurate():
+    x = sample(200, d=20)
+    for form in ("pair", "cosine"):
+        f = fourier(d=20, F=500, form=form)
+        assert np.abs(f.block(0, x.astype(np.float32)) - f.block(0, x)).max() < 2e-5
+
+
+@pytest.mark.parametrize("d", [1, 7])
+def test_orthogonal_frequencies_are_at_right_angles_and_keep_the_law_of_their_lengths(d):
+    f = fourier("laplace", d=d, F=3 * d + 2, orthogonal=True)
+    W = f.frequencies(0, np.ones(1))
+    for rows in (W[:d], W[d : 2 * d], W[3 * d : 4 * d]):
+        G = rows @ rows.T
+        assert np.abs(G - np.diag(np.diag(G))).max() < 1e-10 * np.diag(G).max()
+    plain = fourier("laplace", d=d, F=3 * d + 2).frequencies(0, np.ones(1))
+    assert np.allclose(np.linalg.norm(W, axis=1), np.linalg.norm(plain, axis=1), rtol=1e-12)
+
+
+def test_a_coordinate_of_an_orthogonal_direction_has_the_law_of_haar():
+    # The square of one coordinate on the sphere is Beta(½, (d − 1)/2); without the signs of R it would be skewed.
+    d = 4
+    f = fourier(d=d, F=d, orthogonal=True)
+    first = [f.frequencies(i, np.ones(1)) for i in range(3000)]
+    rows = np.array([w[0] / np.linalg.norm(w[0]) for w in first])
+    for j in range(d):
+        assert scipy.stats.kstest(rows[:, j] ** 2, scipy.stats.beta(0.5, (d - 1) / 2).cdf).pvalue > 1e-3
+        assert abs((rows[:, j] > 0).mean() - 0.5) < 4 * 0.5 / np.sqrt(len(rows))
+
+
+def test_the_cache_keeps_what_fits_and_changes_nothing(monkeypatch):
+    draws = []
+    monkeypatch.setattr(FourierFeatures, "_draw", lambda self, i, like: draws.append(i) or np.full((8, 4), float(i)))
+    block = 8 * 4 * 8
+    f = fourier(d=4, F=8, cache_bytes=2 * block + 1)
+    for _ in range(3):
+        assert [float(f.frequencies(i, np.ones(1))[0, 0]) for i in range(4)] == [0, 1, 2, 3]
+    # Visited in a circle: blocks 0 and 1 stay, the others are drawn every time.
+    assert draws == [0, 1, 2, 3, 2, 3, 2, 3]
+    assert isinstance(f._cache, BlockCache)
+
+
+def test_the_cache_does_not_mix_precisions_and_libraries():
+    f = fourier()
+    kinds = [np.ones(1), np.ones(1, dtype=np.float32), array_api_strict.ones(1)]
+    made = [f.frequencies(0, like) for like in kinds] + [f.frequencies(0, like) for like in kinds]
+    assert [type(w) for w in made[:3]] == [type(w) for w in made[3:]]
+    assert [str(w.dtype).split(".")[-1] for w in made[:2]] == ["float64", "float32"]
+
+
+def test_features_travel_without_their_cache():
+    f = fourier(form="cosine")
+    f.frequencies(0, np.ones(1))
+    for other in (pickle.loads(pickle.dumps(f)), copy.deepcopy(f)):
+        assert other == f
+        assert not other._cache._held
+        assert np.array_equal(other.frequencies(0, np.ones(1)), f.frequencies(0, np.ones(1)))
+
+
+def test_a_block_can_be_written_into_columns_of_a_larger_array():
+    x, f = sample(300, d=6), fourier(d=6, F=32)
+    out = np.full((300, 100), 7.0)
+    f.block(1, x, out=out[:, 10:74])
+    assert np.array_equal(out[:, 10:74], f.block(1, x))
+    assert (out[:, :10] == 7).all()
+    assert (out[:, 74:] == 7).all()
+
+
+def test_threads_make_the_same_block():
+    x, f = sample(1001, d=6), fourier(d=6, F=64, form="cosine")
+    assert np.abs(f.block(0, x, n_workers=3) - f.block(0, x, n_workers=1)).max() < 1e-13
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"form": "sine"}, "form must be"),
+        ({"block_size": 0}, "block_size must be"),
+        ({"n_inputs": 2.5}, "n_inputs must be"),
+        ({"kernel": object()}, "no spectral draws"),
+        ({"kernel": kernels.Polynomial(degree=2)}, "'polynomial' has no spectral draws"),
+        ({"kernel": kernels.LaplaceProduct(1.0), "orthogonal": True}, "'laplace_product' is not one"),
+    ],
+)
+def test_wrong_parameters_are_told(changes, message):
+    with pytest.raises(ShallowsError, match=message):
+        FourierFeatures(**{"kernel": kernels.Gaussian(1.0), "n_inputs": 3, "block_size": 4} | changes)
+
+
+def test_points_of_another_width_are_refused():
+    for f in (
+        fourier(),
+        NystromFeatures(kernels.Gaussian(1.0), sample(4)),
+        RBFNetwork(kernels.Gaussian(1.0), sample(4)),
+    ):
+        with pytest.raises(ShallowsError, match="3 inputs"):
+            f.map(sample(5, d=4))
+
+
+# ---------------------------------------------------------------------------------------------- landmarks
+
+
+@pytest.mark.parametrize("name", RADIAL)
+def test_nystrom_is_exact_wherever_one_point_is_a_landmark(name):
+    landmarks, x = sample(30), sample(25, seed=1)
+    f = NystromFeatures(kernels.make(name, 2.0), landmarks)
+    z, zx = f.map(landmarks), f.map(x)
+    # At a landmark Laplace's kernel has the root of the rounding of a squared distance.
+    tolerance = 1e-6 if name == "laplace" else 1e-10
+    assert np.abs(z @ z.T - naive_kernel(name, 2.0, landmarks, landmarks)).max() < tolerance
+    assert np.abs(zx @ z.T - naive_kernel(name, 2.0, x, landmarks)).max() < 1e-7
+
+
+def test_nystrom_is_the_projection_on_the_span_of_the_landmarks():
+    landmarks, x = sample(15), sample(25, seed=1)
+    z = NystromFeatures(kernels.Laplace(2.0), landmarks).map(x)
+    K = naive_kernel("laplace", 2.0, x, landmarks)
+    direct = K @ np.linalg.solve(naive_kernel("laplace", 2.0, landmarks, landmarks), K.T)
+    assert np.abs(z @ z.T - direct).max() < 1e-12
+
+
+def test_nystrom_leaves_out_what_is_rounding():
+    # Doubled landmarks and a wide kernel: most eigenvalues are noise, and features made of them would explode.
+    for dtype, tolerance in ((np.float64, 1e-7), (np.float32, 2e-3)):
+        landmarks = np.vstack([sample(40, d=2, dtype=dtype)] * 2)
+        f = NystromFeatures(kernels.Gaussian(10.0), landmarks)
+        x = sample(200, d=2, seed=1, dtype=dtype)
+        z = f.map(x)
+        assert f.n_features < 40
+        assert np.abs(z).max() < 1.01
+        assert np.abs(z @ z.T - naive_kernel("gaussian", 10.0, x, x)).max() < tolerance
+
+
+def test_nystrom_of_few_components_keeps_the_largest():
+    landmarks = sample(30)
+    f = NystromFeatures(kernels.Gaussian(2.0), landmarks, n_components=5)
+    z = f.map(landmarks)
+    values = np.linalg.eigvalsh(naive_kernel("gaussian", 2.0, landmarks, landmarks))[::-1]
+    assert z.shape == (30, 5)
+    assert (z**2).sum(axis=0) == pytest.approx(values[:5], rel=1e-10)
+
+
+def test_an_rbf_network_has_kernel_values():
+    x, centres = sample(9), sample(4, seed=1)
+    for xp in (np, array_api_strict):
+        made = RBFNetwork(kernels.Cauchy(2.0), xp.asarray(centres)).map(xp.asarray(x))
+        assert np.abs(np.asarray(made) - naive_kernel("cauchy", 2.0, x, centres)).max() < 1e-14
+
+
+def test_nystrom_runs_on_other_array_libraries():
+    landmarks, x = sample(12), sample(9, seed=1)
+    ours, theirs = (
+        np.asarray(NystromFeatures(kernels.Laplace(2.0), xp.asarray(landmarks)).map(xp.asarray(x)))
+        for xp in (np, array_api_strict)
+    )
+    # Eigenvectors are defined up to sign.
+    assert np.abs(ours @ ours.T - theirs @ theirs.T).max() < 1e-12
+
+
+def test_sampled_landmarks_are_distinct_training_points_and_follow_the_seed():
+    x = sample(50)
+    rows = {tuple(row) for row in x}
+    a, b, c = (features.make("rbf", kernels.Gaussian(1.0), x, 20, seed=s).centres for s in (0, 0, 1))
+    assert np.array_equal(a, b)
+    assert not np.array_equal(a, c)
+    assert len({tuple(row) for row in a} & rows) == 20
+
+
+def test_kmeans_centres_find_separate_clusters():
+    x = np.vstack([sample(100, d=2, seed=s) * 0.01 + 10 * s for s in range(4)])
+    centres = features.make("rbf_kmeans", kernels.Gaussian(1.0), x.astype(np.float32), 4).centres
+    assert centres.dtype == np.float32
+    assert np.sort(centres[:, 0]) == pytest.approx([0, 10, 20, 30], abs=0.1)
+
+
+# ------------------------------------------------------------------------------------------------ by name
+
+
+@pytest.mark.parametrize("name", features.NAMES)
+def test_every_named_map_gives_the_columns_it_says(name):
+    x = sample(60)
+    f = features.make(name, kernels.Laplace(2.0), x, 40, seed=1)
+    assert f.map(x).shape == (60, f.n_features)
+    assert f.n_features <= 40
+    if name.startswith(("fourier", "orthogonal", "rbf")):
+        assert f.n_features == 40
+
+
+def test_wrong_names_and_numbers_are_told():
+    x, kernel = sample(10), kernels.Gaussian(1.0)
+    with pytest.raises(UnknownNameError, match="feature map 'fourrier'"):
+        features.make("fourrier", kernel, x, 4)
+    with pytest.raises(ShallowsError, match="even"):
+        features.make("fourier", kernel, x, 5)
+    with pytest.raises(ShallowsError, match="at least 1"):
+        features.make("rbf", kernel, x, 0)
+
+
+def test_landmarks_are_at_most_the_training_points():
+    assert features.make("nystrom", kernels.Laplace(1.0), sample(10), 50).n_features == 10
+
+
+def test_seeds_give_independent_features():
+    a, b = (fourier(F=2000, seed=s).frequencies(0, np.ones(1)).ravel() for s in (0, 1))
+    assert abs(np.corrcoef(a, b)[0, 1]) < 4 / np.sqrt(a.size)
+    assert streams.integers(0, "frequencies", 0, 1)[0] != streams.integers(0, "phases", 0, 1)[0]

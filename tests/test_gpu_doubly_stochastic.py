@@ -1,0 +1,61 @@
+"""Growing functions on a GPU: what the CPU gives, and models that move between the two."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine_example import sample
+from shallows import (
+    DoublyStochasticClassifier,
+    DoublyStochasticNoveltyDetector,
+    DoublyStochasticRegressor,
+    arrays,
+)
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not arrays.gpu_is_available(), reason="there is no GPU that CuPy can use"),
+]
+
+ALL = [DoublyStochasticClassifier, DoublyStochasticRegressor, DoublyStochasticNoveltyDetector]
+OPTIONS = {"random_state": 0, "dtype": "float64", "block_size": 32, "n_iter": 12}
+
+
+def table(Estimator, n=1500):
+    x = sample(n, 4)
+    signal = np.sin(2 * x[:, 0]) + x[:, 1]
+    return x, np.digitize(signal, [-0.7, 0.7]) if Estimator is DoublyStochasticClassifier else signal
+
+
+def scores(model, x):
+    return getattr(model, "decision_function", model.predict)(x)
+
+
+@pytest.mark.parametrize("method", ["dsg", "udsg", "cdsg"])
+@pytest.mark.parametrize("Estimator", ALL)
+def test_a_fit_on_the_gpu_is_that_on_the_cpu(Estimator, method):
+    x, y = table(Estimator)
+    cpu, gpu = (Estimator(method=method, device=device, **OPTIONS).fit(x, y) for device in ("cpu", "gpu"))
+    assert cpu.n_blocks_ == gpu.n_blocks_
+    # Settled steps stop within a thousandth of the slope, so rounding may end them at other places.
+    assert np.abs(scores(cpu, x) - scores(gpu, x)).max() < 1e-2 * np.abs(scores(cpu, x)).max()
+
+
+@pytest.mark.parametrize("Estimator", ALL)
+def test_a_model_of_the_gpu_is_read_on_the_cpu_and_predicts_the_same(Estimator, tmp_path):
+    x, y = table(Estimator)
+    model = Estimator(device="gpu", **OPTIONS).fit(x, y)
+    model.save(tmp_path / "model.npz")
+    read = Estimator.load(tmp_path / "model.npz", device="cpu")
+    assert np.abs(scores(read, x) - scores(model, x)).max() < 1e-9 * np.abs(scores(model, x)).max()
+
+
+def test_a_model_goes_on_on_another_device():
+    x, y = table(DoublyStochasticRegressor)
+    model = DoublyStochasticRegressor(device="cpu", **OPTIONS).fit(x, y)
+    before = model.predict(x)
+    model.set_params(device="gpu")
+    assert np.abs(model.predict(x) - before).max() < 1e-9
+    model.partial_fit(x, y)
+    assert model.n_iter_ > 12

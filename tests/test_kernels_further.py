@@ -1,0 +1,374 @@
+"""The kernels beyond the three of the EigenPro paper: formulas, laws, spectra (SPEC 2)."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import pickle
+
+import numpy as np
+import pytest
+import scipy.integrate
+import scipy.special
+
+from engine_example import sample
+from shallows import arrays, kernels
+from shallows.errors import ShallowsError
+
+EPS = float(np.finfo(float).eps)
+EPS32 = float(np.finfo(np.float32).eps)
+
+
+def matern(nu):
+    def formula(x, z):
+        r = np.sqrt(((x[:, None] - z[None]) ** 2).sum(axis=2))
+        t = np.sqrt(2 * nu) * r / 1.5
+        with np.errstate(invalid="ignore"):
+            made = 2 ** (1 - nu) / scipy.special.gamma(nu) * t**nu * scipy.special.kv(nu, t)
+        return np.where(r == 0, 1.0, made)
+
+    return formula
+
+
+def arc_cosine(order):
+    def formula(x, z):
+        a, b = np.linalg.norm(x, axis=1)[:, None], np.linalg.norm(z, axis=1)[None]
+        theta = np.arccos(np.clip(x @ z.T / (a * b), -1, 1))
+        J = {
+            0: math.pi - theta,
+            1: np.sin(theta) + (math.pi - theta) * np.cos(theta),
+            2: 3 * np.sin(theta) * np.cos(theta) + (math.pi - theta) * (1 + 2 * np.cos(theta) ** 2),
+        }[order]
+        return (a * b) ** order * J / math.pi
+
+    return formula
+
+
+def by_differences(combine):
+    return lambda x, z: combine(x[:, None] - z[None])
+
+
+def rbf_function(X, Z, gamma=0.3):
+    return np.exp(-gamma * ((X[:, None] - Z[None]) ** 2).sum(axis=2))
+
+
+CASES = {
+    **{f"matern {nu}": (kernels.Matern(1.5, nu), matern(nu)) for nu in (0.3, 0.5, 1.0, 1.5, 2.5, 3.5, 7.3, 40.0)},
+    "laplace product": (
+        kernels.LaplaceProduct(1.5),
+        by_differences(lambda delta: np.exp(-np.abs(delta).sum(axis=2) / 1.5)),
+    ),
+    "cauchy product": (
+        kernels.CauchyProduct(1.5),
+        by_differences(lambda delta: np.prod(1 / (1 + (delta / 1.5) ** 2), axis=2)),
+    ),
+    **{
+        f"polynomial {p}": (kernels.Polynomial(p, 0.7, 0.3), lambda x, z, p=p: (0.3 * x @ z.T + 0.7) ** p)
+        for p in (1, 2, 3, 6)
+    },
+    "linear": (kernels.Linear(), lambda x, z: x @ z.T),
+    **{f"arc-cosine {s}": (kernels.ArcCosine(s), arc_cosine(s)) for s in (0, 1, 2)},
+    "a function": (kernels.make(rbf_function, gamma=0.2), lambda x, z: rbf_function(x, z, 0.2)),
+}
+each = pytest.mark.parametrize(("kernel", "formula"), CASES.values(), ids=CASES)
+with_law = pytest.mark.parametrize(
+    ("kernel", "formula"), [c for c in CASES.values() if c[0].has_frequencies], ids=lambda c: getattr(c, "name", "")
+)
+
+
+@each
+def test_values_equal_the_formula(kernel, formula):
+    x, z = sample(40, 5), sample(30, 5, seed=1)
+    truth = formula(x, z)
+    # As for the radial kernels: some units in the last place of squared norms of about 20.
+    assert np.abs(kernel(x, z) - truth).max() < 2e-13 * np.abs(truth).max()
+
+
+@each
+def test_float32_values_are_float32_and_near_the_formula(kernel, formula):
+    x, z = sample(40, 5, dtype=np.float32), sample(30, 5, seed=1, dtype=np.float32)
+    made = kernel(x, z)
+    assert made.dtype == np.float32
+    truth = formula(x.astype(float), z.astype(float))
+    assert np.abs(made - truth).max() < 100 * EPS32 * np.abs(truth).max()
+
+
+@each
+def test_the_matrix_of_a_set_with_itself_is_symmetric_and_positive_semi_definite(kernel, formula):
+    points = kernels.augmented(sample(80))
+    K = kernels.matrix(kernel, points)
+    assert np.abs(K - K.T).max() < 1e-13 * np.abs(K).max()
+    assert np.linalg.eigvalsh((K + K.T) / 2).min() > -80 * EPS * np.linalg.eigvalsh(K).max()
+
+
+@each
+def test_the_diagonal_is_what_the_formula_says(kernel, formula):
+    x = sample(40)
+    truth = np.diagonal(formula(x, x))
+    assert kernel.diagonal(x) == pytest.approx(truth, rel=1e-7)
+    # Angles near zero lose half of their digits in the cosine, which the exact diagonal does not.
+    assert np.array_equal(np.diagonal(kernels.matrix(kernel, kernels.augmented(x))), kernel.diagonal(x))
+
+
+@each
+def test_kernels_that_say_so_do_not_change_when_all_points_are_shifted(kernel, formula):
+    x, z = sample(30), sample(20, seed=1)
+    change = np.abs(kernel(x + 2, z + 2) - kernel(x, z)).max()
+    assert change < 1e-12 if kernel.shift_invariant or callable(getattr(kernel, "function", None)) else change > 0.01
+
+
+@with_law
+def test_frequencies_have_the_kernel_as_their_characteristic_function(kernel, formula):
+    n, d = 100_000, 3
+    shifts = sample(8, d) * np.linspace(0.2, 3.0, 8)[:, None]
+    draws = kernel.frequencies(0, "test", 0, n, d)
+    assert draws.shape == (n, d)
+    # A cosine's standard deviation is below 1; four standard deviations of the mean.
+    assert np.abs(np.cos(draws @ shifts.T).mean(axis=0) - formula(shifts, np.zeros((1, d)))[:, 0]).max() < 4 / n**0.5
+
+
+@with_law
+def test_frequencies_are_a_function_of_their_counter_and_in_the_asked_precision(kernel, formula):
+    first, again, other = (kernel.frequencies(0, "test", c, 50, 3, dtype=np.float32) for c in (0, 0, 1))
+    assert first.dtype == np.float32
+    assert np.isfinite(first).all()
+    assert np.array_equal(first, again)
+    assert not np.any(first == other)
+
+
+@pytest.mark.parametrize("kernel", [kernels.Polynomial(), kernels.ArcCosine(), kernels.HeatCircle()])
+def test_a_kernel_without_a_frequency_law_says_so(kernel):
+    assert not kernel.has_frequencies
+    with pytest.raises(ShallowsError, match="no frequency law"):
+        kernel.frequencies(0, "test", 0, 5, 3)
+
+
+def test_matern_lies_between_laplace_and_gauss():
+    x = sample(40)
+    off = ~np.eye(40, dtype=bool)
+    assert np.abs(kernels.Matern(1.3, 0.5)(x, x) - kernels.Laplace(1.3)(x, x))[off].max() < 1e-14
+    # The difference from the limit is of the order of 1/ν.
+    assert np.abs(kernels.Matern(1.3, 1000.0)(x, x) - kernels.Gaussian(1.3)(x, x)).max() < 1e-3
+
+
+@pytest.mark.parametrize("nu", [0.2, 0.9, 2.0, 15.0, 100.0])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_sum_of_gaussians_is_the_bessel_function_at_every_distance(nu, dtype):
+    r = np.concatenate([np.zeros(1), np.logspace(-8, 2, 400)])
+    kernel, x = kernels.Matern(1.0, nu), np.sqrt(2 * nu) * r
+    with np.errstate(all="ignore"):
+        log = (1 - nu) * np.log(2) - scipy.special.gammaln(nu) + nu * np.log(x) + np.log(scipy.special.kve(nu, x)) - x
+    # Near zero the Bessel function of a large ν overflows.
+    known = np.isfinite(log)
+    assert known.sum() > 100
+    truth = np.exp(log)
+    scaled = (x**2).astype(dtype)[None].copy()
+    made = kernel.apply_in_place(scaled)[0]
+    assert 0 <= 1 - made[0] < 20 * np.finfo(dtype).eps
+    assert np.abs(made - truth)[known].max() < (1e-12 if dtype == np.float64 else 20 * EPS32)
+
+
+@pytest.mark.parametrize("product", [kernels.LaplaceProduct, kernels.CauchyProduct])
+def test_product_forms_are_the_euclidean_ones_for_one_feature_and_no_more(product):
+    euclidean = {"laplace_product": kernels.Laplace, "cauchy_product": kernels.Cauchy}[product.name](1.5)
+    for d, same in ((1, True), (2, False)):
+        x, z = sample(20, d), sample(10, d, seed=1)
+        difference = np.abs(product(1.5)(x, z) - euclidean(x, z)).max()
+        # The distance of the Euclidean form is the root of a difference of squares.
+        assert difference < 1e-7 if same else difference > 0.01
+
+
+def test_a_product_of_many_features_goes_to_zero_without_a_warning():
+    x = np.zeros((2, 2000), dtype=np.float32)
+    x[1] = 100.0
+    with np.errstate(all="raise", under="ignore"):
+        for kernel in (kernels.LaplaceProduct(1.0), kernels.CauchyProduct(1.0)):
+            assert np.array_equal(kernel(x, x), np.eye(2))
+
+
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_the_arc_cosine_kernel_is_the_integral_that_defines_it(order):
+    # In the plane w = r (cos φ, sin φ): ∫ r^(2s+1) e^(−r²/2) dr = 2^s s!, and the angle is integrated numerically.
+    x, z = np.array([[1.3, -0.4]]), np.array([[0.3, 0.9]])
+
+    def integrand(phi):
+        w = np.array([np.cos(phi), np.sin(phi)])
+        a, b = w @ x[0], w @ z[0]
+        return (a > 0) * (b > 0) * max(a, 0.0) ** order * max(b, 0.0) ** order
+
+    edges = sorted((math.atan2(p[1], p[0]) + s * math.pi / 2) % (2 * math.pi) for p in (x[0], z[0]) for s in (1, -1))
+    pieces = [0.0, *edges, 2 * math.pi]
+    angular = sum(scipy.integrate.quad(integrand, a, b)[0] for a, b in itertools.pairwise(pieces))
+    truth = 2 * 2**order * math.factorial(order) * angular / (2 * math.pi)
+    assert kernels.ArcCosine(order)(x, z)[0, 0] == pytest.approx(truth, rel=1e-10)
+
+
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_the_arc_cosine_kernel_is_the_mean_of_its_random_units(order):
+    x, z, n = sample(6, 4), sample(5, 4, seed=1), 400_000
+    w = sample(n, 4, seed=2)
+
+    def unit(p):
+        return np.maximum(w @ p.T, 0.0) ** order if order else (w @ p.T > 0).astype(float)
+
+    products = 2 * unit(x)[:, :, None] * unit(z)[:, None, :]
+    spread = products.std(axis=0) / np.sqrt(n)
+    assert np.all(np.abs(products.mean(axis=0) - kernels.ArcCosine(order)(x, z)) < 5 * spread)
+
+
+def test_the_zero_vector_is_at_a_right_angle_to_all_others():
+    x = np.array([[0.0, 0.0], [1.0, 2.0]])
+    assert kernels.ArcCosine(0)(x, x)[0] == pytest.approx([0.5, 0.5])
+    assert kernels.ArcCosine(0).diagonal(x) == pytest.approx([0.5, 1.0])
+    assert np.array_equal(kernels.ArcCosine(1)(x, x)[0], [0.0, 0.0])
+
+
+# -------------------------------------------------------------------------------------- heat on the circle
+
+TIMES = [0.01, 0.5, 0.999, 1.001, 3.0]
+
+
+@pytest.mark.parametrize("time", TIMES)
+def test_the_heat_kernel_is_its_fourier_series(time):
+    x, z = sample(30, 1) * 3, sample(20, 1, seed=1) * 3
+    j = np.arange(1, 80)
+    series = np.exp(-(j**2) * time) * np.cos(j * (x[:, :, None] - z[None, :, 0, None]))
+    truth = (1 + 2 * series.sum(axis=2)) / (2 * math.pi)
+    # The series itself is off by some units in the last place of its largest partial sum.
+    assert np.abs(kernels.HeatCircle(time)(x, z) - truth).max() < 1e-13 * max(1, truth.max())
+
+
+@pytest.mark.parametrize("time", TIMES)
+def test_the_heat_kernel_has_the_spectrum_of_the_heat_equation(time):
+    # On n equally spaced angles the matrix is circulant, and (2π/n) K has the eigenvalues exp(−j² s), folded at n/2.
+    n = 128
+    angles = (2 * math.pi / n) * np.arange(n)[:, None]
+    values = np.linalg.eigvalsh(kernels.HeatCircle(time)(angles, angles))[::-1] * (2 * math.pi / n)
+    orders = np.concatenate([[0], np.repeat(np.arange(1, n // 2), 2), [n // 2]])
+    expected = np.exp(-(orders**2) * time)
+    expected[-1] *= 2
+    assert np.abs(values - np.sort(expected)[::-1]).max() < 1e-13
+
+
+@pytest.mark.parametrize("time", TIMES)
+def test_heat_is_conserved_and_a_turn_around_the_circle_changes_nothing(time):
+    kernel, x = kernels.HeatCircle(time), np.array([[0.3]])
+    grid = (2 * math.pi / 512) * np.arange(512)[:, None]
+    assert kernel(x, grid).sum() * 2 * math.pi / 512 == pytest.approx(1.0, abs=1e-13)
+    assert np.abs(kernel(x, grid + 2 * math.pi) - kernel(x, grid)).max() < 1e-12 * kernel.diagonal(x)[0]
+
+
+def test_for_a_short_time_the_heat_kernel_is_that_of_the_line():
+    x, z, s = np.zeros((1, 1)), np.linspace(-0.5, 0.5, 21)[:, None], 0.01
+    line = np.exp(-(z[:, 0] ** 2) / (4 * s)) / math.sqrt(4 * math.pi * s)
+    assert np.abs(kernels.HeatCircle(s)(x, z)[0] - line).max() < 1e-13
+
+
+def test_the_heat_kernel_takes_one_angle():
+    with pytest.raises(ShallowsError, match="one feature, an angle"):
+        kernels.HeatCircle()(np.zeros((3, 2)), np.zeros((3, 2)))
+
+
+# ------------------------------------------------------------------------------------- laws of the spectrum
+
+
+def test_the_gaussian_kernel_on_gaussian_data_has_the_geometric_spectrum():
+    # SPEC 11.1: λᵢ = √(2a/(a + b + c)) (b/(a + b + c))^i with a = 1/(4s²), b = 1/(2σ²), c = √(a² + 2ab); the integral
+    # operator by Gauss and Hermite's rule, exact to rounding for as smooth a kernel.
+    s, sigma = 1.3, 0.9
+    nodes, weights = np.polynomial.hermite_e.hermegauss(120)
+    root = np.sqrt(weights / weights.sum())
+    K = kernels.Gaussian(sigma)(s * nodes[:, None], s * nodes[:, None]) * root[:, None] * root[None]
+    values = np.linalg.eigvalsh((K + K.T) / 2)[::-1][:15]
+    a, b = 1 / (4 * s**2), 1 / (2 * sigma**2)
+    c = math.sqrt(a**2 + 2 * a * b)
+    truth = math.sqrt(2 * a / (a + b + c)) * (b / (a + b + c)) ** np.arange(15)
+    assert values == pytest.approx(truth, abs=1e-10)
+
+
+@pytest.mark.parametrize("nu", [0.5, 1.5])
+def test_the_spectrum_of_matern_falls_as_its_frequency_law_says(nu):
+    # On an interval λⱼ falls as the spectral density at frequency πj: j^(−2ν−1) in one dimension.
+    n = 400
+    x = (np.arange(n)[:, None] + 0.5) / n
+    values = np.linalg.eigvalsh(kernels.matrix(kernels.Matern(0.5, nu), kernels.augmented(x)))[::-1] / n
+    j = np.arange(8, 40)
+    slope = np.polyfit(np.log(j), np.log(values[j]), 1)[0]
+    assert slope == pytest.approx(-(2 * nu + 1), abs=0.15)
+
+
+def test_the_polynomial_kernel_has_as_many_directions_as_there_are_monomials():
+    # C(d + p, p) monomials of degree at most p in d features.
+    K = kernels.Polynomial(3, 0.5, 0.4)(sample(100), sample(100))
+    assert np.linalg.matrix_rank(K, tol=1e-10 * np.linalg.norm(K)) == math.comb(6, 3)
+
+
+# ------------------------------------------------------------------------------------------------- the door
+
+
+def test_every_kernel_is_made_by_its_name():
+    made = {
+        "matern": kernels.make("matern", 2.0, nu=2.5),
+        "laplace_product": kernels.make("laplace_product", 2.0),
+        "cauchy_product": kernels.make("cauchy_product", 2.0),
+        "polynomial": kernels.make("polynomial", degree=2, offset=0.5, scale=0.1),
+        "linear": kernels.make("linear", scale=0.1),
+        "arc_cosine": kernels.make("arc_cosine", order=2),
+        "heat_circle": kernels.make("heat_circle", time=0.3),
+    }
+    for name, kernel in made.items():
+        assert kernel.name == name
+        assert kernels.make(name, kernel.bandwidth, **kernel.parameters) == kernel
+        assert pickle.loads(pickle.dumps(kernel)) == kernel
+
+
+@pytest.mark.parametrize(
+    ("name", "bandwidth", "parameters", "says"),
+    [
+        ("gaussian", 1.0, {"nu": 1.5}, "no parameter 'nu'"),
+        ("matern", 1.0, {"mu": 1.5}, "its parameters are nu"),
+        ("matern", 1.0, {"nu": 0.0}, "nu must be a positive number"),
+        ("matern", None, {}, "bandwidth must be a positive number"),
+        ("polynomial", 1.0, {}, "has no bandwidth; its parameters are degree, offset, scale"),
+        ("polynomial", None, {"degree": 1.5}, "degree must be a whole number"),
+        ("polynomial", None, {"offset": -1.0}, "offset must be a number of at least 0"),
+        ("polynomial", None, {"scale": 0.0}, "scale must be a positive number"),
+        ("arc_cosine", None, {"order": 3}, "order must be 0, 1 or 2"),
+        ("heat_circle", None, {"time": -1.0}, "time must be a positive number"),
+        (kernels.Gaussian, 1.0, {}, r"give a kernel, such as Gaussian\(\.\.\.\)"),
+    ],
+)
+def test_a_parameter_that_is_wrong_is_named(name, bandwidth, parameters, says):
+    with pytest.raises(ShallowsError, match=says):
+        kernels.make(name, bandwidth, **parameters)
+
+
+def test_a_function_that_gives_no_matrix_is_told_what_was_expected():
+    def dot(a, b):
+        return float(a[0] @ b[0])
+
+    with pytest.raises(ShallowsError, match=r"'dot' returned float for 4 and 3 points.*shape \(4, 3\)"):
+        kernels.make(dot)(sample(4), sample(3))
+    with pytest.raises(ShallowsError, match=r"returned the shape \(3, 4\)"):
+        kernels.make(lambda x, z: z @ x.T)(sample(4), sample(3))
+
+
+@each
+def test_values_are_the_same_on_another_array_library(kernel, formula):
+    xp = pytest.importorskip("array_api_strict")
+    if isinstance(kernel, kernels.FunctionKernel):
+        kernel = kernels.make(lambda x, z: x @ z.T)
+    x, z = sample(20), sample(15, seed=1)
+    theirs = kernel(xp.asarray(x), xp.asarray(z))
+    assert np.abs(arrays.to_numpy(theirs) - kernel(x, z)).max() < 1e-13 * np.abs(kernel(x, z)).max()
+    theirs = kernels.matrix(kernel, kernels.augmented(xp.asarray(x)))
+    assert np.abs(arrays.to_numpy(theirs) - kernels.matrix(kernel, kernels.augmented(x))).max() < 1e-12
+
+
+@each
+def test_a_kernel_can_be_written_down_unless_it_is_a_function(kernel, formula):
+    if isinstance(kernel, kernels.FunctionKernel):
+        with pytest.raises(ShallowsError, match="cannot be written to a file"):
+            kernels.described(kernel)
+    else:
+        assert kernels.from_description(kernels.described(kernel)) == kernel

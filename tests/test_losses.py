@@ -1,0 +1,289 @@
+"""Losses against finite differences, subgradient inequalities and each other (SPEC 4)."""
+
+from __future__ import annotations
+
+import math
+
+import array_api_strict
+import numpy as np
+import pytest
+import scipy.special
+from scipy.optimize import minimize
+
+from shallows import losses
+from shallows.errors import ShallowsError, UnknownNameError
+
+PARAMETERS = {
+    "epsilon_insensitive": {"epsilon": 0.3},
+    "huber": {"delta": 0.7},
+    "quantile": {"quantile": 0.2},
+    "novelty": {"fraction": 0.25},
+}
+ALL = sorted(losses.LOSSES)
+MARGINS = ("hinge", "squared_hinge", "logistic")
+VALUES = ("square", "epsilon_insensitive", "huber", "quantile")
+
+
+def make(name):
+    return losses.make(name, **PARAMETERS.get(name, {}))
+
+
+def examples(loss, m=60, c=3, seed=0, spread=2.0):
+    """Scores and targets in the coding of a loss."""
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=(m, c)) * spread
+    if loss.for_classes:
+        targets = loss.encode(rng.integers(c, size=m), c)
+    else:
+        targets = rng.normal(size=(m, c))
+    return scores, targets
+
+
+# ---------------------------------------------------------------------------------- value and derivative
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_derivatives_are_finite_differences_away_from_kinks(name):
+    loss, h = make(name), 1e-5
+    scores, targets = examples(loss)
+    derivative = loss.derivative(scores, targets)
+    assert derivative.shape == scores.shape
+    checked = 0
+    for j in range(scores.shape[1]):
+        step = np.zeros_like(scores)
+        step[:, j] = h
+        forward = (loss.value(scores + step, targets) - loss.value(scores, targets)) / h
+        backward = (loss.value(scores, targets) - loss.value(scores - step, targets)) / h
+        smooth = np.abs(forward - backward) < 1e-4
+        assert np.abs((forward + backward) / 2 - derivative[:, j])[smooth].max() < 1e-8
+        checked += smooth.sum()
+    assert checked > 0.95 * scores.size
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_subgradient_inequality_holds_everywhere_kinks_too(name):
+    # Scores on a grid of quarters meet targets on the same grid, so that every kink is hit.
+    loss = losses.make(name, **({"epsilon": 0.25} if name == "epsilon_insensitive" else PARAMETERS.get(name, {})))
+    rng = np.random.default_rng(0)
+    m, c = 4000, 3
+    u, v = (rng.integers(-6, 7, size=(m, c)) / 4 for _ in range(2))
+    y = loss.encode(rng.integers(c, size=m), c) if loss.for_classes else rng.integers(-6, 7, size=(m, c)) / 4
+    gap = loss.value(v, y) - loss.value(u, y) - (loss.derivative(u, y) * (v - u)).sum(axis=1)
+    assert gap.min() > -1e-12
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_slopes_and_their_change_keep_within_the_bounds_told(name):
+    loss = make(name)
+    scores, targets = examples(loss, m=5000, spread=3.0)
+    others, _ = examples(loss, m=5000, seed=1, spread=3.0)
+    slopes, elsewhere = loss.derivative(scores, targets), loss.derivative(others, targets)
+    assert np.abs(slopes).max() <= loss.slope_bound
+    change = np.linalg.norm(slopes - elsewhere, axis=1) / np.linalg.norm(scores - others, axis=1)
+    assert change.max() <= loss.smoothness * (1 + 1e-12)
+    if math.isfinite(loss.slope_bound):
+        assert np.abs(slopes).max() > 0.7 * loss.slope_bound
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_other_array_libraries_give_the_same(name):
+    loss = make(name)
+    scores, targets = examples(loss)
+    theirs = [array_api_strict.asarray(part) for part in (scores, targets)]
+    for method in ("value", "derivative"):
+        ours = getattr(loss, method)(scores, targets)
+        assert np.abs(np.asarray(getattr(loss, method)(*theirs)) - ours).max() < 1e-14
+    if loss.has_probabilities:
+        assert np.abs(np.asarray(loss.probabilities(theirs[0])) - loss.probabilities(scores)).max() < 1e-15
+    assert np.array_equal(np.asarray(loss.decide(theirs[0])), loss.decide(scores))
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_precision_is_kept_and_huge_scores_give_numbers(name, dtype):
+    loss = make(name)
+    _, targets = examples(loss, m=6)
+    scores = np.array([[1e4, -1e4, 0], [-1e4, 1e4, 3], [5e3, 5e3, 5e3], [-1e4, -1e4, -1e4], [0, 0, 0], [1, 1, 1e4]])
+    for method in ("value", "derivative"):
+        made = getattr(loss, method)(scores.astype(dtype), targets.astype(dtype))
+        assert made.dtype == dtype
+        assert np.isfinite(made).all()
+
+
+# ---------------------------------------------------------------------------------- formulas of the table
+
+
+def test_the_table_of_the_formulas_is_what_is_computed():
+    u, y, s = np.array([[-1.5, 0.2, 2.0]]).T, np.array([[0.5, 0.1, -1.0]]).T, np.array([[1.0, -1.0, 1.0]]).T
+    r = (u - y)[:, 0]
+    m = (s * u)[:, 0]
+    expected = {
+        "square": r**2 / 2,
+        "hinge": np.maximum(0, 1 - m),
+        "squared_hinge": np.maximum(0, 1 - m) ** 2 / 2,
+        "logistic": np.log(1 + np.exp(-m)),
+        "epsilon_insensitive": np.maximum(0, abs(r) - 0.3),
+        "huber": np.where(abs(r) <= 0.7, r**2 / 2, 0.7 * (abs(r) - 0.35)),
+        "quantile": np.maximum(0.2 * -r, (0.2 - 1) * -r),
+        "novelty": np.maximum(0, -r) / 0.25 - y[:, 0],
+    }
+    for name, value in expected.items():
+        assert make(name).value(u, s if name in MARGINS else y) == pytest.approx(value, rel=1e-13)
+
+
+def test_softmax_and_multiclass_hinge_are_their_formulas():
+    z, e = np.random.default_rng(0).normal(size=(20, 4)), np.eye(4)[np.arange(20) % 4]
+    own = (z * e).sum(axis=1)
+    assert losses.make("softmax").value(z, e) == pytest.approx(scipy.special.logsumexp(z, axis=1) - own)
+    worst = [max((r != i % 4) - own[i] + z[i, r] for r in range(4)) for i in range(20)]
+    assert losses.make("multiclass_hinge").value(z, e) == pytest.approx(worst)
+
+
+@pytest.mark.parametrize("name", ["softmax", "multiclass_hinge"])
+def test_the_derivatives_of_losses_of_several_classes_sum_to_zero(name):
+    loss = losses.make(name)
+    assert np.abs(loss.derivative(*examples(loss, c=5)).sum(axis=1)).max() < 1e-15
+
+
+def test_softmax_with_two_classes_is_logistic_in_the_difference_of_scores():
+    softmax, logistic = losses.make("softmax"), losses.make("logistic")
+    labels = np.arange(40) % 2
+    z = np.random.default_rng(0).normal(size=(40, 2)) * 3
+    u = z[:, 1:] - z[:, :1]
+    e, y = softmax.encode(labels, 2), logistic.encode(labels, 2)
+    assert softmax.value(z, e) == pytest.approx(logistic.value(u, y), rel=1e-13)
+    assert softmax.derivative(z, e)[:, 1:] == pytest.approx(logistic.derivative(u, y), rel=1e-12)
+    assert softmax.probabilities(z) == pytest.approx(logistic.probabilities(u), rel=1e-12)
+
+
+def test_multiclass_hinge_with_two_classes_is_hinge_of_the_difference_of_scores():
+    # With u = (z₂ − z₁) the margin asked for is 1: max(0, 1 − y u).
+    multiclass, hinge = losses.make("multiclass_hinge"), losses.make("hinge")
+    labels = np.arange(40) % 2
+    z = np.random.default_rng(0).normal(size=(40, 2))
+    u = z[:, 1:] - z[:, :1]
+    assert multiclass.value(z, multiclass.encode(labels, 2)) == pytest.approx(hinge.value(u, hinge.encode(labels, 2)))
+
+
+def test_huber_with_a_wide_middle_is_square_and_quantile_of_a_half_is_half_the_absolute_error():
+    scores, targets = examples(losses.make("square"))
+    for method in ("value", "derivative"):
+        wide, square = (
+            getattr(losses.make(*a[:1], **a[1]), method) for a in (("huber", {"delta": 1e6}), ("square", {}))
+        )
+        assert np.array_equal(wide(scores, targets), square(scores, targets))
+    half = losses.make("quantile", quantile=0.5).value(scores, targets)
+    assert half == pytest.approx(np.abs(scores - targets).sum(axis=1) / 2)
+
+
+def test_the_best_constant_under_the_quantile_loss_is_the_quantile():
+    y = np.random.default_rng(0).exponential(size=(2001, 1))
+    for tau in (0.1, 0.5, 0.9):
+        loss = losses.make("quantile", quantile=tau)
+        grid = np.sort(y[:, 0])
+        best = grid[np.argmin([loss.value(np.full_like(y, u), y).sum() for u in grid])]
+        assert best == pytest.approx(np.quantile(y, tau), abs=1e-9)
+
+
+@pytest.mark.parametrize("fraction", [0.05, 0.3])
+def test_at_the_optimum_of_novelty_at_most_the_fraction_lies_below_the_offset(fraction):
+    # One-class classification with a linear f in two dimensions away from the origin, minimised in (w, ρ) together.
+    x = np.random.default_rng(0).normal(size=(300, 2)) + 4
+    loss, n, regularisation = losses.make("novelty", fraction=fraction), 300, 1.0
+
+    def objective(theta):
+        u, rho = x @ theta[:2, None], np.full((n, 1), theta[2])
+        return regularisation / 2 * theta[:2] @ theta[:2] + loss.value(u, rho).mean()
+
+    theta = np.array([1.0, 1.0, 0.0])
+    for _ in range(6):
+        theta = minimize(
+            objective, theta, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12, "maxiter": 4000}
+        ).x
+    u, rho = x @ theta[:2, None], np.full((n, 1), theta[2])
+    assert (u < rho - 1e-6).mean() <= fraction
+    # Its derivative in ρ has 0 between its ends: fewer than νn strictly below, at least νn at or below.
+    assert loss.offset_derivative(u, rho - 1e-6).mean() <= 1e-12
+    assert loss.offset_derivative(u, rho + 1e-6).mean() >= -1e-12
+
+
+def test_the_offset_derivative_of_novelty_is_a_finite_difference():
+    loss = losses.make("novelty", fraction=0.25)
+    u, rho = np.array([[0.3], [1.7]]), np.array([[1.0], [1.0]])
+    difference = (loss.value(u, rho + 1e-6) - loss.value(u, rho - 1e-6)) / 2e-6
+    assert loss.offset_derivative(u, rho)[:, 0] == pytest.approx(difference, abs=1e-8)
+
+
+# ------------------------------------------------------------------------------------------------ accuracy
+
+
+def test_logistic_and_softmax_keep_their_digits_far_from_zero():
+    logistic, softmax = losses.make("logistic"), losses.make("softmax")
+    u, y = np.array([[-800.0], [30.0], [800.0]]), np.ones((3, 1))
+    assert logistic.value(u, y) == pytest.approx([800, 9.357622968839299e-14, 0], rel=1e-12, abs=0)
+    assert logistic.derivative(u, y)[:, 0] == pytest.approx([-1, -9.357622968839299e-14, 0], rel=1e-12, abs=1e-300)
+    # A large shift common to all classes changes nothing.
+    z, e = np.array([[1.0, 2.0, 3.0]]), np.array([[0.0, 0.0, 1.0]])
+    assert softmax.value(z + 2.0**40, e) == pytest.approx(softmax.value(z, e), rel=1e-12)
+
+
+def test_probabilities_sum_to_one_and_follow_the_decision():
+    for name in ("logistic", "softmax"):
+        loss = losses.make(name)
+        for c in (1, 4) if name == "logistic" else (2, 4):
+            scores = np.random.default_rng(0).normal(size=(50, c)) * 5 - 100 * (c > 1)
+            p = loss.probabilities(scores)
+            assert p.sum(axis=1) == pytest.approx(np.ones(50))
+            assert np.array_equal(p.argmax(axis=1), loss.decide(scores))
+
+
+# -------------------------------------------------------------------------------------------------- coding
+
+
+def test_targets_are_coded_as_told():
+    labels = np.array([0, 2, 1])
+    signs, indicator = losses.make("hinge"), losses.make("softmax")
+    assert signs.encode(labels, 3).tolist() == [[1, -1, -1], [-1, -1, 1], [-1, 1, -1]]
+    assert indicator.encode(labels, 3).tolist() == [[1, 0, 0], [0, 0, 1], [0, 1, 0]]
+    assert losses.make("square").encode(labels, 3).tolist() == signs.encode(labels, 3).tolist()
+    assert signs.encode(np.array([0, 1]), 2).tolist() == [[-1], [1]]
+    assert indicator.encode(np.array([0, 1]), 2).tolist() == [[1, 0], [0, 1]]
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if name != "novelty"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_code_decides_for_its_own_class(name, n_classes):
+    loss = make(name)
+    labels = np.arange(12) % n_classes
+    codes = loss.encode(labels, n_classes)
+    assert codes.shape == (12, loss.n_outputs(n_classes))
+    assert np.array_equal(loss.decide(codes), labels)
+
+
+def test_what_a_loss_does_not_have_is_told():
+    with pytest.raises(ShallowsError, match="no link to probabilities"):
+        losses.make("hinge").probabilities(np.zeros((2, 1)))
+    with pytest.raises(ShallowsError, match="takes no classes"):
+        losses.make("novelty").encode(np.zeros(2, dtype=int), 2)
+
+
+def test_losses_are_made_by_name_with_checked_parameters():
+    assert losses.make("huber", delta=2.0) == losses.Huber(2.0)
+    assert losses.make(losses.Huber(2.0)) == losses.Huber(2.0)
+    with pytest.raises(UnknownNameError, match="Did you mean 'hinge'"):
+        losses.make("hings")
+    with pytest.raises(ShallowsError, match="it does not take epsilon"):
+        losses.make("hinge", epsilon=1.0)
+    with pytest.raises(ShallowsError, match="brings its own parameters"):
+        losses.make(losses.Huber(2.0), delta=1.0)
+    for name, wrong in (
+        ("quantile", {"quantile": 1.0}),
+        ("quantile", {"quantile": "half"}),
+        ("huber", {"delta": 0.0}),
+        ("huber", {"delta": math.nan}),
+        ("epsilon_insensitive", {"epsilon": -1e-9}),
+        ("novelty", {"fraction": 1.1}),
+    ):
+        with pytest.raises(ShallowsError, match=f"{next(iter(wrong))} of the loss '{name}' must be a number in"):
+            losses.make(name, **wrong)
+    assert losses.make("novelty", fraction=1.0).slope_bound == 1.0

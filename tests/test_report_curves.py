@@ -1,0 +1,146 @@
+"""Pictures of curves, of made-up numbers."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from report_example import COLUMNS, LABEL
+from shallows.errors import ShallowsError
+from shallows.report import figures, tables
+from shallows.report.target import read
+
+
+def written(folder, rows, figure, marks=("m",)):
+    meta = {
+        "id": "made_up",
+        "title": "Made up",
+        "source": "nowhere",
+        "scale": "demo",
+        "label": LABEL,
+        "marks": list(marks),
+        "labels": {"norm": "the norm", "bound": "the bound"},
+        "layout": {"rows": ["metric"], "columns": []},
+        "figure": {"kind": "curves", **figure},
+    }
+    paths = folder / "made_up.csv", folder / "made_up.json"
+    with paths[0].open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, COLUMNS)
+        writer.writeheader()
+        for row in rows:
+            given = dict.fromkeys(COLUMNS, "")
+            given.update(target="made_up", dataset="toy", verdict="not comparable", scale="demo", method="one", **row)
+            writer.writerow(given)
+    paths[1].write_text(json.dumps(meta))
+    return paths
+
+
+def row(metric, value, setting, **more):
+    return {"metric": metric, "measured_mean": value, "setting": setting, **more}
+
+
+def batches(**more):
+    """A norm with a bound beside it, for two ranks."""
+    return [
+        row(metric, factor / m**rank, f"k={rank}; m={m}", **more)
+        for rank in (1, 2)
+        for m in (1, 10, 100)
+        for metric, factor in (("norm", 2.0), ("bound", 5.0))
+    ]
+
+
+def drawn(folder, rows, figure, **more):
+    target = read(*written(folder, rows, figure, **more))
+    return figures.KINDS["curves"](target)
+
+
+def points(line):
+    return [np.asarray(line.get_xdata(), float).tolist(), np.asarray(line.get_ydata(), float).tolist()]
+
+
+def test_each_line_has_its_bound_beside_it(tmp_path):
+    (ax,) = drawn(tmp_path, batches(), {"y": ["norm"], "bounds": ["bound"], "lines": "k"}).axes
+    lines = {tuple(points(line)[1]): line for line in ax.lines}
+    assert set(lines) == {(2.0, 0.2, 0.02), (5.0, 0.5, 0.05), (2.0, 0.02, 2e-4), (5.0, 0.05, 5e-4)}
+    assert points(ax.lines[0])[0] == [1, 10, 100]
+    for rank in (1, 2):
+        norm, bound = lines[2.0, 2 / 10**rank, 2 / 100**rank], lines[5.0, 5 / 10**rank, 5 / 100**rank]
+        assert norm.get_color() == bound.get_color() and norm.get_linewidth() > bound.get_linewidth()
+    assert ax.get_xscale() == ax.get_yscale() == "log"
+
+
+def test_columns_of_axes_say_what_they_are_of_and_share_their_limits(tmp_path):
+    figure = drawn(tmp_path, batches(), {"y": ["norm"], "lines": "method", "columns": "k"})
+    assert [ax.get_title(loc="left") for ax in figure.axes] == ["k = 1", "k = 2"]
+    assert figure.axes[0].get_ylim() == figure.axes[1].get_ylim()
+
+
+def test_rows_of_axes_stand_under_each_other(tmp_path):
+    figure = drawn(tmp_path, batches(), {"y": ["norm", "bound"], "lines": "k", "rows": "metric"})
+    assert [ax.get_ylabel() for ax in figure.axes] == ["the norm", "the bound"]
+
+
+def test_seeds_make_a_band_and_printed_numbers_are_hollow(tmp_path):
+    rows = [row("norm", 2.0 + m, f"m={m}", measured_sd=0.5, published="3.5" if m == 1 else "") for m in (1, 2, 3)]
+    (ax,) = drawn(tmp_path, rows, {"y": ["norm"]}).axes
+    assert len(ax.collections) == 1
+    band = ax.collections[0].get_paths()[0].vertices
+    assert band[:, 1].min() == pytest.approx(2.5) and band[:, 1].max() == pytest.approx(5.5)
+    hollow = [line for line in ax.lines if line.get_markerfacecolor() == "white"]
+    assert [points(line) for line in hollow] == [[[1.0], [3.5]]]
+
+
+def test_a_metric_may_be_the_x_axis(tmp_path):
+    rows = [
+        row(metric, value, f"m={m}") for m in (1, 2, 4) for metric, value in (("norm", 8.0 / m), ("seconds", 0.5 * m))
+    ]
+    (ax,) = drawn(tmp_path, rows, {"x": "seconds", "y": ["norm"], "x_scale": "linear", "y_scale": "linear"}).axes
+    assert points(ax.lines[0]) == [[0.5, 1.0, 2.0], [8.0, 4.0, 2.0]]
+
+
+def test_a_level_is_a_line_across(tmp_path):
+    levels = [{"value": 0.95, "label": "1 − δ"}]
+    (ax,) = drawn(tmp_path, batches(), {"y": ["norm"], "lines": "k", "levels": levels}).axes
+    assert any(points(line)[1] == [0.95, 0.95] for line in ax.lines)
+    assert [text.get_text() for text in ax.texts] == ["1 − δ"]
+
+
+def test_what_is_not_finite_ends_a_line(tmp_path):
+    rows = [row("norm", value, f"m={m}") for m, value in ((1, 1.0), (2, 0.5), (3, "inf"))]
+    (ax,) = drawn(tmp_path, rows, {"y": ["norm"]}).axes
+    assert points(ax.lines[0])[0] == [1.0, 2.0]
+
+
+def test_axes_without_numbers_say_so(tmp_path):
+    rows = [*batches(), {"metric": "norm", "setting": "k=3", "verdict_": None}]
+    rows[-1].pop("verdict_")
+    figure = drawn(tmp_path, rows, {"y": ["norm"], "columns": "k"})
+    assert "nothing measured: toy" in figure.axes[2].texts[0].get_text()
+
+
+@pytest.mark.parametrize(
+    ("figure", "problem"), [({"x": "epochs"}, "runs along 'epochs'"), ({"y": ["nrom"]}, "metrics nrom")]
+)
+def test_a_picture_of_what_is_not_there_is_refused(tmp_path, figure, problem):
+    with pytest.raises(ShallowsError, match=problem):
+        drawn(tmp_path, batches(), figure)
+
+
+def test_the_same_picture_is_the_same_to_the_bit(tmp_path):
+    paths = written(tmp_path, batches(), {"y": ["norm"], "bounds": ["bound"], "lines": "k"})
+    made = []
+    for turn in range(2):
+        svg, png = tmp_path / f"{turn}.svg", tmp_path / f"{turn}.png"
+        figures.draw(*paths, svg, png)
+        made.append((svg.read_bytes(), png.read_bytes()))
+    assert made[0] == made[1]
+
+
+def test_points_of_the_picture_are_left_out_of_the_table_and_claims_are_not(tmp_path):
+    claim = row("share", 1.0, "k=1", published="at least | 1 − δ", verdict_="x")
+    claim.pop("verdict_")
+    target = read(*written(tmp_path, [*batches(), claim], {"y": ["norm"], "bounds": ["bound"]}))
+    table = tables.pivot(target)
+    assert table.n_drawn == 12 and len(table.rows) == 1
+    assert "at least \\| 1 − δ" in tables.markdown(target)

@@ -1,0 +1,413 @@
+"""Step rules by name: their formulas, what is certified of them, and the estimators that take them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier
+
+from engine_example import preconditioning_matrix, problem, sample
+from shallows import (
+    EigenProClassifier,
+    EigenProRegressor,
+    FeatureEigenProClassifier,
+    FeatureEigenProRegressor,
+    KernelSGDClassifier,
+    KernelSGDRegressor,
+    kernels,
+    spectrum,
+    training,
+)
+from shallows.errors import ShallowsError, TrainingInterrupted, UnknownNameError
+from shallows.estimators import validation
+from shallows.solvers import EigenPro, steps
+
+FACTS = SimpleNamespace(
+    eigenvalues=np.array([0.5, 0.2, 0.01]),
+    rank=2,
+    damping=1.0,
+    power=1.0,
+    flattened_top=0.01,
+    top_eigenvalue=0.02,
+    largest_diagonal=0.8,
+    mean_diagonal=0.6,
+    bound=1.0,
+    dimension=40.0,
+    tail_constant=8.0,
+    subsample_diagonal=0.9,
+    n_subsample=100,
+    n_functions=math.inf,
+    step_size=lambda m: 2 / (0.8 + (m - 1) * 0.02),
+)
+N = 1000
+
+
+def step(name, m, p=FACTS, n=N):
+    return steps.make(name)(p, m, n)
+
+
+# ------------------------------------------------------------------------------------------- the formulas
+
+
+@pytest.mark.parametrize("m", [1, 7, 300, N])
+def test_the_certified_step_is_two_over_what_a_batch_amounts_to(m):
+    assert step("certified", m) == pytest.approx(2 / (0.8 + (m - 1) * 0.02))
+
+
+@pytest.mark.parametrize("m", [1, 30, N])
+@pytest.mark.parametrize("delta", [0.1, 0.01])
+def test_the_theorems_step_is_the_reciprocal_of_its_bound(m, delta):
+    log = math.log(8 * 40 / delta)
+    bound = 0.01 + 2 * (0.01 + 1) / (3 * m) * log + math.sqrt(2 * 0.01 / m * log)
+    assert steps.Theorem(delta)(FACTS, m, N) == pytest.approx(1 / (m * bound))
+
+
+def test_the_papers_step_is_its_rule_of_thumb_where_the_root_is_largest_and_exact_for_large_batches():
+    # E32: √(m/(κ λ_{q+1})) for the mean gradient; both other terms are a tenth of the root and less.
+    p = SimpleNamespace(**{**vars(FACTS), "flattened_top": 1e-6})
+    for c2 in (1.0, 3.0):
+        m = 1e6
+        assert m * steps.Paper(c1=0.0, c2=c2)(p, m, N) == pytest.approx(math.sqrt(m / 1e-6) / (c2 + 1), rel=1e-9)
+    assert 1e12 * step("paper", 1e12, p) == pytest.approx(1e6, rel=1e-2)
+    assert step("paper", 1, p) == pytest.approx(1.0, rel=2e-3)
+
+
+def test_the_first_release_takes_the_same_mean_step_whatever_the_batch():
+    assert 7 * step("release2017", 7) == pytest.approx(300 * step("release2017", 300))
+    assert 7 * step("release2017", 7) == pytest.approx(1.5 / 0.5 * math.sqrt(0.5 / 0.01))
+
+
+def test_the_second_release_has_three_ranges_of_batches():
+    top = 0.5 * (0.01 / 0.5) ** 0.95
+    critical = 0.9 / top + 1
+    assert step("release2019", int(critical)) == pytest.approx(1 / 0.9)
+    assert step("release2019", 500) == pytest.approx(2 / (0.9 + 499 * top))
+    assert step("release2019", N) == pytest.approx(0.95 * 2 / (N * top))
+
+
+def test_the_exact_step_wants_everything_in_the_batch_and_in_the_subsample():
+    whole = SimpleNamespace(**{**vars(FACTS), "n_subsample": N})
+    assert step("exact", N, whole) == pytest.approx(1 / (N * 0.01))
+    for m, p in ((N - 1, whole), (N, FACTS)):
+        with pytest.raises(ShallowsError, match=r"n_subsample=\d+ and batch_size=\d+. Take step_rule='certified'"):
+            step("exact", m, p)
+
+
+def test_an_unknown_rule_is_told_the_known_ones_and_a_function_is_one():
+    with pytest.raises(UnknownNameError, match=r"step_rule 'certifed'. Did you mean 'certified'"):
+        steps.make("certifed")
+    assert steps.make(lambda p, m, n: 0.5)(None, 1, 1) == 0.5
+
+
+@pytest.mark.parametrize("power", [1.0, 0.5])
+@pytest.mark.parametrize("name", ["theorem", "paper"])
+def test_rules_made_of_bounds_stay_below_the_edge_of_every_batch(name, power):
+    p = problem(n=300, rank=10, n_subsample=100, kernel="gaussian", d=5, power=power)
+    K_P = p.K - p.K @ preconditioning_matrix(p.preconditioner, 300) @ p.K
+    rng = np.random.default_rng(0)
+    for m in (4, 30, 300):
+        tops = [
+            np.linalg.eigvalsh(K_P[np.ix_(rows, rows)])[-1]
+            for rows in (rng.choice(300, size=m, replace=False) for _ in range(20))
+        ]
+        assert step(name, m, p.preconditioner, 300) * np.mean(tops) < 2
+
+
+@pytest.mark.parametrize("damping", [1.0, 0.25])
+@pytest.mark.parametrize("power", [0.5, 0.8])
+@pytest.mark.parametrize("rank", [1, 7, 30])
+def test_the_kernel_form_has_powers_of_the_ratio_too(rank, power, damping):
+    # SPEC 10.4 and 15: (I − DK)K has τ λ_{q+1}^a λᵢ^(1−a) for i ≤ q, and the others as they were.
+    p = problem(rank=rank, damping=damping, power=power)
+    truth = np.linalg.eigvalsh(p.K)[::-1]
+    flattened = (np.eye(60) - preconditioning_matrix(p.preconditioner, 60) @ p.K) @ p.K
+    expected = np.sort([*damping * truth[rank] ** power * truth[:rank] ** (1 - power), *truth[rank:]])
+    assert np.sort(np.linalg.eigvals(flattened).real) == pytest.approx(expected, abs=1e-12 * truth[0])
+    assert 60 * p.preconditioner.flattened_top == pytest.approx(expected.max(), rel=1e-9)
+
+
+def test_the_intrinsic_dimension_is_not_below_that_of_the_variance():
+    # V = E k_P(x, x) k_x ⊗ k_x − H² on the points of the certificate, in an orthonormal basis of their span.
+    p = problem(n=400, rank=10, n_subsample=100, kernel="gaussian", d=5)
+    K_P = (p.K - p.K @ preconditioning_matrix(p.preconditioner, 400) @ p.K)[100:, 100:]
+    values, vectors = np.linalg.eigh(K_P)
+    Z = vectors * np.sqrt(np.clip(values, 0, None))
+    H = Z.T @ Z / 300
+    V = Z.T @ (np.diagonal(K_P)[:, None] * Z) / 300 - H @ H
+    exact = np.trace(V) / np.linalg.eigvalsh(V)[-1]
+    assert exact * (1 - 1e-6) < p.preconditioner.dimension < 2 * exact
+
+
+def test_the_certificate_has_the_mean_of_the_diagonal():
+    p = problem(n=400, rank=10, n_subsample=100, kernel="gaussian", d=5)
+    K_P = (p.K - p.K @ preconditioning_matrix(p.preconditioner, 400) @ p.K)[100:, 100:]
+    assert p.preconditioner.mean_diagonal == pytest.approx(np.diagonal(K_P).mean(), rel=1e-10)
+    assert p.preconditioner.bound == 1.0
+
+
+# ---------------------------------------------------------------------------------------------- the cycle
+
+
+def factors(cycle):
+    return [cycle.factor(t) for t in range(cycle.length)]
+
+
+def in_units_of_the_top(m, n=N, p=FACTS):
+    """The steps of a cycle times m λ."""
+    return np.array(factors(steps.Certified().cycle(p, m, n))) * p.step_size(m) * m * p.top_eigenvalue
+
+
+def test_a_cycle_has_a_head_a_body_and_a_tail_and_begins_again():
+    cycle = steps.Cycle(7, (1.0, 2.0), (3.0, 4.0), 5.0, 2)
+    assert factors(cycle) == [1, 2, 3, 4, 3, 5, 5]
+    assert [cycle.factor(t) for t in (7, 8, 13, 14)] == [1, 2, 5, 1]
+
+
+def test_full_batches_are_closed_by_the_best_step_on_the_flattened_range():
+    # Between ρ = ½ and 1 the smallest largest |1 − a x| is that of a = 2/(1 + ρ).
+    assert in_units_of_the_top(N) == pytest.approx([2 / 1.5, 1.5, 4.0])
+
+
+@pytest.mark.parametrize("n_steps", range(1, 12))
+def test_without_noise_a_cycle_shrinks_every_direction_and_is_longer_than_any_constant_step(n_steps):
+    p = SimpleNamespace(**{**vars(FACTS), "largest_diagonal": 0.02, "mean_diagonal": 0.02, "flattened_top": 0.02})
+    s = in_units_of_the_top(-(-N // n_steps), p=p)
+    x = np.linspace(0, 1.2, 1201)[1:]
+    assert np.abs(np.prod(1 - np.outer(x, s), axis=1)).max() < 1
+    assert s.mean() > 1.7
+    assert len(s) == {1: 3, 2: 4}.get(n_steps, n_steps)
+
+
+@pytest.mark.parametrize("m", [1, 3, 16, 64, 200])
+def test_with_noise_the_mixture_of_steps_is_stable_in_the_mean_square(m):
+    s = in_units_of_the_top(m)
+    v = (0.8 - 0.02) * (N - m) / (N - 1) / (m * 0.02)
+    # E (1 − a h)² over a cycle, with h of mean 1 and variance v: the worst point and the top direction.
+    assert np.mean((1 - s) ** 2 + s**2 * v) <= 1 + 1e-12
+    # Noise makes up a w/(2 − a) of the loss.
+    w = (0.6 - 0.02) * (N - m) / (N - 1) / (m * 0.02)
+    share = s * w / (2 - s)
+    n_closing = max(1, len(s) // 8)
+    assert share.max() <= 0.6 + 1e-12
+    assert share[-n_closing:].max() <= 0.3 + 1e-12
+    assert np.all(s[-n_closing:] <= s[: len(s) - n_closing].min())
+
+
+@pytest.mark.parametrize("m", [3, 64, 900])
+def test_where_no_targets_are_fitted_exactly_the_share_of_noise_falls_from_epoch_to_epoch(m):
+    p = SimpleNamespace(**{**vars(FACTS), "n_functions": N - 1})
+    cycle = steps.Certified().cycle(p, m, N)
+    w = (0.6 - 0.02) * (N - m) / (N - 1) / (m * 0.02)
+    for epoch in (0, 1, 9):
+        s = np.array([cycle.factor(epoch * cycle.length + t) for t in range(cycle.length)])
+        s *= p.step_size(m) * m * 0.02
+        share = s * w / (2 - s)
+        assert share.max() <= 0.6 / (1 + epoch) + 1e-12
+        assert share[-1] <= 0.3 / (1 + epoch) + 1e-12
+        assert epoch == 0 or share.max() == pytest.approx(0.6 / (1 + epoch))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(("rank", "n_subsample"), [(5, 60), (40, 60), (100, 300)])
+def test_training_with_the_cycle_never_diverges(rank, n_subsample, seed):
+    p = problem(n=300, rank=rank, n_subsample=n_subsample, kernel="gaussian", d=8, seed=seed)
+    held = replace(p.problem, targets=np.sin(p.x[:, :2]))
+    for m in (1, 7, 50, 100, 150, 300):
+        size, cycle = steps.planned("certified", p.preconditioner, m, 300)
+        batches, stopping = training.Batches(300, m, seed), training.Stopping(max_epochs=6)
+        run = training.train(EigenPro(size, cycle), held, batches, stopping)
+        assert run.n_rollbacks == 0
+        assert run.losses[-1] < run.losses[0]
+
+
+# -------------------------------------------------------------------------------------- the estimators
+
+ALL = [EigenProClassifier, EigenProRegressor, FeatureEigenProClassifier, FeatureEigenProRegressor]
+each = pytest.mark.parametrize("Estimator", ALL)
+pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
+
+
+def table(Estimator, n=400, seed=0, noise=0.0):
+    x = sample(n + 100, 4, seed)
+    signal = np.sin(2 * x[:, 0]) + x[:, 1] + noise * np.random.default_rng(seed).normal(size=n + 100)
+    y = np.digitize(signal, [-0.7, 0.7]) if is_classifier(Estimator()) else signal
+    return x[:n], y[:n], x[n:], y[n:]
+
+
+@each
+@pytest.mark.parametrize("rule", list(steps.RULES))
+@pytest.mark.parametrize("batch_size", [1, 50, 400])
+def test_every_rule_can_be_asked_for_with_any_batch(Estimator, rule, batch_size):
+    X, y, *_ = table(Estimator)
+    asked = {"rank": 20, "n_subsample": 400, "max_epochs": 2, "tol": 0, "random_state": 0, "batch_size": batch_size}
+    model = Estimator(**small(Estimator), step_rule=rule, **asked)
+    if rule == "exact" and batch_size < 400:
+        with pytest.raises(ShallowsError, match="certified"):
+            model.fit(X, y)
+        return
+    model.fit(X, y)
+    assert model.effective_params_["batch_size"] == batch_size
+    if rule in ("certified", "theorem", "paper"):
+        assert model.n_rollbacks_ == 0
+        assert model.losses_[-1] < 1
+
+
+@each
+def test_a_step_of_the_users_is_taken_at_every_step(Estimator):
+    X, y, *_ = table(Estimator)
+    asked = {"rank": 20, "n_subsample": 100, "batch_size": 50, "max_epochs": 2, "tol": 0, "random_state": 0}
+    by_number = Estimator(**small(Estimator), step_size=0.05, **asked).fit(X, y)
+    by_rule = Estimator(**small(Estimator), step_rule=lambda p, m, n: 0.05, **asked).fit(X, y)
+    assert by_number.step_size_ == by_rule.step_size_ == 0.05
+    assert by_number.losses_ == by_rule.losses_
+
+
+def small(Estimator):
+    """What keeps a feature map small."""
+    return {"n_features": 200} if Estimator.__name__.startswith("Feature") else {}
+
+
+class Stop(training.Observer):
+    def __init__(self, checkpoint, at):
+        self.checkpoint, self.at = checkpoint, at
+
+    def on_batch(self, run):
+        if run.iteration == self.at:
+            self.checkpoint.request_stop()
+
+
+@each
+def test_a_run_that_was_stopped_in_a_cycle_goes_on_in_it(Estimator, tmp_path):
+    X, y, *_ = table(Estimator)
+    model = Estimator(**small(Estimator), rank=20, n_subsample=100, batch_size=30, max_epochs=4, tol=0, random_state=0)
+    losses = clone(model).fit(X, y).losses_
+    for at in (5, 24):
+        checkpoint = training.Checkpoint(tmp_path, "a run")
+        with pytest.raises(TrainingInterrupted):
+            clone(model).fit(X, y, observers=[Stop(checkpoint, at)], checkpoint=checkpoint)
+    assert clone(model).fit(X, y, checkpoint=training.Checkpoint(tmp_path, "a run")).losses_ == losses
+
+
+# --------------------------------------------------------------------------------------- early stopping
+
+
+@each
+def test_the_model_of_the_best_epoch_on_held_out_rows_is_kept(Estimator):
+    X, y, *_ = table(Estimator, noise=0.8)
+    asked = {"max_epochs": 30, "tol": 0, "random_state": 0, "batch_size": 40, "early_stopping": True}
+    asked |= {"rank": 20, "n_subsample": 100, "bandwidth": 0.5, "n_iter_no_change": 3}
+    model = Estimator(**small(Estimator), **asked).fit(X, y)
+    scores = model.validation_scores_
+    assert model.effective_params_["stopped_by"] == "patience"
+    assert len(scores) - 1 - int(np.argmax(scores)) == 3
+    assert model.best_validation_score_ == max(scores)
+    rows = held_out_rows(model, X)
+    assert len(rows) == 40
+    assert model.score(X[rows], y[rows]) == pytest.approx(max(scores), abs=1e-9)
+
+
+def held_out_rows(model, X):
+    """The rows that were held out, by the rule of the estimators."""
+    if hasattr(model, "support_"):
+        return np.setdiff1d(np.arange(len(X)), model.support_)
+    y = table(type(model), noise=0.8)[1]
+    return validation.hold_out(X, y, None, 0.1, 0, is_classifier(model)).rows
+
+
+@each
+def test_held_out_rows_are_not_trained_on(Estimator):
+    # What the targets of the held-out rows are changes when training stops, and nothing else.
+    X, y, *_ = table(Estimator, noise=0.8)
+    asked = {"max_epochs": 4, "tol": 0, "random_state": 0, "early_stopping": True, "n_iter_no_change": 50}
+    asked |= {"rank": 20, "n_subsample": 100, "batch_size": 40}
+    losses = Estimator(**small(Estimator), **asked).fit(X, y).losses_
+    rows = held_out_rows(Estimator(**small(Estimator), **asked).fit(X, y), X)
+    other = y.copy()
+    # Among classes only rows of one class are exchanged for rows of it, or the shares would be others.
+    other[rows] = y[rows] if is_classifier(Estimator()) else y[rows] + 100
+    X = X.copy()
+    X[rows] += 1e-3
+    assert Estimator(**small(Estimator), **asked).fit(X, other).losses_ == pytest.approx(losses, rel=1e-2)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("fraction", [0.1, 0.25, 0.5])
+def test_classes_have_their_share_among_the_rows_that_are_held_out(fraction, seed):
+    y = np.repeat(["a", "b", "c", "d"], [50, 30, 19, 1])
+    held = validation.hold_out(np.arange(100)[:, None], y, None, fraction, seed, True)
+    counts = {label: int((held.y == label).sum()) for label in "abcd"}
+    assert counts["d"] == 0, "a class keeps a row to be trained on"
+    for label, n in zip("abc", (50, 30, 19), strict=True):
+        assert abs(counts[label] - fraction * n) < 1
+    assert len(held.rows) == pytest.approx(100 * fraction, abs=1)
+    assert np.array_equal(np.sort([*held.rows, *held.training_rows]), np.arange(100))
+    other = validation.hold_out(np.arange(100)[:, None], y, None, fraction, seed + 1, True)
+    assert not np.array_equal(held.rows, other.rows)
+
+
+@each
+def test_scores_are_weighted_as_the_rows_are(Estimator):
+    X, y, *_ = table(Estimator, noise=0.8)
+    w = np.random.default_rng(0).uniform(0.1, 3, len(X))
+    asked = {"max_epochs": 2, "tol": 0, "random_state": 0, "early_stopping": True, "n_iter_no_change": 50}
+    model = Estimator(**small(Estimator), rank=10, n_subsample=100, **asked).fit(X, y, sample_weight=w)
+    rows = held_out_rows(model, X)
+    assert model.score(X[rows], y[rows], sample_weight=w[rows]) == pytest.approx(model.best_validation_score_, abs=1e-9)
+
+
+@each
+def test_observers_see_all_training_rows_although_some_are_held_out(Estimator):
+    X, y, *_ = table(Estimator)
+    seen = []
+    curve = training.Curve([2], lambda s: seen.append(s.predict_training()) or {"n": float(len(seen[-1]))})
+    asked = {"max_epochs": 2, "tol": 0, "random_state": 0, "early_stopping": True, "n_iter_no_change": 50}
+    model = Estimator(**small(Estimator), rank=10, n_subsample=100, **asked).fit(X, y, observers=[curve])
+    if len(model.validation_scores_) - 1 == int(np.argmax(model.validation_scores_)):
+        assert np.abs(np.asarray(seen[-1], float) - np.asarray(model.predict(X), float)).max() < 1e-9
+    assert curve.rows[0]["n"] == len(X)
+
+
+@pytest.mark.parametrize("Estimator", [KernelSGDClassifier, KernelSGDRegressor])
+def test_kernel_gradient_descent_stops_early_too(Estimator):
+    X, y, *_ = table(Estimator, noise=0.8)
+    model = Estimator(early_stopping=True, bandwidth=0.5, max_epochs=60, tol=0, random_state=0).fit(X, y)
+    rows = held_out_rows(model, X)
+    assert model.n_epochs_ < 60
+    assert model.score(X[rows], y[rows]) == pytest.approx(model.best_validation_score_, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("validation_fraction", 0.0), ("validation_fraction", 1.0), ("n_iter_no_change", 0), ("n_iter_no_change", 1.5)],
+)
+def test_a_parameter_of_early_stopping_out_of_its_range_is_named(name, value):
+    X, y, *_ = table(EigenProRegressor)
+    with pytest.raises(ShallowsError, match=name) as raised:
+        EigenProRegressor(early_stopping=True, **{name: value}).fit(X, y)
+    assert repr(value) in str(raised.value)
+
+
+def test_a_share_that_leaves_no_row_is_told_so():
+    with pytest.raises(ShallowsError, match=r"validation_fraction=0.1 of the rows, which of 3 is none"):
+        EigenProClassifier(early_stopping=True).fit(sample(3), [0, 1, 1])
+
+
+def test_a_preconditioner_of_all_rows_and_early_stopping_exclude_each_other():
+    X, y, *_ = table(EigenProRegressor)
+    p = spectrum.fit_preconditioner(X, "gaussian", 1.0, rank=5, n_subsample=50, device="cpu")
+    with pytest.raises(ShallowsError, match="leave one of the two out"):
+        EigenProRegressor(bandwidth=1.0, preconditioner=p, early_stopping=True).fit(X, y)
+
+
+def test_a_preconditioner_keeps_its_power_in_a_file(tmp_path):
+    X = sample(100)
+    p = spectrum.fit_preconditioner(X, kernels.Laplace(2.0), rank=5, n_subsample=50, power=0.5, device="cpu")
+    p.save(tmp_path / "p.npz")
+    read = spectrum.load_preconditioner(tmp_path / "p.npz")
+    for name in ("power", "mean_diagonal", "bound", "dimension", "subsample_diagonal"):
+        assert getattr(read, name) == getattr(p, name)
+    assert np.array_equal(read.scale, p.scale)
