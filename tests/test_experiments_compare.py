@@ -185,3 +185,9 @@ def test_drawn_points_are_ratios_to_the_first(tmp_path, plan):
 def test_the_spread_is_that_of_the_two_curves_furthest_apart():
     assert claims.spread([{1: 1.0, 2: 0.5}, {1: 1.0, 2: 0.05}, {1: 1.0, 2: 0.1}]) == pytest.approx(1.0)
     assert claims.spread([{1: 1.0}, {1: 0.0}]) == math.inf
+
+
+def test_a_dataset_that_stands_for_two_of_a_papers_is_told_apart_by_the_papers_words():
+    sizes = {"A": {"dataset": "one"}, "B": {"dataset": "one"}, "C": {"dataset": "two"}}
+    names = [compare.dataset_name(sizes, word) for word in ("A", "B", "C", "D")]
+    assert names == ["one (A)", "one (B)", "two", "D"]

@@ -152,7 +152,9 @@ def describe(
         name: one["label"] + (f" ({one['unit']})" if one.get("unit") else "")
         for name, one in {**spec["metrics"], **spec.get("claims", {})}.items()
     }
-    labels |= {one["dataset"]: one["title"] for one in comparison["sizes"].values()}
+    for word, one in comparison["sizes"].items():
+        name = dataset_name(comparison["sizes"], word)
+        labels[name] = one["title"] if name == one["dataset"] else f"{one['title']} ({word})"
     return {
         "id": comparison["target"],
         "title": spec["title"],
@@ -187,6 +189,15 @@ def describe_runs(used: Sequence[Mapping[str, Any]], scale: str) -> dict[str, An
         "code": _code(used),
         "versions": used[0]["packages"] if used else {},
     }
+
+
+def dataset_name(sizes: Mapping[str, Mapping[str, Any]], word: str) -> str:
+    """The dataset that stands for a paper's word, with the word where it stands for several of them."""
+    if word not in sizes:
+        return word
+    dataset = sizes[word]["dataset"]
+    shared = sum(one["dataset"] == dataset for one in sizes.values()) > 1
+    return f"{dataset} ({word})" if shared else dataset
 
 
 def _counts(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
@@ -241,7 +252,7 @@ class Row:
         spec = {**self.comparison["spec"]["metrics"], **self.comparison["spec"].get("claims", {})}
         return {
             "target": self.comparison["target"],
-            "dataset": size.get("dataset", word),
+            "dataset": dataset_name(self.comparison["sizes"], word),
             "n_train": size.get("n_train", ""),
             "n_test": size.get("n_test", ""),
             "method": method,
