@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 #: Above this many points a line has no marks on it.
 MARKED = 16
-#: Legends of more lines than this stand at the side rather than above.
+#: Legends of more lines than this, or too long for one line of text, stand at the side rather than above.
 WIDE = 4
 
 
@@ -47,14 +47,17 @@ def curves(target: Target) -> Figure:
     names.sort(key=lambda name: name in spec.get("bounds", []))
     looks = _looks(names)
 
+    handles = _handles(target, spec, table, lines, looks)
     wide = len(across)
+    width = spec.get("width", 3.1 if wide > 1 else 6.0)
+    above = len(names) <= WIDE and figures.fits_a_line(handles, wide * width)
     figure, axes = figures.sheet(
         target,
         rows=len(down),
         columns=wide,
-        width=spec.get("width", 3.1 if wide > 1 else 6.0),
+        width=width,
         height=spec.get("height", 2.5 if wide > 1 else 3.3),
-        legend=len(names) <= WIDE,
+        legend=above,
     )
     for line, row in enumerate(down):
         for place, column in enumerate(across):
@@ -74,8 +77,7 @@ def curves(target: Target) -> Figure:
                 figures.say(ax, _silence(target, part))
         if not spec.get("free_y"):
             figures.same_limits(axes[line])
-    handles = _handles(target, spec, table, lines, looks)
-    if len(names) <= WIDE:
+    if above:
         figures.legend(figure, handles)
     elif handles:
         axes[0][-1].legend(

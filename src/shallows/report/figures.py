@@ -356,6 +356,11 @@ def legend(figure: Figure, handles: Sequence[Any]) -> None:
     legend.set_in_layout(False)  # the sheet has kept its place free
 
 
+def fits_a_line(handles: Sequence[Any], across: float) -> bool:
+    """Tell whether a legend of these handles, side by side, is no wider than so many inches."""
+    return sum(0.6 + 0.066 * len(handle.get_label()) for handle in handles) <= max(across, 6.2) - MARGIN
+
+
 def _facet_title(target: Target, key: str, value: str) -> str:
     name, title = name_of(target, key, value), key_title(target, key)
     return f"{title} {name}" if is_number(value) else f"{name} {title}"
@@ -379,7 +384,9 @@ def repeated(values: Sequence[Any], count: int) -> list[Any]:
 
 
 def say(ax: Axes, text: str) -> None:
-    """Words in the middle of axes that have nothing to show."""
+    """Words in the middle of axes that have nothing to show, and no ticks, which would say that there was something."""
+    ax.set(xticks=[], yticks=[])
+    ax.minorticks_off()
     ax.text(
         0.5,
         0.5,

@@ -89,7 +89,9 @@ def write(
 
 
 def _distinct(sections: Iterable[dict[str, Any]], name: str) -> list[str]:
-    return list(dict.fromkeys(dict(section["label"])[name] for section in sections))
+    """Every text once; what is unknown, as where nothing was run, only if all of it is."""
+    found = list(dict.fromkeys(dict(section["label"])[name] for section in sections))
+    return [text for text in found if text != "unknown"] or found
 
 
 def _section(
