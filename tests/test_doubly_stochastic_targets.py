@@ -110,10 +110,21 @@ def test_what_a_row_says_is_known_to_its_target(plan, target):
 def test_every_dataset_of_a_target_is_run_or_said_to_be_missing(plan, target, scale):
     data = plan.target(target)["scales"][scale]["data"]
     absent = plan.absent(target, scale)
-    run = {series["data"] if isinstance(series, dict) else series.data for series in plan.series(target, scale)}
+    run = {series.data for series in plan.series(target, scale)}
     extra = plan.comparison(target, scale)["left_out"]
     for word in data:
         assert word in absent or word in run or extra, f"{target} at {scale}: {word}"
+
+
+@pytest.mark.parametrize("target", sorted(DSG | CDSG))
+@pytest.mark.parametrize("scale", SCALES)
+def test_the_rows_of_a_target_can_be_told_apart(plan, target, scale):
+    data = plan.target(target)["scales"][scale]["data"]
+    told = [
+        (data[one.data]["dataset"], one.method, tuple(sorted(one.setting.items())), one.marks)
+        for one in plan.series(target, scale)
+    ]
+    assert len(set(told)) == len(told)
 
 
 def test_the_demonstration_of_both_papers_is_a_matter_of_minutes(plan):
