@@ -63,3 +63,18 @@ def test_the_digest_of_code_ignores_comments_and_sees_changes(tmp_path):
     )
     assert digest("def f( x ):\n    return x + 1  # why\n") == plain
     assert digest("def f(x):\n    return x + 2\n") != plain
+
+
+@pytest.mark.parametrize("kept", [None, "no JSON", "[]", "{}"])
+def test_a_digest_is_the_same_whatever_was_kept_of_it(tmp_path, monkeypatch, kept):
+    before = code.version_of("tables")
+    monkeypatch.setattr(code, "_KEPT", tmp_path / "kept" / "meanings.json")
+    if kept is not None:
+        code._KEPT.parent.mkdir()
+        code._KEPT.write_text(kept)
+    for _ in range(2):  # once without, once with what the first left
+        code.version_of.cache_clear()
+        code._meanings.cache_clear()
+        assert code.version_of("tables") == before
+    assert json.loads(code._KEPT.read_text())
+    code._meanings.cache_clear()

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
+import json
 import subprocess
+import sys
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from shallows.datasets.files import replacing
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -80,12 +85,45 @@ def version_of(stage: str, package: Path = PACKAGE) -> str:
                 state.update(path.relative_to(package).as_posix().encode())
                 content = path.read_bytes()
                 state.update(_meaning(content) if path.suffix == ".py" else content)
+    _keep_meanings()
     return state.hexdigest()[:16]
 
 
-@cache  # several stages have files in common
+# To read the whole package takes half a second, to look a file's digest up next to nothing; so they are kept where
+# Python keeps what it made of the sources. By contents, so that no clock matters.
+_KEPT = Path(__file__).parent / "__pycache__" / f"meanings.{sys.implementation.cache_tag}.json"
+_MOST_KEPT = 2000
+
+
+@cache
+def _meanings() -> dict[str, str]:
+    try:
+        return dict(json.loads(_KEPT.read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return {}
+
+
+def _keep_meanings() -> None:
+    found = _meanings()
+    if found.pop("changed", None) is None:
+        return
+    with contextlib.suppress(OSError):  # a package that is installed where nothing can be written
+        _KEPT.parent.mkdir(exist_ok=True)
+        with replacing(_KEPT) as partial:
+            partial.write_text(json.dumps(dict([*found.items()][-_MOST_KEPT:])), encoding="utf-8")
+
+
 def _meaning(source: bytes) -> bytes:
-    """A module without its comments, docstrings and layout."""
+    """Digest of a module without its comments, docstrings and layout."""
+    key = hashlib.sha256(source).hexdigest()
+    found = _meanings()
+    if key not in found:
+        found[key] = hashlib.sha256(_bare(source)).hexdigest()
+        found["changed"] = "yes"
+    return found[key].encode()
+
+
+def _bare(source: bytes) -> bytes:
     tree = ast.parse(source)
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
