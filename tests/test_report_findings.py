@@ -7,7 +7,7 @@ from shallows.experiments.plan import Plan
 from shallows.report import findings
 from workflow_runs import PROJECT
 
-TEXTS = sorted((PROJECT / "workflow" / "report").glob("findings_*.rst"))
+TEXTS = sorted((PROJECT / "config" / "findings").glob("*.rst"))
 
 
 @pytest.fixture

@@ -85,6 +85,20 @@ def minutes(seconds):
     return int(3 * seconds / 60) + 10
 
 
+def own_megabytes(definition):
+    """For a user's data, how large they are is known when they are prepared, not before."""
+    return lambda wildcards, input: megabytes(
+        own.cost(definition, input.choose, input.test).memory_bytes
+    )
+
+
+def own_minutes(definition):
+    """See `own_megabytes`."""
+    return lambda wildcards, input: minutes(
+        own.cost(definition, input.choose, input.test).seconds
+    )
+
+
 def check_requests():
     """Refuse a target that does not exist, naming the nearest that does."""
     names = ["all", "report", "compare", *PLAN.papers, *PLAN.targets]

@@ -3,17 +3,6 @@
 if OWN is not None:
     DIVISION = PLAN.configuration.compare
 
-    # How large the data are is known when they are prepared, not before.
-    def own_megabytes(definition):
-        return lambda wildcards, input: megabytes(
-            own.cost(definition, input.choose, input.test).memory_bytes
-        )
-
-    def own_minutes(definition):
-        return lambda wildcards, input: minutes(
-            own.cost(definition, input.choose, input.test).seconds
-        )
-
     rule own_description:
         input:
             OWN.request.files,

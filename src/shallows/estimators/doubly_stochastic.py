@@ -287,6 +287,10 @@ class DoublyStochasticRegressor(RegressorMixin, MultiOutputMixin, GrowingModel):
         self._one_column = told["one_column"]
 
 
+ROUNDING = 1000.0
+"""How many units in the last place a score may be rounded by: sums of so many terms differ by fewer."""
+
+
 class DoublyStochasticNoveltyDetector(OutlierMixin, GrowingModel):
     """Novelty detection by doubly stochastic gradients, after the one-class support vector machine.
 
@@ -396,9 +400,16 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, GrowingModel):
 
     @property
     def offset_(self) -> float:
-        """ρ."""
+        """ρ, lowered by what sums may be rounded by.
+
+        ρ is the score of a training point, which is no novel one, in whatever order its terms are summed.
+        """
         check_is_fitted(self)
-        return self._state.offset
+        return self._lowered_offset()
+
+    def _lowered_offset(self) -> float:
+        rho = float(self._state.offset)
+        return rho - ROUNDING * float(np.finfo(np.dtype(self.effective_params_["precision"])).eps) * abs(rho)
 
     def _make_loss(self) -> losses.Loss:
         return self.loss
@@ -413,7 +424,7 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, GrowingModel):
         return np.asarray(y, dtype=np.float64).reshape(-1, 1)
 
     def _decode(self, scores: np.ndarray) -> np.ndarray:
-        return np.where(scores[:, 0] >= self._state.offset, 1, -1)
+        return np.where(scores[:, 0] >= float(self._state.offset), 1, -1)
 
     def _finish_fit(self, state: Any) -> None:
         # On the whole set, where the steps had batches of it.

@@ -200,7 +200,7 @@ def net_passes(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) 
     return net_epochs(size, parameters, (max(1, round(epochs)),))
 
 
-def trajectories(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+def followed_errors(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
     """Many trajectories of one point and one feature a step, each followed at every point of a sample."""
     steps, repeats = parameters.get("n_iterations") or 2000, parameters.get("n_repeats") or 32
     points = (parameters.get("n_points") or 200) + (parameters.get("n_places") or 50)
@@ -233,5 +233,5 @@ MODELS: dict[str, Callable[[Size, Mapping[str, Any], Sequence[int]], Cost]] = {
     "feature_pass": feature_pass,
     "timed_training": timed_training,
     "net_passes": net_passes,
-    "trajectories": trajectories,
+    "followed_errors": followed_errors,
 }
