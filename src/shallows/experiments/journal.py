@@ -13,19 +13,32 @@ from shallows.errors import ShallowsError
 
 
 class _Tee:
-    """Writes to two streams. Asked whether it is a terminal, it answers for the first."""
+    """Writes to two streams, whole lines at a time. Asked whether it is a terminal, it answers for the first.
+
+    Jobs that run side by side share their output. `print` writes a text and then its end of line, which an unbuffered
+    stream passes on one by one, so that the lines of two jobs would run into each other.
+    """
 
     def __init__(self, seen: TextIO, kept: TextIO):
-        self.seen, self.kept = seen, kept
+        self.seen, self.kept, self.begun = seen, kept, ""
 
     def write(self, text: str) -> int:
+        self.begun += text
+        if self.begun.endswith("\n") or "\r" in text:
+            self._pass_on()
+        return len(text)
+
+    def _pass_on(self) -> None:
+        text, self.begun = self.begun, ""
         # A progress bar redraws its line; only whole lines are worth keeping.
         if "\r" not in text:
             self.kept.write(text)
             self.kept.flush()
-        return self.seen.write(text)
+        self.seen.write(text)
 
     def flush(self) -> None:
+        if self.begun:
+            self._pass_on()
         self.seen.flush()
 
     def __getattr__(self, name: str) -> Any:
@@ -56,4 +69,6 @@ def journal(path: str | Path) -> Iterator[None]:
             kept.write(traceback.format_exc())
             raise
         finally:
+            for stream in (sys.stdout, sys.stderr):
+                stream.flush()
             sys.stdout, sys.stderr = streams

@@ -1,0 +1,63 @@
+"""The log of a job: whole lines for those who watch, kept in a file, errors in their own words."""
+
+import io
+import sys
+
+import pytest
+
+from shallows.errors import ShallowsError
+from shallows.experiments.journal import journal
+
+
+class Unbuffered(io.StringIO):
+    """What another process at the other end of a pipe would be given, piece by piece."""
+
+    def __init__(self):
+        super().__init__()
+        self.pieces = []
+
+    def write(self, text):
+        self.pieces.append(text)
+        return len(text)
+
+
+@pytest.fixture
+def seen(monkeypatch):
+    stream = Unbuffered()
+    monkeypatch.setattr(sys, "stdout", stream)
+    return stream
+
+
+def test_a_line_is_passed_on_in_one_piece(seen, tmp_path):
+    with journal(tmp_path / "log"):
+        print("a run:", 1.5, flush=True)
+        print("another")
+    assert seen.pieces == ["a run: 1.5\n", "another\n"]
+
+
+def test_a_line_that_was_not_ended_is_not_lost(seen, tmp_path):
+    with journal(tmp_path / "log"):
+        print("half", end="")
+    assert seen.pieces == ["half"] and (tmp_path / "log").read_text() == "half"
+
+
+def test_the_log_keeps_lines_and_not_the_drawings_of_a_bar(seen, tmp_path):
+    with journal(tmp_path / "log"):
+        print("\r 10 %", end="")
+        print("\r 20 %", end="")
+        print("\ndone")
+    assert seen.pieces[:2] == ["\r 10 %", "\r 20 %"]
+    assert (tmp_path / "log").read_text() == "\ndone\n"
+
+
+def test_an_error_on_purpose_ends_the_job_with_its_sentence(tmp_path, capsys):
+    with pytest.raises(SystemExit), journal(tmp_path / "log"):
+        raise ShallowsError("the bandwidth is 0; it has to be greater than 0")
+    assert capsys.readouterr().err == "Error: the bandwidth is 0; it has to be greater than 0\n"
+    assert "the bandwidth is 0" in (tmp_path / "log").read_text()
+
+
+def test_a_fault_leaves_its_traceback_in_the_log(tmp_path):
+    with pytest.raises(ZeroDivisionError), journal(tmp_path / "log"):
+        1 / 0  # noqa: B018
+    assert "ZeroDivisionError" in (tmp_path / "log").read_text()
