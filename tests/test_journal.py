@@ -21,27 +21,29 @@ class Unbuffered(io.StringIO):
         return len(text)
 
 
-@pytest.fixture
-def seen(monkeypatch):
+def watch(monkeypatch):
     stream = Unbuffered()
     monkeypatch.setattr(sys, "stdout", stream)
     return stream
 
 
-def test_a_line_is_passed_on_in_one_piece(seen, tmp_path):
+def test_a_line_is_passed_on_in_one_piece(monkeypatch, tmp_path):
+    seen = watch(monkeypatch)
     with journal(tmp_path / "log"):
         print("a run:", 1.5, flush=True)
         print("another")
     assert seen.pieces == ["a run: 1.5\n", "another\n"]
 
 
-def test_a_line_that_was_not_ended_is_not_lost(seen, tmp_path):
+def test_a_line_that_was_not_ended_is_not_lost(monkeypatch, tmp_path):
+    seen = watch(monkeypatch)
     with journal(tmp_path / "log"):
         print("half", end="")
     assert seen.pieces == ["half"] and (tmp_path / "log").read_text() == "half"
 
 
-def test_the_log_keeps_lines_and_not_the_drawings_of_a_bar(seen, tmp_path):
+def test_the_log_keeps_lines_and_not_the_drawings_of_a_bar(monkeypatch, tmp_path):
+    seen = watch(monkeypatch)
     with journal(tmp_path / "log"):
         print("\r 10 %", end="")
         print("\r 20 %", end="")
