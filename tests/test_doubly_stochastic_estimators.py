@@ -149,7 +149,7 @@ def test_the_fraction_of_novel_points_is_what_was_asked_for_and_they_are_those_o
     options = {"bandwidth": 1.0, "random_state": 0, "block_size": 256, "dtype": "float32"}
     for fraction in (0.05, 0.1, 0.3):
         model = DoublyStochasticNoveltyDetector(fraction=fraction, n_iter=10, **options).fit(X)
-        assert np.mean(model.predict(X) < 0) == pytest.approx(fraction, abs=2e-3)
+        assert np.mean(model.predict(X) < 0) == pytest.approx(fraction, abs=2.5e-3)
     model = DoublyStochasticNoveltyDetector(n_iter=120, **options).fit(X)
     exact = OneClassSVM(gamma=0.5, nu=0.1).fit(X)
     assert np.mean(model.predict(X) == exact.predict(X)) > 0.965

@@ -17,7 +17,7 @@ from shallows.features import FourierFeatures, NystromFeatures, RBFNetwork
 from shallows.features.fourier import BlockCache
 
 RADIAL = ("gaussian", "laplace", "cauchy")
-FREQUENCIES = [0.691148585299915, -2.224620709315465, 0.3519405008446507, -0.3149548252673163]
+FREQUENCIES = [-0.5625431298900421, -1.2571839002121956, -1.7981354029090282, -0.5951739049492035]
 PHASES = [0.1751119097734051, 2.611863872567815]
 FORMS = [("pair", False), ("cosine", False), ("pair", True), ("cosine", True)]
 

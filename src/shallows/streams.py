@@ -25,6 +25,9 @@ _WEYL = (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)
 _ROUNDS = 10
 _MASK = (1 << 64) - 1
 
+STRIP = 2**13
+"""Pairs of normal numbers made at a time on a CPU."""
+
 
 @functools.lru_cache(maxsize=4096)
 def _key(seed: int, purpose: str) -> tuple[int, int]:
@@ -130,15 +133,29 @@ def normal(
     like: Array | None = None,
     dtype: Any = None,
 ) -> Array:
-    """Standard normal numbers by the transform of Box and Muller (two uniform numbers for each).
+    """Standard normal numbers by the transform of Box and Muller.
 
-    Parameters are those of `uniform`. Each number comes from its own pair, so that a draw of another shape keeps the
-    numbers it shares.
+    A 64-bit integer gives two: its upper half the radius, its lower half the angle (24 bits of each for float32, all 32
+    for float64, so that the two types agree to rounding of float32). No number is beyond 6.7 in size (5.8), which one in
+    10¹⁰ (10⁸) would be.
+
+    Parameters are those of `uniform`: rows are filled first, so the first rows of a larger draw are those of a smaller.
     """
     xp = np if like is None else arrays.namespace(like)
-    pairs = uniform(seed, purpose, counter, (math.prod(shape), 2), like=like, dtype=dtype)
-    radius = xp.sqrt(-2.0 * xp.log1p(-pairs[:, 0]))
-    return xp.reshape(radius * xp.cos(2.0 * math.pi * pairs[:, 1]), shape)
+    dtype = xp.float64 if dtype is None else dtype
+    n, bits = math.prod(shape), 24 if dtype == xp.float32 else 32
+    n_pairs = -(-n // 2)
+    raw = integers(seed, purpose, counter, n_pairs, like=like)
+    word = functools.partial(xp.asarray, dtype=xp.uint64)
+    drawn = xp.empty((n_pairs, 2), dtype=dtype)
+    # Strips that stay in the cache: whole arrays took five times as long, most of it first touches of fresh memory.
+    for strip in arrays.blocks(n_pairs, STRIP if like is None or arrays.is_numpy(like) else max(1, n_pairs)):
+        upper = arrays.astype(raw[strip] >> word(64 - bits), dtype)
+        lower = arrays.astype((raw[strip] >> word(32 - bits)) & word((1 << bits) - 1), dtype)
+        # 1 − u is exact, so log(1 − u) is as good as log1p(−u), and many times faster in NumPy.
+        radius, angle = xp.sqrt(-2.0 * xp.log(1.0 - upper * 2.0**-bits)), lower * (2.0 * math.pi * 2.0**-bits)
+        drawn[strip, 0], drawn[strip, 1] = radius * xp.cos(angle), radius * xp.sin(angle)
+    return xp.reshape(xp.reshape(drawn, (-1,))[:n], shape)
 
 
 def permutation(seed: int, purpose: str, counter: int, n: int, *, like: Array | None = None) -> Array:

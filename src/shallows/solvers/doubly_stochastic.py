@@ -119,7 +119,8 @@ class DoublyStochastic:
         R, C = expansion.correlate(features, block, x, G, with_gram=preconditioned, weights=w, budget=problem.budget)
         if not preconditioned:
             return R * (-1.0 / (B * features.block_size))
-        return arrays.solve_damped(C, R, B * self.damping) * -1.0
+        # Row by row, as a snapshot has it: a product with columns one after another rounds in another order.
+        return arrays.contiguous(arrays.solve_damped(C, R, B * self.damping) * -1.0)
 
     def _settle(self, problem: ExpansionProblem, state: ExpansionState, examples: Examples, scores: Array) -> Array:
         """Correct the last step to the one that is best for these examples; returns their scores after it."""
