@@ -26,6 +26,7 @@ from ..solvers.base import KernelProblem
 from ..spectrum import Preconditioner
 from . import validation
 from .centres import Coordinates
+from .parameters import check_positive, check_whole, is_positive
 
 SMALL = 1000
 """Up to so many points the whole matrix is decomposed and iterated with at once, in float64: it costs nothing."""
@@ -357,18 +358,13 @@ class KernelLeastSquares(BaseEstimator):
             raise ShallowsError(f"kernel_params must be a dictionary or None, got {parameters!r}.")
         if parameters and isinstance(kind, Kernel):
             raise ShallowsError("A kernel object brings its own parameters; leave kernel_params out.")
-        if self.bandwidth is not None and not _is_positive(self.bandwidth):
+        if self.bandwidth is not None and not is_positive(self.bandwidth):
             raise ShallowsError(
                 f"bandwidth must be a positive number or None for the median rule, got {self.bandwidth!r}."
             )
-        if self.step_size is not None and not _is_positive(self.step_size):
-            raise ShallowsError(f"step_size must be a positive number or None, got {self.step_size!r}.")
-        for name in ("batch_size", "max_epochs"):
-            value = getattr(self, name)
-            if not (value is None and name == "batch_size") and not (
-                isinstance(value, numbers.Integral) and value >= 1
-            ):
-                raise ShallowsError(f"{name} must be a whole number of at least 1, got {value!r}.")
+        check_positive(self, "step_size")
+        check_whole(self, "batch_size", optional=True)
+        check_whole(self, "max_epochs")
         if getattr(self, "early_stopping", False):
             validation.check(self.validation_fraction, self.n_iter_no_change)
         if not (isinstance(self.tol, numbers.Real) and self.tol >= 0):
@@ -637,7 +633,3 @@ def _seed(random_state: Any) -> int:
     if isinstance(random_state, numbers.Integral):
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))
-
-
-def _is_positive(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and math.isfinite(value) and value > 0

@@ -14,8 +14,10 @@ from ..solvers.pegasos import Pegasos
 from ..solvers.risk import RiskProblem
 from ..solvers.sdca import SDCA
 from ..training import GROWTH
+from .documentation import documented
+from .parameters import keep
 from .regularised_targets import RiskClassifier, RiskRegressor
-from .risk_doc import document
+from .risk_doc import PARTS
 
 __all__ = [
     "NORMAClassifier",
@@ -25,7 +27,20 @@ __all__ = [
     "SDCARegressor",
 ]
 
+_NORMA_CLASSES = """
+    loss : {"hinge", "logistic", "softmax", "squared_hinge", "multiclass_hinge", "square"} or Loss, default="auto"
+        "auto" is the hinge."""
 
+_SDCA_CLASSES = """
+    loss : {"hinge", "squared_hinge", "logistic", "square"} or Loss, default="auto"
+        "auto" is the hinge."""
+
+_VALUES = """
+    loss : {"square", "epsilon_insensitive", "huber", "quantile"} or Loss, default="auto"
+        "auto" is the square."""
+
+
+@documented(PARTS)
 class PegasosClassifier(RiskClassifier):
     """Support vector machine by Pegasos: subgradient steps of 1/(λt) on a kernel or on explicit features.
 
@@ -35,7 +50,7 @@ class PegasosClassifier(RiskClassifier):
     ----------
     {kernel}
     {features}
-    loss : {{"hinge", "logistic", "multiclass_hinge", "softmax"}} or Loss, default="hinge"
+    loss : {"hinge", "logistic", "multiclass_hinge", "softmax"} or Loss, default="hinge"
         Any with bounded slopes.
     {regularisation}
     projection : bool, default=False
@@ -77,23 +92,7 @@ class PegasosClassifier(RiskClassifier):
         dtype: str = "auto",
         verbose: int = 0,
     ):
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.kernel_params = kernel_params
-        self.features = features
-        self.n_features = n_features
-        self.loss = loss
-        self.regularisation = regularisation
-        self.projection = projection
-        self.averaging = averaging
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+        keep(self, locals())
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -108,6 +107,35 @@ class PegasosClassifier(RiskClassifier):
 
 
 class _NORMA:
+    """{summary}
+
+    {objective}
+
+    Parameters
+    ----------
+    {kernel}
+    {loss}
+    {regularisation}
+    step_size : float, optional
+        η₁. None takes 1/(M√(λκ)) for a loss of slopes bounded by M (divided by √T in the constant schedule of T steps),
+        else the reciprocal of the curvature of a batch; 1/λ in the inverse schedule.
+    schedule : {"root", "constant", "inverse"}
+        η_t = η₁/√t, η₁ or η₁/t.
+    truncation : int, optional
+        Terms that are older than so many examples are dropped.
+    {training}
+
+    Attributes
+    ----------
+    {learnt}
+    {attributes}
+
+    References
+    ----------
+    J. Kivinen, A. Smola and R. Williamson (2004), "Online learning with kernels", IEEE Transactions on Signal
+    Processing 52.
+    """
+
     def __init__(
         self,
         kernel: Any = "gaussian",
@@ -128,22 +156,7 @@ class _NORMA:
         dtype: str = "auto",
         verbose: int = 0,
     ):
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.kernel_params = kernel_params
-        self.loss = loss
-        self.regularisation = regularisation
-        self.step_size = step_size
-        self.schedule = schedule
-        self.truncation = truncation
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+        keep(self, locals())
 
     @property
     def _growth(self) -> float:
@@ -174,54 +187,42 @@ class _NORMA:
         return 1.0 / (loss.smoothness * top + reg)
 
 
+@documented(PARTS, loss=_NORMA_CLASSES)
 class NORMAClassifier(_NORMA, RiskClassifier):
-    """Classification by NORMA: stochastic gradient descent in the space of a kernel, regularised.
-
-    {objective}
-
-    Parameters
-    ----------
-    {kernel}
-    loss : {{"hinge", "logistic", "softmax", "squared_hinge", "multiclass_hinge", "square"}} or Loss, default="auto"
-        "auto" is the hinge.
-    {regularisation}
-    {norma}
-    {training}
-
-    Attributes
-    ----------
-    classes_ : ndarray, shape (n_classes,)
-    {attributes}
-    {norma_reference}
-    """
+    """Classification by NORMA: stochastic gradient descent in the space of a kernel, regularised."""
 
     _default_loss = "hinge"
 
 
+@documented(PARTS, loss=_VALUES)
 class NORMARegressor(_NORMA, RiskRegressor):
-    """Regression by NORMA: stochastic gradient descent in the space of a kernel, regularised.
+    """Regression by NORMA: stochastic gradient descent in the space of a kernel, regularised."""
 
-    {objective}
+
+class _SDCA:
+    """{summary}
+
+    {objective} There is no step size: each dual variable is set to its best value in turn.
 
     Parameters
     ----------
     {kernel}
-    loss : {{"square", "epsilon_insensitive", "huber", "quantile"}} or Loss, default="auto"
-        "auto" is the square.
+    {features}
+    {loss}
     {regularisation}
-    {norma}
     {training}
 
     Attributes
     ----------
-    intercept_ : ndarray, shape (n_outputs,)
-        Mean of the targets.
+    {learnt}
     {attributes}
-    {norma_reference}
+
+    References
+    ----------
+    S. Shalev-Shwartz and T. Zhang (2013), "Stochastic dual coordinate ascent methods for regularized loss
+    minimization", Journal of Machine Learning Research 14.
     """
 
-
-class _SDCA:
     def __init__(
         self,
         kernel: Any = "gaussian",
@@ -241,71 +242,19 @@ class _SDCA:
         dtype: str = "auto",
         verbose: int = 0,
     ):
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.kernel_params = kernel_params
-        self.features = features
-        self.n_features = n_features
-        self.loss = loss
-        self.regularisation = regularisation
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+        keep(self, locals())
 
     def _make_solver(self, problem: RiskProblem, batch_size: int) -> SDCA:
         return SDCA()
 
 
+@documented(PARTS, loss=_SDCA_CLASSES)
 class SDCAClassifier(_SDCA, RiskClassifier):
-    """Classification by stochastic dual coordinate ascent, on a kernel or on explicit features.
-
-    {objective} There is no step size: each dual variable is set to its best value in turn.
-
-    Parameters
-    ----------
-    {kernel}
-    {features}
-    loss : {{"hinge", "squared_hinge", "logistic", "square"}} or Loss, default="auto"
-        "auto" is the hinge.
-    {regularisation}
-    {training}
-
-    Attributes
-    ----------
-    classes_ : ndarray, shape (n_classes,)
-    {attributes}
-    {sdca_reference}
-    """
+    """Classification by stochastic dual coordinate ascent, on a kernel or on explicit features."""
 
     _default_loss = "hinge"
 
 
+@documented(PARTS, loss=_VALUES)
 class SDCARegressor(_SDCA, RiskRegressor):
-    """Regression by stochastic dual coordinate ascent, on a kernel or on explicit features.
-
-    {objective} There is no step size: each dual variable is set to its best value in turn.
-
-    Parameters
-    ----------
-    {kernel}
-    {features}
-    loss : {{"square", "epsilon_insensitive", "huber", "quantile"}} or Loss, default="auto"
-        "auto" is the square.
-    {regularisation}
-    {training}
-
-    Attributes
-    ----------
-    intercept_ : ndarray, shape (n_outputs,)
-        Mean of the targets.
-    {attributes}
-    {sdca_reference}
-    """
-
-
-document(NORMAClassifier, NORMARegressor, PegasosClassifier, SDCAClassifier, SDCARegressor)
+    """Regression by stochastic dual coordinate ascent, on a kernel or on explicit features."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, OutlierMixin, RegressorMixin
@@ -13,12 +13,14 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .. import losses, training
 from ..errors import ShallowsError
-from . import growing_doc
 from .growing import GrowingModel
+from .growing_doc import complete
+from .parameters import keep
 
 __all__ = ["DoublyStochasticClassifier", "DoublyStochasticNoveltyDetector", "DoublyStochasticRegressor"]
 
 
+@complete
 class DoublyStochasticClassifier(ClassifierMixin, GrowingModel):
     """Classification by doubly stochastic gradients: logistic regression, softmax, support vector machines.
 
@@ -26,7 +28,7 @@ class DoublyStochasticClassifier(ClassifierMixin, GrowingModel):
 
     Parameters
     ----------
-    loss : {{"auto", "logistic", "softmax", "hinge", "squared_hinge", "multiclass_hinge", "square"}} or Loss
+    loss : {"auto", "logistic", "softmax", "hinge", "squared_hinge", "multiclass_hinge", "square"} or Loss
         "auto" is the logistic loss for two classes and softmax for more. The losses of signs take a column a class,
         one against the rest.
     {parameters}
@@ -36,18 +38,6 @@ class DoublyStochasticClassifier(ClassifierMixin, GrowingModel):
     classes_ : ndarray, shape (n_classes,)
     {attributes}
     """
-
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        observers: Sequence[training.Observer] = (),
-        checkpoint: training.Checkpoint | None = None,
-    ) -> DoublyStochasticClassifier:
-        """Train on all of X, y. {fit}"""
-        return self._fit(X, y, sample_weight, observers, checkpoint)
 
     def partial_fit(
         self,
@@ -60,8 +50,15 @@ class DoublyStochasticClassifier(ClassifierMixin, GrowingModel):
         max_seconds: float | None = None,
         observers: Sequence[training.Observer] = (),
         checkpoint: training.Checkpoint | None = None,
-    ) -> DoublyStochasticClassifier:
-        """Go on with data that stream past. {partial_fit}"""
+    ) -> Self:
+        """Go on with data that stream past.
+
+        Parameters
+        ----------
+        {parameters}
+
+        {ending}
+        """
         if classes is None and not hasattr(self, "_state"):
             raise ValueError(
                 "classes must be passed on the first call to partial_fit: all labels that will ever come, which a "
@@ -177,6 +174,7 @@ class DoublyStochasticClassifier(ClassifierMixin, GrowingModel):
         self.classes_ = held["classes"].astype(object) if told["object"] else held["classes"]
 
 
+@complete
 class DoublyStochasticRegressor(RegressorMixin, MultiOutputMixin, GrowingModel):
     """Regression by doubly stochastic gradients: least squares, support vector, robust and quantile regression.
 
@@ -184,7 +182,7 @@ class DoublyStochasticRegressor(RegressorMixin, MultiOutputMixin, GrowingModel):
 
     Parameters
     ----------
-    loss : {{"auto", "square", "epsilon_insensitive", "huber", "quantile"}} or Loss
+    loss : {"auto", "square", "epsilon_insensitive", "huber", "quantile"} or Loss
         "auto" is the square loss. A loss with parameters is an object of `shallows.losses`, such as
         ``losses.Huber(delta=2.0)``; ε and δ are in the units of the targets.
     {parameters}
@@ -197,32 +195,6 @@ class DoublyStochasticRegressor(RegressorMixin, MultiOutputMixin, GrowingModel):
     """
 
     _y_is_numeric = True
-
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        observers: Sequence[training.Observer] = (),
-        checkpoint: training.Checkpoint | None = None,
-    ) -> DoublyStochasticRegressor:
-        """Train on all of X, y. {fit}"""
-        return self._fit(X, y, sample_weight, observers, checkpoint)
-
-    def partial_fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        *,
-        n_iter: int | None = None,
-        max_seconds: float | None = None,
-        observers: Sequence[training.Observer] = (),
-        checkpoint: training.Checkpoint | None = None,
-    ) -> DoublyStochasticRegressor:
-        """Go on with data that stream past. {partial_fit}"""
-        return self._partial_fit(X, y, None, sample_weight, n_iter, max_seconds, observers, checkpoint)
 
     def _learn_targets(self, y: Any, weights: Any, classes: Any) -> None:
         y = np.asarray(y, dtype=np.float64)
@@ -291,6 +263,7 @@ ROUNDING = 1000.0
 """How many units in the last place a score may be rounded by: sums of so many terms differ by fewer."""
 
 
+@complete
 class DoublyStochasticNoveltyDetector(OutlierMixin, GrowingModel):
     """Novelty detection by doubly stochastic gradients, after the one-class support vector machine.
 
@@ -342,30 +315,7 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, GrowingModel):
         dtype: str = "auto",
         verbose: int = 0,
     ):
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.kernel_params = kernel_params
-        self.fraction = fraction
-        self.method = method
-        self.regularisation = regularisation
-        self.block_size = block_size
-        self.batch_size = batch_size
-        self.theta_nu = theta_nu
-        self.fresh = fresh
-        self.reused = reused
-        self.cap = cap
-        self.gradient_bound = gradient_bound
-        self.feature_variance = feature_variance
-        self.features = features
-        self.orthogonal = orthogonal
-        self.n_iter = n_iter
-        self.max_epochs = max_epochs
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+        keep(self, locals())
 
     def fit(
         self,
@@ -375,23 +325,16 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, GrowingModel):
         *,
         observers: Sequence[training.Observer] = (),
         checkpoint: training.Checkpoint | None = None,
-    ) -> DoublyStochasticNoveltyDetector:
-        """Train on all of X; y is not used. {fit}"""
-        return self._fit(X, None, sample_weight, observers, checkpoint)
+    ) -> Self:
+        """Train on all of X; y is not used.
 
-    def partial_fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        *,
-        n_iter: int | None = None,
-        max_seconds: float | None = None,
-        observers: Sequence[training.Observer] = (),
-        checkpoint: training.Checkpoint | None = None,
-    ) -> DoublyStochasticNoveltyDetector:
-        """Go on with data that stream past; y is not used. {partial_fit}"""
-        return self._partial_fit(X, None, None, sample_weight, n_iter, max_seconds, observers, checkpoint)
+        Parameters
+        ----------
+        {parameters}
+
+        {ending}
+        """
+        return self._fit(X, None, sample_weight, observers, checkpoint)
 
     @property
     def loss(self) -> losses.Loss:
@@ -463,6 +406,3 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, GrowingModel):
 
     def _targets_from_file(self, held: dict[str, np.ndarray], told: dict[str, Any]) -> None:
         return
-
-
-growing_doc.complete(DoublyStochasticClassifier, DoublyStochasticRegressor, DoublyStochasticNoveltyDetector)

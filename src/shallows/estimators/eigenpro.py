@@ -15,6 +15,9 @@ from ..solvers import EigenPro, steps
 from ..solvers.steps import StepRule
 from ..spectrum import Preconditioner
 from .base import SMALL, LeastSquaresClassifier, LeastSquaresRegressor, Plan
+from .documentation import documented
+from .least_squares_doc import PARTS
+from .parameters import check_whole, keep
 
 POWERS = {"full": 1.0, "sqrt": 0.5}
 """Names of the exponents of λ_{q+1}/λᵢ in the preconditioner."""
@@ -26,6 +29,74 @@ so that neither the unit of the weights nor repeated rows matter."""
 
 
 class _EigenPro:
+    """{summary}
+
+    Parameters
+    ----------
+    {kernel}
+    {bandwidth}
+    rank : int, optional
+        q, the number of eigendirections that are flattened. None takes a fifth of the subsample, or fewer where the
+        spectrum falls below 1/n before; up to 1,000 points, those above 1/200 of the largest eigenvalue. Directions
+        below are fitted the less the smaller they are and the fewer the epochs, which is what regularises.
+    n_subsample : int, optional
+        M, the number of training points that the eigensystem is computed from. None grows it as √n within the budget.
+    batch_size : int, optional
+        Rows of a step. None takes half of β/λ, the size up to which a batch costs no progress.
+    step_size : float, optional
+        For a sum over the batch. None takes 2/(β + (m − 1)λ), with λ and β measured on training points outside the
+        subsample, varied about it over an epoch (`shallows.solvers.steps.Certified`); up to 1,000 points the exact
+        1/(nλ) where batch and subsample are the whole training set. Should training diverge all the same, the epoch is
+        done again with half of it.
+    step_rule : str or callable, default="certified"
+        Which rule gives the step where ``step_size`` is None: "certified", "theorem", "paper", "release2017",
+        "release2019" or "exact", see `shallows.solvers.steps`. The others are there to be compared with.
+    damping : float, default=1.0
+        τ: the flattened eigenvalues become τ λ_{q+1}.
+    power : {"full", "sqrt"} or float in (0, 1], default="full"
+        a: directions are shrunk by τ (λ_{q+1}/λᵢ)^a. "sqrt" is ½, the form of the authors' first release, which brings
+        the top of the spectrum down to √(λ₁ λ_{q+1}) only and forgives a noisier eigensystem.
+    max_epochs : int, default=20
+        Passes over the data at most.
+    {tol}
+    early_stopping : bool, default=False
+        Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
+        become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
+    validation_fraction : float, default=0.1
+    n_iter_no_change : int, default=3
+    preconditioner : Preconditioner or path, optional
+        One made by `shallows.spectrum.fit_preconditioner` on the same training rows.
+    random_state : int, RandomState or None
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        "auto" takes a GPU where CuPy finds one.
+    memory : int or str, optional
+        Bytes (or a text such as "4GB") that the process, or the fit on a GPU, may hold. None takes a share of
+        what is free.
+        As much of the kernel matrix as fits is kept; the rest is made again in every epoch.
+    {dtype}
+
+    Attributes
+    ----------
+    {learnt}
+    dual_coef_ : ndarray, shape (n_samples, n_outputs)
+        Coefficients of the kernel functions at the training rows ``support_``.
+    support_ : ndarray of int, shape (n_samples,)
+        Without the rows that were held out.
+    bandwidth_, step_size_ : float
+    n_epochs_ : int
+    validation_scores_ : list of float
+        With ``early_stopping`` only: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
+    losses_ : list of float
+        Of each epoch, as shares of the loss of the zero function, each batch measured before its own step.
+    {told}
+
+    References
+    ----------
+    S. Ma and M. Belkin (2017), "Diving into the shallows: a computational perspective on large-scale shallow learning",
+    NIPS 30. The update in the span of the subsample follows S. Ma and M. Belkin (2019), "Kernel machines that adapt to
+    GPUs for effective large batch training", MLSys.
+    """
+
     def __init__(
         self,
         kernel: str | Kernel | Callable[..., Any] = "gaussian",
@@ -51,36 +122,11 @@ class _EigenPro:
         dtype: str = "auto",
         verbose: int = 0,
     ):
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.kernel_params = kernel_params
-        self.rank = rank
-        self.n_subsample = n_subsample
-        self.batch_size = batch_size
-        self.step_size = step_size
-        self.step_rule = step_rule
-        self.damping = damping
-        self.power = power
-        self.max_epochs = max_epochs
-        self.tol = tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.preconditioner = preconditioner
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+        keep(self, locals())
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        for name, least in (("rank", 0), ("n_subsample", 1)):
-            value = getattr(self, name)
-            if value is not None and not (isinstance(value, numbers.Integral) and value >= least):
-                raise ShallowsError(f"{name} must be a whole number of at least {least} or None, got {value!r}.")
-        if not (isinstance(self.damping, numbers.Real) and 0 < self.damping <= 1):
-            raise ShallowsError(f"damping must lie in (0, 1], got {self.damping!r}.")
+        check_flattening(self)
         power_of(self.power)
         steps.make(self.step_rule)
         if self.early_stopping and self.preconditioner is not None:
@@ -150,17 +196,7 @@ class _EigenPro:
 
     def _sizes(self, n: int, itemsize: int, budget: int) -> tuple[int, int]:
         """M and q: what was asked for within n, else what the data and the budget suggest."""
-        if self.n_subsample is not None:
-            n_subsample = min(self.n_subsample, n)
-        elif n <= SMALL and self.rank is None:
-            n_subsample = n
-        else:
-            # The eigensystem should cost a fraction of an epoch's products, n² d; M² (q + d) is n (q + d).
-            # Its matrix, the certificate's and the block of the iteration take about four times M² numbers.
-            affordable = math.isqrt(max(1, budget // (8 * 4 * itemsize)))
-            n_subsample = min(n, max(min(n, 500), min(round(9 * math.sqrt(n)), affordable)), 12_000)
-            if self.rank is not None:
-                n_subsample = min(n, max(n_subsample, 2 * self.rank))
+        n_subsample = subsample_size(self, n, itemsize, budget)
         rank = self.rank
         if rank is None:
             rank = n_subsample - 1 if n_subsample == n else n_subsample // 5
@@ -175,6 +211,28 @@ class _EigenPro:
 
     def _make_solver(self, step_size: float) -> EigenPro:
         return EigenPro(step_size, self._cycle)
+
+
+def check_flattening(estimator: Any) -> None:
+    """Refuse a rank, a subsample's size or a damping that no preconditioner can have."""
+    check_whole(estimator, "rank", least=0, optional=True)
+    check_whole(estimator, "n_subsample", optional=True)
+    if not (isinstance(estimator.damping, numbers.Real) and 0 < estimator.damping <= 1):
+        raise ShallowsError(f"damping must lie in (0, 1], got {estimator.damping!r}.")
+
+
+def subsample_size(estimator: Any, n: int, itemsize: int, budget: int) -> int:
+    """M: what an estimator was asked for within n, else what the data and the budget suggest."""
+    asked, rank = estimator.n_subsample, estimator.rank
+    if asked is not None:
+        return min(asked, n)
+    if n <= SMALL and rank is None:
+        return n
+    # The eigensystem should cost a fraction of an epoch's products, n² d; M² (q + d) is n (q + d).
+    # Its matrix, the certificate's and the block of the iteration take about four times M² numbers.
+    affordable = math.isqrt(max(1, budget // (8 * 4 * itemsize)))
+    suggested = min(n, max(min(n, 500), min(round(9 * math.sqrt(n)), affordable)), 12_000)
+    return suggested if rank is None else min(n, max(suggested, 2 * rank))
 
 
 def plan_steps(estimator: Any, p: Any, batch_size: int, n: int, points: Any) -> tuple[float, steps.Cycle | None]:
@@ -211,96 +269,10 @@ def power_of(power: str | float) -> float:
     return float(named)
 
 
-_PARAMETERS = """
-    Parameters
-    ----------
-    kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
-    bandwidth : float, optional
-        σ, in the units of the features, of the kernels that have one. None takes the median distance of a subsample.
-    kernel_params : dict, optional
-        Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
-    rank : int, optional
-        q, the number of eigendirections that are flattened. None takes a fifth of the subsample, or fewer where the
-        spectrum falls below 1/n before; up to 1,000 points, those above 1/200 of the largest eigenvalue. Directions
-        below are fitted the less the smaller they are and the fewer the epochs, which is what regularises.
-    n_subsample : int, optional
-        M, the number of training points that the eigensystem is computed from. None grows it as √n within the budget.
-    batch_size : int, optional
-        Rows of a step. None takes half of β/λ, the size up to which a batch costs no progress.
-    step_size : float, optional
-        For a sum over the batch. None takes 2/(β + (m − 1)λ), with λ and β measured on training points outside the
-        subsample, varied about it over an epoch (`shallows.solvers.steps.Certified`); up to 1,000 points the exact
-        1/(nλ) where batch and subsample are the whole training set. Should training diverge all the same, the epoch is
-        done again with half of it.
-    step_rule : str or callable, default="certified"
-        Which rule gives the step where ``step_size`` is None: "certified", "theorem", "paper", "release2017",
-        "release2019" or "exact", see `shallows.solvers.steps`. The others are there to be compared with.
-    damping : float, default=1.0
-        τ: the flattened eigenvalues become τ λ_{q+1}.
-    power : {"full", "sqrt"} or float in (0, 1], default="full"
-        a: directions are shrunk by τ (λ_{q+1}/λᵢ)^a. "sqrt" is ½, the form of the authors' first release, which brings
-        the top of the spectrum down to √(λ₁ λ_{q+1}) only and forgives a noisier eigensystem.
-    max_epochs : int, default=20
-        Passes over the data at most.
-    tol : float, default=5e-3
-        Stop when the training loss of an epoch is this share of the loss of the zero function.
-    early_stopping : bool, default=False
-        Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
-        become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
-    validation_fraction : float, default=0.1
-    n_iter_no_change : int, default=3
-    preconditioner : Preconditioner or path, optional
-        One made by `shallows.spectrum.fit_preconditioner` on the same training rows.
-    random_state : int, RandomState or None
-    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        "auto" takes a GPU where CuPy finds one.
-    memory : int or str, optional
-        Bytes (or a text such as "4GB") that the process, or the fit on a GPU, may hold. None takes a share of
-        what is free.
-        As much of the kernel matrix as fits is kept; the rest is made again in every epoch.
-    dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" is float32, and float64 up to 1,000 points.
-    verbose : int, default=0
-        1 shows progress.
-"""
-
-_ATTRIBUTES = """
-    dual_coef_ : ndarray, shape (n_samples, n_outputs)
-        Coefficients of the kernel functions at the training rows ``support_``.
-    support_ : ndarray of int, shape (n_samples,)
-        Without the rows that were held out.
-    bandwidth_, step_size_ : float
-    n_epochs_ : int
-    validation_scores_ : list of float
-        With ``early_stopping`` only: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
-    losses_ : list of float
-        Of each epoch, as shares of the loss of the zero function, each batch measured before its own step.
-    effective_params_ : dict
-        Everything that the program chose.
-    timings_ : dict
-        Seconds by phase.
-"""
-
-_REFERENCE = """
-    References
-    ----------
-    S. Ma and M. Belkin (2017), "Diving into the shallows: a computational perspective on large-scale shallow learning",
-    NIPS 30. The update in the span of the subsample follows S. Ma and M. Belkin (2019), "Kernel machines that adapt to
-    GPUs for effective large batch training", MLSys.
-"""
-
-
+@documented(PARTS)
 class EigenProClassifier(_EigenPro, LeastSquaresClassifier):
-    """Kernel classification by EigenPro: least squares on ±1 targets, the top of the spectrum flattened."""
+    """Kernel classification by EigenPro: least squares on ±1 targets, the top of the spectrum flattened.
 
-
-class EigenProRegressor(_EigenPro, LeastSquaresRegressor):
-    """Kernel regression by EigenPro: least squares, the top of the spectrum flattened."""
-
-
-_EXAMPLE = """
     Examples
     --------
     >>> from sklearn.datasets import load_digits
@@ -311,17 +283,7 @@ _EXAMPLE = """
     True
     """
 
-_CLASSES = """
-    Attributes
-    ----------
-    classes_ : ndarray, shape (n_classes,)"""
 
-_INTERCEPT = """
-    Attributes
-    ----------
-    intercept_ : ndarray, shape (n_outputs,)
-        Mean of the targets."""
-
-# What the two have in common is written once.
-EigenProClassifier.__doc__ += "\n" + _PARAMETERS + _CLASSES + _ATTRIBUTES + _REFERENCE + _EXAMPLE
-EigenProRegressor.__doc__ += "\n" + _PARAMETERS + _INTERCEPT + _ATTRIBUTES + _REFERENCE
+@documented(PARTS)
+class EigenProRegressor(_EigenPro, LeastSquaresRegressor):
+    """Kernel regression by EigenPro: least squares, the top of the spectrum flattened."""

@@ -16,7 +16,10 @@ from ..kernels import Kernel
 from ..solvers.projected import CentresProblem, ProjectedEigenPro, certificate, step_size
 from .base import SMALL, LeastSquaresClassifier, LeastSquaresRegressor, Plan, _check_scale
 from .centres import Coordinates, Rows
-from .eigenpro import SMALL_FLOOR
+from .documentation import documented
+from .eigenpro import SMALL_FLOOR, check_flattening
+from .least_squares_doc import PARTS
+from .parameters import keep
 
 N_FRESH = 3000
 """Points on which the step is certified, beside the centres."""
@@ -44,6 +47,67 @@ class CentresMatrix:
 
 
 class _EigenProCentres:
+    """{summary}
+
+    The function is Σⱼ αⱼ k(zⱼ, ·) over p centres: p numbers for each output whatever the data's size, so that
+    prediction and memory do not grow with it. Training goes through all data in batches; the gradient, preconditioned
+    as in `EigenProClassifier`, is projected onto the span of the centres, and the iterates are averaged. Memory holds
+    p² numbers.
+
+    Parameters
+    ----------
+    {kernel}
+    centres : int or array of shape (p, n_features), default=2000
+        How many training points, drawn at random, are the centres, or the centres themselves.
+    {bandwidth}
+    rank : int, optional
+        q, the number of eigendirections that are flattened. None takes a quarter of the subsample.
+    n_subsample : int, optional
+        M, the number of centres that the eigensystem is computed from. None takes 6,000, or all.
+    batch_size : int, optional
+        Rows of a step. None takes half of β/λ in the span, and at least 2p, so that the projection's share of the
+        time stays small; all rows up to 1,000.
+    step_size : float, optional
+        For a sum over the batch. None takes 2/(β + (m − 1)λ) and at most 1/(mλ), with λ and β measured in the span on
+        training points that are no centres. Should training diverge all the same, the epoch is done again with half of
+        it.
+    damping : float, default=1.0
+        τ: the flattened eigenvalues become τ λ_{q+1}.
+    max_epochs : int, default=10
+        Passes over the data at most.
+    {tol}
+    early_stopping : bool, default=False
+        Hold some training rows out, and keep the coefficients of the epoch that is best on them.
+    validation_fraction : float, default=0.1
+        Their share.
+    n_iter_no_change : int, default=3
+        Stop after so many epochs without a better score on them.
+    random_state : int, RandomState or None
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+    memory : int or str, optional
+        Bytes (or a text such as "2GB") that the process, or the fit on a GPU, may hold. None takes a share of what is
+        free. The data are held in the precision of the fit where they fit, else read anew in every epoch.
+    {dtype}
+
+    Attributes
+    ----------
+    {learnt}
+    dual_coef_ : ndarray, shape (n_centres, n_outputs)
+        Coefficients of the kernel functions at the centres.
+    support_ : ndarray of int, shape (n_centres,), or None
+        Which training rows the centres are; None where they were given (in an order of the fit's own).
+    bandwidth_, step_size_ : float
+    n_epochs_ : int
+    losses_ : list of float
+        Of each epoch, as shares of the loss of the zero function, each batch measured before its own step and on the
+        iterate; the average that is the model has a lower one.
+    {told}
+
+    References
+    ----------
+    A. Abedsoltan, M. Belkin and P. Pandit (2023), "Toward large kernel models", ICML.
+    """
+
     def __init__(
         self,
         kernel: str | Kernel | Callable[..., Any] = "gaussian",
@@ -67,34 +131,11 @@ class _EigenProCentres:
         dtype: str = "auto",
         verbose: int = 0,
     ):
-        self.kernel = kernel
-        self.centres = centres
-        self.bandwidth = bandwidth
-        self.kernel_params = kernel_params
-        self.rank = rank
-        self.n_subsample = n_subsample
-        self.batch_size = batch_size
-        self.step_size = step_size
-        self.damping = damping
-        self.max_epochs = max_epochs
-        self.tol = tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+        keep(self, locals())
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        for name, least in (("rank", 0), ("n_subsample", 1)):
-            value = getattr(self, name)
-            if value is not None and not (isinstance(value, numbers.Integral) and value >= least):
-                raise ShallowsError(f"{name} must be a whole number of at least {least} or None, got {value!r}.")
-        if not (isinstance(self.damping, numbers.Real) and 0 < self.damping <= 1):
-            raise ShallowsError(f"damping must lie in (0, 1], got {self.damping!r}.")
+        check_flattening(self)
         counted = isinstance(self.centres, numbers.Integral) and not isinstance(self.centres, bool)
         if (counted and self.centres < 1) or (not counted and np.ndim(self.centres) == 0):
             raise ShallowsError(
@@ -229,87 +270,10 @@ class _EigenProCentres:
         return super()._told_of_the_model(plan) | {"n_centres": self._p}
 
 
-_PARAMETERS = """
-    The function is Σⱼ αⱼ k(zⱼ, ·) over p centres: p numbers for each output whatever the data's size, so that
-    prediction and memory do not grow with it. Training goes through all data in batches; the gradient, preconditioned
-    as in `EigenProClassifier`, is projected onto the span of the centres, and the iterates are averaged. Memory holds
-    p² numbers.
-
-    Parameters
-    ----------
-    kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
-    centres : int or array of shape (p, n_features), default=2000
-        How many training points, drawn at random, are the centres, or the centres themselves.
-    bandwidth : float, optional
-        σ, in the units of the features, of the kernels that have one. None takes the median distance of a subsample.
-    kernel_params : dict, optional
-        Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
-    rank : int, optional
-        q, the number of eigendirections that are flattened. None takes a quarter of the subsample.
-    n_subsample : int, optional
-        M, the number of centres that the eigensystem is computed from. None takes 6,000, or all.
-    batch_size : int, optional
-        Rows of a step. None takes half of β/λ in the span, and at least 2p, so that the projection's share of the
-        time stays small; all rows up to 1,000.
-    step_size : float, optional
-        For a sum over the batch. None takes 2/(β + (m − 1)λ) and at most 1/(mλ), with λ and β measured in the span on
-        training points that are no centres. Should training diverge all the same, the epoch is done again with half of
-        it.
-    damping : float, default=1.0
-        τ: the flattened eigenvalues become τ λ_{q+1}.
-    max_epochs : int, default=10
-        Passes over the data at most.
-    tol : float, default=5e-3
-        Stop when the training loss of an epoch is this share of the loss of the zero function.
-    early_stopping : bool, default=False
-        Hold some training rows out, and keep the coefficients of the epoch that is best on them.
-    validation_fraction : float, default=0.1
-        Their share.
-    n_iter_no_change : int, default=3
-        Stop after so many epochs without a better score on them.
-    random_state : int, RandomState or None
-    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-    memory : int or str, optional
-        Bytes (or a text such as "2GB") that the process, or the fit on a GPU, may hold. None takes a share of what is
-        free. The data are held in the precision of the fit where they fit, else read anew in every epoch.
-    dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" is float32, and float64 up to 1,000 points.
-    verbose : int, default=0
-        1 shows progress.
-"""
-
-_ATTRIBUTES = """
-    dual_coef_ : ndarray, shape (n_centres, n_outputs)
-        Coefficients of the kernel functions at the centres.
-    support_ : ndarray of int, shape (n_centres,), or None
-        Which training rows the centres are; None where they were given (in an order of the fit's own).
-    bandwidth_, step_size_ : float
-    n_epochs_ : int
-    losses_ : list of float
-        Of each epoch, as shares of the loss of the zero function, each batch measured before its own step and on the
-        iterate; the average that is the model has a lower one.
-    effective_params_ : dict
-        Everything that the program chose.
-    timings_ : dict
-        Seconds by phase.
-
-    References
-    ----------
-    A. Abedsoltan, M. Belkin and P. Pandit (2023), "Toward large kernel models", ICML.
-"""
-
-
+@documented(PARTS)
 class EigenProCentresClassifier(_EigenProCentres, LeastSquaresClassifier):
-    """Kernel classification by EigenPro with fewer centres than data: least squares on ±1 targets."""
+    """Kernel classification by EigenPro with fewer centres than data: least squares on ±1 targets.
 
-
-class EigenProCentresRegressor(_EigenProCentres, LeastSquaresRegressor):
-    """Kernel regression by EigenPro with fewer centres than data: least squares about the mean of the targets."""
-
-
-_EXAMPLE = """
     Examples
     --------
     >>> from sklearn.datasets import load_digits
@@ -320,17 +284,7 @@ _EXAMPLE = """
     ((300, 10), True)
     """
 
-_CLASSES = """
-    Attributes
-    ----------
-    classes_ : ndarray, shape (n_classes,)"""
 
-_INTERCEPT = """
-    Attributes
-    ----------
-    intercept_ : ndarray, shape (n_outputs,)
-        Mean of the targets."""
-
-# What the two have in common is written once.
-EigenProCentresClassifier.__doc__ += "\n" + _PARAMETERS + _CLASSES + _ATTRIBUTES + _EXAMPLE
-EigenProCentresRegressor.__doc__ += "\n" + _PARAMETERS + _INTERCEPT + _ATTRIBUTES
+@documented(PARTS)
+class EigenProCentresRegressor(_EigenProCentres, LeastSquaresRegressor):
+    """Kernel regression by EigenPro with fewer centres than data: least squares about the mean of the targets."""

@@ -3,30 +3,92 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-import numbers
 from typing import Any
 
 import numpy as np
 
-from .. import arrays, features, kernels, spectrum
-from ..errors import ShallowsError, UnknownNameError
-from ..features.design import Blocks, Design, Linear
+from .. import arrays, kernels, spectrum
+from ..errors import UnknownNameError
+from ..features.design import Design
 from ..kernels import RadialKernel
 from ..solvers import FeatureEigenPro, steps
 from ..solvers.feature_eigenpro import FeatureProblem
 from ..solvers.steps import StepRule
+from . import feature_maps
 from .base import SMALL, LeastSquaresClassifier, LeastSquaresRegressor, Plan
 from .centres import Coordinates
-from .eigenpro import SMALL_FLOOR, plan_steps, power_of, told_of_steps
-
-BLOCK = 1024
-"""Frequencies of a block: wide enough for fast products, narrow enough for a batch of thousands."""
-
-FOURIER = {"fourier": ("pair", False), "fourier_cosine": ("cosine", False), "orthogonal": ("pair", True)}
+from .documentation import documented
+from .eigenpro import SMALL_FLOOR, check_flattening, plan_steps, power_of, subsample_size, told_of_steps
+from .least_squares_doc import PARTS
+from .parameters import check_whole, keep
 
 
 class _FeatureEigenPro:
+    """{summary}
+
+    f(x) = φ(x)ᵀA with features φ that are made when they are needed, and kept where they fit. The top of their spectrum
+    is flattened as in `EigenPro{kind}`; with ``rank=0`` it is stochastic gradient descent on the features.
+
+    Parameters
+    ----------
+    features : str or object, default="fourier"
+        "fourier" (cosines and sines of random frequencies), "fourier_cosine", "orthogonal" (random frequencies at right
+        angles), "rbf" (kernel functions at points of the data), "rbf_kmeans" (at centres of K-means), "nystrom",
+        "nystrom_kmeans" (the same, whitened), or "linear" (the inputs and a constant). An object has ``map(x)`` of
+        shape (m, n_features) and ``n_features``; it is given the inputs as they are.
+    n_features : int, default=4000
+        How many features; a cosine and a sine are two. "linear" and objects have their own number.
+    kernel, bandwidth
+        Of the named maps, see `EigenPro{kind}`.
+    rank : int, optional
+        q, the number of directions that are flattened. None takes a fifth of the subsample, or fewer where the spectrum
+        falls below 1/n before; up to 1,000 points, those above 1/200 of the largest eigenvalue. 0 flattens none.
+    n_subsample : int, optional
+        M, the number of training points that the eigensystem is computed from. None grows it as √n within the budget.
+    eigensystem : {"nsvd", "rsvd"}, default="nsvd"
+        Through the M × M matrix of inner products, or by a randomised decomposition of the features of the subsample.
+    damping : float, default=0.25
+        τ: the flattened eigenvalues become τ λ_{q+1}; ¼ is what the paper has for random features.
+    power : {"full", "sqrt"} or float in (0, 1], default="full"
+        a: directions are shrunk by τ (λ_{q+1}/λᵢ)^a. "full" takes the eigenvalues of the operator, "sqrt" the
+        singular values of the features, as the paper prints it: slower, and forgiving where the eigensystem is noisy.
+    batch_size : int, optional
+        Rows of a step. None takes half of β/λ, the size up to which a batch costs no progress.
+    step_size : float, optional
+        For a sum over the batch. None takes ``step_rule``.
+    step_rule : str or callable, default="certified"
+        As in `EigenPro{kind}`.
+    max_epochs : int, default=40
+        Passes over the data at most.
+    {tol}
+    early_stopping, validation_fraction, n_iter_no_change
+        As in `EigenPro{kind}`.
+    random_state : int, RandomState or None
+        Of the features, the subsample and the order of the rows.
+    device, memory, dtype, verbose
+        As in `EigenPro{kind}`.
+
+    Attributes
+    ----------
+    {learnt}
+    coef_ : ndarray, shape (n_outputs, n_features)
+        A, transposed.
+    bandwidth_ : float
+        Of the named maps.
+    step_size_ : float
+    n_epochs_ : int
+    losses_ : list of float
+        Of each epoch, as shares of the loss of the zero function, each batch measured before its own step.
+    validation_scores_ : list of float
+        With ``early_stopping`` only: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
+    {told}
+
+    References
+    ----------
+    S. Ma and M. Belkin (2017), "Diving into the shallows: a computational perspective on large-scale shallow learning",
+    NIPS 30, Table 1 and section 4.
+    """
+
     def __init__(
         self,
         features: str | Any = "fourier",
@@ -53,45 +115,17 @@ class _FeatureEigenPro:
         dtype: str = "auto",
         verbose: int = 0,
     ):
-        self.features = features
-        self.n_features = n_features
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.rank = rank
-        self.n_subsample = n_subsample
-        self.eigensystem = eigensystem
-        self.damping = damping
-        self.power = power
-        self.batch_size = batch_size
-        self.step_size = step_size
-        self.step_rule = step_rule
-        self.max_epochs = max_epochs
-        self.tol = tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+        keep(self, locals())
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        for name, least in (("rank", 0), ("n_subsample", 1), ("n_features", 1)):
-            value = getattr(self, name)
-            may_be_none = name != "n_features"
-            if not (value is None and may_be_none) and not (isinstance(value, numbers.Integral) and value >= least):
-                either = " or None" if may_be_none else ""
-                raise ShallowsError(f"{name} must be a whole number of at least {least}{either}, got {value!r}.")
-        if not (isinstance(self.damping, numbers.Real) and 0 < self.damping <= 1):
-            raise ShallowsError(f"damping must lie in (0, 1], got {self.damping!r}.")
+        check_flattening(self)
+        check_whole(self, "n_features")
         power_of(self.power)
         steps.make(self.step_rule)
         if self.eigensystem not in spectrum.EIGENSYSTEMS:
             raise UnknownNameError("eigensystem", self.eigensystem, spectrum.EIGENSYSTEMS)
-        if isinstance(self.features, str) and self.features not in (*features.NAMES, "linear"):
-            raise UnknownNameError("feature map", self.features, (*features.NAMES, "linear"))
+        feature_maps.check(self.features)
 
     # ------------------------------------------------------------------------- points and features
 
@@ -121,29 +155,11 @@ class _FeatureEigenPro:
             bandwidth = 1.0 if self._constant else kernels.median_bandwidth(points, seed)
         return kernels.make(self.kernel, bandwidth)
 
-    def _make_features(self, kernel: Any, points: Any, seed: int, budget: int) -> Blocks:
-        d = points.shape[1]
-        if not isinstance(self.features, str):
-            return Blocks(self.features)
-        if self.features == "linear":
-            return Blocks(Linear(d))
-        if self.features not in FOURIER:
-            return Blocks(features.make(self.features, kernel, points, self.n_features, seed))
-        form, orthogonal = FOURIER[self.features]
-        each = 2 if form == "pair" else 1
-        if self.n_features % each:
-            raise ShallowsError(f"Cosines and sines come in pairs: n_features must be even, got {self.n_features!r}.")
-        block_size = min(BLOCK, self.n_features // each)
-        made = features.FourierFeatures(
-            kernel, d, block_size, seed, form=form, orthogonal=orthogonal, cache_bytes=max(2**20, budget // 8)
-        )
-        return Blocks(made, self.n_features)
-
     # ------------------------------------------------------------------------------------- the plan
 
     def _make_plan(self, points: Any, weights: Any, kernel: Any, seed: int, budget: int) -> Plan:
         n = points.shape[0]
-        self._blocks = self._make_features(kernel, points, seed, budget)
+        self._blocks = feature_maps.make(self.features, kernel, points, self.n_features, seed, budget)
         n_subsample, rank = self._sizes(n, self._blocks.n_features, arrays.itemsize(points), budget)
         small = self.rank is None and n <= SMALL
         p = spectrum.make_feature_preconditioner(
@@ -175,15 +191,7 @@ class _FeatureEigenPro:
         """M and q: what was asked for within n and the features, else what the data and the budget suggest."""
         if self.rank == 0:
             return min(n, self.n_subsample or 1), 0
-        if self.n_subsample is not None:
-            n_subsample = min(self.n_subsample, n)
-        elif n <= SMALL and self.rank is None:
-            n_subsample = n
-        else:
-            affordable = math.isqrt(max(1, budget // (8 * 4 * itemsize)))
-            n_subsample = min(n, max(min(n, 500), min(round(9 * math.sqrt(n)), affordable)), 12_000)
-            if self.rank is not None:
-                n_subsample = min(n, max(n_subsample, 2 * self.rank))
+        n_subsample = subsample_size(self, n, itemsize, budget)
         rank = self.rank
         if rank is None:
             rank = n_subsample - 1 if n_subsample == n else n_subsample // 5
@@ -207,13 +215,16 @@ class _FeatureEigenPro:
 
     def _keep(self, state: Any, plan: Plan, points: Any, rows: np.ndarray) -> None:
         self.coef_ = np.ascontiguousarray(arrays.to_numpy(state.coefficients).T)
-        self._blocks = Blocks(_on(self._blocks.features, arrays.Device("cpu")), self._blocks.n_features)
+        self._blocks = feature_maps.on(self._blocks, arrays.Device("cpu"))
         if plan.kernel is not None:
             self.bandwidth_ = plan.kernel.bandwidth
 
     def _told_of_the_model(self, plan: Plan) -> dict[str, Any]:
-        named = self.features if isinstance(self.features, str) else type(self.features).__name__
-        told = {"features": named, "n_features": self._blocks.n_features, "eigensystem": self.eigensystem}
+        told = {
+            "features": feature_maps.name_of(self.features),
+            "n_features": self._blocks.n_features,
+            "eigensystem": self.eigensystem,
+        }
         if plan.kernel is not None:
             told |= {"kernel": plan.kernel.name, "bandwidth": plan.kernel.bandwidth}
         return told | told_of_steps(self, plan.preconditioner)
@@ -224,7 +235,7 @@ class _FeatureEigenPro:
         blocks = self._blocks
         if coefficients is None:
             coefficients = arrays.to_device(self.coef_.T, device)
-            blocks = Blocks(_on(blocks.features, device), blocks.n_features)
+            blocks = feature_maps.on(blocks, device)
         out = np.empty((X.shape[0], coefficients.shape[1]), dtype=np.dtype(str(coefficients.dtype)))
         widest = max(span.stop - span.start for span in blocks.spans)
         budget = min(self._working_budget(device) // 4, 2**27 if device.kind == "cpu" else 2**31)
@@ -240,83 +251,10 @@ class _FeatureEigenPro:
         return hasattr(self, "coef_")
 
 
-def _on(feature_map: Any, device: arrays.Device) -> Any:
-    """The same map with its points on a device; a map of the user's is theirs to place."""
-    for name in ("centres", "landmarks"):
-        held = getattr(feature_map, name, None)
-        if held is not None and dataclasses.is_dataclass(feature_map) and arrays.device_of(held) != device:
-            return dataclasses.replace(feature_map, **{name: arrays.to_device(held, device)})
-    return feature_map
+@documented(PARTS)
+class FeatureEigenProClassifier(_FeatureEigenPro, LeastSquaresClassifier):
+    """Classification by EigenPro on explicit features: a linear model of least squares on ±1 targets.
 
-
-_PARAMETERS = """
-    f(x) = φ(x)ᵀA with features φ that are made when they are needed, and kept where they fit. The top of their spectrum
-    is flattened as in `{0}`; with ``rank=0`` it is stochastic gradient descent on the features.
-
-    Parameters
-    ----------
-    features : str or object, default="fourier"
-        "fourier" (cosines and sines of random frequencies), "fourier_cosine", "orthogonal" (random frequencies at right
-        angles), "rbf" (kernel functions at points of the data), "rbf_kmeans" (at centres of K-means), "nystrom",
-        "nystrom_kmeans" (the same, whitened), or "linear" (the inputs and a constant). An object has ``map(x)`` of
-        shape (m, n_features) and ``n_features``; it is given the inputs as they are.
-    n_features : int, default=4000
-        How many features; a cosine and a sine are two. "linear" and objects have their own number.
-    kernel, bandwidth
-        Of the named maps, see `{0}`.
-    rank : int, optional
-        q, the number of directions that are flattened. None takes a fifth of the subsample, or fewer where the spectrum
-        falls below 1/n before; up to 1,000 points, those above 1/200 of the largest eigenvalue. 0 flattens none.
-    n_subsample : int, optional
-        M, the number of training points that the eigensystem is computed from. None grows it as √n within the budget.
-    eigensystem : {{"nsvd", "rsvd"}}, default="nsvd"
-        Through the M × M matrix of inner products, or by a randomised decomposition of the features of the subsample.
-    damping : float, default=0.25
-        τ: the flattened eigenvalues become τ λ_{{q+1}}; ¼ is what the paper has for random features.
-    power : {{"full", "sqrt"}} or float in (0, 1], default="full"
-        a: directions are shrunk by τ (λ_{{q+1}}/λᵢ)^a. "full" takes the eigenvalues of the operator, "sqrt" the
-        singular values of the features, as the paper prints it: slower, and forgiving where the eigensystem is noisy.
-    batch_size : int, optional
-        Rows of a step. None takes half of β/λ, the size up to which a batch costs no progress.
-    step_size : float, optional
-        For a sum over the batch. None takes ``step_rule``.
-    step_rule : str or callable, default="certified"
-        As in `{0}`.
-    max_epochs : int, default=40
-        Passes over the data at most.
-    tol : float, default=5e-3
-        Stop when the training loss of an epoch is this share of the loss of the zero function.
-    early_stopping, validation_fraction, n_iter_no_change
-        As in `{0}`.
-    random_state : int, RandomState or None
-        Of the features, the subsample and the order of the rows.
-    device, memory, dtype, verbose
-        As in `{0}`.
-"""
-
-_ATTRIBUTES = """
-    coef_ : ndarray, shape (n_outputs, n_features)
-        A, transposed.
-    bandwidth_ : float
-        Of the named maps.
-    step_size_ : float
-    n_epochs_ : int
-    losses_ : list of float
-        Of each epoch, as shares of the loss of the zero function, each batch measured before its own step.
-    validation_scores_ : list of float
-        With ``early_stopping`` only: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
-    effective_params_ : dict
-        Everything that the program chose.
-    timings_ : dict
-        Seconds by phase.
-
-    References
-    ----------
-    S. Ma and M. Belkin (2017), "Diving into the shallows: a computational perspective on large-scale shallow learning",
-    NIPS 30, Table 1 and section 4.
-"""
-
-_EXAMPLE = """
     Examples
     --------
     >>> from sklearn.datasets import load_digits
@@ -328,32 +266,6 @@ _EXAMPLE = """
     """
 
 
-class FeatureEigenProClassifier(_FeatureEigenPro, LeastSquaresClassifier):
-    """Classification by EigenPro on explicit features: a linear model of least squares on ±1 targets."""
-
-
+@documented(PARTS)
 class FeatureEigenProRegressor(_FeatureEigenPro, LeastSquaresRegressor):
     """Regression by EigenPro on explicit features: a linear model of least squares."""
-
-
-# What the two have in common is written once.
-FeatureEigenProClassifier.__doc__ += (
-    "\n"
-    + _PARAMETERS.format("EigenProClassifier")
-    + """
-    Attributes
-    ----------
-    classes_ : ndarray, shape (n_classes,)"""
-    + _ATTRIBUTES
-    + _EXAMPLE
-)
-FeatureEigenProRegressor.__doc__ += (
-    "\n"
-    + _PARAMETERS.format("EigenProRegressor")
-    + """
-    Attributes
-    ----------
-    intercept_ : ndarray, shape (n_outputs,)
-        Mean of the targets."""
-    + _ATTRIBUTES
-)

@@ -8,7 +8,7 @@ import math
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
@@ -131,7 +131,48 @@ class GrowingModel(Planned):
 
     # ------------------------------------------------------------------------------------- the fit
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, observers: Sequence, checkpoint: Any) -> GrowingModel:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        observers: Sequence[training.Observer] = (),
+        checkpoint: training.Checkpoint | None = None,
+    ) -> Self:
+        """Train on all of X, y.
+
+        Parameters
+        ----------
+        {parameters}
+
+        {ending}
+        """
+        return self._fit(X, y, sample_weight, observers, checkpoint)
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        n_iter: int | None = None,
+        max_seconds: float | None = None,
+        observers: Sequence[training.Observer] = (),
+        checkpoint: training.Checkpoint | None = None,
+    ) -> Self:
+        """Go on with data that stream past.
+
+        Parameters
+        ----------
+        {parameters}
+
+        {ending}
+        """
+        y = y if self._takes_targets else None
+        return self._partial_fit(X, y, None, sample_weight, n_iter, max_seconds, observers, checkpoint)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, observers: Sequence, checkpoint: Any) -> Self:
         started = time.perf_counter()
         # A fit that fails must not leave an old function beside new coordinates.
         vars(self).pop("_state", None)
@@ -195,7 +236,7 @@ class GrowingModel(Planned):
         max_seconds: float | None,
         observers: Sequence,
         checkpoint: Any,
-    ) -> GrowingModel:
+    ) -> Self:
         self._check_parameters()
         started = time.perf_counter()
         source = self._batches_of(X, y, sample_weight)
@@ -441,7 +482,7 @@ class GrowingModel(Planned):
         model_files.save(self, path)
 
     @classmethod
-    def load(cls, path: Any, *, device: str = "auto") -> GrowingModel:
+    def load(cls, path: Any, *, device: str = "auto") -> Self:
         """Read a model that `save` wrote, on any machine and device.
 
         Raises

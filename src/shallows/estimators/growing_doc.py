@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
+from typing import Any
+
+from .documentation import filled
 
 _SUMMARY = """The function is a growing sum of random Fourier features of the kernel, which are
     regenerated from a seed whenever they are needed: memory does not depend on the number of inputs, and data may
@@ -82,17 +86,15 @@ _ATTRIBUTES = """    dual_coef_ : ndarray, shape (n_blocks, width, n_outputs)
     gradients for kernel methods", UAI."""
 
 _FIT = """
-
-        Parameters
-        ----------
         X : array-like or CSR matrix, shape (n_samples, n_features)
         y : array-like, shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array-like, shape (n_samples,), optional
         observers : sequence of shallows.training.Observer
             `Progress`, `Curve` and others that look on.
         checkpoint : shallows.training.Checkpoint, optional
-            Go on from it if it exists, and keep it up to date.
+            Go on from it if it exists, and keep it up to date."""
 
+_AFTER_FIT = """
         Returns
         -------
         self
@@ -108,25 +110,23 @@ _FIT = """
         """
 
 _PARTIAL_FIT = """
-
-        Parameters
-        ----------
         X : array-like, memory map, or iterable of batches
             Arrays are read in slices of ``batch_size`` rows, one step each, and are never copied whole. An iterable,
             such as a generator, gives tuples ``(X, y)`` or ``(X, y, sample_weight)``, one step each; it need not end
             if ``n_iter`` or ``max_seconds`` is given.
         y : array-like, optional
-            Targets, where X is an array.
+            Targets, where X is an array. Not used for novelty.
         classes : array-like, optional
-            For classifiers: all labels that will ever come; needed on the first call.
+            All labels that will ever come; needed on the first call.
         sample_weight : array-like, optional
         n_iter : int, optional
             Batches at most.
         max_seconds : float, optional
             Of training, at most.
         observers : sequence of shallows.training.Observer
-        checkpoint : shallows.training.Checkpoint, optional
+        checkpoint : shallows.training.Checkpoint, optional"""
 
+_AFTER_PARTIAL_FIT = """
         Returns
         -------
         self
@@ -143,12 +143,12 @@ _PARTIAL_FIT = """
         """
 
 
-def _parameters_of(made: type) -> str:
-    """The entries of the parameters that a class takes."""
-    taken = set(inspect.signature(made.__init__).parameters)
+def _taken(function: Callable[..., Any], entries: str) -> str:
+    """The entries of the parameters that a function takes."""
+    taken = set(inspect.signature(function).parameters)
     kept, keep = [], True
-    for line in _PARAMETERS.splitlines():
-        if line[4:5] != " ":
+    for line in inspect.cleandoc(entries).splitlines():
+        if not line.startswith(" "):
             names = line.split(":")[0].replace(",", " ").split()
             keep = any(name in taken for name in names)
         if keep:
@@ -156,16 +156,19 @@ def _parameters_of(made: type) -> str:
     return "\n".join(kept)
 
 
-def complete(*classes: type) -> None:
-    """Write what the classes have in common into their docstrings."""
-    for made in classes:
-        made.__doc__ = (
-            made.__doc__.replace("{summary}", _SUMMARY)
-            .replace("{default}", _DEFAULT if made._takes_targets else _DEFAULT_NOVELTY)
-            .replace("{parameters}", _parameters_of(made).lstrip())
-            .replace("{attributes}", _ATTRIBUTES.lstrip())
-            .replace("{{", "{")
-            .replace("}}", "}")
-        )
-        made.fit.__doc__ = made.fit.__doc__.replace(" {fit}", _FIT)
-        made.partial_fit.__doc__ = made.partial_fit.__doc__.replace(" {partial_fit}", _PARTIAL_FIT)
+def complete(made: type) -> type:
+    """Decorate a class with what all have in common in the docstrings of it and of its ways to fit."""
+    parts = {
+        "summary": _SUMMARY,
+        "default": _DEFAULT if made._takes_targets else _DEFAULT_NOVELTY,
+        "parameters": _taken(made.__init__, _PARAMETERS),
+        "attributes": _ATTRIBUTES,
+    }
+    made.__doc__ = filled(made.__doc__, parts)
+    for function, entries, ending in (
+        (made.fit, _FIT, _AFTER_FIT),
+        (made.partial_fit, _PARTIAL_FIT, _AFTER_PARTIAL_FIT),
+    ):
+        parts = {"parameters": _taken(function, entries), "ending": ending}
+        function.__doc__ = filled(function.__doc__, parts)
+    return made

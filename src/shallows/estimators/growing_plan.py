@@ -15,7 +15,7 @@ from ..errors import ShallowsError
 from ..solvers import doubly_stochastic
 from ..solvers.coordinates import Checked, Fresh, UniformReuse
 from ..solvers.doubly_stochastic import DoublyStochastic
-from .base import _is_positive
+from .parameters import check_positive, check_whole, is_positive, keep
 
 METHODS = ("dsg", "udsg", "cdsg")
 SCHEDULES = ("auto", "line_search", "constant", "decay", "theory")
@@ -57,35 +57,7 @@ class Planned(BaseEstimator):
         dtype: str = "auto",
         verbose: int = 0,
     ):
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.kernel_params = kernel_params
-        self.loss = loss
-        self.method = method
-        self.regularisation = regularisation
-        self.block_size = block_size
-        self.batch_size = batch_size
-        self.schedule = schedule
-        self.step_size = step_size
-        self.theta_nu = theta_nu
-        self.decrease = decrease
-        self.preconditioning = preconditioning
-        self.damping = damping
-        self.fresh = fresh
-        self.reused = reused
-        self.cap = cap
-        self.gradient_bound = gradient_bound
-        self.feature_variance = feature_variance
-        self.features = features
-        self.orthogonal = orthogonal
-        self.n_iter = n_iter
-        self.max_epochs = max_epochs
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+        keep(self, locals())
 
     def _check_parameters(self) -> None:
         for name, known in (
@@ -99,14 +71,8 @@ class Planned(BaseEstimator):
                 raise ShallowsError(
                     f"{name} must be one of {', '.join(map(repr, known))}, got {getattr(self, name)!r}."
                 )
-        for name in ("bandwidth", "step_size", "max_seconds", "gradient_bound", "feature_variance"):
-            value = getattr(self, name)
-            if value is not None and not _is_positive(value):
-                raise ShallowsError(f"{name} must be a positive number or None, got {value!r}.")
-        for name in ("block_size", "batch_size", "n_iter", "max_epochs"):
-            value = getattr(self, name)
-            if value is not None and not (isinstance(value, numbers.Integral) and value >= 1):
-                raise ShallowsError(f"{name} must be a whole number of at least 1 or None, got {value!r}.")
+        check_positive(self, "bandwidth", "step_size", "max_seconds", "gradient_bound", "feature_variance")
+        check_whole(self, "block_size", "batch_size", "n_iter", "max_epochs", optional=True)
         for name in ("regularisation", "damping", "decrease"):
             value = getattr(self, name)
             if not (isinstance(value, numbers.Real) and math.isfinite(value) and value >= 0):
@@ -117,7 +83,7 @@ class Planned(BaseEstimator):
                     "schedule='theory' has steps θ/t with θ = theta_nu / regularisation, so regularisation must be "
                     "positive."
                 )
-            if not _is_positive(self.theta_nu):
+            if not is_positive(self.theta_nu):
                 raise ShallowsError(f"theta_nu must be a positive number, got {self.theta_nu!r}.")
             if not (1 < self.theta_nu < 2 or float(self.theta_nu).is_integer()):
                 warnings.warn(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -13,14 +12,15 @@ import scipy.sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from .. import arrays, features, gram, kernels, losses, streams, training
-from ..errors import ShallowsError, UnknownNameError
-from ..features.design import Blocks, Design, Linear
+from .. import arrays, gram, kernels, losses, streams, training
+from ..errors import ShallowsError
+from ..features.design import Blocks, Design
 from ..solvers.lazy_gram import LazyGram
 from ..solvers.risk import FeatureSpan, KernelSpan, RiskProblem, RiskState
-from .base import SMALL, _is_positive, _mean_square, _seed
+from . import feature_maps
+from .base import SMALL, _mean_square, _seed
 from .centres import Coordinates
-from .feature_eigenpro import BLOCK, FOURIER, _on
+from .parameters import check_positive, check_whole
 
 
 class FirstInOrder(training.Batches):
@@ -204,7 +204,9 @@ class RiskModel(BaseEstimator):
             kernel = self._make_kernel(points, seed)
             prepared = time.perf_counter()
 
-            blocks = None if self.features is None else self._make_blocks(kernel, points[:, :-2], seed, budget)
+            blocks = None
+            if self.features is not None:
+                blocks = feature_maps.make(self.features, kernel, points[:, :-2], self.n_features, seed, budget)
             mapped = time.perf_counter()
             size = min(n, self.batch_size or self._default_batch_size(n))
             span = self._make_span(kernel, blocks, points, budget - points.nbytes - 6 * targets.nbytes)
@@ -284,24 +286,6 @@ class RiskModel(BaseEstimator):
         made.check_inputs(points.shape[1] - 2)
         return made
 
-    def _make_blocks(self, kernel: Any, points: Any, seed: int, budget: int) -> Blocks:
-        d = points.shape[1]
-        if not isinstance(self.features, str):
-            return Blocks(self.features)
-        if self.features == "linear":
-            return Blocks(Linear(d))
-        if self.features not in FOURIER:
-            return Blocks(features.make(self.features, kernel, points, self.n_features, seed))
-        form, orthogonal = FOURIER[self.features]
-        each = 2 if form == "pair" else 1
-        if self.n_features % each:
-            raise ShallowsError(f"Cosines and sines come in pairs: n_features must be even, got {self.n_features!r}.")
-        width = min(BLOCK, self.n_features // each)
-        made = features.FourierFeatures(
-            kernel, d, width, seed, form=form, orthogonal=orthogonal, cache_bytes=max(2**20, budget // 8)
-        )
-        return Blocks(made, self.n_features)
-
     def _make_span(self, kernel: Any, blocks: Blocks | None, points: Any, budget: int) -> KernelSpan | FeatureSpan:
         if blocks is not None:
             plain = points[:, :-2] if arrays.is_numpy(points) else arrays.contiguous(points[:, :-2])
@@ -346,13 +330,10 @@ class RiskModel(BaseEstimator):
             self.bandwidth_ = kernel.bandwidth
         self.n_epochs_ = self.n_iter_ = max(run.epoch, 1)
         self.losses_, self.n_rollbacks_, self.n_resumes_ = run.losses, run.n_rollbacks, run.n_resumes
-        named = (
-            self.features if self.features is None or isinstance(self.features, str) else type(self.features).__name__
-        )
         self.effective_params_ = {
             "kernel": None if kernel is None else kernel.name,
             "bandwidth": None if kernel is None else kernel.bandwidth,
-            "features": named,
+            "features": feature_maps.name_of(self.features),
             "n_features": None if blocks is None else blocks.n_features,
             "n_support": len(self.support_) if blocks is None else None,
             "loss": problem.loss.name,
@@ -369,21 +350,12 @@ class RiskModel(BaseEstimator):
         }
 
     def _check_parameters(self) -> None:
-        for name in ("bandwidth", "step_size", "max_seconds", "regularisation"):
-            value = getattr(self, name, None)
-            if value is not None and not _is_positive(value):
-                raise ShallowsError(f"{name} must be a positive number or None, got {value!r}.")
-        for name in ("batch_size", "max_epochs", "n_features"):
-            value = getattr(self, name, 1)
-            if not (value is None and name == "batch_size") and not (
-                isinstance(value, numbers.Integral) and value >= 1
-            ):
-                raise ShallowsError(f"{name} must be a whole number of at least 1, got {value!r}.")
+        check_positive(self, "bandwidth", "step_size", "max_seconds", "regularisation")
+        check_whole(self, "batch_size", optional=True)
+        check_whole(self, "max_epochs", "n_features")
         if self.dtype not in ("auto", "float32", "float64"):
             raise ShallowsError(f"dtype must be 'auto', 'float32' or 'float64', got {self.dtype!r}.")
-        named = (*features.NAMES, "linear")
-        if isinstance(self.features, str) and self.features not in named:
-            raise UnknownNameError("feature map", self.features, named)
+        feature_maps.check(self.features)
         loss = self._named_loss()
         if loss.coding == "offset" or (loss.for_classes and self._y_is_numeric):
             raise ShallowsError(f"The loss {loss.name!r} is none for {type(self).__name__}.")
@@ -400,8 +372,10 @@ class RiskModel(BaseEstimator):
         if blocks is not None:
             if not final:
                 return {"blocks": blocks, "coefficients": state.coefficients}
-            blocks = Blocks(_on(blocks.features, arrays.Device("cpu")), blocks.n_features)
-            return {"blocks": blocks, "coefficients": arrays.to_numpy(state.coefficients)}
+            return {
+                "blocks": feature_maps.on(blocks, arrays.Device("cpu")),
+                "coefficients": arrays.to_numpy(state.coefficients),
+            }
         points, a = problem.span.gram.points, state.coefficients
         if not final:
             seen = slice(0, state.reached)
@@ -420,7 +394,7 @@ class RiskModel(BaseEstimator):
         with device.active():
             a = arrays.to_device(model["coefficients"], device)
             if "blocks" in model:
-                blocks = Blocks(_on(model["blocks"].features, device), model["blocks"].n_features)
+                blocks = feature_maps.on(model["blocks"], device)
                 widest = max(span.stop - span.start for span in blocks.spans)
                 at_a_time = max(1, budget // (2 * widest * out.itemsize))
             else:

@@ -10,11 +10,21 @@ from ..solvers import smoothness
 from ..solvers.risk import RiskProblem
 from ..solvers.sag import SAG
 from ..solvers.svrg import SVRG
+from .documentation import documented
+from .parameters import keep
 from .regularised import Drawn
 from .regularised_targets import RiskClassifier, RiskRegressor
-from .risk_doc import document
+from .risk_doc import PARTS
 
 __all__ = ["SAGClassifier", "SAGRegressor", "SVRGClassifier", "SVRGRegressor"]
+
+_CLASSES = """
+    loss : {"logistic", "softmax", "squared_hinge", "square"} or Loss, default="auto"
+        A smooth one; "auto" is the logistic loss."""
+
+_VALUES = """
+    loss : {"square", "huber"} or Loss, default="auto"
+        A smooth one; "auto" is the square."""
 
 
 class _VarianceReduced:
@@ -31,6 +41,33 @@ class _VarianceReduced:
 
 
 class _SVRG(_VarianceReduced):
+    """{summary}
+
+    {objective}
+
+    Parameters
+    ----------
+    {features_first}
+    {kernel}
+    {loss}
+    {regularisation}
+    step_size : float, optional
+        None takes it from the theory and the measured smoothness of batches.
+    period : float, default=2.0
+        Passes between full gradients; each costs a pass of its own, which is not counted as an epoch.
+    {training}
+
+    Attributes
+    ----------
+    {learnt}
+    {attributes}
+
+    References
+    ----------
+    R. Johnson and T. Zhang (2013), "Accelerating stochastic gradient descent using predictive variance reduction",
+    NIPS 26.
+    """
+
     def __init__(
         self,
         features: Any = "fourier",
@@ -52,23 +89,7 @@ class _SVRG(_VarianceReduced):
         dtype: str = "auto",
         verbose: int = 0,
     ):
-        self.features = features
-        self.n_features = n_features
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.kernel_params = kernel_params
-        self.loss = loss
-        self.regularisation = regularisation
-        self.step_size = step_size
-        self.period = period
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+        keep(self, locals())
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -79,35 +100,20 @@ class _SVRG(_VarianceReduced):
         return SVRG(self._step(problem, batch_size, smoothness.svrg_step), float(self.period))
 
 
+@documented(PARTS, loss=_CLASSES)
 class SVRGClassifier(_SVRG, RiskClassifier):
-    """Classification on explicit features by SVRG, gradients of reduced variance.
-
-    {objective}
-
-    Parameters
-    ----------
-    {features_first}
-    {kernel}
-    loss : {{"logistic", "softmax", "squared_hinge", "square"}} or Loss, default="auto"
-        A smooth one; "auto" is the logistic loss.
-    {regularisation}
-    {step}
-    period : float, default=2.0
-        Passes between full gradients; each costs a pass of its own, which is not counted as an epoch.
-    {training}
-
-    Attributes
-    ----------
-    classes_ : ndarray, shape (n_classes,)
-    {attributes}
-    {svrg_reference}
-    """
+    """Classification on explicit features by SVRG, gradients of reduced variance."""
 
     _default_loss = "logistic"
 
 
+@documented(PARTS, loss=_VALUES)
 class SVRGRegressor(_SVRG, RiskRegressor):
-    """Regression on explicit features by SVRG, gradients of reduced variance.
+    """Regression on explicit features by SVRG, gradients of reduced variance."""
+
+
+class _SAG(_VarianceReduced):
+    """{summary}
 
     {objective}
 
@@ -115,24 +121,26 @@ class SVRGRegressor(_SVRG, RiskRegressor):
     ----------
     {features_first}
     {kernel}
-    loss : {{"square", "huber"}} or Loss, default="auto"
-        A smooth one; "auto" is the square.
+    {loss}
     {regularisation}
-    {step}
-    period : float, default=2.0
-        Passes between full gradients; each costs a pass of its own, which is not counted as an epoch.
+    step_size : float, optional
+        None takes it from the theory and the measured smoothness of batches.
+    unbiased : bool, default=False
+        True is SAGA.
     {training}
 
     Attributes
     ----------
-    intercept_ : ndarray, shape (n_outputs,)
-        Mean of the targets.
+    {learnt}
     {attributes}
-    {svrg_reference}
+
+    References
+    ----------
+    M. Schmidt, N. Le Roux and F. Bach (2017), "Minimizing finite sums with the stochastic average gradient",
+    Mathematical Programming 162. A. Defazio, F. Bach and S. Lacoste-Julien (2014), "SAGA: a fast incremental gradient
+    method with support for non-strongly convex composite objectives", NIPS 27.
     """
 
-
-class _SAG(_VarianceReduced):
     # Without replacement the gradients of the table are about half a pass old in step with each other, and the
     # iteration is stable for steps below 5/(number of batches · λ_max) only.
     _batches = Drawn
@@ -158,80 +166,20 @@ class _SAG(_VarianceReduced):
         dtype: str = "auto",
         verbose: int = 0,
     ):
-        self.features = features
-        self.n_features = n_features
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.kernel_params = kernel_params
-        self.loss = loss
-        self.regularisation = regularisation
-        self.step_size = step_size
-        self.unbiased = unbiased
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+        keep(self, locals())
 
     def _make_solver(self, problem: RiskProblem, batch_size: int) -> SAG:
         rule = smoothness.saga_step if self.unbiased else smoothness.sag_step
         return SAG(self._step(problem, batch_size, rule), bool(self.unbiased))
 
 
+@documented(PARTS, loss=_CLASSES)
 class SAGClassifier(_SAG, RiskClassifier):
-    """Classification on explicit features by SAG or SAGA, gradients averaged over a table.
-
-    {objective}
-
-    Parameters
-    ----------
-    {features_first}
-    {kernel}
-    loss : {{"logistic", "softmax", "squared_hinge", "square"}} or Loss, default="auto"
-        A smooth one; "auto" is the logistic loss.
-    {regularisation}
-    {step}
-    unbiased : bool, default=False
-        True is SAGA.
-    {training}
-
-    Attributes
-    ----------
-    classes_ : ndarray, shape (n_classes,)
-    {attributes}
-    {sag_reference}
-    """
+    """Classification on explicit features by SAG or SAGA, gradients averaged over a table."""
 
     _default_loss = "logistic"
 
 
+@documented(PARTS, loss=_VALUES)
 class SAGRegressor(_SAG, RiskRegressor):
-    """Regression on explicit features by SAG or SAGA, gradients averaged over a table.
-
-    {objective}
-
-    Parameters
-    ----------
-    {features_first}
-    {kernel}
-    loss : {{"square", "huber"}} or Loss, default="auto"
-        A smooth one; "auto" is the square.
-    {regularisation}
-    {step}
-    unbiased : bool, default=False
-        True is SAGA.
-    {training}
-
-    Attributes
-    ----------
-    intercept_ : ndarray, shape (n_outputs,)
-        Mean of the targets.
-    {attributes}
-    {sag_reference}
-    """
-
-
-document(SAGClassifier, SAGRegressor, SVRGClassifier, SVRGRegressor)
+    """Regression on explicit features by SAG or SAGA, gradients averaged over a table."""
