@@ -16,8 +16,8 @@ from ..solvers.sdca import SDCA
 from ..training import GROWTH
 from .documentation import documented
 from .parameters import keep
+from .regularised_doc import PARTS
 from .regularised_targets import RiskClassifier, RiskRegressor
-from .risk_doc import PARTS
 
 __all__ = [
     "NORMAClassifier",

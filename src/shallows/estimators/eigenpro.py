@@ -14,9 +14,11 @@ from ..kernels import Kernel
 from ..solvers import EigenPro, steps
 from ..solvers.steps import StepRule
 from ..spectrum import Preconditioner
-from .base import SMALL, LeastSquaresClassifier, LeastSquaresRegressor, Plan
+from .base import SMALL
 from .documentation import documented
+from .least_squares import Plan
 from .least_squares_doc import PARTS
+from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
 from .parameters import check_whole, keep
 
 POWERS = {"full": 1.0, "sqrt": 0.5}

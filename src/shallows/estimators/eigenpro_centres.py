@@ -14,11 +14,14 @@ from ..arrays import Array
 from ..errors import ShallowsError
 from ..kernels import Kernel
 from ..solvers.projected import CentresProblem, ProjectedEigenPro, certificate, step_size
-from .base import SMALL, LeastSquaresClassifier, LeastSquaresRegressor, Plan, _check_scale
+from .base import SMALL
 from .centres import Coordinates, Rows
 from .documentation import documented
 from .eigenpro import SMALL_FLOOR, check_flattening
+from .kernel_checks import check_scale
+from .least_squares import Plan
 from .least_squares_doc import PARTS
+from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
 from .parameters import keep
 
 N_FRESH = 3000
@@ -180,7 +183,7 @@ class _EigenProCentres:
         else:
             here = streams.permutation(0, "given centres", 0, self._p)
             centres = self._coordinates.training_points(given, here, device, dtype)
-        _check_scale(centres, dtype, may_vanish=not kind.shift_invariant)
+        check_scale(centres, dtype, may_vanish=not kind.shift_invariant)
         return arrays.namespace(centres).concat([centres, fresh])
 
     def _given_centres(self, d: int) -> np.ndarray:

@@ -15,9 +15,10 @@ from .. import arrays, training
 from ..errors import ShallowsError
 from ..kernels import Kernel
 from ..solvers import Cholesky, ConjugateGradients
-from .base import LeastSquaresClassifier, LeastSquaresRegressor, Plan
 from .documentation import documented
+from .least_squares import Plan
 from .least_squares_doc import PARTS
+from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
 from .parameters import check_whole, keep
 
 SOLVERS = ("auto", "cholesky", "conjugate_gradients")

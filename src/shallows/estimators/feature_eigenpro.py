@@ -15,11 +15,13 @@ from ..solvers import FeatureEigenPro, steps
 from ..solvers.feature_eigenpro import FeatureProblem
 from ..solvers.steps import StepRule
 from . import feature_maps
-from .base import SMALL, LeastSquaresClassifier, LeastSquaresRegressor, Plan
+from .base import SMALL
 from .centres import Coordinates
 from .documentation import documented
 from .eigenpro import SMALL_FLOOR, check_flattening, plan_steps, power_of, subsample_size, told_of_steps
+from .least_squares import Plan
 from .least_squares_doc import PARTS
+from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
 from .parameters import check_whole, keep
 
 

@@ -1,4 +1,4 @@
-"""What the estimators of growing functions share: the door, the fit on a set or a stream, the prediction."""
+"""What the estimators of growing functions share: the fit on a set or a stream, the prediction."""
 
 from __future__ import annotations
 
@@ -7,37 +7,29 @@ import itertools
 import math
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .. import arrays, losses, streams, training
 from ..errors import DivergenceError, ShallowsError
 from ..features import FourierFeatures
-from ..solvers.expansion import Examples, ExpansionProblem, ExpansionState
-from . import model_files
-from .base import SMALL, _mean_square, _seed
+from ..solvers.expansion import ExpansionProblem, ExpansionState
+from . import growing_stream, model_files
+from .base import SMALL
 from .centres import Coordinates
 from .growing_plan import Planned
+from .snapshot import Snapshot
 
 SAMPLE = 1000
 """Points by which a first look at the data is taken: bandwidth, top eigenvalue, variance of the features."""
 
 
-class Snapshot:
-    """A model in the middle of its training, as observers see it.
-
-    Scores are kept, so that several measures of the same points cost one evaluation.
-    """
-
-    def __init__(self, estimator: GrowingModel, state: ExpansionState, epoch: int):
-        self.estimator, self.state, self.epoch = estimator, state, epoch
-        self._training_scores: np.ndarray | None = None
-        self._last: tuple[Any, np.ndarray] | None = None
+class GrowingSnapshot(Snapshot):
+    """A growing model in the middle of its training."""
 
     @property
     def n_blocks(self) -> int:
@@ -49,37 +41,15 @@ class Snapshot:
         """Frequencies in use."""
         return self.state.n_blocks * self.estimator._features.block_size
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Raw outputs, shape (m, c)."""
-        if self._last is None or self._last[0] is not X:
-            self._last = (X, self.estimator._raw_predict(X, self.state))
-        return self._last[1]
+    def _scores(self, X: Any) -> np.ndarray:
+        return self.estimator._raw_predict(X, self.state)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Labels or values in the user's coding."""
-        return self.estimator._decode(self.decision_function(X))
-
-    def training_decision_function(self) -> np.ndarray:
-        """Raw outputs on the training rows in their own order, shape (n, c)."""
-        if self._training_scores is None:
-            problem, order = self.estimator._problem, self.estimator._order
-            fitted = arrays.to_numpy(self.state.values(problem, problem.points))
-            scores = np.empty_like(fitted)
-            scores[order] = fitted
-            self._training_scores = self.estimator._unscale(scores)
-        return self._training_scores
-
-    def predict_training(self) -> np.ndarray:
-        """`predict` on the training rows in their own order."""
-        return self.estimator._decode(self.training_decision_function())
-
-    def square_loss(self, X: Any, y: Any) -> float:
-        """Mean over points and outputs of (f(x) − y)², with classes coded −1 and +1."""
-        return _mean_square(self.decision_function(X), self.estimator._codes(np.asarray(y)))
-
-    def training_square_loss(self, y: Any) -> float:
-        """`square_loss` on the training rows, whose targets are given in their own order."""
-        return _mean_square(self.training_decision_function(), self.estimator._codes(np.asarray(y)))
+    def _scores_in_training(self) -> np.ndarray:
+        problem, order = self.estimator._problem, self.estimator._order
+        fitted = arrays.to_numpy(self.state.values(problem, problem.points))
+        scores = np.empty_like(fitted)
+        scores[order] = fitted
+        return self.estimator._unscale(scores)
 
     def objective(self) -> float:
         """Mean training loss, E ℓ(f(x), y), in the units that it is minimised in; without the regulariser."""
@@ -96,16 +66,9 @@ class Snapshot:
         targets = self.estimator._encode(np.asarray(y)).astype(scores.dtype)
         return float(np.mean(loss.value(scores, targets), dtype=np.float64))
 
-    def coefficient_norm(self) -> float:
-        """‖α‖₂ over all features and outputs."""
-        return float(np.linalg.norm(arrays.to_numpy(self.state.coefficients).astype(np.float64)))
-
 
 class GrowingModel(Planned):
     """Base of the estimators whose function is a growing sum over blocks of streamed random features."""
-
-    _y_is_numeric = False
-    _takes_targets = True
 
     # ---------------------------------------------------------------------- what subclasses say
 
@@ -115,16 +78,6 @@ class GrowingModel(Planned):
     def _encode(self, y: np.ndarray | None) -> np.ndarray | None:
         """Targets as the loss takes them, float, shape (m, c), after `_learn_targets`."""
         raise NotImplementedError
-
-    def _codes(self, y: np.ndarray) -> np.ndarray:
-        """Targets in the coding of `Snapshot.square_loss`, shape (m, c)."""
-        raise NotImplementedError
-
-    def _decode(self, scores: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
-
-    def _unscale(self, scores: np.ndarray) -> np.ndarray:
-        return scores
 
     def _make_loss(self) -> losses.Loss:
         raise NotImplementedError
@@ -177,10 +130,10 @@ class GrowingModel(Planned):
         # A fit that fails must not leave an old function beside new coordinates.
         vars(self).pop("_state", None)
         self._check_parameters()
-        X, y, weights = self._checked_batch(X, y, sample_weight, first=True)
+        X, y, weights = self._checked_training_set(X, y, sample_weight)
         n = X.shape[0]
         device = arrays.resolve_device(self.device)
-        seed = _seed(self.random_state)
+        seed = self._seed()
         with device.active():
             self._begin(X, y, weights, n, seed, device)
             order = streams.permutation(seed, "order", 0, n)
@@ -212,7 +165,7 @@ class GrowingModel(Planned):
                     ),
                     observers=[*self._own_observers(), *observers],
                     checkpoint=checkpoint,
-                    snapshot=lambda state, epoch: Snapshot(self, state, epoch),
+                    snapshot=lambda state, epoch: GrowingSnapshot(self, state, epoch),
                     may_shrink=self.step_size is None,
                 )
                 if not run.state.is_finite():
@@ -239,13 +192,13 @@ class GrowingModel(Planned):
     ) -> Self:
         self._check_parameters()
         started = time.perf_counter()
-        source = self._batches_of(X, y, sample_weight)
+        source = growing_stream.batches_of(self, X, y, sample_weight)
         if not hasattr(self, "_state"):
             first = next(source, None)
             if first is None:
                 raise ShallowsError("The stream ended before its first batch.")
-            device, seed = arrays.resolve_device(self.device), _seed(self.random_state)
-            first_X, first_y, first_w = self._checked_batch(*first, first=True, streamed=True)
+            device, seed = arrays.resolve_device(self.device), self._seed()
+            first_X, first_y, first_w = self._checked_training_set(*first)
             with device.active():
                 self._begin(first_X, first_y, first_w, None, seed, device, classes=classes)
                 like = arrays.to_device(np.empty(0), device, self._dtype)
@@ -261,11 +214,11 @@ class GrowingModel(Planned):
             run = training.train(
                 self._solver,
                 self._problem,
-                training.Stream(self._examples(source, device)),
+                training.Stream(growing_stream.examples(self, source, device)),
                 training.Stopping(1, n_iter, max_seconds, tolerance=-math.inf),
                 observers=[*self._own_observers(), *observers],
                 checkpoint=checkpoint,
-                snapshot=lambda state, epoch: Snapshot(self, state, epoch),
+                snapshot=lambda state, epoch: GrowingSnapshot(self, state, epoch),
                 state=self._state,
             )
         if run.stopped_by == "max_epochs":
@@ -279,77 +232,6 @@ class GrowingModel(Planned):
                 )
         self._conclude(run, {"preparation": prepared - started}, time.perf_counter() - prepared)
         return self
-
-    def _batches_of(self, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Any, Any, Any]]:
-        """Batches as the user hands them in: slices of arrays, or the items of a stream."""
-        if hasattr(X, "shape") or isinstance(X, (list, tuple)):
-            X = X if hasattr(X, "shape") else np.asarray(X)
-            X = X.tocsr() if scipy.sparse.issparse(X) else X
-            if X.ndim != 2 or X.shape[0] == 0:
-                # What is wrong is told by the check of the whole.
-                validate_data(self, X, reset=not hasattr(self, "_state"))
-            if y is not None:
-                y = y if hasattr(y, "shape") else np.asarray(y)
-                if y.shape[0] != X.shape[0]:
-                    raise ValueError(f"X has {X.shape[0]} rows and y has {y.shape[0]}.")
-            elif self._takes_targets:
-                raise ValueError("requires y to be passed, but the target y is None.")
-            size = getattr(self, "batch_size_", None) or self.batch_size or self._default_sizes(None)[1]
-            weights = None if sample_weight is None else np.asarray(sample_weight)
-            for rows in arrays.blocks(X.shape[0], size):
-                yield X[rows], None if y is None else y[rows], None if weights is None else weights[rows]
-            return
-        if not isinstance(X, Iterable):
-            raise ShallowsError(f"A stream is an iterable of batches (X, y), got {type(X).__name__}.")
-        if y is not None:
-            raise ShallowsError("A stream of batches carries its targets itself: leave out y.")
-        for item in X:
-            parts = item if isinstance(item, tuple) else (item,)
-            least = 2 if self._takes_targets else 1
-            if not least <= len(parts) <= 3:
-                raise ShallowsError(
-                    f"An item of the stream is a tuple {'(X, y)' if least == 2 else '(X,)'} or (X, y, sample_weight), "
-                    f"got {len(parts)} parts."
-                )
-            yield (*parts, *([None] * (3 - len(parts))))
-
-    def _examples(self, source: Iterable[tuple[Any, Any, Any]], device: arrays.Device) -> Iterator[Examples]:
-        """Checked batches on the device."""
-        for X, y, sample_weight in source:
-            number = self._n_batches_seen + 1
-            try:
-                X, y, weights = self._checked_batch(X, y, sample_weight, first=False, streamed=True)
-                targets = self._encode(y)
-            except (ValueError, ShallowsError) as error:
-                if number == 1:
-                    raise
-                raise type(error)(
-                    f"Batch {number} cannot be used, and the model is still that of the {number - 1} before: {error}"
-                ) from error
-            self._n_batches_seen = number
-            points = self._coordinates.training_points(X, np.arange(X.shape[0]), device, self._dtype)[:, :-2]
-            w = None
-            if weights is not None:
-                w = arrays.to_device((weights / self._mean_weight)[:, None], device, self._dtype)
-            yield Examples(points, None if targets is None else arrays.to_device(targets, device, self._dtype), w)
-
-    def _checked_batch(self, X: Any, y: Any, sample_weight: Any, *, first: bool, streamed: bool = False) -> tuple:
-        """Data that passed the door; rows of weight zero are left out."""
-        options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "reset": first}
-        if not self._takes_targets:
-            X, y = validate_data(self, X, **options), None
-        else:
-            X, y = validate_data(self, X, y, multi_output=True, y_numeric=self._y_is_numeric, **options)
-            y = y.toarray() if scipy.sparse.issparse(y) else np.asarray(y)
-        weights = None
-        if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-            if not weights.any():
-                raise ValueError("All sample weights are zero.")
-            if not weights.all():
-                kept = weights > 0
-                X, y, weights = X[kept], None if y is None else y[kept], weights[kept]
-        return X, y, weights
 
     # ------------------------------------------------------------------------------------ the plan
 
@@ -403,9 +285,6 @@ class GrowingModel(Planned):
         }
         self.bandwidth_, self._seed_ = kernel.bandwidth, seed
 
-    def _own_observers(self) -> list[training.Observer]:
-        return [training.Progress(type(self).__name__)] if self.verbose else []
-
     def _finish_fit(self, state: ExpansionState) -> None:
         """What is settled on the whole training set at the end of a fit."""
 
@@ -448,17 +327,8 @@ class GrowingModel(Planned):
                 out[rows] = arrays.to_numpy(state.values(self._problem, x))
         return self._unscale(out)
 
-    def _checked(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_state")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     def __getstate__(self) -> dict[str, Any]:
         kept = dict(super().__getstate__())

@@ -8,21 +8,23 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from .. import arrays, kernels, losses, training
 from ..errors import ShallowsError
 from ..solvers import doubly_stochastic
 from ..solvers.coordinates import Checked, Fresh, UniformReuse
 from ..solvers.doubly_stochastic import DoublyStochastic
+from .base import Estimator
 from .parameters import check_positive, check_whole, is_positive, keep
 
 METHODS = ("dsg", "udsg", "cdsg")
 SCHEDULES = ("auto", "line_search", "constant", "decay", "theory")
 
 
-class Planned(BaseEstimator):
+class Planned(Estimator):
     """Parameters and the plan of a training."""
+
+    _least_memory = 2**26
 
     def __init__(
         self,
@@ -186,9 +188,3 @@ class Planned(BaseEstimator):
 
     def _regularisation(self) -> float:
         return self.regularisation
-
-    def _working_budget(self, device: arrays.Device) -> int:
-        budget = arrays.memory_budget(self.memory, device)
-        if self.memory is not None and device.kind == "cpu":
-            budget -= arrays.resident_memory() + 2**26
-        return max(budget, 2**26)

@@ -8,9 +8,10 @@ from typing import Any
 from .. import spectrum
 from ..kernels import Kernel
 from ..solvers import Richardson
-from .base import LeastSquaresClassifier, LeastSquaresRegressor, Plan
 from .documentation import documented
+from .least_squares import Plan
 from .least_squares_doc import PARTS
+from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
 from .parameters import keep
 
 

@@ -1,4 +1,4 @@
-"""What the estimators of a regularised risk share: the door, the plan, the fit, the prediction."""
+"""What the estimators of a regularised risk share: the plan, the fit, the prediction."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .. import arrays, gram, kernels, losses, streams, training
 from ..errors import ShallowsError
@@ -18,9 +15,10 @@ from ..features.design import Blocks, Design
 from ..solvers.lazy_gram import LazyGram
 from ..solvers.risk import FeatureSpan, KernelSpan, RiskProblem, RiskState
 from . import feature_maps
-from .base import SMALL, _mean_square, _seed
+from .base import SMALL, Estimator
 from .centres import Coordinates
 from .parameters import check_positive, check_whole
+from .snapshot import Snapshot
 
 
 class FirstInOrder(training.Batches):
@@ -46,49 +44,23 @@ class Drawn(FirstInOrder):
         return [slices[int(i % len(slices))] for i in streams.integers(self.seed, "drawn batches", epoch, len(slices))]
 
 
-class Snapshot:
-    """A model in the middle of its training, as observers see it.
-
-    Scores are kept, so that several measures of the same points cost one evaluation.
-    """
+class RiskSnapshot(Snapshot):
+    """A model of a regularised risk in the middle of its training."""
 
     def __init__(self, estimator: RiskModel, problem: RiskProblem, state: RiskState, epoch: int):
-        self.estimator, self.problem, self.state, self.epoch = estimator, problem, state, epoch
-        self._training_scores: np.ndarray | None = None
-        self._last: tuple[Any, np.ndarray] | None = None
+        super().__init__(estimator, state, epoch)
+        self.problem = problem
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Raw outputs, shape (m, c)."""
-        if self._last is None or self._last[0] is not X:
-            model = self.estimator._model_of(self.problem, self.state, final=False)
-            self._last = (X, self.estimator._raw_predict(X, model))
-        return self._last[1]
+    def _scores(self, X: Any) -> np.ndarray:
+        model = self.estimator._model_of(self.problem, self.state, final=False)
+        return self.estimator._raw_predict(X, model)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Labels or values in the user's coding."""
-        return self.estimator._decode(self.decision_function(X))
-
-    def training_decision_function(self) -> np.ndarray:
-        """Raw outputs on the training rows in their own order, shape (n, c)."""
-        if self._training_scores is None:
-            span, state, order = self.problem.span, self.state, self.estimator._order
-            scores = np.empty(self.problem.targets.shape, dtype=np.float64)
-            for rows in arrays.blocks(span.n, 4096):
-                scores[order[rows]] = arrays.to_numpy(span.scores(state.coefficients, rows, state.reached))
-            self._training_scores = self.estimator._unscale(scores)
-        return self._training_scores
-
-    def predict_training(self) -> np.ndarray:
-        """`predict` on the training rows in their own order."""
-        return self.estimator._decode(self.training_decision_function())
-
-    def square_loss(self, X: Any, y: Any) -> float:
-        """Mean over points and outputs of (f(x) − y)², with classes coded as the loss codes them."""
-        return _mean_square(self.decision_function(X), self.estimator._codes(np.asarray(y)))
-
-    def training_square_loss(self, y: Any) -> float:
-        """`square_loss` on the training rows, whose targets are given in their own order."""
-        return _mean_square(self.training_decision_function(), self.estimator._codes(np.asarray(y)))
+    def _scores_in_training(self) -> np.ndarray:
+        span, state, order = self.problem.span, self.state, self.estimator._order
+        scores = np.empty(self.problem.targets.shape, dtype=np.float64)
+        for rows in arrays.blocks(span.n, 4096):
+            scores[order[rows]] = arrays.to_numpy(span.scores(state.coefficients, rows, state.reached))
+        return self.estimator._unscale(scores)
 
     def objective(self) -> float:
         """λ/2 ‖f‖² and the mean loss, in the units that they are minimised in."""
@@ -100,15 +72,10 @@ class Snapshot:
         targets = self.estimator._encode(np.asarray(y)).astype(scores.dtype)
         return float(np.mean(self.estimator._named_loss().value(scores, targets), dtype=np.float64))
 
-    def coefficient_norm(self) -> float:
-        """‖α‖₂ over all kernel functions or features and outputs."""
-        return float(np.linalg.norm(arrays.to_numpy(self.state.coefficients).astype(np.float64)))
 
-
-class RiskModel(BaseEstimator):
+class RiskModel(Estimator):
     """Base of the estimators that minimise λ/2 ‖f‖² + (1/n) Σ wᵢ ℓ(f(xᵢ), yᵢ)."""
 
-    _y_is_numeric = False
     _growth = math.inf
     _default_loss = "square"
     _batches: type[training.Batches] = FirstInOrder
@@ -128,16 +95,6 @@ class RiskModel(BaseEstimator):
     def _encode(self, y: np.ndarray) -> np.ndarray:
         """Targets as the loss takes them, float, shape (n, c)."""
         raise NotImplementedError
-
-    def _codes(self, y: np.ndarray) -> np.ndarray:
-        """Targets in the units of `Snapshot.decision_function`."""
-        raise NotImplementedError
-
-    def _decode(self, scores: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
-
-    def _unscale(self, scores: np.ndarray) -> np.ndarray:
-        return scores
 
     def _scaled_loss(self) -> tuple[losses.Loss, float]:
         """The loss in the units of the coded targets, and what λ is multiplied with in them."""
@@ -191,7 +148,7 @@ class RiskModel(BaseEstimator):
         n = X.shape[0]
         self._learn_targets(y, weights)
         loss, unit = self._scaled_loss()
-        device, seed = arrays.resolve_device(self.device), _seed(self.random_state)
+        device, seed = arrays.resolve_device(self.device), self._seed()
         self._dtype = np.dtype(("float64" if n <= SMALL else "float32") if self.dtype == "auto" else self.dtype)
         budget = self._working_budget(device)
         with device.active():
@@ -224,7 +181,7 @@ class RiskModel(BaseEstimator):
                     training.Stopping(self.max_epochs, max_seconds=self.max_seconds),
                     observers=[*self._own_observers(), *observers],
                     checkpoint=checkpoint,
-                    snapshot=lambda state, epoch: Snapshot(self, problem, state, epoch),
+                    snapshot=lambda state, epoch: RiskSnapshot(self, problem, state, epoch),
                     may_shrink=getattr(self, "step_size", None) is None,
                 )
                 self._model = self._model_of(problem, run.state)
@@ -241,25 +198,6 @@ class RiskModel(BaseEstimator):
             "evaluation": max(0.0, finished - built - run.seconds),
         }
         return self
-
-    def _checked_training_set(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray | None]:
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            multi_output=True,
-            y_numeric=self._y_is_numeric,
-        )
-        y, weights = y.toarray() if scipy.sparse.issparse(y) else np.asarray(y), None
-        if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-            if not weights.any():
-                raise ValueError("All sample weights are zero.")
-            if not weights.all():
-                X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
-        return X, y, weights
 
     def _lay_out(self, X: Any, order: np.ndarray, device: arrays.Device) -> Any:
         """Augmented training points; the origin is moved only where the kernel does not see it."""
@@ -298,15 +236,6 @@ class RiskModel(BaseEstimator):
         """Wide enough for fast products, and twenty steps an epoch at least where there are few rows."""
         largest, smallest = (256, 16) if self.features is None else (64, 8)
         return max(smallest, min(largest, n // 20))
-
-    def _working_budget(self, device: arrays.Device) -> int:
-        budget = arrays.memory_budget(self.memory, device)
-        if self.memory is not None and device.kind == "cpu":
-            budget -= arrays.resident_memory() + 2**26
-        return max(budget, 2**24)
-
-    def _own_observers(self) -> list[training.Observer]:
-        return [training.Progress(type(self).__name__)] if self.verbose else []
 
     def _conclude(
         self,
@@ -409,14 +338,5 @@ class RiskModel(BaseEstimator):
                     out[here] = arrays.to_numpy(blocks.dot(x[some, :], a))
         return self._unscale(out)
 
-    def _checked(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

@@ -13,8 +13,8 @@ from ..solvers.svrg import SVRG
 from .documentation import documented
 from .parameters import keep
 from .regularised import Drawn
+from .regularised_doc import PARTS
 from .regularised_targets import RiskClassifier, RiskRegressor
-from .risk_doc import PARTS
 
 __all__ = ["SAGClassifier", "SAGRegressor", "SVRGClassifier", "SVRGRegressor"]
 

@@ -1,0 +1,57 @@
+"""Kernels and points that do not go together, told before anything is made of them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .. import arrays, kernels
+from ..errors import ShallowsError
+from ..kernels import FunctionKernel, Kernel
+
+
+def check_scale(points: Any, dtype: np.dtype, *, may_vanish: bool = False) -> None:
+    """Refuse features whose squared distances leave the numbers of a precision."""
+    largest = float(points[:, -2].max())
+    vanishes = largest == 0 and points.shape[1] > 2 and not may_vanish
+    if vanishes or not largest < math.inf:
+        raise ShallowsError(
+            f"The features are too {'small' if vanishes else 'large'} for {dtype.name}: squared distances "
+            f"{'under' if vanishes else 'over'}"
+            "flow. Bring X to a usual scale, for instance with sklearn.preprocessing.StandardScaler."
+        )
+
+
+def check_values(kernel: Kernel, points: Any) -> None:
+    """Refuse kernels whose values leave the numbers or drown in rounding, and functions that are no kernels."""
+    if kernel.of_distance:
+        # ‖x‖² + ‖z‖² − 2xᵀz is off by about a unit in the last place of the largest term.
+        resolution = math.sqrt(float(points[:, -2].max()) * float(np.finfo(np.dtype(str(points.dtype))).eps))
+        if kernel.bandwidth < resolution:
+            raise ShallowsError(
+                f"bandwidth={kernel.bandwidth:.3g} is too small for {points.dtype}: distances below {resolution:.1g} "
+                "are lost in rounding, so that a point is not told from its neighbours. Use a larger bandwidth"
+                f"{', or dtype=' + repr('float64') if points.dtype != np.float64 else ''}."
+            )
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        largest = float(kernel.diagonal(points[:, :-2]).max())
+    if not 0 < largest < math.inf:
+        raise ShallowsError(
+            f"The largest value of the kernel {kernel.name!r} on the training points is {largest:g}; it must be "
+            "positive and finite. Scale X, or take other parameters of the kernel."
+        )
+    if isinstance(kernel, FunctionKernel):
+        some = points[:100, :]
+        matrix = arrays.to_numpy(kernels.values(kernel, some, some)).astype(np.float64)
+        rounding = 1e-3 if points.dtype == np.float32 else 1e-6
+        if not np.isfinite(matrix).all() or np.abs(matrix - matrix.T).max() > rounding * np.abs(matrix).max():
+            raise ShallowsError(f"The kernel function {kernel.name!r} is not symmetric: k(x, z) must equal k(z, x).")
+        values = np.linalg.eigvalsh((matrix + matrix.T) / 2)
+        if values[0] < -rounding * values[-1]:
+            raise ShallowsError(
+                f"The kernel function {kernel.name!r} is not positive semi-definite: its matrix on {len(matrix)} "
+                f"training points has the eigenvalue {values[0]:.3g}."
+            )
