@@ -10,8 +10,10 @@ from shallows import losses, streams
 from shallows.errors import ShallowsError
 from shallows.features import FourierFeatures
 from shallows.solvers.coordinates import Checked, Fresh, UniformReuse, admitted_steps
-from shallows.theory import growth, trajectories
-from shallows.theory.trajectories import Bounds, Population, Trajectories
+from shallows.theory import growth, lockstep, trajectories
+from shallows.theory.bounds import Bounds, coefficient_ratio
+from shallows.theory.lockstep import Trajectories
+from shallows.theory.population import Population, curvature, minimiser
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +37,7 @@ def test_the_minimum_of_the_square_is_that_of_kernel_ridge(data):
 
 def test_no_small_change_lowers_the_regularised_risk_at_the_minimum(population):
     p, K = population, population.rows[:, : population.n]
-    a = trajectories.minimiser(K, p.targets, p.loss, p.regularisation)
+    a = minimiser(K, p.targets, p.loss, p.regularisation)
 
     def risk(a):
         u = K @ a
@@ -56,7 +58,7 @@ def test_losses_that_are_not_smooth_have_no_known_minimum(data):
 def test_trajectories_are_those_of_the_solver(population, policy, theta_nu):
     many = Trajectories(population, theta_nu / 0.1, policy, [5, 6, 7])
     assert list(many.run([150])) == [150]
-    by_solver = trajectories.by_the_solver(many, 150)
+    by_solver = lockstep.by_the_solver(many, 150)
     np.testing.assert_allclose(many.values[0], by_solver, atol=1e-10 * np.abs(by_solver).max())
     if isinstance(policy, Checked):
         assert (many.in_use < 150).all()  # some were used again, so that this branch was tried
@@ -64,9 +66,9 @@ def test_trajectories_are_those_of_the_solver(population, policy, theta_nu):
 
 def test_features_one_by_one_are_those_of_the_blocks_they_are_drawn_in(population):
     d, x = population.points.shape[1], population.points
-    wide = FourierFeatures(population.kernel, d, trajectories.CHUNK, 9, form="cosine")
-    single = trajectories.SingleFeatures(population.kernel, d, 1, 9, form="cosine")
-    i = trajectories.CHUNK + 3
+    wide = FourierFeatures(population.kernel, d, lockstep.CHUNK, 9, form="cosine")
+    single = lockstep.SingleFeatures(population.kernel, d, 1, 9, form="cosine")
+    i = lockstep.CHUNK + 3
     np.testing.assert_allclose(single.block(i, x)[:, 0], wide.block(1, x)[:, 3], atol=1e-12)
 
 
@@ -80,7 +82,7 @@ def test_companions_are_the_mean_of_f_over_the_features(population):
 
 def test_longest_steps_are_those_of_the_rule_for_each_trajectory():
     traces, g = streams.normal(0, "traces", 0, (3, 7)), np.array([0.4, -0.7, 0.0])
-    found = trajectories.longest_steps(traces, g, 0.5, 0.02)
+    found = lockstep.longest_steps(traces, g, 0.5, 0.02)
     for r in range(3):
         np.testing.assert_allclose(found[r], admitted_steps(traces[r][:, None], g[r : r + 1], 0.5, 0.02))
 
@@ -90,13 +92,13 @@ def test_coefficients_are_the_products_of_their_formula(theta_nu):
     nu, t = 0.2, 9
     theta = theta_nu / nu
     a = [-theta / i * math.prod(1 - theta / j * nu for j in range(i + 1, t + 1)) for i in range(1, t + 1)]
-    assert trajectories.coefficient_ratio(theta_nu, t) == pytest.approx(max(map(abs, a)) / (theta / t))
+    assert coefficient_ratio(theta_nu, t) == pytest.approx(max(map(abs, a)) / (theta / t))
 
 
 def test_coefficients_keep_to_the_bound_where_it_is_true_and_leave_it_where_it_is_not():
-    assert all(trajectories.coefficient_ratio(q, t) <= 1 + 1e-12 for q in (1.0, 1.5, 2.0, 3.0) for t in range(1, 60))
-    assert trajectories.coefficient_ratio(6.0, 3) > 1  # whole θν of 4 and more, before t = θν
-    assert trajectories.coefficient_ratio(6.0, 30) <= 1 + 1e-12
+    assert all(coefficient_ratio(q, t) <= 1 + 1e-12 for q in (1.0, 1.5, 2.0, 3.0) for t in range(1, 60))
+    assert coefficient_ratio(6.0, 3) > 1  # whole θν of 4 and more, before t = θν
+    assert coefficient_ratio(6.0, 30) <= 1 + 1e-12
 
 
 def test_the_bound_without_reuse_is_that_of_theorem_4():
@@ -166,4 +168,4 @@ def test_the_loss_has_a_second_derivative_by_differences():
     loss, u, y = losses.make("logistic"), np.linspace(-4, 4, 9), np.ones(9)
     step = 1e-5
     rise = loss.derivative((u + step)[:, None], y[:, None]) - loss.derivative((u - step)[:, None], y[:, None])
-    np.testing.assert_allclose(trajectories.curvature(loss, u, y), rise[:, 0] / (2 * step), atol=1e-8)
+    np.testing.assert_allclose(curvature(loss, u, y), rise[:, 0] / (2 * step), atol=1e-8)

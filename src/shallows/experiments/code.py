@@ -22,7 +22,7 @@ NUMERICAL = (
     "arrays.py",
     "streams.py",
     "kernels",
-    "losses.py",
+    "losses",
     "gram.py",
     "rectangular.py",
     "projection.py",

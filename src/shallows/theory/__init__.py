@@ -13,6 +13,7 @@ numbers beside them, and knows nothing of the criteria that a claim is judged by
 `cost`                 time of an iteration and of an eigensystem, as ratios within one process
 `trajectories`         doubly stochastic gradients against a known minimum, beside the bounds of their theorems
 `bounds`               the bounds themselves
+`population`           a sample as the population, with its minimum; `lockstep` follows the trajectories to it
 `growth`               time, memory and orders of cost of functions that grow
 `facts`                what the data are: sizes, labels, ranges
 =====================  ====================================================================================

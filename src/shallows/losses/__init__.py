@@ -1,0 +1,91 @@
+"""Losses: value, derivative, coding of targets, links.
+
+With u the score and y the target, summed over the outputs of an example:
+
+====================  ==========================================  ==================================  =========
+name                  ℓ(u, y)                                     ℓ'(u, y), or a subgradient          coding
+====================  ==========================================  ==================================  =========
+square                ½ (u − y)²                                  u − y                               values
+hinge                 max(0, 1 − yu)                              −y [yu < 1]                         signs
+squared_hinge         ½ max(0, 1 − yu)²                           −y max(0, 1 − yu)                   signs
+logistic              log(1 + e^{−yu})                            −y / (1 + e^{yu})                   signs
+softmax               log Σ e^{z_r} − z_y                         softmax(z) − e_y                    indicator
+multiclass_hinge      max_r {[r ≠ y] − z_y + z_r}                 e_r̂ − e_y                           indicator
+epsilon_insensitive   max(0, |u − y| − ε)                         sign(u − y) [|u − y| > ε]           values
+huber                 ½ r² for |r| ≤ δ, else δ (|r| − δ/2)        clip(r, −δ, δ), r = u − y           values
+quantile              max(τ (y − u), (τ − 1) (y − u))             −τ for u < y, 1 − τ for u > y       values
+novelty               max(0, ρ − u) / ν − ρ                       −[u < ρ] / ν                        offset
+====================  ==========================================  ==================================  =========
+
+At a kink the derivative is 0 where that is a subgradient, as in the strict inequalities above.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from ..errors import ShallowsError, UnknownNameError
+from .base import Loss
+from .margins import Hinge, Logistic, SquaredHinge
+from .multiclass import MulticlassHinge, Softmax
+from .novelty import Novelty
+from .values import EpsilonInsensitive, Huber, Quantile, Square
+
+__all__ = [
+    "LOSSES",
+    "EpsilonInsensitive",
+    "Hinge",
+    "Huber",
+    "Logistic",
+    "Loss",
+    "MulticlassHinge",
+    "Novelty",
+    "Quantile",
+    "Softmax",
+    "Square",
+    "SquaredHinge",
+    "make",
+]
+
+LOSSES: dict[str, type[Loss]] = {
+    loss.name: loss
+    for loss in (
+        Square,
+        Hinge,
+        SquaredHinge,
+        Logistic,
+        Softmax,
+        MulticlassHinge,
+        EpsilonInsensitive,
+        Huber,
+        Quantile,
+        Novelty,
+    )
+}
+
+
+def make(name: str | Loss, **parameters: Any) -> Loss:
+    """The loss of a name; a loss object is handed through.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no loss of that name.
+    ShallowsError
+        If a parameter is out of its range or not one of this loss.
+    """
+    if isinstance(name, Loss):
+        if parameters:
+            raise ShallowsError(f"The loss {name.name!r} brings its own parameters; leave out {sorted(parameters)}.")
+        return name
+    if not isinstance(name, str) or name not in LOSSES:
+        raise UnknownNameError("loss", name, LOSSES)
+    loss = LOSSES[name]
+    takes = sorted(field.name for field in dataclasses.fields(loss))
+    unknown = sorted(set(parameters) - set(takes))
+    if unknown:
+        raise ShallowsError(
+            f"The loss {name!r} takes {', '.join(takes) or 'no parameter'}; it does not take {', '.join(unknown)}."
+        )
+    return loss(**parameters)

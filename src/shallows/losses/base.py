@@ -1,0 +1,109 @@
+"""What an example costs: what all losses share."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .. import arrays
+from ..arrays import Array
+from ..errors import ShallowsError
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What an example costs, given its scores.
+
+    Attributes
+    ----------
+    name : str
+    coding : {"signs", "indicator", "values", "offset"}
+        How targets are written: −1 and +1, a column for each class or a single one for two classes; 0 and 1, a column
+        for each class; the numbers themselves; the current offset ρ. The square loss takes classes as signs.
+    has_probabilities : bool
+        Whether `probabilities` is defined.
+    """
+
+    name: ClassVar[str]
+    coding: ClassVar[str] = "values"
+    has_probabilities: ClassVar[bool] = False
+
+    @property
+    def slope_bound(self) -> float:
+        """M, the bound of |ℓ'| in each output; infinite where there is none."""
+        return math.inf
+
+    @property
+    def smoothness(self) -> float:
+        """L, the Lipschitz constant of ℓ'; infinite where ℓ has a kink."""
+        return math.inf
+
+    @property
+    def for_classes(self) -> bool:
+        """Whether the targets are classes and nothing else."""
+        return self.coding in ("signs", "indicator")
+
+    def value(self, scores: Array, targets: Array) -> Array:
+        """ℓ of each example, shape (m,), for scores and targets of shape (m, c)."""
+        return arrays.namespace(scores).sum(self._each(scores, targets), axis=1)
+
+    def derivative(self, scores: Array, targets: Array) -> Array:
+        """ℓ' (or a subgradient) in the scores, shape (m, c)."""
+        raise NotImplementedError
+
+    def _each(self, scores: Array, targets: Array) -> Array:
+        """ℓ of each output, shape (m, c), for losses that are sums over outputs."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------------------------------------- coding
+
+    def n_outputs(self, n_classes: int) -> int:
+        """Columns of scores for so many classes."""
+        return n_classes if self.coding == "indicator" or n_classes > 2 else 1
+
+    def encode(self, labels: np.ndarray, n_classes: int) -> np.ndarray:
+        """Class numbers 0 to n_classes − 1, shape (m,), as targets, float64, shape (m, n_outputs).
+
+        With one column the second class is +1.
+        """
+        if self.coding == "offset":
+            raise ShallowsError(f"The loss {self.name!r} takes no classes.")
+        labels = np.asarray(labels)
+        if self.n_outputs(n_classes) == 1:
+            return np.where(labels[:, None] == 1, 1.0, -1.0)
+        indicator = labels[:, None] == np.arange(n_classes)
+        return indicator.astype(np.float64) if self.coding == "indicator" else np.where(indicator, 1.0, -1.0)
+
+    def decide(self, scores: Array) -> Array:
+        """The class number that scores of shape (m, c) speak for, int64, shape (m,)."""
+        xp = arrays.namespace(scores)
+        if scores.shape[1] == 1:
+            return arrays.astype(scores[:, 0] > 0, xp.int64)
+        return xp.argmax(scores, axis=1)
+
+    def probabilities(self, scores: Array) -> Array:
+        """Probabilities of the classes, shape (m, n_classes)."""
+        raise ShallowsError(f"The loss {self.name!r} has no link to probabilities; 'logistic' and 'softmax' have one.")
+
+
+def positive_part(xp: Any, x: Array) -> Array:
+    """max(0, x)."""
+    return xp.clip(x, 0.0, None)
+
+
+def only_where(condition: Array, x: Array) -> Array:
+    """``x`` where the condition holds, 0 elsewhere."""
+    return x * arrays.astype(condition, x.dtype)
+
+
+def check(loss: Loss, name: str, low: float, high: float, *, open_low: bool = True, open_high: bool = True) -> None:
+    """Refuse a parameter outside its interval."""
+    value = getattr(loss, name)
+    fine = isinstance(value, numbers.Real) and (low < value if open_low else low <= value)
+    if not (fine and math.isfinite(value) and (value < high if open_high else value <= high)):
+        interval = f"{'(' if open_low else '['}{low:g}, {high:g}{')' if open_high else ']'}"
+        raise ShallowsError(f"{name} of the loss {loss.name!r} must be a number in {interval}, got {value!r}.")

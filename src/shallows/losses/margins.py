@@ -1,0 +1,75 @@
+"""Losses of margins: of score times sign, for two classes, or for each of several against the rest."""
+
+from __future__ import annotations
+
+from .. import arrays
+from ..arrays import Array
+from .base import Loss, only_where, positive_part
+from .links import sigmoid, softmax
+
+
+class Hinge(Loss):
+    """max(0, 1 − yu), of support-vector machines."""
+
+    name = "hinge"
+    coding = "signs"
+
+    @property
+    def slope_bound(self) -> float:  # noqa: D102
+        return 1.0
+
+    def _each(self, scores: Array, targets: Array) -> Array:
+        return positive_part(arrays.namespace(scores), 1.0 - targets * scores)
+
+    def derivative(self, scores: Array, targets: Array) -> Array:  # noqa: D102
+        return only_where(targets * scores < 1.0, -targets)
+
+
+class SquaredHinge(Loss):
+    """½ max(0, 1 − yu)²."""
+
+    name = "squared_hinge"
+    coding = "signs"
+
+    @property
+    def smoothness(self) -> float:  # noqa: D102
+        return 1.0
+
+    def _each(self, scores: Array, targets: Array) -> Array:
+        return 0.5 * positive_part(arrays.namespace(scores), 1.0 - targets * scores) ** 2
+
+    def derivative(self, scores: Array, targets: Array) -> Array:  # noqa: D102
+        return -targets * positive_part(arrays.namespace(scores), 1.0 - targets * scores)
+
+
+class Logistic(Loss):
+    """log(1 + e^{−yu}); with several columns, one against the rest."""
+
+    name = "logistic"
+    coding = "signs"
+    has_probabilities = True
+
+    @property
+    def slope_bound(self) -> float:  # noqa: D102
+        return 1.0
+
+    @property
+    def smoothness(self) -> float:  # noqa: D102
+        return 0.25
+
+    def _each(self, scores: Array, targets: Array) -> Array:
+        xp = arrays.namespace(scores)
+        margins = targets * scores
+        return positive_part(xp, -margins) + xp.log1p(xp.exp(-xp.abs(margins)))
+
+    def derivative(self, scores: Array, targets: Array) -> Array:  # noqa: D102
+        return -targets * sigmoid(-targets * scores)
+
+    def probabilities(self, scores: Array) -> Array:
+        """The sigmoid of the scores, divided by its sum over the classes where there is a column for each."""
+        xp = arrays.namespace(scores)
+        if scores.shape[1] == 1:
+            return xp.concat([sigmoid(-scores), sigmoid(scores)], axis=1)
+        # In logarithms, so that scores far below zero in every column do not give 0/0.
+        log = -(positive_part(xp, -scores) + xp.log1p(xp.exp(-xp.abs(scores))))
+        return softmax(xp, log)

@@ -1,0 +1,44 @@
+"""The loss of one class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from .. import arrays
+from ..arrays import Array
+from .base import Loss, check, positive_part
+
+
+@dataclass(frozen=True)
+class Novelty(Loss):
+    """max(0, ρ − u) / ν − ρ, of one-class classification: f is above the offset ρ where data are common.
+
+    The offset is learnt beside f and takes the place of the targets: shape (m, 1), or (1, 1) for one that all share.
+
+    Parameters
+    ----------
+    fraction : float
+        ν in (0, 1]: at the optimum at most this share of the examples lies below ρ.
+    """
+
+    fraction: float = 0.1
+    name: ClassVar[str] = "novelty"
+    coding: ClassVar[str] = "offset"
+
+    def __post_init__(self) -> None:
+        check(self, "fraction", 0.0, 1.0, open_high=False)
+
+    @property
+    def slope_bound(self) -> float:  # noqa: D102
+        return 1.0 / self.fraction
+
+    def _each(self, scores: Array, targets: Array) -> Array:
+        return positive_part(arrays.namespace(scores), targets - scores) / self.fraction - targets
+
+    def derivative(self, scores: Array, targets: Array) -> Array:  # noqa: D102
+        return arrays.astype(scores < targets, scores.dtype) * (-1.0 / self.fraction)
+
+    def offset_derivative(self, scores: Array, targets: Array) -> Array:
+        """∂ℓ/∂ρ = [u < ρ]/ν − 1 of each example, shape (m, 1)."""
+        return -self.derivative(scores, targets) - 1.0
