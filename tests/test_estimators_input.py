@@ -1,0 +1,199 @@
+"""What an estimator is given: the form, the memory and the points that must not change a prediction."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.base import is_classifier
+
+from engine_example import sample
+from estimators_example import CLASSIFIERS, EIGENPRO, EPS32, brief, each, each_eigenpro, one_by_hand, outputs, table
+from shallows import EigenProClassifier, EigenProRegressor, arrays, kernels
+from shallows.estimators.centres import Coordinates
+
+pytestmark = brief
+
+
+@each
+@pytest.mark.parametrize("n", [120, 1100])
+@pytest.mark.parametrize(
+    "form",
+    [
+        np.asfortranarray,
+        lambda x: np.repeat(x, 2, axis=0)[::2],
+        lambda x: np.repeat(x, 2, axis=1)[:, ::2],
+        lambda x: x[::-1][::-1],
+        lambda x: x.astype(">f8"),
+    ],
+    ids=["fortran", "rows apart", "columns apart", "reversed twice", "big-endian"],
+)
+def test_the_layout_of_the_data_changes_nothing(Estimator, n, form):
+    X, y, new = table(Estimator, n)
+    plain, laid_out = (Estimator(random_state=0, max_epochs=2).fit(f(X), y) for f in (np.ascontiguousarray, form))
+    assert np.array_equal(outputs(plain, new), outputs(laid_out, form(new)))
+
+
+@each
+@pytest.mark.parametrize("kind", [scipy.sparse.csr_matrix, scipy.sparse.csr_array, scipy.sparse.coo_array])
+def test_sparse_data_give_what_dense_data_give(Estimator, kind):
+    X, y, new = table(Estimator)
+    X, new = X * (X > 0.3), new * (new > 0.3)
+    X[:, 2], new[:, 2] = 0, 1  # A column that is constant in training and not after.
+    dense, sparse = (Estimator(random_state=0, max_epochs=2).fit(f(X), y) for f in (np.asarray, kind))
+    assert np.array_equal(outputs(dense, new), outputs(sparse, kind(new)))
+    assert np.array_equal(outputs(dense, new), outputs(dense, kind(new)))
+
+
+@each
+def test_half_precision_is_read_as_what_it_holds(Estimator):
+    X, y, new = table(Estimator)
+    X, new = X.astype(np.float16), new.astype(np.float16)
+    half, double = (Estimator(random_state=0, max_epochs=2).fit(X.astype(dtype), y) for dtype in (np.float16, float))
+    assert np.array_equal(outputs(half, new), outputs(double, new.astype(float)))
+
+
+@each
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_precision_that_was_asked_for_is_the_one_that_is_used(Estimator, dtype):
+    X, y, new = table(Estimator)
+    model = Estimator(random_state=0, max_epochs=2, dtype=dtype).fit(X, y)
+    assert model.dual_coef_.dtype == model.effective_params_["precision"] == dtype
+    exact = Estimator(random_state=0, max_epochs=2, dtype="float64", step_size=model.step_size_).fit(X, y)
+    if Estimator in CLASSIFIERS:
+        assert model.decision_function(new).dtype == dtype
+    # Kernel SGD takes few dozen steps; EigenPro solves the problem, and amplifies what a kernel value lacks.
+    if Estimator not in EIGENPRO:
+        assert np.abs(outputs(model, new) - outputs(exact, new)).max() < 1e4 * EPS32
+
+
+@each
+def test_a_memory_map_gives_what_an_array_gives(Estimator, tmp_path):
+    X, y, new = table(Estimator)
+    np.save(tmp_path / "X.npy", X)
+    mapped = Estimator(random_state=0, max_epochs=2).fit(np.load(tmp_path / "X.npy", mmap_mode="r"), y)
+    assert np.array_equal(outputs(mapped, new), outputs(Estimator(random_state=0, max_epochs=2).fit(X, y), new))
+
+
+@each
+def test_a_shift_of_all_points_changes_nothing_even_in_float32(Estimator):
+    X, y, new = table(Estimator, 300)
+    # Multiples of 1/128 below 2^7 + 8 are float32 numbers, so that the shift itself costs nothing.
+    X, new = np.round(X * 128) / 128, np.round(new * 128) / 128
+    options = {"random_state": 0, "max_epochs": 2, "dtype": "float32", "kernel": "laplace", "bandwidth": 2.0}
+    near = Estimator(**options).fit(X.astype(np.float32), y)
+    far = Estimator(**options).fit((X + 100).astype(np.float32), y)
+    a, b = outputs(near, new.astype(np.float32)), outputs(far, (new + 100).astype(np.float32))
+    # The means differ by half a unit in the last place of 100, 4e-6, and slopes are below 2 a bandwidth.
+    assert np.abs(a - b).max() < 1e-3
+
+
+# -------------------------------------------------------------------------------------- memory and blocks
+
+
+@each
+def test_a_small_memory_gives_the_predictions_of_a_large_one(Estimator):
+    X, y, new = table(Estimator, 1500)
+    options = {"random_state": 0, "max_epochs": 2, "tol": 0, "bandwidth": 1.0, "batch_size": 100}
+    small, large = (Estimator(memory=memory, **options).fit(X, y) for memory in ("100MB", "8GB"))
+    assert small.effective_params_["kept_fraction"] < 1.0 == large.effective_params_["kept_fraction"]
+    for name in ("rank", "n_subsample", "batch_size", "step_size"):
+        assert small.effective_params_[name] == large.effective_params_[name]
+    # Sums of 1,500 float32 products in the same order but for blocks, over thirty steps.
+    scale = np.abs(outputs(large, new)).max()
+    assert np.abs(outputs(small, new) - outputs(large, new)).max() < 1e-3 * scale
+
+
+@each
+def test_points_are_predicted_alone_as_together(Estimator):
+    X, y, new = table(Estimator)
+    model = Estimator(random_state=0, max_epochs=2).fit(X, y)
+    alone = np.concatenate([outputs(model, row[None]) for row in new])
+    assert np.abs(alone - outputs(model, new)).max() < 1e-12 * np.abs(model.dual_coef_).sum()
+
+
+def test_new_points_are_read_block_by_block(monkeypatch):
+    X, y, new = table(EigenProRegressor)
+    model = EigenProRegressor(random_state=0).fit(X, y)
+    whole = model.predict(new)
+    monkeypatch.setattr("shallows.estimators.centres._BLOCK_BYTES", 7 * 8 * X.shape[1])
+    assert np.abs(model.predict(new) - whole).max() < 1e-12 * np.abs(model.dual_coef_).sum()
+    again = EigenProRegressor(random_state=0).fit(X, y)
+    assert np.abs(again.predict(new) - whole).max() < 1e-6 * np.abs(whole).max()
+
+
+def test_coordinates_are_centred_and_without_constants_whatever_the_blocks(monkeypatch):
+    monkeypatch.setattr("shallows.estimators.centres._BLOCK_BYTES", 7 * 8 * 5)
+    x = np.hstack([sample(50, 3), np.full((50, 1), 0.1), np.full((50, 1), -7.0)])
+    coordinates = Coordinates.of(x)
+    assert coordinates.varies.tolist() == [True, True, True, False, False]
+    assert coordinates.mean == pytest.approx(x.mean(axis=0), rel=1e-12)
+    order = np.random.default_rng(0).permutation(50)
+    points = coordinates.training_points(x, order, arrays.Device(), np.float64)
+    centred = (x - x.mean(axis=0))[order, :3]
+    assert np.abs(points - kernels.augmented(centred)).max() < 1e-13
+
+
+# ------------------------------------------------------------------------------------------- odd problems
+
+
+@each
+def test_a_feature_that_is_constant_in_training_still_counts_in_a_new_point(Estimator):
+    X, y, new = table(Estimator)
+    X, new = np.hstack([X, np.full((len(X), 1), 3.0)]), np.hstack([new, sample(len(new), 1)])
+    model = Estimator("laplace", random_state=0, max_epochs=2).fit(X, y)
+    assert model.effective_params_["n_features_used"] == 4
+    expected = one_by_hand(model, X, new)
+    assert np.abs(outputs(model, new).reshape(len(new), -1) - expected).max() < 1e-11
+
+
+@each
+@pytest.mark.parametrize("n", [30, 1200])
+@pytest.mark.parametrize("weights", [False, True])
+def test_where_all_features_are_constant_the_mean_is_learnt(Estimator, n, weights):
+    X, y = np.full((n, 3), 7.0), (np.arange(n) % 3 == 0).astype(int)
+    w = 1.0 + 3 * y if weights else np.ones(n)  # With weights, the rarer label is the heavier one.
+    model = Estimator(random_state=0).fit(X, y, sample_weight=w)
+    mean = np.average(2.0 * y - 1 if is_classifier(model) else y, weights=w)
+    assert outputs(model, X[:2]) == pytest.approx([mean] * 2, abs=1e-4)
+    if is_classifier(model):
+        assert model.predict(X[:1]) == [int(weights)]
+
+
+@each
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_a_handful_of_points_is_fitted(Estimator, n):
+    X, y = sample(n), np.arange(n) % 2
+    if is_classifier(Estimator()) and n == 1:
+        with pytest.raises(ValueError, match="one class"):
+            Estimator().fit(X, y)
+        return
+    model = Estimator("laplace", bandwidth=0.2, random_state=0, tol=0).fit(X, y)
+    assert model.predict(X) == pytest.approx(y, abs=1e-3)
+
+
+@each_eigenpro
+def test_rank_subsample_and_batch_beyond_the_points_are_brought_down_to_them(Estimator):
+    X, y, new = table(Estimator, 30)
+    model = Estimator("laplace", rank=500, n_subsample=1000, batch_size=10**6, random_state=0).fit(X, y)
+    used = model.effective_params_
+    assert (used["rank"], used["n_subsample"], used["batch_size"]) == (29, 30, 30)
+    plain = Estimator("laplace", rank=29, random_state=0).fit(X, y)
+    assert np.abs(outputs(model, new) - outputs(plain, new)).max() < 1e-6
+
+
+def test_the_same_point_with_other_labels_gives_their_mean():
+    X = np.repeat(sample(20), 3, axis=0)
+    y = np.tile([0.0, 0.0, 1.0], 20)
+    model = EigenProRegressor("laplace", random_state=0, max_epochs=200).fit(X, y)
+    assert model.predict(X) == pytest.approx(np.full(60, 1 / 3), abs=1e-3)
+    assert not EigenProClassifier("laplace", random_state=0, max_epochs=200).fit(X, y).predict(X).any()
+
+
+@each_eigenpro
+def test_repeated_points_do_not_disturb_the_certificate(Estimator):
+    X, y, _ = table(Estimator, 150)
+    X, y = np.tile(X, (8, 1)), np.tile(y, 8)
+    model = Estimator(random_state=0, max_epochs=5, tol=0).fit(X, y)
+    assert model.n_rollbacks_ == 0
+    assert model.losses_[-1] < model.losses_[0]

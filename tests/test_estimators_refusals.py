@@ -1,0 +1,158 @@
+"""What an estimator refuses, and in which words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import is_classifier
+from sklearn.exceptions import ConvergenceWarning
+
+from estimators_example import brief, each, each_classifier, each_eigenpro, table
+from shallows import KernelSGDRegressor, arrays
+from shallows.errors import DivergenceError, MissingExtraError, ShallowsError, UnknownNameError
+
+pytestmark = brief
+
+
+@each
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("where", ["fit", "predict", "targets"])
+def test_what_is_not_finite_is_refused(Estimator, bad, where):
+    X, y, new = table(Estimator)
+    spoilt = {"fit": X, "predict": new, "targets": (y := y.astype(float))}[where]
+    spoilt[(3,) * spoilt.ndim] = bad
+    if where != "predict":
+        with pytest.raises(ValueError, match=r"NaN|infinity"):
+            Estimator().fit(X, y)
+    else:
+        y = y.astype(int) if is_classifier(Estimator()) else y
+        model = Estimator(max_epochs=2).fit(X, y)
+        with pytest.raises(ValueError, match=r"NaN|infinity"):
+            model.predict(new)
+
+
+@each
+def test_shapes_that_disagree_are_refused(Estimator):
+    X, y, new = table(Estimator)
+    with pytest.raises(ValueError, match="inconsistent"):
+        Estimator().fit(X, y[:-1])
+    with pytest.raises(ValueError, match="Expected 2D"):
+        Estimator().fit(X[:, 0], y)
+    with pytest.raises(ValueError, match=r"3 features.*expecting 4"):
+        Estimator(max_epochs=2).fit(X, y).predict(new[:, :3])
+
+
+@each_classifier
+def test_one_class_is_no_classification(Estimator):
+    X, _, _ = table(Estimator)
+    with pytest.raises(ValueError, match=r"one class only.*'a'"):
+        Estimator().fit(X, ["a"] * len(X))
+
+
+@each_classifier
+def test_several_columns_of_labels_are_refused(Estimator):
+    X, y, _ = table(Estimator)
+    with pytest.raises(ValueError, match=r"several columns|not supported"):
+        Estimator().fit(X, np.stack([y, 2 * y], axis=1))
+
+
+@each_classifier
+def test_classes_are_no_numbers_with_a_fraction(Estimator):
+    X, _, _ = table(Estimator)
+    with pytest.raises(ValueError, match="Unknown label type"):
+        Estimator().fit(X, X[:, 0])
+
+
+PARAMETERS = [
+    ("bandwidth", 0),
+    ("bandwidth", -1.0),
+    ("bandwidth", np.nan),
+    ("bandwidth", "wide"),
+    ("step_size", 0.0),
+    ("step_size", np.inf),
+    ("batch_size", 0),
+    ("batch_size", 2.5),
+    ("max_epochs", 0),
+    ("max_epochs", None),
+    ("tol", -1e-3),
+    ("tol", None),
+    ("dtype", "float16"),
+    ("device", "cuda"),
+    ("memory", "lots"),
+    ("memory", -1),
+]
+
+
+@each
+@pytest.mark.parametrize(("name", "value"), PARAMETERS)
+def test_a_parameter_out_of_its_range_is_named_with_its_value(Estimator, name, value):
+    X, y, _ = table(Estimator)
+    with pytest.raises(ShallowsError) as raised:
+        Estimator(**{name: value}).fit(X, y)
+    assert repr(value) in str(raised.value)
+    assert name in str(raised.value) or name == "memory"
+
+
+@each_eigenpro
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("rank", -1), ("rank", 2.5), ("n_subsample", 0), ("damping", 0.0), ("damping", 1.5), ("damping", "x")],
+)
+def test_a_parameter_of_eigenpro_out_of_its_range_is_named_with_its_value(Estimator, name, value):
+    X, y, _ = table(Estimator)
+    with pytest.raises(ShallowsError, match=name) as raised:
+        Estimator(**{name: value}).fit(X, y)
+    assert repr(value) in str(raised.value)
+
+
+@each
+@pytest.mark.parametrize("kernel", ["gausian", None, ["gaussian"]])
+def test_an_unknown_kernel_is_told_the_known_ones(Estimator, kernel):
+    X, y, _ = table(Estimator)
+    with pytest.raises(UnknownNameError, match=r"cauchy, .*gaussian, .*laplace") as raised:
+        Estimator(kernel).fit(X, y)
+    assert kernel != "gausian" or "Did you mean 'gaussian'?" in str(raised.value)
+
+
+@each
+def test_a_gpu_without_cupy_names_the_extra(Estimator, monkeypatch):
+    def missing():
+        raise MissingExtraError("gpu", "device='gpu'")
+
+    monkeypatch.setattr(arrays, "_cupy", missing)
+    X, y, _ = table(Estimator)
+    with pytest.raises(MissingExtraError, match=r"device='gpu' needs .* extra 'gpu': pip install 'shallows\[gpu\]'"):
+        Estimator(device="gpu").fit(X, y)
+
+
+@each
+@pytest.mark.parametrize(("scale", "dtype"), [(1e25, "float32"), (1e-30, "float32"), (1e170, "float64")])
+def test_features_whose_squares_leave_the_numbers_are_refused_in_words(Estimator, scale, dtype):
+    X, y, _ = table(Estimator)
+    with pytest.raises(ShallowsError, match=rf"features are too (large|small) for {dtype}.*StandardScaler"):
+        Estimator(dtype=dtype).fit(X * scale, y)
+
+
+@each
+def test_a_step_of_the_users_that_is_too_large_is_an_error_that_names_it(Estimator):
+    X, y, _ = table(Estimator)
+    with pytest.raises(DivergenceError, match=r"step_size=1e\+15.*smaller step_size"):
+        Estimator(step_size=1e15).fit(X, y)
+
+
+@each
+def test_a_step_of_the_users_is_taken_as_it_is(Estimator):
+    X, y, _ = table(Estimator)
+    plain, numpy = (
+        Estimator(step_size=kind(0.01), dtype="float32", random_state=0, max_epochs=3).fit(X, y)
+        for kind in (float, np.float64)
+    )
+    assert plain.step_size_ == plain.effective_params_["step_size"] == 0.01
+    # NumPy's scalars would raise float32 to float64.
+    assert np.array_equal(plain.dual_coef_, numpy.dual_coef_)
+
+
+def test_training_that_got_nowhere_says_so():
+    X, y, _ = table(KernelSGDRegressor)
+    with pytest.warns(ConvergenceWarning, match="After max_epochs=1 the training loss is still"):
+        KernelSGDRegressor(step_size=1e-5, max_epochs=1).fit(X, y)

@@ -1,0 +1,173 @@
+"""What an estimator learns: labels and values, their units, weights and probabilities."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.datasets import make_blobs
+
+from engine_example import sample
+from estimators_example import EIGENPRO, brief, each, each_classifier, each_eigenpro, each_regressor, outputs, table
+from shallows import EigenProClassifier
+
+pytestmark = brief
+
+
+@each_classifier
+@pytest.mark.parametrize(
+    "labels",
+    [np.array(["ant", "bee", "cat"]), np.array([-5, 7, 100]), np.array([0.5, 1.5, 2.5]).astype(str).astype(object)],
+    ids=["strings", "integers", "objects"],
+)
+def test_labels_come_back_as_they_went_in(Estimator, labels):
+    X, y, new = table(Estimator)
+    named = Estimator(random_state=0, max_epochs=2).fit(X, labels[y])
+    plain = Estimator(random_state=0, max_epochs=2).fit(X, y)
+    assert np.array_equal(named.predict(new), labels[plain.predict(new)])
+    assert np.array_equal(named.classes_, labels)
+
+
+@each_classifier
+def test_two_classes_share_one_output(Estimator):
+    X, y, new = table(Estimator)
+    model = Estimator(random_state=0, max_epochs=2).fit(X, np.where(y > 0, "yes", "no"))
+    assert model.dual_coef_.shape == (len(X), 1)
+    scores = model.decision_function(new)
+    assert scores.shape == (len(new),)
+    assert np.array_equal(model.predict(new), np.where(scores > 0, "yes", "no"))
+
+
+@each_regressor
+def test_several_outputs_are_what_they_are_apart(Estimator):
+    X, y, new = table(Estimator)
+    y = np.stack([y, 100 * y**2, -X[:, 2]], axis=1)
+    options = {"random_state": 0, "max_epochs": 3, "tol": 0}
+    if Estimator not in EIGENPRO:
+        options["step_size"] = 0.01  # Whether to halve a step is decided for all outputs at once.
+    together = Estimator(**options).fit(X, y)
+    assert together.predict(new).shape == (len(new), 3)
+    for j in range(3):
+        alone = Estimator(**options).fit(X, y[:, j]).predict(new)
+        # Coefficients of an ill-conditioned system: values agree to the residual, 1e-9, and coefficients are larger.
+        assert np.abs(together.predict(new)[:, j] - alone).max() < 1e-5 * np.abs(alone).max()
+
+
+@each_regressor
+def test_one_output_keeps_the_shape_it_came_in(Estimator):
+    X, y, new = table(Estimator)
+    assert Estimator(max_epochs=2).fit(X, y).predict(new).shape == (len(new),)
+    assert Estimator(max_epochs=2).fit(X, y[:, None]).predict(new).shape == (len(new), 1)
+
+
+@each_classifier
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix], ids=["dense", "sparse"])
+def test_several_labels_are_learnt_each_for_itself(Estimator, kind):
+    X, y, new = table(Estimator)
+    Y = np.stack([y == 0, y > 0, X[:, 2] > 0], axis=1).astype(int)
+    options = {"random_state": 0, "max_epochs": 3, "kernel": "laplace"}
+    model = Estimator(**options).fit(X, kind(Y))
+    predicted = model.predict(new)
+    assert predicted.shape == (len(new), 3)
+    for j in range(3):
+        assert np.array_equal(predicted[:, j], Estimator(**options).fit(X, Y[:, j]).predict(new))
+    assert np.array_equal(model.predict_proba(new) > 0.5, predicted == 1)
+
+
+@each_regressor
+@pytest.mark.parametrize("scale", [1e-200, 1e-30, 1e30, 1e200])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_unit_of_the_targets_changes_nothing(Estimator, scale, dtype):
+    X, y, new = table(Estimator)
+    options = {"random_state": 0, "max_epochs": 3, "kernel": "laplace", "dtype": dtype}
+    unit, scaled = (Estimator(**options).fit(X, y * s).predict(new) for s in (1.0, scale))
+    # Targets in their own unit differ in the last place, and three epochs amplify it.
+    assert np.abs(scaled / scale - unit).max() < (1e-9 if dtype == "float64" else 1e-2) * np.abs(unit).max()
+
+
+@each_regressor
+def test_a_constant_target_is_that_constant(Estimator):
+    X, _, new = table(Estimator)
+    assert np.array_equal(Estimator().fit(X, np.full(len(X), 0.1)).predict(new), np.full(len(new), 0.1))
+
+
+# --------------------------------------------------------------------------------------------- weights
+
+
+@each_eigenpro
+def test_a_weight_of_two_is_a_row_that_is_there_twice(Estimator):
+    # Noise that cannot be fitted (repeated points with other targets), so that weights matter at the optimum. Laplace
+    # sees repeated points √(rounding) = 1e-8 apart.
+    X = np.repeat(sample(25), 2, axis=0)
+    y = np.random.default_rng(0).integers(0, 2, size=50)
+    w = np.random.default_rng(1).integers(1, 4, size=50)
+    options = {"kernel": "laplace", "bandwidth": 1.0, "random_state": 0, "max_epochs": 10}
+    weighted = Estimator(**options).fit(X, y, sample_weight=w)
+    repeated = Estimator(**options).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+    assert np.abs(outputs(weighted, sample(30, seed=2)) - outputs(repeated, sample(30, seed=2))).max() < 1e-5
+    plain = Estimator(**options).fit(X, y)
+    assert np.abs(outputs(weighted, X) - outputs(plain, X)).max() > 0.05
+
+
+@each
+def test_a_weight_of_nothing_is_a_row_that_is_not_there(Estimator):
+    X, y, new = table(Estimator)
+    w = np.ones(len(X))
+    w[::3] = 0
+    weighted = Estimator(random_state=0, max_epochs=2).fit(X, y, sample_weight=w)
+    without = Estimator(random_state=0, max_epochs=2).fit(X[w > 0], y[w > 0], sample_weight=w[w > 0])
+    assert np.array_equal(outputs(weighted, new), outputs(without, new))
+
+
+@each
+def test_the_unit_of_the_weights_changes_nothing(Estimator):
+    X, y, new = table(Estimator)
+    w = np.random.default_rng(0).uniform(0.5, 2, size=len(X))
+    options = {"kernel": "laplace", "random_state": 0, "max_epochs": 3}
+    one, other = (Estimator(**options).fit(X, y, sample_weight=w * unit) for unit in (1.0, 2.0**40))
+    assert np.abs(outputs(one, new) - outputs(other, new)).max() < 1e-9
+
+
+@each
+@pytest.mark.parametrize(
+    ("weights", "says"),
+    [
+        (np.zeros(120), "(?i)zero"),
+        (-np.ones(120), "(?i)negative"),
+        (np.ones(119), "(?i)shape"),
+        (np.full(120, np.nan), "NaN"),
+    ],
+)
+def test_weights_that_mean_nothing_are_refused(Estimator, weights, says):
+    X, y, _ = table(Estimator)
+    with pytest.raises(ValueError, match=says):
+        Estimator().fit(X, y, sample_weight=weights)
+
+
+# --------------------------------------------------------------------------------------- probabilities
+
+
+@each_classifier
+@pytest.mark.parametrize("n_classes", [2, 3, 6])
+def test_probabilities_sum_to_one_and_agree_with_the_prediction(Estimator, n_classes):
+    X, y = make_blobs(150, centers=n_classes, n_features=3, cluster_std=3, random_state=0)
+    model = Estimator(random_state=0, max_epochs=3).fit(X, y)
+    new = np.vstack([X, 3 * sample(200)])
+    shares = model.predict_proba(new)
+    assert shares.shape == (350, n_classes)
+    assert shares.min() >= 0
+    assert np.abs(shares.sum(axis=1) - 1).max() < 1e-14
+    assert np.array_equal(model.classes_[shares.argmax(axis=1)], model.predict(new))
+
+
+@pytest.mark.parametrize(
+    "scores", [[1.1, 1.5, -1.0], [-1.2, -1.1, -3.0], [-1.0, -1.0, -1.0], [0.2, 0.3, 0.1], [1e-12], [-1e-12], [7.0]]
+)
+def test_probabilities_of_any_scores_agree_with_the_prediction(scores, monkeypatch):
+    n_classes = max(2, len(scores))
+    X, y = make_blobs(60, centers=n_classes, random_state=0)
+    model = EigenProClassifier(random_state=0).fit(X, y)
+    monkeypatch.setattr(model, "_raw_predict", lambda X: np.array([scores]))
+    shares = model.predict_proba(X)
+    assert shares.sum() == pytest.approx(1, abs=1e-14)
+    assert model.classes_[shares[0].argmax()] == model.predict(X)[0]

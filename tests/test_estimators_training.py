@@ -1,0 +1,159 @@
+"""How an estimator is trained: preconditioners handed in, observers, checkpoints."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.base import is_classifier
+
+from estimators_example import brief, each, each_eigenpro, outputs, table
+from shallows import arrays, kernels, spectrum, streams, training
+from shallows.errors import ShallowsError, TrainingInterrupted
+from shallows.estimators.centres import Coordinates
+
+pytestmark = brief
+
+
+def internal(X, *, rank, n_subsample, seed, kernel):
+    """The preconditioner that a fit makes for itself, with its rows counted in the user's order."""
+    order = streams.permutation(seed, "order", 0, len(X))
+    points = Coordinates.of(X).training_points(X, order, arrays.Device(), np.float64)
+    made = spectrum.make_preconditioner(kernel, points, rank=rank, n_subsample=n_subsample, seed=seed)
+    return replace(made, indices=order[made.indices])
+
+
+@each_eigenpro
+@pytest.mark.parametrize("how", ["object", "path", "text"])
+def test_a_preconditioner_that_is_handed_in_serves_as_the_fits_own(Estimator, how, tmp_path):
+    X, y, new = table(Estimator, 200)
+    options = {"batch_size": 20, "max_epochs": 3, "random_state": 7, "bandwidth": 1.5}
+    own = Estimator(rank=10, n_subsample=60, **options).fit(X, y)
+    p = internal(X, rank=10, n_subsample=60, seed=7, kernel=kernels.Gaussian(1.5))
+    p.save(tmp_path / "p.npz")
+    given = {"object": p, "path": tmp_path / "p.npz", "text": str(tmp_path / "p.npz")}[how]
+    handed = Estimator(preconditioner=given, **options).fit(X, y)
+    assert np.array_equal(own.support_, handed.support_)
+    assert np.array_equal(outputs(own, new), outputs(handed, new))
+
+
+@each_eigenpro
+def test_a_preconditioner_made_apart_leads_to_the_same_function(Estimator):
+    X, y, new = table(Estimator, 200)
+    p = spectrum.fit_preconditioner(X, "laplace", 1.5, rank=20, n_subsample=80, dtype="float64", device="cpu")
+    # Both iterate to the end, where the preconditioner no longer matters.
+    options = {"kernel": "laplace", "tol": 0, "max_epochs": 400, "random_state": 0}
+    handed = Estimator(preconditioner=p, **options).fit(X, y)
+    assert handed.bandwidth_ == 1.5
+    own = Estimator(bandwidth=1.5, rank=200, **options).fit(X, y)
+    assert np.abs(outputs(handed, new) - outputs(own, new)).max() < 1e-5
+
+
+@each_eigenpro
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"kernel": "laplace"},
+        {"bandwidth": 2.0},
+        {"kernel": kernels.Gaussian(2.0)},
+        {"kernel": kernels.Cauchy(1.5)},
+    ],
+    ids=str,
+)
+def test_a_preconditioner_of_another_kernel_is_refused(Estimator, options):
+    X, y, _ = table(Estimator)
+    p = spectrum.fit_preconditioner(X, "gaussian", 1.5, rank=5, n_subsample=50, device="cpu")
+    with pytest.raises(ShallowsError, match=r"made for the kernel 'gaussian' of bandwidth 1\.5"):
+        Estimator(preconditioner=p, **options).fit(X, y)
+
+
+@each_eigenpro
+def test_a_preconditioner_of_more_points_is_refused(Estimator):
+    X, y, _ = table(Estimator)
+    p = spectrum.fit_preconditioner(X, "gaussian", 1.5, rank=5, n_subsample=120, device="cpu")
+    with pytest.raises(ShallowsError, match="made for at least 120 training points, here are 100"):
+        Estimator(preconditioner=p).fit(X[:100], y[:100])
+
+
+@each_eigenpro
+def test_a_preconditioner_knows_no_weights(Estimator):
+    X, y, _ = table(Estimator)
+    p = spectrum.fit_preconditioner(X, "gaussian", 1.5, rank=5, n_subsample=50, device="cpu")
+    with pytest.raises(ShallowsError, match="sample weights"):
+        Estimator(preconditioner=p).fit(X, y, sample_weight=np.linspace(1, 2, len(X)))
+
+
+@each_eigenpro
+def test_what_is_no_preconditioner_is_refused(Estimator, tmp_path):
+    X, y, _ = table(Estimator)
+    with pytest.raises(FileNotFoundError):
+        Estimator(preconditioner=tmp_path / "none.npz").fit(X, y)
+    (tmp_path / "text.npz").write_text("hello")
+    with pytest.raises(ShallowsError, match="not a preconditioner"):
+        Estimator(preconditioner=tmp_path / "text.npz").fit(X, y)
+
+
+# ----------------------------------------------------------------------------------- observers, checkpoints
+
+
+@each
+def test_an_observer_sees_the_model_of_each_epoch(Estimator):
+    X, y, new = table(Estimator)
+    options = {"random_state": 0, "kernel": "cauchy", "step_size": 0.02, "batch_size": 16, "tol": 0}
+    seen = {}
+
+    class Look(training.Observer):
+        def on_epoch(self, run):
+            snapshot = run.snapshot()
+            seen[run.epoch] = snapshot.predict(new), snapshot.predict_training()
+
+    Estimator(max_epochs=3, **options).fit(X, y, observers=[Look()])
+    for epoch in (1, 3):
+        model = Estimator(max_epochs=epoch, **options).fit(X, y)
+        on_new, on_training = seen[epoch]
+        if is_classifier(model):
+            assert np.array_equal(on_new, model.predict(new))
+            assert np.array_equal(on_training, model.predict(X))
+        else:
+            assert np.abs(on_new - model.predict(new)).max() < 1e-12
+            assert np.abs(on_training - model.predict(X)).max() < 1e-12
+
+
+@each
+def test_a_fit_that_is_stopped_goes_on_to_the_same_model_to_the_bit(Estimator, tmp_path):
+    X, y, new = table(Estimator)
+    options = {"random_state": 0, "batch_size": 32, "max_epochs": 4, "tol": 0}
+    checkpoint = training.Checkpoint(tmp_path, "k")
+
+    class Stop(training.Observer):
+        def on_batch(self, run):
+            if run.iteration == 6:
+                checkpoint.request_stop()
+
+    with pytest.raises(TrainingInterrupted):
+        Estimator(**options).fit(X, y, checkpoint=checkpoint, observers=[Stop()])
+    resumed = Estimator(**options).fit(X, y, checkpoint=training.Checkpoint(tmp_path, "k"))
+    whole = Estimator(**options).fit(X, y)
+    assert resumed.n_resumes_ == 1
+    assert np.array_equal(resumed.dual_coef_, whole.dual_coef_)
+    assert np.array_equal(outputs(resumed, new), outputs(whole, new))
+
+
+@each
+def test_verbosity_shows_and_changes_nothing(Estimator, capsys, monkeypatch):
+    X, y, new = table(Estimator)
+    quiet, loud = (Estimator(random_state=0, max_epochs=2, verbose=verbose).fit(X, y) for verbose in (0, 1))
+    assert np.array_equal(outputs(quiet, new), outputs(loud, new))
+    assert capsys.readouterr().out == ""
+
+
+@each
+def test_what_was_chosen_is_told(Estimator):
+    X, y, _ = table(Estimator)
+    model = Estimator(random_state=0, max_epochs=2, tol=0).fit(X, y)
+    told = model.effective_params_
+    assert (told["n_epochs"], told["stopped_by"], told["seed"], told["device"]) == (2, "max_epochs", 0, "cpu")
+    assert len(model.losses_) == model.n_epochs_ == model.n_iter_ == 2
+    assert sorted(model.support_.tolist()) == list(range(len(X)))
+    assert all(seconds >= 0 for seconds in model.timings_.values())
