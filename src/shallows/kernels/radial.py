@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .. import arrays, streams
+from .. import arrays, cuda, streams
 from ..arrays import Array
 from ..errors import ShallowsError
 from .base import Kernel, in_strips
@@ -56,6 +57,13 @@ class RadialKernel(Kernel):
         """
         raise NotImplementedError
 
+    def in_c(self, dtype: str) -> str | None:
+        """`apply_in_place` for one number, as the body of ``REAL radial(REAL scaled)`` in C; None if there is none.
+
+        NaN stays NaN, so that what left the numbers is noticed. ``REAL`` is the C type of ``dtype``.
+        """
+        return None
+
     def left_factor(self, points: Array) -> Array:
         """``L`` with ``L @ augmented(z).T = factor * ‖x − z‖²`` for augmented points x: factor·[−2x, 1, ‖x‖²]."""
         xp = arrays.namespace(points)
@@ -71,7 +79,31 @@ class RadialKernel(Kernel):
 
     def fill(self, left: Array, others: Array, out: Array) -> Array:  # noqa: D102
         arrays.matmul_into(left, others.T, out)
+        one_pass = self._in_one_pass(out) if cuda.wanted(out) else None
+        if one_pass is not None:
+            return one_pass(out, out)
         return in_strips(out, lambda strip: self.apply_in_place(out[strip, :]))
+
+    def _in_one_pass(self, out: Array) -> Callable[[Array, Array], Array] | None:
+        """A GPU's function that reads and writes a block once where `apply_in_place` does for each operation."""
+        dtype = str(out.dtype)
+        body = self.in_c(dtype)
+        if body is None:
+            return None
+
+        def make() -> Callable[[Array, Array], Array]:
+            made = cuda.elementwise(arrays.namespace(out), f"shallows_{self.name}", body, dtype)
+            # Every magnitude, rounding below zero, zero itself; held against the plain expression in float64.
+            scaled = np.concatenate([[-1e-6, 0.0], np.logspace(-12, 6, 500)])
+            scaled = (math.copysign(1.0, self.factor) * scaled).astype(dtype)
+            here = arrays.like(scaled, out)
+            expected = self.apply_in_place(scaled.astype(np.float64))
+            error = np.abs(arrays.to_numpy(made(here, here)) - expected).max()
+            if not error < 32 * np.finfo(dtype).eps:
+                raise ArithmeticError(f"values of {self.name} are off by {error:.1e}")
+            return made
+
+        return cuda.first_use(("values", body, dtype), make, out)
 
     def diagonal(self, x: Array) -> Array:
         """k(xᵢ, xᵢ) = 1, shape (len(x),)."""
@@ -90,6 +122,9 @@ class Gaussian(RadialKernel):
     def apply_in_place(self, scaled: Array) -> Array:  # noqa: D102
         return arrays.apply_in_place("exp", arrays.clip_in_place(scaled, at_most=0.0))
 
+    def in_c(self, dtype: str) -> str:  # noqa: D102
+        return "    return exp(scaled > 0 ? REAL(0) : scaled);"
+
     def frequencies(self, seed, purpose, counter, n, d, *, like=None, dtype=None):  # noqa: D102
         return streams.normal(seed, purpose, counter, (n, d), like=like, dtype=dtype) / self.bandwidth
 
@@ -106,6 +141,9 @@ class Laplace(RadialKernel):
     def apply_in_place(self, scaled: Array) -> Array:  # noqa: D102
         distance = arrays.apply_in_place("sqrt", arrays.clip_in_place(scaled, at_least=0.0))
         return arrays.apply_in_place("exp", arrays.apply_in_place("negative", distance))
+
+    def in_c(self, dtype: str) -> str:  # noqa: D102
+        return "    return exp(-sqrt(scaled < 0 ? REAL(0) : scaled));"
 
     def frequencies(self, seed, purpose, counter, n, d, *, like=None, dtype=None):  # noqa: D102
         draws = streams.normal(seed, purpose, counter, (n, d + 1), like=like, dtype=dtype)
@@ -125,6 +163,9 @@ class Cauchy(RadialKernel):
         scaled = arrays.clip_in_place(scaled, at_least=0.0)
         scaled += 1.0
         return arrays.apply_in_place("reciprocal", scaled)
+
+    def in_c(self, dtype: str) -> str:  # noqa: D102
+        return "    return 1 / (1 + (scaled < 0 ? REAL(0) : scaled));"
 
     def frequencies(self, seed, purpose, counter, n, d, *, like=None, dtype=None):  # noqa: D102
         draws = streams.normal(seed, purpose, counter, (n, d), like=like, dtype=dtype)
@@ -178,14 +219,39 @@ class Matern(RadialKernel):
         distance *= decay
         return distance
 
-    def _sum_of_gaussians(self, scaled: Array) -> Array:
-        xp = arrays.namespace(scaled)
-        limits = xp.finfo(scaled.dtype)
+    @functools.lru_cache(maxsize=32)  # noqa: B019
+    def in_c(self, dtype: str) -> str:  # noqa: D102
+        lines = ["    scaled = scaled < 0 ? REAL(0) : scaled;"]
+        if self.nu in (0.5, 1.5, 2.5):
+            polynomial = {0.5: "1", 1.5: "1 + distance", 2.5: "1 + distance + scaled / 3"}[self.nu]
+            lines.append("    const REAL distance = sqrt(scaled), decay = exp(-distance);")
+            # Where the exponential is zero the polynomial may be infinite.
+            lines.append(f"    return decay == 0 ? REAL(0) : ({polynomial}) * decay;")
+            return "\n".join(lines)
+        limits = np.finfo(dtype)
+        rates, weights, farthest = self._gaussians(limits)
+        nodes = [pair for pair in zip(rates, weights, strict=True) if pair[1] > float(limits.tiny)]
+        for name, column in zip(("rates", "weights"), zip(*nodes, strict=True), strict=True):
+            lines.append(f"    static const REAL {name}[] = {{{', '.join(f'REAL({value!r})' for value in column)}}};")
+        lines.append(f"    scaled = scaled > REAL({farthest!r}) ? REAL({farthest!r}) : scaled;")
+        lines.append("    REAL total = 0;")
+        # Some tens of exponentials: to unroll them all takes more registers than there are.
+        lines.append("    #pragma unroll 2")
+        lines.append(f"    for (int k = 0; k < {len(nodes)}; ++k)")
+        lines.append("        total += weights[k] * exp(-rates[k] * scaled);")
+        return "\n".join([*lines, "    return total > 1 ? REAL(1) : total;"])
+
+    def _gaussians(self, limits: Any) -> tuple[list[float], list[float], float]:
+        """Rates and weights of the sum of Gaussians, and the largest argument that they are meant for."""
         rates, weights = _gamma_nodes(float(self.nu), float(limits.eps))
         # Beyond it the value underflows; without a bound the product with the largest rate would leave the numbers.
         farthest = 3200.0 * (self.nu + 100.0)
+        return [min(rate, 0.1 * float(limits.max) / farthest) for rate in rates], weights, farthest
+
+    def _sum_of_gaussians(self, scaled: Array) -> Array:
+        xp = arrays.namespace(scaled)
+        rates, weights, farthest = self._gaussians(xp.finfo(scaled.dtype))
         arrays.clip_in_place(scaled, at_most=farthest)
-        rates = [min(rate, 0.1 * float(limits.max) / farthest) for rate in rates]
         total = xp.zeros_like(scaled)
         for rate, weight in zip(rates, weights, strict=True):
             term = arrays.apply_in_place("exp", scaled * -rate)
