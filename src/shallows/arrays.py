@@ -371,6 +371,17 @@ def matmul_into(a: Array, b: Array, out: Array) -> Array:
     return out
 
 
+def corner(x: Array, m: int, n: int) -> Array:
+    """``m`` rows and ``n`` columns of the space of a larger C-ordered array.
+
+    For CuPy they lie in one piece, since it multiplies into a result whose rows are parts of longer ones by way of a
+    copy; elsewhere they are the upper left corner.
+    """
+    if is_numpy(x) or not _has_out(x):
+        return x[:m, :n]
+    return x.reshape(-1)[: m * n].reshape(m, n)
+
+
 _SMALL_PRODUCT = 10**6
 """Multiplications up to which OpenBLAS's kernels for AVX-512 read their operands where they lie."""
 

@@ -2,7 +2,8 @@
 
 A `Gram` is the symmetric kernel matrix of a set of points. It is cut into square tiles, of which only the upper
 triangle is ever made. As many tiles as the memory budget takes are kept; the others are made again when a product
-needs them. `cross_product` multiplies with the rectangular matrix of two sets of points, block by block.
+needs them. `cross_product` multiplies with the rectangular matrix of two sets of points, block by block. What is not
+kept is not even made where `shallows.fused` applies.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import itertools
 import math
 from collections.abc import Callable
 
-from . import arrays, kernels
+from . import arrays, fused, kernels
 from .arrays import Array
 from .kernels import Kernel
 
@@ -20,6 +21,26 @@ TILE = 1024
 
 GPU_TILE = 8192
 """Edge of a tile on a GPU, where each product should fill the device."""
+
+FUSED_ROWS = 2**18
+"""Rows of a fused product at a time: enough for every thread of a GPU, and few enough to tell of progress."""
+
+SMALL_GPU_TILE = 2048
+"""Edge of a tile on a GPU of little memory: at 784 features a product still is 6.6 GFLOP for one launch."""
+
+
+def tile_edge(points: Array, budget: int) -> int:
+    """Edge of the tiles that the matrix of some points is cut into.
+
+    On a GPU three tiles of scratch space stay within half of the budget where they can, tiles are of nearly one size,
+    and edges are multiples of 64, since cuBLAS is faster on rows that start at multiples of 16 bytes.
+    """
+    n = max(points.shape[0], 1)
+    if arrays.device_of(points).kind == "cpu":
+        return min(TILE, n)
+    affordable = math.isqrt(max(0, int(budget)) // (6 * arrays.itemsize(points)))
+    largest = max(SMALL_GPU_TILE, min(GPU_TILE, affordable // 64 * 64))
+    return min(n, -(-n // -(-n // largest) // 64) * 64)
 
 
 class Gram:
@@ -49,8 +70,7 @@ class Gram:
         self.points = points
         self.n = points.shape[0]
         self.dtype = points.dtype
-        default = TILE if arrays.device_of(points).kind == "cpu" else GPU_TILE
-        self.tile = min(tile or default, max(self.n, 1))
+        self.tile = min(tile, max(self.n, 1)) if tile else tile_edge(points, budget)
         self.n_workers = min(arrays.workers_for(points), -(-self.n // self.tile))
         self._spans = list(arrays.blocks(self.n, self.tile))
         pairs = [(i, j) for i in range(len(self._spans)) for j in range(i, len(self._spans))]
@@ -68,7 +88,9 @@ class Gram:
         xp = arrays.namespace(self.points)
         if not pairs:
             return
-        store = xp.empty((len(pairs), self.tile, self.tile), dtype=self.dtype)
+        # CuPy copies an operand or a result whose rows are parts of longer ones, so there each tile has its own piece.
+        in_one = arrays.is_numpy(self.points)
+        store = xp.empty((len(pairs), self.tile, self.tile), dtype=self.dtype) if in_one else None
 
         def work(worker: int) -> None:
             left, of_row = None, None
@@ -77,7 +99,8 @@ class Gram:
                 if of_row != i:
                     left, of_row = kernels.left_factor(self.kernel, self.points[self._spans[i], :]), i
                 others = self.points[self._spans[j], :]
-                made = store[k, : left.shape[0], : others.shape[0]]
+                shape = (left.shape[0], others.shape[0])
+                made = store[k, : shape[0], : shape[1]] if in_one else xp.empty(shape, dtype=self.dtype)
                 self._fill(left, others, made, on_diagonal=i == j)
                 self._tiles[i, j] = made
 
@@ -96,7 +119,7 @@ class Gram:
         if tile is not None:
             return tile[local, :] if i <= j else tile[:, local].T
         columns = self._spans[j]
-        made = scratch[: rows.stop - rows.start, : columns.stop - columns.start]
+        made = arrays.corner(scratch, rows.stop - rows.start, columns.stop - columns.start)
         kernels.fill(self.kernel, left, self.points[columns, :], made)
         if i == j:
             kernels.set_diagonal(self.kernel, made, self.points[rows, :], local.start)
@@ -114,18 +137,22 @@ class Gram:
         Every tile is read, or made, once and used for both of its places in the matrix.
         """
         xp = arrays.namespace(a)
-        n_tiles = len(self._spans)
+        n_tiles, fuses = len(self._spans), self._fuses(a)
 
         def work(worker: int) -> Array:
             out = xp.zeros((self.n, a.shape[1]), dtype=a.dtype)
-            scratch = self._scratch()
+            scratch = None if fuses else self._scratch()
             # Rows are dealt to and fro, so that the long ones at the top do not all fall to one worker.
             for i in range(n_tiles):
                 if (i if (i // self.n_workers) % 2 == 0 else -i - 1) % self.n_workers != worker:
                     continue
                 rows = self._spans[i]
-                left = self._left(rows)
+                if fuses:
+                    self._add_unkept(rows, a, out[rows, :])
+                left = None if fuses else self._left(rows)
                 for j in range(i, n_tiles):
+                    if fuses and not self._keeps(rows, j):
+                        continue
                     block, columns = self._block(rows, j, left, scratch), self._spans[j]
                     out[rows, :] += arrays.thin_product(block, a[columns, :])
                     if j > i:
@@ -138,6 +165,26 @@ class Gram:
         """Whether the tile of some rows of one tile row in tile column j is kept."""
         i = rows.start // self.tile
         return (min(i, j), max(i, j)) in self._tiles
+
+    def _fuses(self, a: Array) -> bool:
+        """Whether products with what is not kept are made without making it."""
+        return self.kept_fraction < 1.0 and fused.applies(self.kernel, self.points, a)
+
+    def _add_unkept(self, rows: slice, a: Array, out: Array, head: int = 0) -> None:
+        """Add to ``out`` what the tiles of some rows give that are not kept and lie beyond those of the first ``head``.
+
+        Neighbouring tiles go in one product.
+        """
+        runs: list[slice] = []
+        for j, span in enumerate(self._spans):
+            if span.start < head or self._keeps(rows, j):
+                continue
+            if runs and runs[-1].stop == span.start:
+                runs[-1] = slice(runs[-1].start, span.stop)
+            else:
+                runs.append(span)
+        for columns in runs:
+            out += fused.product(self.kernel, self.points[rows, :], self.points[columns, :], a[columns, :])
 
     def _left(self, rows: slice) -> Array | None:
         """The left factor of some rows of one tile row, where a tile of that row would have to be made."""
@@ -178,16 +225,20 @@ class Rows:
         columns : Columns of shape (m, head), or None if ``head`` is 0
         """
         gram, xp = self.gram, arrays.namespace(a)
-        m = self.stop - self.start
+        m, fuses = self.stop - self.start, self.gram._fuses(a)
 
         def work(worker: int) -> tuple[Array, list[Piece]]:
             out = xp.zeros((m, a.shape[1]), dtype=a.dtype)
             pieces = []
-            scratch = gram._scratch()
+            scratch = None if fuses and not head else gram._scratch()
             lefts = [gram._left(piece) for piece in self._pieces]
+            for piece in self._pieces if fuses and worker == 0 else ():
+                gram._add_unkept(piece, a, out[piece.start - self.start : piece.stop - self.start, :], head)
             for j in range(worker, len(gram._spans), gram.n_workers):
                 span = gram._spans[j]
                 for piece, left in zip(self._pieces, lefts, strict=True):
+                    if fuses and span.start >= head and not gram._keeps(piece, j):
+                        continue
                     here = slice(piece.start - self.start, piece.stop - self.start)
                     block = gram._block(piece, j, left, scratch)
                     out[here, :] += arrays.thin_product(block, a[span, :])
@@ -284,6 +335,13 @@ def cross_product(
     """
     xp = arrays.namespace(x)
     m, n = x.shape[0], points.shape[0]
+    if fused.applies(kernel, points, a):
+        out = xp.empty((m, a.shape[1]), dtype=a.dtype)
+        for span in arrays.blocks(m, FUSED_ROWS):
+            out[span, :] = fused.product(kernel, x[span, :], points, a, None if extra is None else extra[span])
+            if observe is not None:
+                observe(span.stop)
+        return out
     n_workers = arrays.workers_for(x)
     default = TILE if arrays.device_of(x).kind == "cpu" else GPU_TILE
     edge = max(16, min(default, math.isqrt(max(1, int(budget) // (2 * n_workers * arrays.itemsize(x))))))
@@ -302,7 +360,7 @@ def cross_product(
             left = kernels.left_factor(kernel, here)
             scratch = xp.empty((left.shape[0], min(edge, n)), dtype=x.dtype)
             for columns in arrays.blocks(n, edge):
-                block = scratch[:, : columns.stop - columns.start]
+                block = arrays.corner(scratch, left.shape[0], columns.stop - columns.start)
                 kernels.fill(kernel, left, points[columns, :], block)
                 out[mine, :] += block @ a[columns, :]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import arrays, gram, kernels
+from . import arrays, fused, gram, kernels
 from .arrays import Array
 from .kernels import Kernel
 
@@ -24,7 +24,8 @@ def forward_and_back(
 ) -> tuple[Array, float]:
     """``K.T @ respond(K @ a)`` for ``K = k(points, centres)``, of which no more than a strip of rows is held.
 
-    Values of the kernel cost several times what the products with few columns do, so each is made once and serves both.
+    Values of the kernel cost several times what the products with few columns do, so each is made once and serves both;
+    but where `shallows.fused` applies, to make it twice costs less than to write it down.
 
     Parameters
     ----------
@@ -48,6 +49,8 @@ def forward_and_back(
     """
     xp = arrays.namespace(points)
     m, p = points.shape[0], centres.shape[0]
+    if fused.applies(kernel, centres, a):
+        return _fused(kernel, points, centres, a, respond)
     on_cpu = arrays.device_of(points).kind == "cpu"
     n_workers = min(arrays.workers_for(points), max(1, m // 64))
     affordable = int(budget) // max(1, n_workers * p * arrays.itemsize(points))
@@ -78,3 +81,20 @@ def forward_and_back(
 
     products, totals = zip(*arrays.in_threads(work, n_workers), strict=True)
     return arrays.sum_in_order(list(products)), float(sum(totals))
+
+
+def _fused(
+    kernel: Kernel,
+    points: Array,
+    centres: Array,
+    a: Array,
+    respond: Callable[[Array, slice], tuple[Array, float]],
+) -> tuple[Array, float]:
+    total, out = 0.0, arrays.namespace(points).zeros_like(a)
+    for rows in arrays.blocks(points.shape[0], gram.FUSED_ROWS):
+        here = points[rows, :]
+        response, number = respond(fused.product(kernel, here, centres, a), rows)
+        total += number
+        # The kernel is symmetric, so the transposed product is that of centres and points.
+        out += fused.product(kernel, centres, here, response)
+    return out, float(total)

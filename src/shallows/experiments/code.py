@@ -20,9 +20,12 @@ PACKAGE = Path(__file__).resolve().parents[1]
 #: What a number depends on, stage by stage; a change there makes the results of that stage out of date.
 NUMERICAL = (
     "arrays.py",
+    "cuda.py",
     "streams.py",
     "kernels",
     "losses",
+    "fused.py",
+    "fused.cu",
     "gram.py",
     "rectangular.py",
     "projection.py",
@@ -35,7 +38,16 @@ NUMERICAL = (
 )
 STAGES = {
     "preparation": ("datasets", "streams.py"),
-    "preconditioner": ("arrays.py", "streams.py", "kernels", "gram.py", "spectrum"),
+    "preconditioner": (
+        "arrays.py",
+        "cuda.py",
+        "streams.py",
+        "kernels",
+        "fused.py",
+        "fused.cu",
+        "gram.py",
+        "spectrum",
+    ),
     "training": (*NUMERICAL, "experiments/run.py", "experiments/metrics.py"),
     "nets": ("arrays.py", "streams.py", "training", "nets"),
     "theory": (*NUMERICAL, "theory", "datasets/generated/circle.py", "experiments/run.py"),

@@ -6,9 +6,9 @@ import itertools
 import threading
 from typing import Any
 
-from .. import arrays, kernels
+from .. import arrays, fused, kernels
 from ..arrays import Array
-from ..gram import GPU_TILE, TILE
+from ..gram import tile_edge
 
 
 class LazyGram:
@@ -30,8 +30,7 @@ class LazyGram:
 
     def __init__(self, kernel: Any, points: Array, *, budget: int, tile: int | None = None):
         self.kernel, self.points, self.n = kernel, points, points.shape[0]
-        default = TILE if arrays.device_of(points).kind == "cpu" else GPU_TILE
-        self.tile = min(tile or default, max(self.n, 1))
+        self.tile = min(tile, max(self.n, 1)) if tile else tile_edge(points, budget)
         self._spans = list(arrays.blocks(self.n, self.tile))
         self._tiles: dict[tuple[int, int], Array] = {}
         self._room = int(budget) // (self.tile**2 * arrays.itemsize(points))
@@ -50,6 +49,7 @@ class LazyGram:
         edges = sorted({rows.start, rows.stop, *(s.start for s in self._spans if rows.start < s.start < rows.stop)})
         pieces = [slice(*pair) for pair in itertools.pairwise(edges)]
         n_workers = max(1, min(arrays.workers_for(a), len(spans)))
+        fuses = fused.applies(self.kernel, self.points, a)
 
         def work(worker: int) -> Array:
             out = xp.zeros((m, a.shape[1]), dtype=a.dtype)
@@ -60,6 +60,11 @@ class LazyGram:
                 for p, piece in enumerate(pieces):
                     here = slice(piece.start - rows.start, piece.stop - rows.start)
                     block = self._kept(piece, j)
+                    if block is None and fuses:
+                        some = slice(span.start, span.start + width)
+                        mine = self.points[piece, :]
+                        out[here, :] += fused.product(self.kernel, mine, self.points[some, :], a[some, :])
+                        continue
                     if block is None:
                         if lefts[p] is None:
                             lefts[p] = kernels.left_factor(self.kernel, self.points[piece, :])

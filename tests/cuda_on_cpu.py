@@ -1,0 +1,147 @@
+"""CUDA C compiled by g++ and run on the CPU, for tests of what a GPU would run.
+
+The threads of a block are coroutines that take turns from barrier to barrier, first to last or last to first. Whoever
+reads what another thread has not written yet, or has overwritten already, computes something else in one of the two
+orders; whoever leaves out a barrier that others wait at is told of.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+
+COMPILER = shutil.which("g++")
+
+_BEFORE = r"""
+#include <cmath>
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+#include <ucontext.h>
+#define __global__
+#define __device__
+#define __forceinline__ static inline  // its constants are not to be shared with other libraries
+#define __launch_bounds__(n)
+#define __shared__ static
+#define __align__(n) __attribute__((aligned(n)))
+using std::exp; using std::sqrt;
+struct Index { unsigned x, y, z; };
+static Index threadIdx, blockIdx, blockDim, gridDim;
+
+namespace emulator {
+struct Thread { ucontext_t context; std::vector<char> stack; bool done; };
+static ucontext_t scheduler;
+static std::vector<Thread> threads;
+static int current, waiting;
+static void (*body)();
+static void barrier() { ++waiting; swapcontext(&threads[current].context, &scheduler); threadIdx.x = current; }
+static void run() { body(); threads[current].done = true; }
+
+// One block: every thread up to its next barrier, until all are done. False where some wait and others are gone.
+static bool block(int n, bool backwards)
+{
+    threads.resize(n);
+    for (auto& thread : threads) {
+        thread.stack.resize(1 << 17);
+        thread.done = false;
+        getcontext(&thread.context);
+        thread.context.uc_stack.ss_sp = thread.stack.data();
+        thread.context.uc_stack.ss_size = thread.stack.size();
+        thread.context.uc_link = &scheduler;
+        makecontext(&thread.context, run, 0);
+    }
+    for (;;) {
+        waiting = 0;
+        for (int k = 0; k < n; ++k) {
+            current = backwards ? n - 1 - k : k;
+            threadIdx = {(unsigned)current, 0, 0};
+            swapcontext(&scheduler, &threads[current].context);
+        }
+        if (waiting == 0) return true;
+        if (waiting != n) return false;
+    }
+}
+}
+#define __syncthreads() emulator::barrier()
+#pragma GCC diagnostic ignored "-Wunknown-pragmas"
+"""
+
+_AFTER = r"""
+template <class... A, std::size_t... I>
+static void call(void (*f)(A...), void** a, std::index_sequence<I...>) { f(*(std::remove_const_t<A>*)a[I]...); }
+template <class... A>
+static void call(void (*f)(A...), void** a) { call(f, a, std::index_sequence_for<A...>{}); }
+
+static void** arguments;
+extern "C" int launch(const unsigned* grid, unsigned n_threads, int backwards, void** a)
+{
+    arguments = a;
+    emulator::body = [] { call(NAME, arguments); };
+    gridDim = {grid[0], grid[1], grid[2]};
+    blockDim = {n_threads, 1, 1};
+    for (unsigned z = 0; z < grid[2]; ++z)
+        for (unsigned y = 0; y < grid[1]; ++y)
+            for (unsigned x = 0; x < grid[0]; ++x) {
+                blockIdx = {x, y, z};
+                if (!emulator::block(n_threads, backwards)) return 1;
+            }
+    return 0;
+}
+"""
+
+_EACH = r"""
+extern "C" void each(const REAL* x, REAL* y, long long n) { for (long long k = 0; k < n; ++k) y[k] = radial(x[k]); }
+"""
+
+
+def library(source: str, folder: Path) -> ctypes.CDLL:
+    """A shared library of C++ text, compiled once a folder."""
+    stem = hashlib.sha256(source.encode()).hexdigest()[:16]
+    path = folder / f"{stem}.so"
+    if not path.exists():
+        text = folder / f"{stem}.cpp"
+        text.write_text(source)
+        command = [COMPILER, "-std=c++17", "-O1", "-ffp-contract=off", "-shared", "-fPIC", "-o", str(path), str(text)]
+        subprocess.run(command, check=True, capture_output=True, text=True)
+    return ctypes.CDLL(str(path))
+
+
+def compiled(source: str, name: str, folder: Path, *, backwards: bool = False):
+    """What ``cupy.RawKernel(source, name)`` is, for NumPy arrays: called as ``f(grid, block, arguments)``."""
+    launch = library(f"{_BEFORE}\n{source}\n#define NAME {name}\n{_AFTER}", folder).launch
+
+    def function(grid, block, arguments):
+        assert len(grid) == len(block) == 3
+        assert all(isinstance(size, int) and size >= 1 for size in (*grid, *block))
+        assert block[1:] == (1, 1)
+        # Scalars are copied by their own size, as CuPy does, so a wrong width would be seen in what is computed.
+        values = [
+            ctypes.c_void_p(part.ctypes.data)
+            if isinstance(part, np.ndarray)
+            else (ctypes.c_char * part.nbytes).from_buffer_copy(part.tobytes())
+            for part in arguments
+        ]
+        pointers = (ctypes.c_void_p * len(values))(*(ctypes.addressof(value) for value in values))
+        assert launch((ctypes.c_uint * 3)(*grid), block[0], backwards, pointers) == 0, "threads part at a barrier"
+
+    return function
+
+
+def elementwise(source: str, folder: Path):
+    """What ``cupy.ElementwiseKernel`` is for ``value = radial(scaled)``, for NumPy arrays of any layout."""
+    each = library(f"{_BEFORE}\n{source}\n{_EACH}", folder).each
+
+    def function(scaled, value):
+        flat = np.ascontiguousarray(scaled)
+        each(ctypes.c_void_p(flat.ctypes.data), ctypes.c_void_p(flat.ctypes.data), ctypes.c_longlong(flat.size))
+        value[...] = flat
+        return value
+
+    return function

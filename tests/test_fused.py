@@ -1,0 +1,416 @@
+"""Products without a kernel matrix: the CUDA text itself, run on the CPU, against the formulas in float64."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import cuda_on_cpu
+from engine_example import sample
+from shallows import arrays, cuda, fused, gram, kernels, rectangular, spectrum, training
+from shallows.arrays import Device
+from shallows.solvers import EigenPro
+from shallows.solvers.base import KernelProblem
+from shallows.solvers.lazy_gram import LazyGram
+
+pytestmark = pytest.mark.skipif(cuda_on_cpu.COMPILER is None, reason="there is no g++")
+
+RADIAL = [
+    kernels.Gaussian(1.5),
+    kernels.Laplace(1.5),
+    kernels.Cauchy(1.5),
+    kernels.Matern(1.5, 0.5),
+    kernels.Matern(1.5, 1.5),
+    kernels.Matern(1.5, 2.5),
+    kernels.Matern(1.5, 0.8),
+]
+EPS = {name: float(np.finfo(name).eps) for name in ("float32", "float64")}
+
+
+class There(np.ndarray):
+    """What stands for an array on a GPU."""
+
+
+def there(x) -> np.ndarray:
+    return np.asarray(x).view(There)
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("cuda")
+
+
+@pytest.fixture(params=[False, True], ids=["first to last", "last to first"])
+def gpu(request, monkeypatch, folder):
+    """`There` is on a GPU, and what CuPy would compile for it is compiled for the CPU; the number of launches."""
+    launches = []
+
+    def compiled(xp, source, name):
+        function = cuda_on_cpu.compiled(source, name, folder, backwards=request.param)
+        return lambda *arguments: launches.append(arguments[0]) or function(*arguments)
+
+    device_of = arrays.device_of
+    monkeypatch.setattr(arrays, "device_of", lambda x: Device("gpu") if isinstance(x, There) else device_of(x))
+    monkeypatch.setattr(cuda, "compiled", compiled)
+    monkeypatch.setattr(
+        cuda, "elementwise", lambda xp, name, body, dtype: cuda_on_cpu.elementwise(cuda.function(body, dtype), folder)
+    )
+    monkeypatch.setattr(cuda, "_made", {})
+    monkeypatch.setattr(cuda, "_told", set())
+    monkeypatch.delenv(cuda.VARIABLE, raising=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield launches
+
+
+def case(m, n, d, c, dtype="float64"):
+    x, z, a = sample(m, d), sample(n, d, 1), sample(n, c, 2)
+    return [part.astype(dtype) for part in (x / np.sqrt(d), z / np.sqrt(d), a)]
+
+
+def formula(kernel, x, z, extra=0.0):
+    """Values by the kernel's plain expression, from squared distances that were summed difference by difference."""
+    squared = ((x[:, None, :].astype(np.float64) - z[None, :, :].astype(np.float64)) ** 2).sum(axis=2)
+    return kernel.apply_in_place(kernel.factor * (squared + np.reshape(extra, (-1, 1))))
+
+
+def error(found, kernel, x, z, a, extra=0.0):
+    """The largest error of a product, as a share of the sum of the absolute values of its terms."""
+    values = formula(kernel, x, z, extra)
+    return (np.abs(found - values @ a) / (values @ np.abs(a) + 1e-300)).max()
+
+
+def product(kernel, x, z, a, extra=None):
+    points = there(kernels.augmented(z))
+    assert fused.applies(kernel, points, there(a))
+    return fused.product(kernel, there(x), points, there(a), extra)
+
+
+# ------------------------------------------------------------------------------------------ the product
+
+
+@pytest.mark.parametrize("dtype", EPS)
+@pytest.mark.parametrize("kernel", RADIAL, ids=str)
+def test_a_product_is_that_of_the_formula(gpu, kernel, dtype):
+    slow = kernel == RADIAL[-1]  # some tens of exponentials a value
+    for m, n, d, c in [(130, 129, 3, 3)] if slow else [(1, 1, 2, 1), (130, 129, 3, 3), (257, 2500, 18, 10)]:
+        x, z, a = case(m, n, d, c, dtype)
+        found = product(kernel, x, z, a)
+        assert found.shape == (m, c)
+        assert found.dtype == dtype
+        # The rounding of d squares, of the kernel's functions and of sums over one tile.
+        assert error(found, kernel, x, z, a) < (d + 24) * EPS[dtype]
+
+
+@pytest.mark.parametrize("d", range(1, fused.FEW_FEATURES + 1))
+def test_every_number_of_features_has_its_function(gpu, d):
+    x, z, a = case(61, 140, d, 1 + d % 5, "float32")
+    assert error(product(kernels.Laplace(1.0), x, z, a), kernels.Laplace(1.0), x, z, a) < 24 * EPS["float32"]
+
+
+@pytest.mark.parametrize("dtype", EPS)
+@pytest.mark.parametrize("c", [1, 2, 4, 5, 8, 9, 16, 17, 31, 32])
+def test_every_number_of_columns_is_gone_through(gpu, c, dtype):
+    x, z, a = case(40, 130, 5, c, dtype)
+    assert error(product(kernels.Gaussian(1.0), x, z, a), kernels.Gaussian(1.0), x, z, a) < 24 * EPS[dtype]
+
+
+@pytest.mark.parametrize("n", [1, 127, 128, 129, 1024, 2047, 2048, 4097])
+def test_tiles_and_splits_of_every_size_are_summed_once(gpu, n):
+    x, z, a = case(3, n, 2, 1)
+    assert error(product(kernels.Cauchy(1.0), x, z, a), kernels.Cauchy(1.0), x, z, a) < 1e-13
+    assert gpu[-1][1] == max(1, n // 1024) or n == 2047
+
+
+def test_an_empty_side_gives_zeros(gpu):
+    kernel = kernels.Gaussian(1.0)
+    x, z, a = case(5, 6, 2, 3)
+    assert product(kernel, x[:0], z, a).shape == (0, 3)
+    assert np.array_equal(product(kernel, x, z[:0], a[:0]), np.zeros((5, 3)))
+
+
+def test_extra_distance_is_added(gpu):
+    kernel, (x, z, a), extra = kernels.Laplace(1.0), case(33, 50, 4, 2), sample(33, 1)[:, 0] ** 2
+    assert error(product(kernel, x, z, a, there(extra)), kernel, x, z, a, extra) < 1e-13
+
+
+def test_rows_may_be_parts_of_longer_ones_and_columns_may_come_in_any_order(gpu):
+    kernel, (x, z, a) = kernels.Gaussian(1.0), case(33, 150, 4, 3)
+    points, wanted = there(kernels.augmented(z)), product(kernel, x, z, a)
+    wide = there(kernels.augmented(x))
+    for xs in (wide, wide[:, :4], there(np.asfortranarray(x)), there(np.repeat(x, 2, axis=0))[::2], wide[::-1][::-1]):
+        assert np.array_equal(fused.product(kernel, xs, points, there(a)), wanted)
+    for ws in (np.asfortranarray(a), np.hstack([a, a])[:, 3:], a[::-1].copy()[::-1]):
+        assert np.array_equal(fused.product(kernel, wide, points, there(ws)), wanted)
+    assert np.array_equal(fused.product(kernel, wide, there(np.asfortranarray(points)), there(a)), wanted)
+
+
+def test_nothing_is_written_beyond_the_result(gpu, folder):
+    kernel, shape = kernels.Gaussian(1.0), fused.Shape.of(3, 20, "float64")
+    (m, n, c), (x, z, a) = (130, 1100, 20), case(130, 1100, 3, 20)
+    grid, per_split = shape.launch(m, n, c)
+    room = np.full(grid[1] * m * c + 1000, 7.0)
+    function = cuda.compiled(np, shape.source(kernel.in_c("float64")), "kernel_product")
+    sizes = [np.int64(size) for size in (m, n, 3, 3, c)]
+    arguments = (x, np.zeros(m), z, a, room[500:-500], *sizes, np.int32(c), np.int64(per_split), np.float64(-0.5))
+    function(grid, (fused.THREADS, 1, 1), arguments)
+    assert np.all(room[:500] == 7.0)
+    assert np.all(room[-500:] == 7.0)
+    assert error(room[500:-500].reshape(grid[1], m, c).sum(axis=0), kernel, x, z, a) < 1e-13
+
+
+@pytest.mark.parametrize("kernel", RADIAL, ids=str)
+def test_a_point_meets_itself_at_one(gpu, kernel):
+    x = sample(20, 18, dtype=np.float32) * 1e3
+    picked = product(kernel, x, x[:1], np.ones((1, 1), np.float32))
+    # For other ν the weights of a sum of Gaussians add up to one but for their last digits.
+    assert picked[0, 0] == 1.0 or (kernel == RADIAL[-1] and abs(picked[0, 0] - 1.0) < 1e-6)
+
+
+def test_close_points_far_from_the_origin_keep_their_distance(gpu):
+    x = np.float32(1000) + sample(50, 6, dtype=np.float32)
+    kernel, a = kernels.Gaussian(2.0), sample(50, 1, 1, dtype=np.float32)
+    assert error(product(kernel, x, x, a), kernel, x, x, a) < 1e-6
+    plain = kernels.values(kernel, kernels.augmented(x), kernels.augmented(x)) @ a
+    assert error(plain, kernel, x, x, a) > 1e-3
+
+
+def test_rounding_does_not_grow_with_the_number_of_terms(gpu):
+    x, z, _ = case(2, 100_000, 2, 1, "float32")
+    a = np.ones((100_000, 1), np.float32)
+    kernel = kernels.Cauchy(3.0)
+    shape = fused.Shape.of(2, 1, "float32")
+    points = there(kernels.augmented(z))
+    assert fused.applies(kernel, points, there(a))
+    whole = gpu[:]
+    found = product(kernel, x, z, a)
+    assert gpu[len(whole)][1] > 1
+    assert error(found, kernel, x, z, a) < 16 * EPS["float32"]
+    # In one split as well, where a plain sum would lose hundreds of units.
+    function, parts = cuda.compiled(np, shape.source(kernel.in_c("float32")), "kernel_product"), np.empty((2, 1), "f4")
+    sizes = [np.int64(size) for size in (2, len(z), 2, 2, 1)]
+    function(
+        (1, 1, 1),
+        (fused.THREADS, 1, 1),
+        (x, np.zeros(2, "f4"), z, a, parts, *sizes, np.int32(1), np.int64(len(z)), np.float32(kernel.factor)),
+    )
+    assert error(parts, kernel, x, z, a) < 16 * EPS["float32"]
+
+
+@pytest.mark.parametrize("dtype", EPS)
+@pytest.mark.parametrize("m", [1, 128, 257, 5000, 10**6])
+def test_a_launch_covers_the_matrix_once(m, dtype):
+    for n in (1, 1023, 2048, 10_000, 10**6):
+        for c in (1, 4, 10, 32):
+            shape = fused.Shape.of(18, c, dtype)
+            (rows, splits, passes), per_split = shape.launch(m, n, c)
+            edge = fused.THREADS * shape.rows
+            assert (rows - 1) * edge < m <= rows * edge
+            assert (splits - 1) * per_split < n <= splits * per_split
+            assert (passes - 1) * shape.columns < c <= passes * shape.columns
+            assert per_split % shape.tile == 0
+            assert splits <= 65535 and passes <= 65535
+            # Shared memory that a block may have without asking: 48 KiB.
+            width = -(-shape.features // 4) * 4
+            assert shape.tile * (width + shape.columns) * np.dtype(dtype).itemsize <= 49152
+
+
+# -------------------------------------------------------------------------------------------- one pass
+
+
+@pytest.mark.parametrize("dtype", EPS)
+@pytest.mark.parametrize("kernel", [*RADIAL, kernels.Matern(0.7, 0.2), kernels.Matern(3.0, 12.0)], ids=str)
+def test_one_pass_over_a_block_gives_the_values(gpu, kernel, dtype):
+    x, z = case(40, 30, 5, 1, dtype)[:2]
+    room = there(np.full((50, 40), 5.0, dtype))
+    with cuda.off():
+        plain = kernels.values(kernel, kernels.augmented(x), kernels.augmented(z))
+    made = kernels.values(kernel, there(kernels.augmented(x)), there(kernels.augmented(z)), room[:40, 5:35])
+    assert [key[0][0] for key in cuda._made] == ["values"]
+    assert np.shares_memory(made, room)
+    assert np.abs(made - plain).max() < 16 * EPS[dtype]
+    room[:40, 5:35] = 5.0
+    assert np.all(room == 5.0)
+
+
+@pytest.mark.parametrize("kernel", RADIAL, ids=str)
+def test_what_left_the_numbers_is_noticed_and_what_is_too_far_is_zero(gpu, kernel):
+    sign = np.sign(kernel.factor)
+    one_pass = kernel._in_one_pass(there(np.ones(1, np.float32)))
+    values = one_pass(there(np.array([np.nan, sign * np.inf, sign * 1e30, -sign * 1e-3, 0.0], np.float32)), np.empty(5))
+    assert np.isnan(values[0])
+    assert np.all(values[1:3] < 1e-29)
+    assert np.all(np.abs(values[3:] - 1.0) < 1e-6)
+
+
+# ------------------------------------------------------------------------------------------- the choice
+
+
+def test_the_product_is_chosen_for_few_features_of_a_radial_kernel(gpu, monkeypatch):
+    def chosen(kernel=kernels.Laplace(1.0), d=18, c=2, dtype=np.float32, other=np.float32, where=there):  # noqa: B008
+        return fused.applies(kernel, where(np.ones((4, d + 2), dtype)), where(np.ones((4, c), other)))
+
+    assert chosen()
+    assert chosen(d=32, c=32)
+    assert not chosen(d=33)
+    assert not chosen(c=33)
+    assert not chosen(d=0)
+    assert not chosen(other=np.float64)
+    assert not chosen(kernels.LaplaceProduct(1.0))
+    assert not chosen(kernels.Polynomial(2, 1.0, 1.0))
+    assert not chosen(kernels.Gaussian(1e-25))
+    assert not chosen(where=np.asarray)
+    with cuda.off():
+        assert not chosen()
+    assert chosen()
+    monkeypatch.setenv(cuda.VARIABLE, "0")
+    assert not chosen()
+
+
+class Unwritten(kernels.RadialKernel):
+    """A radial kernel of somebody's own, which has no text in C."""
+
+    name = "unwritten"
+    factor = 1.0
+
+    def apply_in_place(self, scaled):
+        return np.divide(1.0, 1.0 + scaled * scaled, out=scaled)
+
+
+def test_a_kernel_without_a_text_in_c_takes_the_plain_path(gpu):
+    points, a = there(kernels.augmented(sample(50))), there(sample(50, 2))
+    assert not fused.applies(Unwritten(1.0), points, a)
+    found = gram.cross_product(Unwritten(1.0), points[:, :3], points, a, budget=10**6)
+    assert np.abs(found - kernels.matrix(Unwritten(1.0), np.asarray(points)) @ a).max() < 1e-12
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        pytest.param(lambda xp, source, name: 1 / 0, id="does not compile"),
+        pytest.param(lambda xp, source, name: lambda grid, block, arguments: 1 / 0, id="does not run"),
+        pytest.param(
+            lambda xp, source, name: lambda grid, block, arguments: arguments[4].fill(0), id="gives other numbers"
+        ),
+    ],
+)
+def test_a_function_that_fails_is_told_of_once_and_the_plain_path_taken(gpu, monkeypatch, broken):
+    monkeypatch.setattr(cuda, "compiled", broken)
+    x, z, a = case(30, 40, 3, 2)
+    points = there(kernels.augmented(z))
+    with pytest.warns(RuntimeWarning, match="CuPy's own operations take its place") as told:
+        for kernel in (kernels.Gaussian(1.0), kernels.Laplace(1.0), kernels.Gaussian(2.0)):
+            found = gram.cross_product(kernel, there(x), points, there(a), budget=10**6)
+            assert error(found, kernel, x, z, a) < 1e-12
+    assert len(told) == 1
+    assert cuda.VARIABLE in str(told[0].message)
+
+
+def test_values_that_fail_their_check_are_not_used(gpu, monkeypatch):
+    monkeypatch.setattr(cuda, "elementwise", lambda *arguments: lambda scaled, value: np.ones_like(scaled))
+    x, z, _ = case(30, 40, 3, 2)
+    with pytest.warns(RuntimeWarning, match="values of laplace are off"):
+        made = kernels.values(
+            kernels.Laplace(1.0), there(kernels.augmented(x)), there(kernels.augmented(z)), there(np.empty((30, 40)))
+        )
+    assert np.abs(made - formula(kernels.Laplace(1.0), x, z)).max() < 1e-12
+
+
+# ----------------------------------------------------------------------- products of which it is a part
+
+
+@pytest.mark.parametrize("kept", [0, 1, 4, 9])
+def test_a_matrix_that_is_kept_in_part_multiplies_as_before(gpu, kept):
+    points, a = kernels.augmented(sample(250)), sample(250, 2, 1)
+    kernel, size = kernels.Laplace(1.5), 64 * 64 * 8
+    K = kernels.matrix(kernel, points)
+    workers = gram.Gram(kernel, there(points), budget=0, tile=64).n_workers
+    matrix = gram.Gram(kernel, there(points), budget=(kept + 3 * workers) * size, tile=64)
+    assert matrix.kept_fraction == pytest.approx(kept / 10)
+    before = len(gpu)
+    assert np.abs(matrix.dot(there(a)) - K @ a).max() < 1e-11
+    assert len(gpu) > before
+    for start, stop, head in [(0, 250, 0), (10, 200, 0), (70, 120, 65), (0, 64, 250), (249, 250, 1)]:
+        found, columns = matrix.rows(start, stop).dot(there(a), head=head)
+        assert np.abs(found - K[start:stop] @ a).max() < 1e-11
+        assert columns is None if head == 0 else np.abs(columns.values() - K[start:stop, :head]).max() < 1e-12
+
+
+def test_a_matrix_that_is_kept_whole_needs_no_launch(gpu):
+    matrix = gram.Gram(kernels.Laplace(1.5), there(kernels.augmented(sample(100))), budget=2**30, tile=64)
+    matrix.dot(there(sample(100, 2)))
+    assert not gpu
+
+
+def test_new_points_are_told_of_as_they_are_done(gpu, monkeypatch):
+    monkeypatch.setattr(gram, "FUSED_ROWS", 32)
+    kernel, (x, z, a), done = kernels.Cauchy(1.0), case(70, 50, 4, 2), []
+    extra = sample(70, 1, 4)[:, 0] ** 2
+    found = gram.cross_product(
+        kernel, there(x), there(kernels.augmented(z)), there(a), budget=1, extra=there(extra), observe=done.append
+    )
+    assert done == [32, 64, 70]
+    assert error(found, kernel, x, z, a, extra) < 1e-13
+
+
+def test_both_ways_through_a_rectangular_matrix(gpu, monkeypatch):
+    monkeypatch.setattr(gram, "FUSED_ROWS", 64)
+    kernel, (x, z, a), seen = kernels.Gaussian(1.0), case(150, 40, 4, 2), []
+
+    def respond(values, rows):
+        seen.append(rows.stop)
+        return values * 2.0, float(values.sum())
+
+    centres = there(kernels.augmented(z))
+    found, total = rectangular.forward_and_back(
+        kernel, there(kernels.augmented(x)), centres, there(a), respond, budget=10**6
+    )
+    K = formula(kernel, x, z)
+    assert seen == [64, 128, 150]
+    assert np.abs(found - K.T @ (2.0 * K @ a)).max() < 1e-11
+    assert total == pytest.approx((K @ a).sum(), rel=1e-9)
+
+
+def test_rows_that_are_not_kept_are_not_made(gpu):
+    points, a = kernels.augmented(sample(150)), sample(150, 2, 1)
+    K = kernels.matrix(kernels.Laplace(1.5), points)
+    matrix = LazyGram(kernels.Laplace(1.5), there(points), budget=64 * 64 * 8, tile=64)
+    assert np.abs(matrix.rows_dot(slice(10, 140), there(a)) - K[10:140] @ a).max() < 1e-11
+    a[100:] = 0.0
+    assert np.abs(matrix.rows_dot(slice(10, 140), there(a), reached=100) - K[10:140] @ a).max() < 1e-11
+    assert gpu
+
+
+def test_training_gives_the_coefficients_of_the_plain_path(gpu):
+    x, y = sample(300, 5), sample(300, 2, 1)
+    kernel = kernels.Laplace(2.0)
+    found = []
+    for where in (np.asarray, there):
+        points = where(kernels.augmented(x))
+        p = spectrum.make_preconditioner(kernel, np.asarray(points), rank=10, n_subsample=100, seed=0)
+        order = np.concatenate([p.indices, np.setdiff1d(np.arange(300), p.indices)])
+        matrix = gram.Gram(kernel, where(points[order]), budget=0, tile=64)
+        problem = KernelProblem(matrix, where(y[order]), None, p)
+        stopping = training.Stopping(max_epochs=4)
+        run = training.train(EigenPro(p.step_size(32)), problem, training.Batches(300, 32, seed=2), stopping)
+        found.append(np.asarray(run.state.coefficients))
+    assert gpu
+    assert np.abs(found[1] - found[0]).max() < 1e-9 * np.abs(found[0]).max()
+
+
+# ------------------------------------------------------------------------------------- sizes for a GPU
+
+
+@pytest.mark.parametrize("n", [1, 63, 2049, 8192, 8193, 60_000, 10**6])
+@pytest.mark.parametrize("budget", [0, 10**8, 4 * 10**9, 10**11])
+def test_tiles_of_a_gpu_are_even_and_fit_the_budget(gpu, n, budget):
+    points = there(np.broadcast_to(np.float32(0), (n, 5)))
+    edge = gram.tile_edge(points, budget)
+    assert 1 <= edge <= min(n, gram.GPU_TILE)
+    assert edge == n or edge % 64 == 0
+    assert 3 * edge**2 * 4 <= max(budget / 2, 3 * gram.SMALL_GPU_TILE**2 * 4)
+    if budget == 10**11:
+        assert -(-n // edge) == -(-n // gram.GPU_TILE)
+    assert gram.tile_edge(np.asarray(points), budget) == min(gram.TILE, n)
