@@ -1,0 +1,268 @@
+"""What a GPU does: kernel blocks, products of few features, MNIST, and an epoch over a million points.
+
+``python benchmarks/gpu.py`` measures on the first GPU that CuPy finds, in some minutes; where there is none it says so.
+Each rate stands beside the device's own single-precision matrix product in the same process, and each function that was
+written in CUDA beside the plain path (``shallows.cuda.off``). MNIST comes from where the workflow takes it
+(``SHALLOWS_MIRROR`` names a folder that has it) or out of ``--mnist FILE.npz`` with ``x_train``, ``y_train``,
+``x_test`` and ``y_test``, and is in memory before the clock starts.
+
+``--parts`` picks some of blocks, products, shapes, mnist and million; ``--device cpu --scale 0.01`` only tries the
+program.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shallows import (
+    EigenProCentresRegressor,
+    EigenProClassifier,
+    EigenProRegressor,
+    arrays,
+    cuda,
+    datasets,
+    fused,
+    gram,
+    kernels,
+    training,
+)
+
+ROOT = Path(__file__).resolve().parents[1]
+ERROR = 1.25
+"""The target on MNIST, in per cent."""
+
+INPUTS = 18
+"""As SUSY has."""
+
+KERNELS = (kernels.Gaussian(3.0), kernels.Laplace(3.0), kernels.Cauchy(3.0), kernels.Matern(3.0, 2.5))
+
+
+def main() -> None:
+    """Measure what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=list(PARTS))
+    parser.add_argument("--mnist", type=Path, help="an NPZ file with the arrays")
+    parser.add_argument("--device", default="gpu")
+    parser.add_argument("--scale", type=float, default=1.0, help="of every size but MNIST's")
+    parser.add_argument("--out", type=Path, help="a JSON file for the numbers")
+    asked = parser.parse_args()
+    if asked.device != "cpu" and not arrays.gpu_is_available():
+        print("There is no GPU that CuPy can use here, so there is nothing to measure.")
+        return
+    device = arrays.resolve_device(asked.device)
+    bench = Bench(device, asked.scale, asked.mnist)
+    with device.active():
+        bench.say("sgemm", tflops=bench.sgemm, error=bench.sgemm_error(), device=arrays.gpu_name() or "CPU")
+        for part in asked.parts:
+            PARTS[part](bench)
+    if asked.out:
+        asked.out.write_text(json.dumps(bench.found, indent=1), encoding="utf-8")
+
+
+class Bench:
+    """A device, its rate, and what was found on it."""
+
+    def __init__(self, device: arrays.Device, scale: float, mnist: Path | None):
+        self.device, self.scale, self.mnist = device, scale, mnist
+        self.found: list[dict[str, Any]] = []
+        with device.active():
+            n = self.size(8192)
+            a = self.normal(n, n)
+            self.sgemm = 2e-12 * n**3 / self.seconds(lambda: a @ a)
+
+    def size(self, n: int, least: int = 256) -> int:
+        """A size at this scale."""
+        return max(least, int(n * self.scale))
+
+    def normal(self, *shape: int, seed: int = 0) -> Any:
+        """Random numbers in float32 on the device."""
+        made = np.random.default_rng(seed).standard_normal(shape, dtype=np.float32)
+        return arrays.to_device(made, self.device)
+
+    def seconds(self, work: Callable[[], Any], rounds: int = 7) -> float:
+        """The median time of a piece of work, after a first go that compiles."""
+        taken = []
+        for _ in range(rounds + 1):
+            arrays.synchronise(self._probe)
+            started = time.perf_counter()
+            work()
+            arrays.synchronise(self._probe)
+            taken.append(time.perf_counter() - started)
+        return float(np.median(taken[1:]))
+
+    @property
+    def _probe(self) -> Any:
+        return arrays.to_device(np.zeros(1), self.device)
+
+    def sgemm_error(self) -> float:
+        """The largest error of a product of 1,024 terms of unit variance: some 1e-5, and some 1e-2 in TF32."""
+        a, b = self.normal(256, 1024), self.normal(1024, 256, seed=1)
+        exact = arrays.to_numpy(a).astype(np.float64) @ arrays.to_numpy(b).astype(np.float64)
+        return float(np.abs(arrays.to_numpy(a @ b) - exact).max())
+
+    def say(self, what: str, **numbers: Any) -> None:
+        """Print a line and keep it."""
+        self.found.append({"what": what, **numbers})
+        told = (
+            f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}" for name, value in numbers.items()
+        )
+        print(f"{what}: {', '.join(told)}", flush=True)
+
+
+def blocks(bench: Bench) -> None:
+    """Kernel values of a block of 784 features: the bare product, one pass after it, and a pass for each operation."""
+    n, d = bench.size(8192), 784
+    points = kernels.augmented(bench.normal(n, d) / np.float32(np.sqrt(d)))
+    out = arrays.namespace(points).empty((n, n), dtype=points.dtype)
+    bare = bench.seconds(lambda: arrays.matmul_into(points, points.T, out))
+    bench.say("bare product of a block", share_of_sgemm=2e-12 * n * n * (d + 2) / bare / bench.sgemm, ms=1e3 * bare)
+    for kernel in (*KERNELS, kernels.Matern(3.0, 0.8)):
+        left = kernels.left_factor(kernel, points)
+        once = bench.seconds(lambda: kernels.fill(kernel, left, points, out))  # noqa: B023
+        with cuda.off():
+            plain = bench.seconds(lambda: kernels.fill(kernel, left, points, out))  # noqa: B023
+        bench.say(f"block, {kernel}", to_bare=once / bare, plain_to_bare=plain / bare)
+
+
+def products(bench: Bench) -> None:
+    """K @ w for 18 features and nothing kept, fused and plain, and the largest difference between the two."""
+    n = bench.size(100_000)
+    x = bench.normal(n, INPUTS)
+    points = kernels.augmented(x)
+    for m in (bench.size(1000), n):
+        for kernel in KERNELS:
+            for c in (1, 2, 10):
+                w = bench.normal(n, c, seed=1)
+
+                def work() -> Any:
+                    return gram.cross_product(kernel, x[:m, :], points, w, budget=2**32)  # noqa: B023
+
+                applied = fused.applies(kernel, points, w)
+                fast, found = bench.seconds(work), arrays.to_numpy(work())
+                with cuda.off():
+                    plain, reference = bench.seconds(work, rounds=3), arrays.to_numpy(work())
+                bench.say(
+                    f"product {m} x {n}, {c} columns, {kernel}",
+                    fused=applied,
+                    ps_a_value=1e12 * fast / (m * n),
+                    plain_ps=1e12 * plain / (m * n),
+                    times_faster=plain / fast,
+                    share_of_sgemm=2e-12 * m * n * (INPUTS + c) / fast / bench.sgemm,
+                    difference=float(np.abs(found - reference).max() / np.abs(reference).max()),
+                )
+
+
+def shapes(bench: Bench) -> None:
+    """The fused product with other numbers of rows a thread, columns a pass and points a tile."""
+    n, kernel = bench.size(100_000), KERNELS[0]
+    x = bench.normal(n, INPUTS)
+    points = kernels.augmented(x)
+    for c in (1, 4, 10):
+        w = bench.normal(n, c, seed=1)
+        chosen = fused.Shape.of(INPUTS, c, "float32")
+        if not fused.applies(kernel, points, w):
+            print("the fused product does not apply here")
+            return
+        for rows in (1, 2, 4):
+            for tile in (64, 128, 256):
+                shape = dataclasses.replace(chosen, rows=rows, tile=tile)
+                body = kernel.in_c("float32")
+                function = cuda.compiled(arrays.namespace(x), shape.source(body), "kernel_product")
+
+                def work() -> Any:
+                    return fused._launch(function, shape, kernel, x, points, w, None)  # noqa: B023
+
+                what = f"{rows} rows a thread, tiles of {tile}, {c} columns"
+                bench.say(what, ps_a_value=1e12 * bench.seconds(work) / n**2, chosen=shape == chosen)
+
+
+def mnist(bench: Bench) -> None:
+    """Seconds of a whole fit on MNIST, all defaults but the bandwidth, and its test error."""
+    try:
+        x, y, x_test, y_test = digits(bench.mnist)
+    except (datasets.DatasetError, OSError) as error:
+        print(f"MNIST is left out: {error}")
+        return
+    if bench.scale < 1:
+        x, y = x[: bench.size(60_000)], y[: bench.size(60_000)]
+    nothing = contextlib.nullcontext
+    for what, context in {"first fit": nothing(), "again": nothing(), "plain": cuda.off()}.items():
+        with context:
+            started = time.perf_counter()
+            model = EigenProClassifier(bandwidth=5, random_state=0, device=str(bench.device)).fit(x, y)
+            fitted = time.perf_counter() - started
+            error = 100 * float(np.mean(model.predict(x_test) != y_test))
+        kept = model.effective_params_["kept_fraction"]
+        bench.say(f"MNIST, {what}", seconds=fitted, error_percent=error, target=ERROR, met=error <= ERROR, kept=kept)
+
+
+def digits(file: Path | None) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """MNIST with pixels in [0, 1], in memory."""
+    if file is not None:
+        held = np.load(file)
+        parts = [held[name] for name in ("x_train", "y_train", "x_test", "y_test")]
+    else:
+        prepared = ROOT / "data" / "prepared" / "mnist" / "unit"
+        if not (prepared / "prepared.json").exists():
+            stamp = datasets.fetch("mnist", ROOT / "data" / "raw", progress=sys.stderr.isatty())
+            datasets.prepare("mnist", stamp, prepared, [{"unit": {}}])
+        data = datasets.load(prepared)
+        parts = [data.x_train, data.y_train, data.x_test, data.y_test]
+    x, y, x_test, y_test = (np.array(part) for part in parts)
+    x, x_test = (part.reshape(len(part), -1).astype(np.float32) for part in (x, x_test))
+    top = np.float32(x.max())
+    return x / top, y, x_test / top, y_test
+
+
+def million(bench: Bench) -> None:
+    """Epochs over a million generated points of 18 inputs: with 10,000 centres, and with every point a centre."""
+    n = bench.size(1_000_000, 2000)
+    x = np.random.default_rng(0).standard_normal((n, INPUTS), dtype=np.float32)
+    y = np.sin(x[:, 0] + x[:, 1]) * np.cos(x[:, 2]) + 0.1 * np.random.default_rng(1).standard_normal(n)
+    options = {"kernel": "laplace", "bandwidth": 5.0, "random_state": 0, "tol": 0.0, "dtype": "float32"}
+    options |= {"device": str(bench.device)}
+    models = {
+        "10,000 centres": EigenProCentresRegressor(centres=bench.size(10_000), max_epochs=4, **options),
+        "every point a centre": EigenProRegressor(max_epochs=2, memory=2**30, **options),
+    }
+    for what, model in models.items():
+        for path, context in (("fused", contextlib.nullcontext()), ("plain", cuda.off())):
+            with context:
+                clock = Clock()
+                model.fit(x, y, observers=[clock])
+            epochs = np.diff([0.0, *clock.at])
+            bench.say(
+                f"{n} points, {what}, {path}",
+                seconds_an_epoch=float(np.median(epochs)),
+                before_the_first=model.timings_["preparation"] + model.timings_["eigensystem"],
+                loss=float(model.losses_[-1]),
+                batch=model.effective_params_["batch_size"],
+            )
+
+
+class Clock(training.Observer):
+    """Seconds of training after every epoch."""
+
+    def __init__(self) -> None:
+        self.at: list[float] = []
+
+    def on_epoch(self, run: training.Run) -> None:  # noqa: D102
+        arrays.synchronise(run.state.coefficients)
+        self.at.append(run.seconds)
+
+
+PARTS = {"blocks": blocks, "products": products, "shapes": shapes, "mnist": mnist, "million": million}
+
+
+if __name__ == "__main__":
+    main()
