@@ -136,8 +136,8 @@ def normal(
     """Standard normal numbers by the transform of Box and Muller.
 
     A 64-bit integer gives two: its upper half the radius, its lower half the angle (24 bits of each for float32, all 32
-    for float64, so that the two types agree to rounding of float32). No number is beyond 6.7 in size (5.8), which one in
-    10¹⁰ (10⁸) would be.
+    for float64, so that the two types agree to rounding of float32). No number is beyond 6.7 in size (5.8 in float32),
+    which one in 10¹⁰ (10⁸) would be.
 
     Parameters are those of `uniform`: rows are filled first, so the first rows of a larger draw are those of a smaller.
     """
