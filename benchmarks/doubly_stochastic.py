@@ -5,11 +5,11 @@ ratios hold whatever the machine does meanwhile. The targets: an iteration at mo
 and cosines of its blocks, drawing the frequencies at most 15 % of it, time linear in the number of features (exponent
 within 0.9 and 1.1 over three decades), memory independent of the number of inputs, prediction of 10,000 points with
 100,000 features within 1.3 times its bare products and under the memory budget, the error of DSG falling with an
-exponent within −1.2 and −0.8, and the checked method no later than the plain one at any training objective that both
-reach. The exit status is 1 where one of them is missed.
+exponent within −1.2 and −0.8, the checked method no later than the plain one at any training objective that both
+reach, and the ten digits learnt to 1.5 % in five minutes. The exit status is 1 where one of them is missed.
 
-With ``--data FOLDER`` (a folder of ``prepared`` datasets, ``data/prepared`` by default) the last is measured on what
-stands there, else on generated points alone.
+With ``--data FOLDER`` (a folder of ``prepared`` datasets, ``data/prepared`` by default) the last two are measured on
+what stands there; without it the checked method is on generated points alone, and the digits are left out.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ from shallows.solvers import DoublyStochastic
 from shallows.solvers.expansion import Examples, ExpansionProblem
 
 RATIO, DRAWING = 1.3, 0.15
+DIGITS = {"block_size": 1024, "batch_size": 8192, "damping": 1e-3, "n_iter": 60}
 
 
 def main() -> int:
@@ -271,6 +272,25 @@ def checked(asked: Any):
         yield f"{title}: seconds of cdsg / dsg, the latest of all objectives", worst, -math.inf, 1.0, told
 
 
+def learning(asked: Any):
+    """Ten digits from 60,000 plain images as 100 principal components: what is learnt, and how long it takes."""
+    try:
+        data = datasets.load(asked.data / "mnist" / "unit_pca100")
+    except datasets.DatasetError:
+        return
+    rows = slice(0, 4000 if asked.small else None)
+    x, y, x_test, y_test = (np.array(part) for part in (data.x_train, data.y_train, data.x_test, data.y_test))
+    # Bandwidth by the median rule; the rest by the error on 10,000 training images that were kept apart.
+    model = DoublyStochasticClassifier(loss="softmax", random_state=0, device="cpu", **DIGITS)
+    started = time.perf_counter()
+    model.fit(x[rows], y[rows])
+    seconds = time.perf_counter() - started
+    error = 100 * float(np.mean(model.predict(x_test) != y_test))
+    told = f"{model.n_random_features_:,} frequencies"
+    yield "ten digits, 60,000 plain images: test error, %", error, -math.inf, 100.0 if asked.small else 1.5, told
+    yield "ten digits, 60,000 plain images: seconds of the fit", seconds, -math.inf, 300.0, "on two idle cores"
+
+
 def _latest(ours: list[dict], theirs: list[dict]) -> tuple[float, str]:
     """The largest ratio of seconds over the objectives that both reach."""
     ratios = []
@@ -318,6 +338,7 @@ PARTS = {
     "prediction": prediction,
     "slopes": slopes,
     "checked": checked,
+    "learning": learning,
 }
 
 if __name__ == "__main__":
