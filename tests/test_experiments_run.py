@@ -149,6 +149,19 @@ def test_a_preconditioner_made_beforehand_is_used_and_its_time_told(job, prepare
     assert made["effective"]["rank"] == 20
 
 
+def test_a_kernel_with_further_parameters_and_its_preconditioner_come_from_the_configuration(job, prepared, tmp_path):
+    kernel = {"kernel": "matern", "kernel_params": {"nu": 1.5}, "power": "sqrt"}
+    one = eigenpro(job, **kernel)
+    needed = {
+        name: one.asked["parameters"][name] for name in METHODS["eigenpro"]["preconditioner"] if name != "damping"
+    }
+    assert set(kernel) < set(needed)
+    path = tmp_path / "preconditioners" / "one.npz"
+    run.make_preconditioner({"parameters": needed, "seed": 0}, prepared, path, CONDITIONS)
+    made = run.execute(replace(one, preconditioner=path), CONDITIONS)
+    assert made["effective"]["kernel_params"] == {"nu": 1.5} and made["effective"]["power"] == 0.5
+
+
 def test_an_analysis_leaves_its_values(job):
     one = job("eigenspectrum", marks=(), n_subsample=300, n_eigenvalues=50)
     made = run.execute(one, CONDITIONS)
@@ -158,6 +171,16 @@ def test_an_analysis_leaves_its_values(job):
     assert [int(row["index"]) for row in curve] == list(range(1, 51))
     assert values == sorted(values, reverse=True)
     assert made["metrics"]["final"]["first_eigenvalue"] == values[0]
+
+
+def test_a_spectrum_is_that_of_the_kernel_with_its_parameters(job):
+    first = [
+        run.execute(job("eigenspectrum", marks=(), n_subsample=200, n_eigenvalues=5, **kernel), CONDITIONS)["metrics"][
+            "final"
+        ]["first_eigenvalue"]
+        for kernel in ({"kernel": "laplace"}, {"kernel": "matern", "kernel_params": {"nu": 0.5}})
+    ]
+    assert first[0] == pytest.approx(first[1], rel=1e-5)
 
 
 def test_gathering_refuses_a_record_that_was_altered(job, tmp_path):

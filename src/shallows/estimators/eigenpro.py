@@ -13,16 +13,13 @@ from ..errors import ShallowsError
 from ..kernels import Kernel
 from ..solvers import EigenPro, steps
 from ..solvers.steps import StepRule
-from ..spectrum import Preconditioner
+from ..spectrum import Preconditioner, power_of
 from .base import SMALL
 from .documentation import documented
 from .least_squares import Plan
 from .least_squares_doc import PARTS
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
 from .parameters import check_whole, keep
-
-POWERS = {"full": 1.0, "sqrt": 0.5}
-"""Names of the exponents of λ_{q+1}/λᵢ in the preconditioner."""
 
 SMALL_FLOOR = 5e-3
 """Directions of a problem that is iterated with as a whole, below this share of the largest eigenvalue, are
@@ -255,20 +252,6 @@ def told_of_steps(estimator: Any, p: Any) -> dict[str, Any]:
     rule = estimator.step_rule if isinstance(estimator.step_rule, str) else type(estimator.step_rule).__name__
     chosen = "given" if estimator.step_size is not None else rule
     return {"damping": p.damping, "power": p.power, "step_rule": chosen}
-
-
-def power_of(power: str | float) -> float:
-    """The exponent of a preconditioner by name or number.
-
-    Raises
-    ------
-    ShallowsError
-        If it is neither a known name nor a number in (0, 1].
-    """
-    named = POWERS.get(power) if isinstance(power, str) else power
-    if not (isinstance(named, numbers.Real) and 0 < named <= 1):
-        raise ShallowsError(f"power must be 'full', 'sqrt' or a number in (0, 1], got {power!r}.")
-    return float(named)
 
 
 @documented(PARTS)

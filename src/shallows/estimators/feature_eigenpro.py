@@ -14,11 +14,12 @@ from ..kernels import RadialKernel
 from ..solvers import FeatureEigenPro, steps
 from ..solvers.feature_eigenpro import FeatureProblem
 from ..solvers.steps import StepRule
+from ..spectrum import power_of
 from . import feature_maps
 from .base import SMALL
 from .centres import Coordinates
 from .documentation import documented
-from .eigenpro import SMALL_FLOOR, check_flattening, plan_steps, power_of, subsample_size, told_of_steps
+from .eigenpro import SMALL_FLOOR, check_flattening, plan_steps, subsample_size, told_of_steps
 from .least_squares import Plan
 from .least_squares_doc import PARTS
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor

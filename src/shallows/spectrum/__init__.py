@@ -13,7 +13,7 @@ coefficients of the subsample's points. With explicit features, ψᵢ is a vecto
 
 from .eigensystems import eigensystem, top_eigensystem
 from .feature_form import EIGENSYSTEMS, FeaturePreconditioner, make_feature_preconditioner
-from .flattening import Certificate, Flattening
+from .flattening import Certificate, Flattening, power_of
 from .kernel_form import Preconditioner, load_preconditioner, make_preconditioner
 from .of_data import Spectrum, eigenspectrum, fit_preconditioner
 
@@ -30,5 +30,6 @@ __all__ = [
     "load_preconditioner",
     "make_feature_preconditioner",
     "make_preconditioner",
+    "power_of",
     "top_eigensystem",
 ]

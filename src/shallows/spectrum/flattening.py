@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from .. import arrays, streams
 from ..arrays import Array
+from ..errors import ShallowsError
+
+POWERS = {"full": 1.0, "sqrt": 0.5}
+"""Names of the exponents of λ_{q+1}/λᵢ in the preconditioner."""
 
 STALLED = 20.0
 """A preconditioner is cut back where the operator keeps this many times the level that it was brought down to."""
@@ -226,3 +231,17 @@ def diagonal(matrix: Array) -> Array:
     xp = arrays.namespace(matrix)
     taken = xp.linalg.diagonal(matrix) if hasattr(xp.linalg, "diagonal") else xp.diagonal(matrix)
     return xp.asarray(taken, copy=True)
+
+
+def power_of(power: str | float) -> float:
+    """The exponent of a preconditioner by name or number.
+
+    Raises
+    ------
+    ShallowsError
+        If it is neither a known name nor a number in (0, 1].
+    """
+    named = POWERS.get(power) if isinstance(power, str) else power
+    if not (isinstance(named, numbers.Real) and 0 < named <= 1):
+        raise ShallowsError(f"power must be 'full', 'sqrt' or a number in (0, 1], got {power!r}.")
+    return float(named)

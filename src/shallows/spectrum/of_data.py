@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from ..errors import ShallowsError
 from ..kernels import Kernel
 from . import flattening
 from .eigensystems import eigensystem, top_eigensystem
+from .flattening import power_of
 from .kernel_form import Preconditioner, make_preconditioner
 
 
@@ -21,10 +23,11 @@ def fit_preconditioner(
     kernel: str | Kernel = "gaussian",
     bandwidth: float | None = None,
     *,
+    kernel_params: Mapping[str, Any] | None = None,
     rank: int = 160,
     n_subsample: int = 4800,
     damping: float = 1.0,
-    power: float = 1.0,
+    power: str | float = "full",
     random_state: int = 0,
     device: str = "auto",
     dtype: str = "float32",
@@ -37,8 +40,11 @@ def fit_preconditioner(
         Training points; may be a memory map, of which only the rows that are needed are read.
     kernel, bandwidth
         As for `kernels.make`; ``bandwidth=None`` takes the median rule on the rows that are read.
+    kernel_params : mapping, optional
+        Further parameters of the kernel, such as ``nu`` or ``degree``.
     rank, n_subsample, damping, power
-        q, M, τ and a, see `make_preconditioner`; the defaults are those of the paper for its large data sets.
+        q, M, τ and a (a number, ``"full"`` for 1 or ``"sqrt"`` for 1/2), see `make_preconditioner`; the defaults are
+        those of the paper for its large data sets.
     random_state : int
         Which subsample.
     device, dtype
@@ -48,7 +54,7 @@ def fit_preconditioner(
     n = X.shape[0]
     order = streams.permutation(random_state, "preconditioner rows", 0, n)[: min(n, n_subsample + flattening.N_FRESH)]
     points = _points(X, order, device, dtype, centred=kernels.kind(kernel).shift_invariant)
-    made_kernel = kernels.choose(kernel, bandwidth, points, random_state)
+    made_kernel = kernels.choose(kernel, bandwidth, points, random_state, kernel_params)
     with device.active():
         made = make_preconditioner(
             made_kernel,
@@ -57,7 +63,7 @@ def fit_preconditioner(
             n_subsample=n_subsample,
             seed=random_state,
             damping=damping,
-            power=power,
+            power=power_of(power),
         )
     return replace(made, indices=order[made.indices])
 
@@ -94,6 +100,7 @@ def eigenspectrum(
     kernel: str | Kernel = "gaussian",
     bandwidth: float | None = None,
     *,
+    kernel_params: Mapping[str, Any] | None = None,
     n_subsample: int = 2000,
     n_eigenvalues: int = 200,
     random_state: int = 0,
@@ -109,6 +116,8 @@ def eigenspectrum(
     X : array, shape (n, d)
     kernel, bandwidth
         As for `kernels.make`; ``bandwidth=None`` takes the median rule.
+    kernel_params : mapping, optional
+        Further parameters of the kernel.
     n_subsample : int
         N, at most n.
     n_eigenvalues : int
@@ -129,7 +138,7 @@ def eigenspectrum(
     n = len(order)
     k = min(n_eigenvalues, n)
     with device.active():
-        kernel = kernels.choose(kernel, bandwidth, points, random_state)
+        kernel = kernels.choose(kernel, bandwidth, points, random_state, kernel_params)
         kept = 1.0
         if 3 * n * n * arrays.itemsize(points) <= budget:
             matrix = kernels.matrix(kernel, points)
@@ -142,6 +151,7 @@ def eigenspectrum(
     effective = {
         "kernel": kernel.name,
         "bandwidth": kernel.bandwidth,
+        **({"kernel_params": kernel.parameters} if kernel.parameters else {}),
         "n_subsample": n,
         "kept_fraction": kept,
         "device": str(device),
