@@ -1,3 +1,5 @@
+import importlib
+import inspect
 import re
 import shutil
 import subprocess
@@ -12,6 +14,23 @@ from workflow_runs import PROJECT, copy_project, snakemake
 
 pytestmark = pytest.mark.workflow
 PLAN = Plan.load(PROJECT)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_every_run_gives_its_method_parameters_that_it_has(scale):
+    """A run that takes hours elsewhere should not learn at its start that its method has no such parameter."""
+    wrong = []
+    for run in PLAN.runs(scale).values():
+        call = PLAN.configuration.methods[run.method]["call"]
+        task = PLAN.catalogue[run.dataset].task
+        for place in {call.get(task) or call.get("any")} - {None} or set(call.values()):
+            module, _, name = place.partition(":")
+            known = inspect.signature(getattr(importlib.import_module(module), name)).parameters.values()
+            if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in known):
+                continue
+            unknown = set(run.parameters) - {one.name for one in known}
+            wrong += [f"{run.method} on {run.dataset}: {name}" for name in sorted(unknown)]
+    assert not wrong
 
 
 @pytest.fixture(scope="module")
