@@ -99,6 +99,17 @@ def test_a_metric_may_be_the_x_axis(tmp_path):
     assert points(ax.lines[0]) == [[0.5, 1.0, 2.0], [8.0, 4.0, 2.0]]
 
 
+@pytest.mark.parametrize(
+    ("places", "told"), [((64, 256, 1024), ["64", "256", "1,024"]), ((0.376691, 1.178821, 8.3801926), None)]
+)
+def test_places_that_were_set_are_ticks_and_seconds_that_were_measured_are_not(tmp_path, places, told):
+    rows = [row("norm", 1.0 + m, f"m={m}") for m in places]
+    ax = drawn(tmp_path, rows, {"x": "m", "y": ["norm"], "lines": "metric", "x_scale": "log"}).axes[0]
+    ax.figure.canvas.draw()
+    shown = [label.get_text() for label in ax.get_xticklabels()]
+    assert shown == told if told else max(map(len, shown)) <= 4
+
+
 def test_a_level_is_a_line_across(tmp_path):
     levels = [{"value": 0.95, "label": "1 − δ"}]
     (ax,) = drawn(tmp_path, batches(), {"y": ["norm"], "lines": "k", "levels": levels}).axes

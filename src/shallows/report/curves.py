@@ -218,12 +218,13 @@ def _dress(ax: Axes, part: pandas.DataFrame, spec: Mapping[str, Any]) -> None:
 
 
 def _plain_ticks(ax: Axes, axis: str, values: pandas.Series) -> None:
-    """Few places are ticks of their own; numbers stand as they are over few decades, else as powers of ten."""
+    """Few places that were set are ticks; else numbers as they are over few decades, and powers of ten over more."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
     one = getattr(ax, f"{axis}axis")
     places = sorted(set(values))
-    if axis == "x" and 1 < len(places) <= 7:
+    # What was measured, such as seconds, has more digits than a tick can show.
+    if axis == "x" and 1 < len(places) <= 7 and all(float(f"{place:.4g}") == place for place in places):
         one.set_major_locator(FixedLocator(places))
         one.set_minor_locator(NullLocator())
         one.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
