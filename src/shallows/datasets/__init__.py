@@ -18,7 +18,8 @@ from shallows.datasets.files import DatasetError, DatasetWarning, SuppliedDataEr
 
 if TYPE_CHECKING:
     from shallows.datasets.download import fetch
-    from shallows.datasets.preparation import Prepared, load, prepare
+    from shallows.datasets.preparation import prepare
+    from shallows.datasets.prepared import Prepared, load
     from shallows.datasets.steps import check_steps, shape_after
 
 # Loaded at first use, so that a plan which only asks the catalogue imports neither NumPy nor the network
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 _LAZY = {
     "fetch": "download",
     "prepare": "preparation",
-    "load": "preparation",
-    "Prepared": "preparation",
+    "load": "prepared",
+    "Prepared": "prepared",
     "check_steps": "steps",
     "shape_after": "steps",
 }

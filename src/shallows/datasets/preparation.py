@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +20,13 @@ from shallows import arrays
 from shallows.datasets.catalogue import Dataset, File, get
 from shallows.datasets.download import verify
 from shallows.datasets.files import DatasetError, replacing, write_json
+from shallows.datasets.prepared import ARRAYS, CSR, RECORD
 from shallows.datasets.sources import Source, open_source
 from shallows.datasets.steps import Impute, Step, check_steps
 from shallows.datasets.store import Allowance
 from shallows.datasets.table import BLOCK_BYTES, Table
 from shallows.datasets.transforms import apply_step
 
-RECORD = "prepared.json"
-ARRAYS = ("x_train", "y_train", "x_test", "y_test")
-# CSR holds, beside the values under the plain name, their columns and where each row ends.
-_CSR = ("", ".indices", ".indptr")
 # Sparse features stay so where that is so many times smaller; else a dense array is the faster one to work with.
 SPARSE_GAIN = 10
 # What a preparation holds besides the rows it keeps: a few blocks and their transforms, and for every row its number,
@@ -38,28 +34,6 @@ SPARSE_GAIN = 10
 _WORKING_BLOCKS = 10
 _WORKING_BYTES_PER_ROW = 60
 SCHEMA_VERSION = 1
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """Prepared data, mapped into memory: nothing is read before it is used.
-
-    Attributes
-    ----------
-    x_train, x_test : ndarray or scipy.sparse.csr_matrix, of float32, shape (n, d)
-        Features, rows contiguous, read-only; CSR where the data are sparse.
-    y_train, y_test : ndarray, shape (n,) or (n, k)
-        Class indices (int64), or signs, or indicators, or regression targets (float64).
-    info : dict
-        The content of ``prepared.json``: dataset, title, task, classes, n_train, n_test, n_features, sparse, views,
-        steps, statistics, sha256 (of the content of all arrays), seconds, peak_memory_bytes, sources, licence.
-    """
-
-    x_train: Any
-    y_train: np.ndarray
-    x_test: Any
-    y_test: np.ndarray
-    info: dict[str, Any]
 
 
 def prepare(
@@ -202,57 +176,6 @@ def _worth_being_sparse(table: Table) -> bool:
     return SPARSE_GAIN * 8 * (stated + 1) <= 4 * table.n_features
 
 
-def load(folder: str | Path) -> Prepared:
-    """Map prepared data into memory.
-
-    Parameters
-    ----------
-    folder : path
-        Where `prepare` wrote.
-
-    Returns
-    -------
-    Prepared
-
-    Raises
-    ------
-    DatasetError
-        When the record or an array is missing, or they do not agree.
-    """
-    folder = Path(folder)
-    try:
-        info = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise DatasetError(
-            f"{folder} holds no finished preparation ({RECORD} is missing). Prepare the dataset first."
-        ) from None
-    except ValueError as error:
-        raise DatasetError(f"{folder / RECORD} is not a record: {error}. Prepare the dataset again.") from error
-    found = {key: _mapped(folder, key, info) for key in ARRAYS if key in info["arrays"]}
-    for key in (key for key in ARRAYS if f"{key}.indptr" in info["arrays"]):
-        from scipy.sparse import csr_matrix
-
-        parts = [found[key], *(_mapped(folder, key + ending, info) for ending in _CSR[1:])]
-        found[key] = csr_matrix(tuple(parts), shape=(len(parts[2]) - 1, info["n_features"]), copy=False)
-    return Prepared(**found, info=info)
-
-
-def _mapped(folder: Path, key: str, info: Mapping[str, Any]) -> np.ndarray:
-    """An array of a record, mapped into memory and held against what the record says of it."""
-    path = folder / f"{key}.npy"
-    try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise DatasetError(f"{path} cannot be read: {error}. Prepare the dataset again.") from error
-    told = info["arrays"][key]
-    if list(array.shape) != told["shape"] or array.dtype.str != told["dtype"]:
-        raise DatasetError(
-            f"{path} holds {array.dtype.str} of shape {array.shape}, and its record says "
-            f"{told['dtype']} of shape {tuple(told['shape'])}. Prepare the dataset again."
-        )
-    return array
-
-
 def _verified_files(dataset: Dataset, stamp: Path) -> tuple[dict[str, Path], list[dict[str, Any]]]:
     try:
         content = json.loads(stamp.read_text(encoding="utf-8"))
@@ -285,12 +208,12 @@ def _write_arrays(table: Table, out: Path) -> dict[str, dict[str, Any]]:
             n = table.n_rows(part)
             x = places.enter_context(replacing(out / f"x_{part}.npy"))
             if table.sparse:
-                others = [places.enter_context(replacing(out / f"x_{part}{ending}.npy")) for ending in _CSR[1:]]
+                others = [places.enter_context(replacing(out / f"x_{part}{ending}.npy")) for ending in CSR[1:]]
                 # One type for columns and ends, since SciPy would copy the one into the type of the other.
                 most = max(table.n_features, *(store.n_values for store in table.x.values()))
                 index_dtype = np.dtype("<i4" if most < 2**31 else "<i8")
                 told = _write_csr([x, *others], index_dtype, table.blocks(part))
-                written |= {f"x_{part}{ending}": one for ending, one in zip(_CSR, told, strict=True)}
+                written |= {f"x_{part}{ending}": one for ending, one in zip(CSR, told, strict=True)}
             else:
                 written[f"x_{part}"] = _write_array(x, (n, table.n_features), np.dtype("<f4"), table.blocks(part))
             y = places.enter_context(replacing(out / f"y_{part}.npy"))

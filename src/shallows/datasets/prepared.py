@@ -1,0 +1,91 @@
+"""Prepared data as they lie in their folder: four arrays and, standing for them, their record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shallows.datasets.files import DatasetError
+
+RECORD = "prepared.json"
+ARRAYS = ("x_train", "y_train", "x_test", "y_test")
+#: CSR holds, beside the values under the plain name, their columns and where each row ends.
+CSR = ("", ".indices", ".indptr")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Prepared data, mapped into memory: nothing is read before it is used.
+
+    Attributes
+    ----------
+    x_train, x_test : ndarray or scipy.sparse.csr_matrix, of float32, shape (n, d)
+        Features, rows contiguous, read-only; CSR where the data are sparse.
+    y_train, y_test : ndarray, shape (n,) or (n, k)
+        Class indices (int64), or signs, or indicators, or regression targets (float64).
+    info : dict
+        The content of ``prepared.json``: dataset, title, task, classes, n_train, n_test, n_features, sparse, views,
+        steps, statistics, sha256 (of the content of all arrays), seconds, peak_memory_bytes, sources, licence.
+    """
+
+    x_train: Any
+    y_train: np.ndarray
+    x_test: Any
+    y_test: np.ndarray
+    info: dict[str, Any]
+
+
+def load(folder: str | Path) -> Prepared:
+    """Map prepared data into memory.
+
+    Parameters
+    ----------
+    folder : path
+        Where `prepare` wrote.
+
+    Returns
+    -------
+    Prepared
+
+    Raises
+    ------
+    DatasetError
+        When the record or an array is missing, or they do not agree.
+    """
+    folder = Path(folder)
+    try:
+        info = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise DatasetError(
+            f"{folder} holds no finished preparation ({RECORD} is missing). Prepare the dataset first."
+        ) from None
+    except ValueError as error:
+        raise DatasetError(f"{folder / RECORD} is not a record: {error}. Prepare the dataset again.") from error
+    found = {key: _mapped(folder, key, info) for key in ARRAYS if key in info["arrays"]}
+    for key in (key for key in ARRAYS if f"{key}.indptr" in info["arrays"]):
+        from scipy.sparse import csr_matrix
+
+        parts = [found[key], *(_mapped(folder, key + ending, info) for ending in CSR[1:])]
+        found[key] = csr_matrix(tuple(parts), shape=(len(parts[2]) - 1, info["n_features"]), copy=False)
+    return Prepared(**found, info=info)
+
+
+def _mapped(folder: Path, key: str, info: Mapping[str, Any]) -> np.ndarray:
+    """An array of a record, mapped into memory and held against what the record says of it."""
+    path = folder / f"{key}.npy"
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise DatasetError(f"{path} cannot be read: {error}. Prepare the dataset again.") from error
+    told = info["arrays"][key]
+    if list(array.shape) != told["shape"] or array.dtype.str != told["dtype"]:
+        raise DatasetError(
+            f"{path} holds {array.dtype.str} of shape {array.shape}, and its record says "
+            f"{told['dtype']} of shape {tuple(told['shape'])}. Prepare the dataset again."
+        )
+    return array
