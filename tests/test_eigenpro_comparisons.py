@@ -49,7 +49,7 @@ def test_what_the_exact_solution_takes_was_tried_on_a_validation_part(plan):
 def test_choosing_never_sees_the_test_part(plan):
     for scale in SCALES:
         for run in plan.runs_of("eigenpro_choice", scale):
-            steps = plan.configuration.variants[run.variant]["steps"]
+            steps = plan.configuration.steps_of(run.variant)
             assert "split" in steps[0], "the first step makes the test part out of training points"
 
 

@@ -3,6 +3,7 @@ import shutil
 import pytest
 import yaml
 
+from shallows.datasets import DatasetError
 from shallows.errors import UnknownNameError
 from shallows.experiments import configuration
 from shallows.experiments.configuration import ConfigurationError
@@ -86,3 +87,46 @@ def test_published_values_need_their_columns(project):
 def test_a_setting_is_read_as_it_is_written():
     setting = {"kernel": "Gaussian", "epochs": "5"}
     assert configuration.parse_setting(configuration.format_setting(setting)) == setting
+
+
+# Variants that stand after another one
+
+
+def with_variants(project, **variants):
+    changed(project / "config" / "datasets.yaml", lambda content: content["variants"].update(variants))
+    return configuration.load(project)
+
+
+def test_the_steps_of_a_variant_begin_with_those_of_the_one_it_stands_after(project):
+    loaded = with_variants(
+        project,
+        first={"title": "", "steps": [{"unit": {}}]},
+        second={"title": "", "after": "first", "steps": [{"zscore": {}}]},
+        third={"title": "", "after": "second", "steps": [{"pca": {"n_components": 2}}]},
+    )
+    assert loaded.steps_of("third") == [{"unit": {}}, {"zscore": {}}, {"pca": {"n_components": 2}}]
+    assert loaded.steps_of("first") == [{"unit": {}}]
+
+
+@pytest.mark.parametrize(
+    ("variants", "error", "told"),
+    [
+        (
+            {"one": "unti"},
+            UnknownNameError,
+            r"no variant 'unti'\. Did you mean 'unit'.*variant 'one' in .*datasets\.yaml",
+        ),
+        ({"one": "one"}, ConfigurationError, "'one' never begins: one after one. Leave 'after' out"),
+        ({"one": "two", "two": "three", "three": "one"}, ConfigurationError, "one after two after three after one"),
+        ({"in": "one", "one": "two", "two": "one"}, ConfigurationError, "in after one after two after one"),
+        ({"one": 3}, ConfigurationError, "expected the name of another variant"),
+    ],
+)
+def test_a_variant_that_stands_after_nothing_that_begins_is_told(project, variants, error, told):
+    with pytest.raises(error, match=told):
+        with_variants(project, **{name: {"title": "", "after": after, "steps": []} for name, after in variants.items()})
+
+
+def test_a_step_that_cannot_stand_after_earlier_ones_is_told_before_those_are_done(project):
+    with pytest.raises(DatasetError, match=r"split must stand before unit.*variant 'one' in"):
+        with_variants(project, one={"title": "", "after": "unit", "steps": [{"split": {"n": 0.1}}]})

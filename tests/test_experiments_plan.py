@@ -218,3 +218,20 @@ def test_a_split_moves_points_from_training_to_test():
     whole = base.catalogue["mnist_demo"].n_train
     size = plan.size("mnist_demo", "held_out")
     assert (size.n_train, size.n_test) == (whole - whole // 4, whole // 4)
+
+
+def test_the_size_of_a_variant_counts_the_steps_of_the_one_it_stands_after():
+    base = small()
+    variants = {
+        **base.configuration.variants,
+        "first": {"title": "", "steps": [{"subset": {"n_train": 100}}, {"pca": {"n_components": 20}}]},
+        "second": {"title": "", "after": "first", "steps": [{"pca": {"n_components": 7}}]},
+        "third": {"title": "", "after": "first", "steps": [{"subset": {"n_train": 50}}]},
+    }
+    plan = Plan(replace(base.configuration, variants=variants), base.catalogue)
+    found = {name: plan.size("mnist_demo", name) for name in ("first", "second", "third")}
+    assert {name: (size.n_train, size.n_features) for name, size in found.items()} == {
+        "first": (100, 20),
+        "second": (100, 7),
+        "third": (50, 20),
+    }

@@ -585,9 +585,9 @@ def test_what_needs_a_net_is_run_where_pytorch_is(monkeypatch):
     assert made.comparison("first", "demo")["left_out"] == ""
 
 
-def planned():
+def planned(features="lenet_features", base=None):
     """The plan of one target, with a net among its methods and a net's features among its data."""
-    base = configuration.load(PROJECT)
+    base = base or configuration.load(PROJECT)
     target = {
         "kind": "marks",
         "title": "One",
@@ -605,7 +605,7 @@ def planned():
     }
     data = {
         "Digits": {"dataset": "mnist_demo", "variant": "unit"},
-        "Features": {"dataset": "mnist_demo", "variant": "lenet_features"},
+        "Features": {"dataset": "mnist_demo", "variant": features},
     }
     target["scales"] = {scale: {"seeds": [0], "data": data, "runs": [{"marks": [1]}]} for scale in configuration.SCALES}
     paper = {"paper": "small", "title": "Small", "citation": "Nobody", "targets": {"first": target}}
@@ -618,6 +618,15 @@ def test_results_of_nets_alone_depend_on_the_code_of_nets():
     assert nets.startswith(kernels) and nets != kernels
     plain = code.version_of_preparation([{"unit": {}}])
     assert code.version_of_preparation([{"unit": {}}, STEP]) != plain == code.version_of("preparation")
+
+
+def test_what_stands_after_features_of_a_net_depends_on_the_code_of_nets_and_needs_pytorch(without_torch):
+    base = configuration.load(PROJECT)
+    later = {"title": "", "after": "lenet_features", "steps": [{"pca": {"n_components": 5}}]}
+    made = replace(base, variants={**base.variants, "later": later})
+    versions = [code.version_of_preparation(made.steps_of(name)) for name in ("later", "lenet_features", "unit")]
+    assert versions[0] == versions[1] != versions[2]
+    assert "extra 'nets'" in planned("later", made).comparison("first", "demo")["missing"]["Features"]
 
 
 def test_the_cost_of_a_net_grows_with_its_products():

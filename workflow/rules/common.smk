@@ -47,6 +47,14 @@ def prepared_of(dataset, variant):
     return f"{DATA}/prepared/{dataset}/{variant}/prepared.json"
 
 
+def preparation_begins_from(wildcards):
+    """The stamp of the published files, or the record of the variant that this one stands after."""
+    after = PLAN.configuration.variants[wildcards.variant].get("after")
+    if after is None:
+        return f"{DATA}/raw/{wildcards.dataset}/verified.json"
+    return prepared_of(wildcards.dataset, after)
+
+
 def below(scale, path):
     """A path below the folder of a scale."""
     return f"{RESULTS}/{scale}/{path}"

@@ -1,9 +1,12 @@
-"""Arrays as the methods read them. The record is written last and stands for the arrays."""
+"""Arrays as the methods read them, of the published files or of the arrays of another variant.
+
+The record is written last and stands for the arrays.
+"""
 
 
 rule prepare:
     input:
-        f"{DATA}/raw/{{dataset}}/verified.json",
+        preparation_begins_from,
     output:
         record=f"{DATA}/prepared/{{dataset}}/{{variant}}/prepared.json",
         arrays=multiext(
@@ -20,7 +23,7 @@ rule prepare:
     params:
         steps=lambda wildcards: PLAN.configuration.variants[wildcards.variant]["steps"],
         code=lambda wildcards: code.version_of_preparation(
-            PLAN.configuration.variants[wildcards.variant]["steps"]
+            PLAN.configuration.steps_of(wildcards.variant)
         ),
     script:
         "../scripts/prepare.py"

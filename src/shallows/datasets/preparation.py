@@ -11,15 +11,18 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from shallows import arrays
+from shallows.datasets import further
 from shallows.datasets.catalogue import Dataset, File, get
 from shallows.datasets.download import verify
 from shallows.datasets.files import DatasetError, replacing, write_json
+from shallows.datasets.further import Beginning
 from shallows.datasets.prepared import ARRAYS, CSR, RECORD
 from shallows.datasets.sources import Source, open_source
 from shallows.datasets.steps import Impute, Step, check_steps
@@ -53,7 +56,10 @@ def prepare(
     name : str or Dataset
         A name of the catalogue, or an entry of one's own.
     verified : path
-        The ``verified.json`` that `shallows.datasets.fetch` wrote.
+        The ``verified.json`` that `shallows.datasets.fetch` wrote. Or the ``prepared.json`` of an earlier preparation
+        of the dataset: the steps are then applied to its arrays, and the record tells the whole chain. Statistics are
+        learned from its float32 arrays, so what comes out is that of one list of all the steps but for the rounding
+        between the two.
     out : path
         The folder for ``x_train.npy``, ``y_train.npy``, ``x_test.npy``, ``y_test.npy`` and, written last,
         ``prepared.json``. Of sparse features ``x_train.npy`` holds the values, ``x_train.indices.npy`` and
@@ -76,12 +82,17 @@ def prepare(
         For an unknown dataset, step or parameter.
     DatasetError
         When a file is not the verified one any more, when it holds something that is not a finite number,
-        when a step cannot be done on this data, or when the disk is full.
+        when a step cannot be done on this data, or when the disk is full. Of an earlier preparation also when it is
+        not finished, when it is of another dataset or in the same folder, and for a step that cannot stand after its.
     """
     dataset = get(name) if isinstance(name, str) else name
+    stamp, out = Path(verified), Path(out)
+    if stamp.name == RECORD:
+        beginning, todo = further.begin(dataset, stamp, out, steps)
+        return _prepare(dataset, beginning, out, todo, memory)
     todo = check_steps(steps)
-    paths, sources = _verified_files(dataset, Path(verified))
-    return prepare_source(dataset, open_source(dataset, paths), sources, Path(out), todo, memory)
+    paths, sources = _verified_files(dataset, stamp)
+    return prepare_source(dataset, open_source(dataset, paths), sources, out, todo, memory)
 
 
 def prepare_source(
@@ -107,6 +118,12 @@ def prepare_source(
         As `check_steps` gives them.
     memory : int or str, optional
     """
+    return _prepare(dataset, Beginning(partial(Table.read, dataset, source), sources), out, todo, memory)
+
+
+def _prepare(
+    dataset: Dataset, beginning: Beginning, out: Path, todo: Sequence[Step], memory: int | float | str | None
+) -> dict[str, Any]:
     from threadpoolctl import threadpool_limits
 
     started = time.perf_counter()
@@ -115,7 +132,7 @@ def prepare_source(
     working = arrays.resident_memory() + _WORKING_BLOCKS * BLOCK_BYTES + _WORKING_BYTES_PER_ROW * rows
     # One thread, since the last digits of a product depend on how it is divided among threads.
     with threadpool_limits(1, user_api="blas"):
-        table = Table.read(dataset, source, Allowance(max(0, budget - working)), out)
+        table = beginning.read(Allowance(max(0, budget - working)), out)
         was_read = time.perf_counter()
         if any(isinstance(step, Impute) for step in todo):
             table.may_miss = True
@@ -145,11 +162,13 @@ def prepare_source(
         "n_features": table.n_features,
         "sparse": table.sparse,
         "views": [list(view) for view in table.views] if table.views else None,
-        "steps": [step.as_data() for step in todo],
-        "statistics": statistics,
+        "steps": [*beginning.steps, *(step.as_data() for step in todo)],
+        "statistics": [*beginning.statistics, *statistics],
+        "after": beginning.after,
+        "table": further.told_of(table),
         "sha256": _combined([arrays_written[key]["sha256"] for key in sorted(arrays_written, key=_place)]),
         "arrays": arrays_written,
-        "sources": [dict(one) for one in sources],
+        "sources": [dict(one) for one in beginning.sources],
         "licence": dataset.licence,
         "citation": dataset.citation,
         "seconds": {

@@ -30,7 +30,8 @@ class Prepared:
         Class indices (int64), or signs, or indicators, or regression targets (float64).
     info : dict
         The content of ``prepared.json``: dataset, title, task, classes, n_train, n_test, n_features, sparse, views,
-        steps, statistics, sha256 (of the content of all arrays), seconds, peak_memory_bytes, sources, licence.
+        steps, statistics, sha256 (of the content of all arrays), seconds, peak_memory_bytes, sources, licence; and
+        ``after``, None or how many of the steps an earlier preparation did, with the checksum of the arrays it left.
     """
 
     x_train: Any

@@ -57,6 +57,8 @@ class Table:
         Columns of each view, where the features fall into views.
     categorical : tuple of int
         Columns whose numbers are codes.
+    classes_coded : bool
+        Whether the targets were class indices before they became signs or indicators.
     transforms, target_transforms : list of callables
         Each takes a block of rows, in float64, and returns one.
     may_miss : bool
@@ -78,6 +80,7 @@ class Table:
     image: Mapping[str, Any] | None = None
     views: list[tuple[int, int]] | None = None
     categorical: tuple[int, ...] = ()
+    classes_coded: bool = False
     transforms: list[Transform] = field(default_factory=list)
     target_transforms: list[Transform] = field(default_factory=list)
     may_miss: bool = False
@@ -144,7 +147,19 @@ class Table:
         return len(self.rows[part][1])
 
     def class_codes(self, part: str) -> np.ndarray | None:
-        """Return the class indices of a part's rows, whatever their targets are coded as; None where there are none."""
+        """Return the class indices of a part's rows, whatever their targets are coded as; None where there are none.
+
+        Raises
+        ------
+        DatasetError
+            When an earlier preparation has coded the targets: which classes they were does not stand in its arrays.
+        """
+        if self.classes_coded and not self.codes:
+            raise DatasetError(
+                f"A step asks for the classes of '{self.dataset.name}', and the variant that this one stands after has "
+                f"made {self.target_coding} of them. Let the step that does so (signs or indicators) be among the "
+                "steps here; a subset or a split may do without classes: 'stratify: false'."
+            )
         raw_part, rows = self.rows[part]
         return self.codes[raw_part][rows] if self.codes else None
 

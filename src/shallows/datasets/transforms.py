@@ -335,6 +335,7 @@ def _code(table: Table, codes: np.ndarray, coding: str) -> dict[str, Any]:
     table.target_transforms.append(lambda indices: codes[indices.astype(np.int64)])
     table.target_coding, table.target_dtype = coding, codes.dtype.newbyteorder("<")
     table.target_shape += codes.shape[1:]
+    table.classes_coded = table.classes_coded or bool(table.codes)
     return {"codes": codes.tolist()}
 
 
@@ -354,12 +355,14 @@ def _(step: steps.CenterTarget, table: Table) -> dict[str, Any]:
 
 
 def _strata(stratify: bool | None, table: Table, part: str) -> np.ndarray | None:
+    if stratify is False:
+        return None
     codes = table.class_codes(part)
     if stratify and codes is None:
         raise DatasetError(
             f"'{table.dataset.name}' has no classes to stratify by: its targets are {table.target_coding}."
         )
-    return None if stratify is False else codes
+    return codes
 
 
 def _recorded(statistic: np.ndarray) -> list | dict[str, Any]:

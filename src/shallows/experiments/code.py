@@ -73,7 +73,7 @@ def version_of_runs(calls: Iterable[str]) -> str:
 
 
 def version_of_preparation(steps: Iterable[Mapping[str, Any]]) -> str:
-    """Digest of the code that a preparation of these steps depends on: one may train a net."""
+    """Digest of the code that a preparation depends on, by all steps on the way to it: one may train a net."""
     nets = any("net_features" in step for step in steps)
     return version_of("preparation") + (version_of("nets") if nets else "")
 

@@ -49,6 +49,18 @@ class Configuration:
     published: dict[str, list[dict[str, str]]]
     compare: dict[str, Any] = field(default_factory=dict)
 
+    def steps_of(self, variant: str) -> list[dict[str, Any]]:
+        """All steps that lead to a variant: those of the variants that it stands after, then its own.
+
+        Raises
+        ------
+        UnknownNameError
+            Where one of them does not exist.
+        ConfigurationError
+            Where they stand after each other in a circle.
+        """
+        return [step for name in _chain(self.variants, variant) for step in self.variants[name]["steps"]]
+
 
 def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> Configuration:
     """Read and check every configuration file.
@@ -82,7 +94,9 @@ def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> C
         for paper in papers.values()
         for target in paper["targets"]
     }
-    return Configuration(root, settings, variants, methods["methods"], papers, published, methods["compare"])
+    loaded = Configuration(root, settings, variants, methods["methods"], papers, published, methods["compare"])
+    _check_chains(loaded, folder / "datasets.yaml")
+    return loaded
 
 
 def read_yaml(path: str | Path) -> Any:
@@ -145,7 +159,7 @@ def check(instance: Any, schema_path: str | Path, what: str) -> None:
     raise ConfigurationError(f"{error.message}{expected}{place}")
 
 
-def _placed(error: UnknownNameError, place: str) -> UnknownNameError:
+def _placed(error: ShallowsError, place: str) -> ShallowsError:
     error.args = (f"{error}{place}",)
     return error
 
@@ -156,6 +170,35 @@ def _validator(schema_path: Path) -> Any:
 
     schema = read_yaml(schema_path)
     return jsonschema.Draft202012Validator(schema)
+
+
+def _chain(variants: Mapping[str, Any], variant: str) -> list[str]:
+    """The variants that are prepared one of the other on the way to one, which comes last."""
+    names = [variant]
+    while True:
+        if names[0] not in variants:
+            raise UnknownNameError("variant", names[0], variants)
+        before = variants[names[0]].get("after")
+        if before is None:
+            return names
+        if before in names:
+            raise ConfigurationError(
+                f"The variant {variant!r} never begins: {' after '.join([*reversed(names), before])}. "
+                "Leave 'after' out of the one that is to begin from the published files."
+            )
+        names.insert(0, before)
+
+
+def _check_chains(configuration: Configuration, path: Path) -> None:
+    """Refuse now what would be refused when the first of a chain has been prepared, which may take hours."""
+    from shallows.datasets.steps import check_steps
+
+    for name, variant in configuration.variants.items():
+        if "after" in variant:
+            try:
+                check_steps(configuration.steps_of(name))
+            except ShallowsError as error:
+                raise _placed(error, f" (variant {name!r} in {path.as_posix()})") from None
 
 
 def _add_paper(papers: dict[str, Any], paper: dict[str, Any], path: Path) -> None:

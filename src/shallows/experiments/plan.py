@@ -233,7 +233,7 @@ class Plan:
     def _not_prepared(self, variant: str) -> str | None:
         from shallows.datasets.steps import STEPS
 
-        steps = self.configuration.variants.get(variant, {"steps": ()})["steps"]
+        steps = self.configuration.steps_of(variant) if variant in self.configuration.variants else ()
         extras = (STEPS[name].extra for step in steps for name in step if name in STEPS)
         return next(filter(None, map(_not_installed, extras)), None)
 
@@ -262,7 +262,7 @@ class Plan:
         entry = self.catalogue[dataset]
         n_train, n_test, n_features = entry.n_train or 0, entry.n_test or 0, entry.n_features or 1
         image = dict(entry.picture) or None
-        for step in self.configuration.variants[variant]["steps"]:
+        for step in self.configuration.steps_of(variant):
             held_out = step.get("split", {}).get("n")
             if held_out:
                 n_test = round(held_out * n_train) if held_out < 1 else held_out
