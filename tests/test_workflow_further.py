@@ -1,0 +1,73 @@
+"""A variant that stands after another: prepared from its arrays, and anew whenever those are."""
+
+import json
+import re
+
+import pytest
+import yaml
+
+from workflow_runs import copy_project, snakemake
+
+pytestmark = pytest.mark.workflow
+FIRST, SECOND = (f"data/prepared/mnist_demo/{name}/prepared.json" for name in ("first", "second"))
+
+
+def write_steps(root, first):
+    path = root / "config" / "datasets.yaml"
+    content = yaml.safe_load(path.read_text())
+    content["variants"]["first"] = {"title": "", "steps": first}
+    content["variants"]["second"] = {"title": "", "after": "first", "steps": [{"pca": {"n_components": 5}}]}
+    path.write_text(yaml.safe_dump(content))
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    root = copy_project(tmp_path_factory.mktemp("further"))
+    write_steps(root, [{"subset": {"n_train": 200}}, {"unit": {}}])
+    return root
+
+
+def planned(root, *arguments):
+    """Inputs and outputs of the preparations that a dry run plans."""
+    done = snakemake(root, "-n", "--cores", "1", *arguments)
+    assert done.returncode == 0, done.stdout
+    return re.findall(r"^rule prepare:\n    input: (\S+)\n    output: (\S+),", done.stdout, re.MULTILINE)
+
+
+def test_the_second_is_planned_from_the_record_of_the_first(project):
+    assert planned(project, SECOND) == [("data/raw/mnist_demo/verified.json", FIRST), (FIRST, SECOND)]
+
+
+def test_the_first_does_not_need_the_second(project):
+    assert planned(project, FIRST) == [("data/raw/mnist_demo/verified.json", FIRST)]
+
+
+def test_the_second_is_made_of_the_first_and_anew_when_the_first_changes(project):
+    def sizes():
+        done = snakemake(project, "--cores", "1", SECOND)
+        assert done.returncode == 0, done.stdout
+        return [(told["n_train"], told["n_features"]) for told in map(record, (FIRST, SECOND))]
+
+    def record(path):
+        return json.loads((project / path).read_text())
+
+    assert sizes() == [(200, 784), (200, 5)]
+    assert record(SECOND)["after"]["sha256"] == record(FIRST)["sha256"]
+    assert planned(project, SECOND) == []
+    write_steps(project, [{"subset": {"n_train": 150}}, {"unit": {}}])
+    assert [output for _, output in planned(project, SECOND)] == [FIRST, SECOND]
+    assert sizes() == [(150, 784), (150, 5)]
+    assert record(SECOND)["after"]["sha256"] == record(FIRST)["sha256"]
+
+
+def test_a_circle_of_variants_gets_one_clear_sentence(tmp_path):
+    root = copy_project(tmp_path)
+    write_steps(root, [])
+    path = root / "config" / "datasets.yaml"
+    content = yaml.safe_load(path.read_text())
+    content["variants"]["first"]["after"] = "second"
+    path.write_text(yaml.safe_dump(content))
+    done = snakemake(root, "-n", "--cores", "1")
+    assert done.returncode != 0
+    assert "'first' never begins: first after second after first. Leave 'after' out" in done.stdout
+    assert "Traceback" not in done.stdout and done.stdout.count("Error") == 1
