@@ -9,6 +9,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+import scipy.linalg
 from sklearn.base import clone, is_classifier
 from sklearn.cluster import KMeans
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -129,6 +130,64 @@ def test_a_projection_solves_with_the_matrix_of_the_centres(p, n_workers):
     assert np.abs(made.solve(h) - np.linalg.solve(K, h)).max() < 1e-10 * np.abs(h).max()
     coordinates = made.whiten(K)
     assert np.abs(coordinates @ coordinates.T - K).max() < 1e-10
+
+
+def several_strips(xp=np, dtype=np.float64):
+    """A projection onto more centres than two strips take, and no multiple of a tile of them."""
+    z = kernels.augmented(xp.asarray(sample(2 * projection.EDGE + 300, 4, dtype=dtype)))
+    return z, projection.make_projection(kernels.Laplace(1.0), z)
+
+
+@pytest.mark.parametrize("library", ["numpy", "array_api_strict"])
+@pytest.mark.parametrize("c", [1, 7, 80])
+def test_a_projection_of_several_strips_solves_as_scipy_does(library, c, n_workers):
+    z, made = several_strips(pytest.importorskip(library))
+    h, points = sample(made.p, c, seed=1), arrays.to_numpy(z)
+    K = kernels.matrix(kernels.Laplace(1.0), points) + made.jitter * np.eye(made.p)
+    truth = scipy.linalg.cho_solve(scipy.linalg.cho_factor(K), h)
+    solved = arrays.to_numpy(made.solve(arrays.like(h, z)))
+    assert solved.shape == truth.shape
+    # Both are off by rounding times the condition, some thousands.
+    assert np.abs(solved - truth).max() < 1e-11 * np.abs(truth).max()
+    whitened = arrays.to_numpy(made.whiten(arrays.like(h.T, z)))
+    assert np.abs(whitened - scipy.linalg.solve_triangular(np.linalg.cholesky(K), h, lower=True).T).max() < 1e-10
+
+
+def test_a_projection_in_float32_is_as_near_as_scipys_factors():
+    z, made = several_strips(dtype=np.float32)
+    h = sample(made.p, 7, seed=1, dtype=np.float32)
+    K = kernels.matrix(kernels.Laplace(1.0), z) + np.float32(made.jitter) * np.eye(made.p, dtype=np.float32)
+    truth = scipy.linalg.cho_solve(scipy.linalg.cho_factor(K.astype(np.float64)), h.astype(np.float64))
+    theirs = scipy.linalg.cho_solve(scipy.linalg.cho_factor(K), h)
+    assert np.abs(made.solve(h) - truth).max() < 2 * np.abs(theirs - truth).max()
+
+
+def test_a_projection_is_the_same_to_the_bit_however_many_workers_share_it(monkeypatch):
+    _, made = several_strips(dtype=np.float32)
+    h = sample(made.p, 7, seed=1, dtype=np.float32)
+    solved = []
+    for n_workers in (1, 2, 3, 4, 2):
+        monkeypatch.setattr(arrays, "workers_for", lambda x, n=n_workers: n)
+        solved.append(made.solve(h))
+    assert all(np.array_equal(solved[0], other) for other in solved[1:])
+
+
+def test_a_projection_holds_half_of_the_matrix_and_little_more_while_it_is_made(monkeypatch):
+    monkeypatch.setattr(projection, "EDGE", 256)
+    monkeypatch.setattr(projection, "TILE", 64)
+    p, edge = 4096, 256
+    z = kernels.augmented(sample(p, 4))
+    projection.make_projection(kernels.Laplace(1.0), z[:600])  # What is imported then is not counted.
+    tracemalloc.start()
+    try:
+        made = projection.make_projection(kernels.Laplace(1.0), z)
+        held, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    half, strip = p * (p + edge) // 2 * z.itemsize, edge * p * z.itemsize
+    assert half == sum(strip.nbytes for strip in made.strips) <= held < half + 2**18
+    # The last strip is held twice while it is put into tiles.
+    assert peak < half + 1.1 * strip < 0.65 * p**2 * z.itemsize
 
 
 def test_a_projection_leaves_its_arguments_as_they_were():
