@@ -158,8 +158,8 @@ class ProjectedEigenPro:
 
 def flattening(preconditioner: Preconditioner, h: Array) -> Array:
     """``V diag(scale) Vᵀ h``, shape (M, c)."""
-    projected = (arrays.contiguous(h.T) @ preconditioner.vectors) * preconditioner.scale[None, :]
-    return (projected @ preconditioner.vectors.T).T
+    projected = preconditioner.scale[:, None] * arrays.thin_product(preconditioner.vectors.T, h)
+    return arrays.thin_product(preconditioner.vectors, projected)
 
 
 @dataclass(frozen=True)
