@@ -12,6 +12,10 @@ from .kernels import Kernel
 STRIP = 256
 """Rows that are held between the two products on a CPU: a strip of 256 rows and 10,000 columns is 10 MB."""
 
+COLUMNS = 512
+"""Columns of a strip that are made at a time on a CPU: with 1,024, of 1 MB, a pass over 10,000 centres and 54 features
+takes 6 to 9 % longer."""
+
 
 def forward_and_back(
     kernel: Kernel,
@@ -60,7 +64,7 @@ def forward_and_back(
     n_strips = min(m, -(-n_strips // n_workers) * n_workers)
     height = -(-m // n_strips)
     strips = list(arrays.blocks(m, height))
-    spans = list(arrays.blocks(p, gram.TILE if on_cpu else gram.GPU_TILE))
+    spans = list(arrays.blocks(p, COLUMNS if on_cpu else gram.GPU_TILE))
 
     def work(worker: int) -> tuple[Array, float]:
         total, out = 0.0, xp.zeros((p, a.shape[1]), dtype=a.dtype)
