@@ -64,17 +64,15 @@ class Projection:
         """``(K_ZZ + μ I)⁻¹ h`` for ``h`` of shape (p, c) with few columns."""
         if self.strips[0].ndim == 3:
             return self._solve_in_tiles(h)
-        xp = arrays.namespace(h)
-        u, theta = xp.empty_like(h), xp.empty_like(h)
-        for strip, span in zip(self.strips, self._spans(), strict=True):
-            u[span, :] = strip[:, span.start :] @ h[span, :]
+        u, pairs = arrays.contiguous_copy(h), list(zip(self.strips, self._spans(), strict=True))
+        for strip, span in pairs:
+            u[span, :] = arrays.thin_product(strip, u[: span.stop, :])
+        for strip, span in reversed(pairs):
+            product = arrays.thin_product(strip.T, u[span, :])
+            u[span, :] = product[span.start :, :]
             if span.start:
-                u[span, :] += strip[:, : span.start] @ u[: span.start, :]
-        for strip, span in reversed(list(zip(self.strips, self._spans(), strict=True))):
-            theta[span, :] = strip[:, span.start :].T @ u[span, :]
-            if span.start:
-                u[: span.start, :] += strip[:, : span.start].T @ u[span, :]
-        return theta
+                u[: span.start, :] += product[: span.start, :]
+        return u
 
     def _solve_in_tiles(self, h: Array) -> Array:
         """What reads the strips at the speed of memory: the workers share each, and meet after it.
