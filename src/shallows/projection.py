@@ -21,8 +21,8 @@ EDGE = 1024
 residual of a solve is twice that of substitution for blocks of 1,024 rows, and five times for one of all rows."""
 
 TILE = 256
-"""Edge of the tiles that a strip of several lies in on a CPU, each in one piece: both ways a product of a few columns
-reads them at the speed of memory, where rows of a matrix take half as long again on the way back."""
+"""Edge of the tiles that a strip lies in on a CPU, each in one piece: both ways a product of a few columns reads them
+at nearly the speed of memory, where rows of a matrix take half as long again on the way back."""
 
 _RETRIES = 4
 
@@ -38,8 +38,8 @@ class Projection:
     ----------
     strips : list of array
         ``[−L_ii⁻¹ L_i,<i, L_ii⁻¹]`` for each `EDGE` rows, with L Lᵀ = K_ZZ + μ I: together half of p² numbers. Of NumPy
-        and more than one, they are in tiles: ``strip[j, r]`` is row r of the j-th `TILE` columns, and where p is no
-        multiple of that, zeros follow.
+        they are in tiles: ``strip[j, r]`` is row r of the j-th `TILE` columns, and where p is no multiple of that,
+        zeros follow.
     jitter : float
         μ. It keeps the factors real where rounding makes K_ZZ indefinite. As part of a preconditioner it does not move
         the point that an iteration converges to; directions with eigenvalues below it are approached slowly.
@@ -66,9 +66,9 @@ class Projection:
             return self._solve_in_tiles(h)
         u, pairs = arrays.contiguous_copy(h), list(zip(self.strips, self._spans(), strict=True))
         for strip, span in pairs:
-            u[span, :] = arrays.thin_product(strip, u[: span.stop, :])
+            u[span, :] = strip @ u[: span.stop, :]
         for strip, span in reversed(pairs):
-            product = arrays.thin_product(strip.T, u[span, :])
+            product = strip.T @ u[span, :]
             u[span, :] = product[span.start :, :]
             if span.start:
                 u[: span.start, :] += product[: span.start, :]
@@ -84,7 +84,7 @@ class Projection:
         right = np.zeros((n_tiles, TILE, c), dtype=h.dtype)
         right.reshape(-1, c)[: self.p] = h
         u, theta = np.empty_like(right), np.empty_like(right)
-        n_workers = min(arrays.workers_for(h), EDGE // TILE)
+        n_workers = min(arrays.workers_for(h), EDGE // TILE) if len(self.strips) > 1 else 1
         meet = threading.Barrier(n_workers)
 
         def substitute(worker: int) -> None:
@@ -112,7 +112,8 @@ class Projection:
                 meet.abort()
                 raise
 
-        arrays.in_threads(work, n_workers)
+        with arrays.one_blas_thread():
+            arrays.in_threads(work, n_workers)
         return theta.reshape(-1, c)[: self.p]
 
     def _spans(self) -> list[slice]:
@@ -152,7 +153,7 @@ def make_projection(kernel: Kernel, centres: Array, *, relative_jitter: float | 
         except np.linalg.LinAlgError:
             share *= 10.0
             continue
-        if arrays.is_numpy(centres) and len(strips) > 1:
+        if arrays.is_numpy(centres):
             # One by one, so that beside them one strip is held twice.
             for i in range(len(strips)):
                 strips[i] = _in_tiles(strips[i])
