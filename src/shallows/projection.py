@@ -165,8 +165,8 @@ def make_projection(kernel: Kernel, centres: Array, *, relative_jitter: float | 
 
 
 def _strips(kernel: Kernel, centres: Array, jitter: float) -> list[Array]:
-    """Strip by strip: rows of L are rows of the matrix, whitened by the strips before them."""
-    xp, strips = arrays.namespace(centres), []
+    """Rows of L strip by strip, by substitution, whose rounding the jitter covers; then each with its inverse block."""
+    strips: list[Array] = []
     spans = list(arrays.blocks(centres.shape[0], EDGE))
     for span in spans:
         here = centres[span, :]
@@ -175,16 +175,21 @@ def _strips(kernel: Kernel, centres: Array, jitter: float) -> list[Array]:
         kernels.add_to_diagonal(block, jitter)
         left = strip[:, : span.start]
         for before, known in zip(strips, spans, strict=False):
-            left[:, known] = left[:, : known.stop] @ before.T
+            rest = left[:, known] - left[:, : known.start] @ before[:, : known.start].T
+            left[:, known] = arrays.solve_triangular(before[:, known], arrays.contiguous(rest.T)).T
         if span.start:
             block -= left @ left.T
         with arrays.one_blas_thread():
-            factor = xp.tril(arrays.cholesky_in_place(block))
-            inverse = arrays.solve_triangular(factor, xp.eye(factor.shape[0], dtype=factor.dtype))
-        strip[:, span.start :] = inverse
-        for known in spans[: len(strips)]:
-            left[:, known] = -inverse @ left[:, known]
+            strip[:, span.start :] = arrays.namespace(block).tril(arrays.cholesky_in_place(block))
         strips.append(strip)
+    for strip, span in zip(strips, spans, strict=True):
+        factor, left = arrays.contiguous(strip[:, span.start :]), strip[:, : span.start]
+        eye = arrays.namespace(factor).eye(factor.shape[0], dtype=factor.dtype)
+        with arrays.one_blas_thread():
+            inverse = arrays.solve_triangular(factor, eye)
+        strip[:, span.start :] = inverse
+        for known in arrays.blocks(span.start, EDGE):
+            left[:, known] = -inverse @ left[:, known]
     return strips
 
 
