@@ -528,7 +528,7 @@ def test_a_file_of_another_kind_in_its_place_is_refused(interrupted):
 def test_a_flipped_bit_is_noticed(interrupted):
     path = interrupted / "checkpoint.npz"
     content = bytearray(path.read_bytes())
-    where = content.index(b"coefficients.npy") + 300
+    where = content.index(b"iterate.npy") + 300
     content[where] ^= 1
     path.write_bytes(bytes(content))
     with pytest.raises(CheckpointError, match="Delete it"):

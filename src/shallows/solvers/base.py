@@ -51,33 +51,71 @@ class KernelState:
 
 
 @dataclass
-class CountedState(KernelState):
-    """The same, of a solver whose steps are not all of one size.
+class AveragedState:
+    """Where a solver stands whose steps go by their number, and whose model may be an average of iterates.
 
     Attributes
     ----------
+    iterate : array, shape (n, c)
+        What the steps go on from.
+    step_size : float
+        η, for a sum over a batch.
+    loss : float
+        Σ wᵢ ‖f(xᵢ) − yᵢ‖² over the last batch, of the iterate before the step that used it.
     n_steps : int
         Steps taken.
+    average : array, shape (n, c), optional
+        Of the last ``n_averaged`` iterates, each weighted by its place among them.
+    n_averaged : int
+        0 where the model is the iterate.
     """
 
+    iterate: Array
+    step_size: float
+    loss: float = 0.0
     n_steps: int = 0
+    average: Array | None = None
+    n_averaged: int = 0
+
+    @property
+    def coefficients(self) -> Array:
+        """Of the model: the average where there is one, else the iterate."""
+        return self.average if self.n_averaged else self.iterate
+
+    def advance(self, averaged: bool) -> None:
+        """Count a step, and take its iterate into the average or begin without one."""
+        self.n_steps += 1
+        if not averaged:
+            self.n_averaged = 0
+            return
+        self.n_averaged += 1
+        xp = arrays.namespace(self.iterate)
+        if self.n_averaged == 1:
+            self.average = xp.asarray(self.iterate, copy=True)
+            return
+        share = 2.0 / (self.n_averaged + 1.0)
+        self.average *= 1.0 - share
+        self.average += share * self.iterate
 
     def remember(self) -> tuple[dict[str, Array], dict[str, int]]:
         """What a checkpoint keeps."""
-        xp = arrays.namespace(self.coefficients)
-        return {"coefficients": xp.asarray(self.coefficients, copy=True)}, {"n_steps": self.n_steps}
+        xp = arrays.namespace(self.iterate)
+        held = {"iterate": xp.asarray(self.iterate, copy=True)}
+        if self.n_averaged:
+            held["average"] = xp.asarray(self.average, copy=True)
+        return held, {"n_steps": self.n_steps, "n_averaged": self.n_averaged}
 
     def recall(self, held: dict[str, Array], numbers: dict[str, int]) -> None:
         """Go back to what `remember` gave."""
-        xp = arrays.namespace(self.coefficients)
-        kept = arrays.like(held["coefficients"], self.coefficients)
-        self.coefficients = xp.asarray(kept, copy=True)
-        self.n_steps = numbers["n_steps"]
+        xp = arrays.namespace(self.iterate)
+        for name, array in held.items():
+            setattr(self, name, xp.asarray(arrays.like(array, self.iterate), copy=True))
+        self.n_steps, self.n_averaged = numbers["n_steps"], numbers["n_averaged"]
 
     def is_finite(self) -> bool:
         """Whether all coefficients are numbers."""
-        xp = arrays.namespace(self.coefficients)
-        return bool(xp.all(xp.isfinite(self.coefficients)))
+        xp = arrays.namespace(self.iterate)
+        return bool(xp.all(xp.isfinite(self.iterate)))
 
 
 class Solver(Protocol):

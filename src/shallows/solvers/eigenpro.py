@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .. import arrays
-from .base import CountedState, KernelProblem
+from .base import AveragedState, KernelProblem
 from .richardson import residual
 from .steps import Cycle
 
@@ -27,26 +27,27 @@ class EigenPro:
     step_size : float
         η, for a sum over the batch.
     cycle : Cycle, optional
-        Factors of η from step to step, see `shallows.solvers.steps`; none keeps it as it is.
+        Factors of η from step to step, and the steps whose iterates are averaged, see `shallows.solvers.steps`; none
+        keeps η as it is and the last iterate.
     """
 
     step_size: float
     cycle: Cycle | None = None
 
-    def init(self, problem: KernelProblem) -> CountedState:
+    def init(self, problem: KernelProblem) -> AveragedState:
         """Coefficients of zero."""
         if problem.preconditioner is None:
             raise ValueError("EigenPro needs a problem with a preconditioner.")
-        return CountedState(arrays.namespace(problem.targets).zeros_like(problem.targets), self.step_size)
+        return AveragedState(arrays.namespace(problem.targets).zeros_like(problem.targets), self.step_size)
 
-    def step(self, problem: KernelProblem, state: CountedState, batch: slice) -> CountedState:
+    def step(self, problem: KernelProblem, state: AveragedState, batch: slice) -> AveragedState:
         """One batch."""
         preconditioner = problem.preconditioner
         m = preconditioner.n_subsample
-        values, columns = problem.gram.rows(batch.start, batch.stop).dot(state.coefficients, head=m)
+        values, columns = problem.gram.rows(batch.start, batch.stop).dot(state.iterate, head=m)
         gradient, state.loss = residual(problem, values, batch)
-        step_size = state.step_size * (1.0 if self.cycle is None else self.cycle.factor(state.n_steps))
-        state.coefficients[batch, :] -= step_size * gradient
-        state.coefficients[:m, :] += step_size * preconditioner.correction(columns, gradient)
-        state.n_steps += 1
+        factor, averaged = (1.0, False) if self.cycle is None else self.cycle.at(state.n_steps)
+        state.iterate[batch, :] -= state.step_size * factor * gradient
+        state.iterate[:m, :] += state.step_size * factor * preconditioner.correction(columns, gradient)
+        state.advance(averaged)
         return state

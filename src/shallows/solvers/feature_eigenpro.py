@@ -8,7 +8,7 @@ from .. import arrays
 from ..arrays import Array
 from ..features.design import Design
 from ..spectrum import FeaturePreconditioner
-from .base import CountedState
+from .base import AveragedState
 from .richardson import residual
 from .steps import Cycle
 
@@ -50,22 +50,23 @@ class FeatureEigenPro:
     step_size : float
         η, for a sum over the batch.
     cycle : Cycle, optional
-        Factors of η from step to step, see `shallows.solvers.steps`; none keeps it as it is.
+        Factors of η from step to step, and the steps whose iterates are averaged, see `shallows.solvers.steps`; none
+        keeps η as it is and the last iterate.
     """
 
     step_size: float
     cycle: Cycle | None = None
 
-    def init(self, problem: FeatureProblem) -> CountedState:
+    def init(self, problem: FeatureProblem) -> AveragedState:
         """Coefficients of zero, shape (n_features, c)."""
         xp = arrays.namespace(problem.targets)
         shape = (problem.design.n_features, problem.targets.shape[1])
-        return CountedState(xp.zeros(shape, dtype=problem.targets.dtype), self.step_size)
+        return AveragedState(xp.zeros(shape, dtype=problem.targets.dtype), self.step_size)
 
-    def step(self, problem: FeatureProblem, state: CountedState, batch: slice) -> CountedState:
+    def step(self, problem: FeatureProblem, state: AveragedState, batch: slice) -> AveragedState:
         """One batch."""
         design, p = problem.design, problem.preconditioner
-        A, spans = state.coefficients, design.spans
+        A, spans = state.iterate, design.spans
         # Each range of columns is read twice: before the residual is known and after. Where the batch's rows fit they
         # are kept in between.
         held = design.holds(batch.stop - batch.start)
@@ -76,7 +77,8 @@ class FeatureEigenPro:
             values = part if values is None else values + part
             blocks.append(block if held else None)
         gradient, state.loss = residual(problem, values, batch)
-        step_size = state.step_size * (1.0 if self.cycle is None else self.cycle.factor(state.n_steps))
+        factor, averaged = (1.0, False) if self.cycle is None else self.cycle.at(state.n_steps)
+        step_size = state.step_size * factor
         rows, projections = arrays.contiguous(gradient.T), []
         for k, span in enumerate(spans):
             block = blocks[k] if held else design.block(batch, k)
@@ -86,5 +88,5 @@ class FeatureEigenPro:
             A[span, :] -= step_size * moved.T
         if projections:
             A += step_size * p.expand(arrays.sum_in_order(projections).T)
-        state.n_steps += 1
+        state.advance(averaged)
         return state

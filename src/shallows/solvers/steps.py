@@ -31,18 +31,18 @@ class StepRule(Protocol):
 
 @dataclass(frozen=True)
 class Cycle:
-    """Factors of a step size, one for each step, that begin again after ``length`` steps.
+    """Factors of a step size, one for each step, and which iterates are averaged; they begin again after a round.
 
     Attributes
     ----------
     length : int
+        Steps of a round.
     head : tuple of float
         The first factors.
     body : tuple of float
         Those that follow, repeated.
-    tail : float
-        The last factor, ``n_tail`` times.
-    n_tail : int
+    n_averaged : int
+        Of the last so many steps of a round the iterates are averaged.
     falling : tuple of float, optional
         (unit, w): from round to round the share of noise that is allowed falls as one over their number, and no factor
         is above ``unit`` 2g/(w + g).
@@ -51,22 +51,17 @@ class Cycle:
     length: int
     head: tuple[float, ...]
     body: tuple[float, ...]
-    tail: float = 1.0
-    n_tail: int = 0
+    n_averaged: int = 0
     falling: tuple[float, float] | None = None
 
-    def factor(self, t: int) -> float:
-        """Of step t, from 0."""
+    def at(self, t: int) -> tuple[float, bool]:
+        """The factor of step t, from 0, and whether its iterate is averaged."""
         done, t = divmod(t, self.length)
-        in_tail = t >= self.length - self.n_tail
-        if in_tail:
-            factor = self.tail
-        else:
-            factor = self.head[t] if t < len(self.head) else self.body[(t - len(self.head)) % len(self.body)]
-        if self.falling is None:
-            return factor
-        unit, w = self.falling
-        return min(factor, unit * _within((NOISE_AT_LAST if in_tail else NOISE) / (1 + done), w))
+        factor = self.head[t] if t < len(self.head) else self.body[(t - len(self.head)) % len(self.body)]
+        if self.falling is not None:
+            unit, w = self.falling
+            factor = min(factor, unit * _within(NOISE / (1 + done), w))
+        return factor, t >= self.length - self.n_averaged
 
 
 def _within(share: float, w: float) -> float:
@@ -82,28 +77,36 @@ MIDDLE, LONG = 1.5, 4.0
 (1 − x)(1 − 1.5 x)(1 − 4 x) stays below one in absolute value up to x = 1.2, and its mean step is 2.2, above the 2 at
 which a constant step stops to converge."""
 
-NOISE, NOISE_AT_LAST = 0.6, 0.3
-"""Shares of the loss that the noise of batches may make up, in the middle of an epoch and at its end."""
+NOISE = 0.6
+"""Share of the loss of an iterate that the noise of batches may make up."""
 
 
 @dataclass(frozen=True)
 class Certified:
-    """Steps as long as the spectrum allows, closed by one that settles the flattened directions.
+    """Steps as long as the spectrum allows, and the average of the iterates where batches are noisy.
 
-    The constant step is 2 / (β + (m − 1) λ), the edge of what is stable. At the edge the largest eigendirections are
-    reflected rather than solved, and the noise of small batches is amplified without bound, so the steps of an epoch
-    vary about it. Let v = (β − λ)(n − m)/((n − 1) m λ) be the variance that batches drawn without replacement have
-    along the top direction, as a share of its square, w the same with the mean μ of the diagonal for β, and ρ ≤ 1 the
-    ratio of the level that the subsample's eigenvalues were brought down to and λ. In units of 1/(m λ):
+    The constant step is 2 / (β + (m − 1) λ), the edge of what is stable. Let v = (β − λ)(n − m)/((n − 1) m λ) be the
+    variance that batches drawn without replacement have along the top direction, as a share of its square, w the same
+    with the mean μ of the diagonal for β, and ρ ≤ 1 the ratio of the level that the subsample's eigenvalues were
+    brought down to and λ. In units of 1/(m λ):
 
-    - The closing step makes the largest of (1 − a x)² + a² w x for x from ρ to 1 smallest.
-    - With hardly any noise (v ≤ 0.1) two longer steps come before it, as in a Chebyshev iteration.
-    - Else an eighth of an epoch's steps, the last, are closing ones. Steps of a make the noise a share g = a w/(2 − a)
-      of the loss, so a = 2g/(w + g) for the share that is allowed bounds both kinds. The others are also at most
-      (1 + 1/√(1 − f))/(1 + v), up to which a mixture with a share f of closing ones is stable in the mean square.
+    - With hardly any noise (v ≤ 0.1) steps vary about the edge, as in a Chebyshev iteration, since there the largest
+      eigendirections are reflected rather than solved: two longer ones and a closing one, which makes the largest of
+      (1 − a x)² + a² w x for x from ρ to 1 smallest.
+    - Else the step is 2/(1 + v), up to which the iteration is stable in the mean square, and at most the one at which
+      noise makes up a share g = a w/(2 − a) of the loss. The model at the end of an epoch is the average of the
+      iterates of its second half, each weighted by its place: most of the noise is averaged out, and training goes on
+      from the last iterate, so that nothing is lost where there is none.
 
     A model of fewer functions than points fits no targets exactly, so that the noise of its batches does not vanish;
     for such a one the share that is allowed falls from epoch to epoch as one over their number.
+
+    References
+    ----------
+    S. Lacoste-Julien, M. Schmidt and F. Bach (2012), "A simpler approach to obtaining an O(1/t) convergence rate for
+    the projected stochastic subgradient method" (the weights); P. Jain, S. M. Kakade, R. Kidambi, P. Netrapalli and
+    A. Sidford (2018), "Parallelizing stochastic gradient descent for least squares regression", JMLR 18 (the average
+    over a tail with long constant steps).
     """
 
     def __call__(self, p: Any, batch_size: int, n: int) -> float:
@@ -115,25 +118,21 @@ class Certified:
         m, top = batch_size, p.top_eigenvalue
         drawn = (n - m) / max(n - 1, 1) / (m * top)
         v, w = (max(diagonal - top, 0.0) * drawn for diagonal in (p.largest_diagonal, p.mean_diagonal))
-        rho = min(1.0, p.flattened_top / top)
-        closing = min(2.0 / (1.0 + rho + w), 1.0 / (rho + w))
         unit = 1.0 / (m * top * p.step_size(m))
         n_steps = -(-n // m)
         interpolates = p.n_functions >= n
-        if v <= QUIET and (interpolates or m == n):
-            a, b, c = (unit * s for s in (closing, MIDDLE, LONG))
-            if n_steps == 1:
-                return Cycle(3, (a, b, c), (a,))
-            if n_steps == 2:
-                return Cycle(4, (a, b, c, a), (a,))
-            head = ((), (a,), (a, b))[n_steps % 3]
-            return Cycle(n_steps, head, (b, c, a))
-        n_closing = max(1, n_steps // 8)
-        share = n_closing / n_steps
-        large = min((1.0 + 1.0 / math.sqrt(1.0 - share)) / (1.0 + v), _within(NOISE, w))
-        closing = min(closing, _within(NOISE_AT_LAST, w), large)
-        falling = None if interpolates else (unit, w)
-        return Cycle(n_steps, (), (unit * large,), unit * closing, n_closing, falling)
+        if v > QUIET or (m < n and not interpolates):
+            constant = unit * min(2.0 / (1.0 + v), _within(NOISE, w))
+            return Cycle(n_steps, (), (constant,), (n_steps + 1) // 2, None if interpolates else (unit, w))
+        rho = min(1.0, p.flattened_top / top)
+        closing = min(2.0 / (1.0 + rho + w), 1.0 / (rho + w))
+        a, b, c = (unit * s for s in (closing, MIDDLE, LONG))
+        if n_steps == 1:
+            return Cycle(3, (a, b, c), (a,))
+        if n_steps == 2:
+            return Cycle(4, (a, b, c, a), (a,))
+        head = ((), (a,), (a, b))[n_steps % 3]
+        return Cycle(n_steps, head, (b, c, a))
 
 
 @dataclass(frozen=True)
