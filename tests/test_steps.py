@@ -244,7 +244,9 @@ def test_the_average_is_below_the_noise_of_the_last_iterate_where_labels_are_noi
     size, cycle = steps.planned("certified", p.preconditioner, batch_size, 400)
 
     def loss(solver):
-        state = training.train(solver, held, training.Batches(400, batch_size, 0), training.Stopping(max_epochs=3)).state
+        state = training.train(
+            solver, held, training.Batches(400, batch_size, 0), training.Stopping(max_epochs=3)
+        ).state
         return float(np.mean((p.K @ state.coefficients - held.targets) ** 2))
 
     assert loss(EigenPro(size, cycle)) < loss(EigenPro(size, replace(cycle, n_averaged=0)))
