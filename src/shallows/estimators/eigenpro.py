@@ -44,7 +44,8 @@ class _EigenPro:
         Rows of a step. None takes half of β/λ, the size up to which a batch costs no progress.
     step_size : float, optional
         For a sum over the batch. None takes 2/(β + (m − 1)λ), with λ and β measured on training points outside the
-        subsample, varied about it over an epoch (`shallows.solvers.steps.Certified`); up to 1,000 points the exact
+        subsample; where batches are noisy the model is the average over the second half of an epoch, and where they
+        are not the steps vary about that size (`shallows.solvers.steps.Certified`). Up to 1,000 points the exact
         1/(nλ) where batch and subsample are the whole training set. Should training diverge all the same, the epoch is
         done again with half of it.
     step_rule : str or callable, default="certified"

@@ -4,7 +4,7 @@ All give η for a sum over the batch, that is, a step along the mean gradient is
 preconditioned operator (mean over points), λ its largest eigenvalue and β the largest diagonal of its kernel:
 
 ================  =========================================================================================
-``certified``     2 / (β + (m − 1) λ), with λ and β measured on points outside the subsample, and a `Cycle` about it
+``certified``     2 / (β + (m − 1) λ), with λ and β measured on points outside the subsample, and a `Cycle` with it
 ``theorem``       1/m over the bound on ‖H_m‖ of Theorem 3 (features) and Theorem 4 (kernels) of Ma and Belkin
 ``paper``         1/m over λ_{q+1} + c₁ κ/m + c₂ √(λ_{q+1} κ/m): "η ~ √(m/λ_{q+1})" with its constants filled in
 ``release2017``   1/m · 1.5/λ₁ · √(λ₁/λ_{q+1}), whatever the batch
