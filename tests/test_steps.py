@@ -18,6 +18,7 @@ from shallows import (
     FeatureEigenProRegressor,
     KernelSGDClassifier,
     KernelSGDRegressor,
+    gram,
     kernels,
     spectrum,
     training,
@@ -25,6 +26,7 @@ from shallows import (
 from shallows.errors import ShallowsError, TrainingInterrupted, UnknownNameError
 from shallows.estimators import validation
 from shallows.solvers import EigenPro, steps
+from shallows.solvers.base import KernelProblem
 
 FACTS = SimpleNamespace(
     eigenvalues=np.array([0.5, 0.2, 0.01]),
@@ -164,8 +166,8 @@ def in_units_of_the_top(m, n=N, p=FACTS):
 def test_a_cycle_has_a_head_and_a_body_averages_at_its_end_and_begins_again():
     cycle = steps.Cycle(7, (1.0, 2.0), (3.0, 4.0), 2)
     assert [cycle.at(t) for t in range(9)] == [
-        *((1, False), (2, False), (3, False), (4, False), (3, False), (4, True), (3, True)),
-        *((1, False), (2, False)),
+        *((1, False, True), (2, False, True), (3, False, True), (4, False, True), (3, False, True)),
+        *((4, True, True), (3, True, True), (1, False, True), (2, False, True)),
     ]
 
 
@@ -234,6 +236,41 @@ def test_the_model_is_the_average_of_iterates_weighted_by_their_place_and_steps_
         if t == 5:
             expected = (iterates[3] + 2 * iterates[4] + 3 * iterates[5]) / 6
             assert state.coefficients == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("budget", [0, 2**30])
+def test_the_bound_of_a_batch_is_its_step_nearest_to_the_functions_that_fit_it(budget):
+    p = problem(n=90, rank=5, n_subsample=30, kernel="laplace", d=3, tile=32, budget=budget)
+    targets = np.sin(p.x[:, :2])
+    held = replace(p.problem, targets=targets)
+    # Far too long a step, so that the bound is what is taken; the batch lies in three tiles.
+    solver, S = EigenPro(1e6, steps.Cycle(1, (), (1.0,), 1)), slice(20, 80)
+    after = solver.step(held, solver.init(held), S).iterate
+    # The function that fits all points, and P⁻¹ of the difference, on the points: K⁻¹ (K_P K⁻¹)⁻¹ K⁻¹ = K_P⁻¹.
+    K_P = p.K - p.K @ preconditioning_matrix(p.preconditioner, 90) @ p.K
+
+    def distance(coefficients):
+        difference = p.K @ coefficients - targets
+        return float(np.sum(difference * np.linalg.solve(K_P, difference)))
+
+    assert distance(after) < distance(0 * after)
+    assert all(distance(after) < distance(factor * after) for factor in (0.8, 1.2))
+
+
+@pytest.mark.parametrize("batch_size", [4, 16, 64])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_points_in_one_place_with_different_labels_do_not_make_training_diverge(batch_size, seed):
+    rng = np.random.default_rng(seed)
+    x = 3 * rng.normal(size=(400, 6))
+    x[200:206] = 20.0  # One place with six points, which come in one batch: nothing that batches have in the mean.
+    points, kernel = kernels.augmented(x), kernels.make("gaussian", 3.0)
+    matrix = gram.Gram(kernel, points, budget=2**30)
+    p = spectrum.make_preconditioner(kernel, points, rank=40, n_subsample=100, seed=seed)
+    held = KernelProblem(matrix, rng.choice([-1.0, 1.0], size=(400, 1)), None, p)
+    size, cycle = steps.planned("certified", p, batch_size, 400)
+    batches, stopping = training.Batches(400, batch_size, seed), training.Stopping(max_epochs=15)
+    run = training.train(EigenPro(size, cycle), held, batches, stopping, may_shrink=False)
+    assert max(run.losses) < 1.5
 
 
 @pytest.mark.parametrize("batch_size", [16, 100])

@@ -131,6 +131,24 @@ class Gram:
         """Rows ``start`` to ``stop`` of the matrix, for products."""
         return Rows(self, start, stop)
 
+    def energy(self, start: int, stop: int, a: Array) -> float:
+        """``Σ aᵀ K_SS a`` over the columns of ``a``, shape (m, c), for the points S from ``start`` to ``stop``."""
+        xp, total = arrays.namespace(a), 0.0
+        pieces = Rows(self, start, stop).pieces
+        for k, rows in enumerate(pieces):
+            for columns in pieces[k:]:
+                j = columns.start // self.tile
+                if self._keeps(rows, j):
+                    local = slice(columns.start - j * self.tile, columns.stop - j * self.tile)
+                    block = self._block(rows, j, None, None)[:, local]
+                else:
+                    block = kernels.values(self.kernel, self.points[rows, :], self.points[columns, :])
+                    if rows == columns:
+                        kernels.set_diagonal(self.kernel, block, self.points[rows, :])
+                left, right = (a[part.start - start : part.stop - start, :] for part in (rows, columns))
+                total += (1.0 if rows == columns else 2.0) * float(xp.sum(left * arrays.thin_product(block, right)))
+        return total
+
     def dot(self, a: Array) -> Array:
         """``K @ a`` for ``a`` of shape (n, c).
 
@@ -208,7 +226,7 @@ class Rows:
         self.gram, self.start, self.stop = gram, start, stop
         # The pieces of the rows that lie in one tile row each.
         edges = sorted({start, stop, *(s.start for s in gram._spans if start < s.start < stop)})
-        self._pieces = [slice(a, b) for a, b in itertools.pairwise(edges)]
+        self.pieces = [slice(a, b) for a, b in itertools.pairwise(edges)]
 
     def dot(self, a: Array, head: int = 0) -> tuple[Array, Columns | None]:
         """``K[rows] @ a`` and the first columns ``K[rows, :head]``.
@@ -231,12 +249,12 @@ class Rows:
             out = xp.zeros((m, a.shape[1]), dtype=a.dtype)
             pieces = []
             scratch = None if fuses and not head else gram._scratch()
-            lefts = [gram._left(piece) for piece in self._pieces]
-            for piece in self._pieces if fuses and worker == 0 else ():
+            lefts = [gram._left(piece) for piece in self.pieces]
+            for piece in self.pieces if fuses and worker == 0 else ():
                 gram._add_unkept(piece, a, out[piece.start - self.start : piece.stop - self.start, :], head)
             for j in range(worker, len(gram._spans), gram.n_workers):
                 span = gram._spans[j]
-                for piece, left in zip(self._pieces, lefts, strict=True):
+                for piece, left in zip(self.pieces, lefts, strict=True):
                     if fuses and span.start >= head and not gram._keeps(piece, j):
                         continue
                     here = slice(piece.start - self.start, piece.stop - self.start)

@@ -22,6 +22,11 @@ class EigenPro:
     which is the step −η P Σ gᵢ k(xᵢ, ·) in the kernel's space, with P of `shallows.spectrum`. (The paper extends the
     eigenvectors to all n points; in the subsample's own span the operator is exact and costs M/n of that.)
 
+    Where a cycle asks for it, η is at most ⟨g, r⟩ / gᵀ K_P(S, S) g, with r the residual and K_P the kernel times P: of
+    all steps along g the one that comes nearest to every function that fits the batch, in the norm that P belongs to.
+    A longer step than twice that leads away from them all. The bound is of use where points lie close together: a batch
+    with several in one place has a larger eigenvalue than batches have in the mean, and comes again in every epoch.
+
     Parameters
     ----------
     step_size : float
@@ -46,8 +51,14 @@ class EigenPro:
         m = preconditioner.n_subsample
         values, columns = problem.gram.rows(batch.start, batch.stop).dot(state.iterate, head=m)
         gradient, state.loss = residual(problem, values, batch)
-        factor, averaged = (1.0, False) if self.cycle is None else self.cycle.at(state.n_steps)
-        state.iterate[batch, :] -= state.step_size * factor * gradient
-        state.iterate[:m, :] += state.step_size * factor * preconditioner.correction(columns, gradient)
+        projected = preconditioner.project(columns, gradient)
+        factor, averaged, bounded = (1.0, False, False) if self.cycle is None else self.cycle.at(state.n_steps)
+        step_size = state.step_size * factor
+        if bounded:
+            energy = problem.gram.energy(batch.start, batch.stop, gradient)
+            energy -= preconditioner.energy(projected)
+            step_size = min(step_size, state.loss / energy) if energy > 0.0 else step_size
+        state.iterate[batch, :] -= step_size * gradient
+        state.iterate[:m, :] += step_size * preconditioner.expand(projected)
         state.advance(averaged)
         return state

@@ -77,7 +77,7 @@ class FeatureEigenPro:
             values = part if values is None else values + part
             blocks.append(block if held else None)
         gradient, state.loss = residual(problem, values, batch)
-        factor, averaged = (1.0, False) if self.cycle is None else self.cycle.at(state.n_steps)
+        factor, averaged, _ = (1.0, False, False) if self.cycle is None else self.cycle.at(state.n_steps)
         step_size = state.step_size * factor
         rows, projections = arrays.contiguous(gradient.T), []
         for k, span in enumerate(spans):

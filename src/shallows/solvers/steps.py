@@ -42,7 +42,8 @@ class Cycle:
     body : tuple of float
         Those that follow, repeated.
     n_averaged : int
-        Of the last so many steps of a round the iterates are averaged.
+        Of the last so many steps of a round the iterates are averaged. Where there are any, no step of `EigenPro` is
+        longer than its own batch allows.
     falling : tuple of float, optional
         (unit, w): from round to round the share of noise that is allowed falls as one over their number, and no factor
         is above ``unit`` 2g/(w + g).
@@ -54,14 +55,14 @@ class Cycle:
     n_averaged: int = 0
     falling: tuple[float, float] | None = None
 
-    def at(self, t: int) -> tuple[float, bool]:
-        """The factor of step t, from 0, and whether its iterate is averaged."""
+    def at(self, t: int) -> tuple[float, bool, bool]:
+        """The factor of step t, from 0, whether its iterate is averaged, and whether it is bounded by its batch."""
         done, t = divmod(t, self.length)
         factor = self.head[t] if t < len(self.head) else self.body[(t - len(self.head)) % len(self.body)]
         if self.falling is not None:
             unit, w = self.falling
             factor = min(factor, unit * _within(NOISE / (1 + done), w))
-        return factor, t >= self.length - self.n_averaged
+        return factor, t >= self.length - self.n_averaged, self.n_averaged > 0
 
 
 def _within(share: float, w: float) -> float:
@@ -94,7 +95,8 @@ class Certified:
       eigendirections are reflected rather than solved: two longer ones and a closing one, which makes the largest of
       (1 − a x)² + a² w x for x from ρ to 1 smallest.
     - Else the step is 2/(1 + v), up to which the iteration is stable in the mean square, and at most the one at which
-      noise makes up a share g = a w/(2 − a) of the loss. The model at the end of an epoch is the average of the
+      noise makes up a share g = a w/(2 − a) of the loss; in the kernel form also at most the one that its own batch
+      allows, see `EigenPro`. The model at the end of an epoch is the average of the
       iterates of its second half, each weighted by its place: most of the noise is averaged out, and training goes on
       from the last iterate, so that nothing is lost where there is none.
 

@@ -90,26 +90,46 @@ class Preconditioner(Flattening):
         array, shape (M, c)
             ``V diag(scale) Vᵀ columnsᵀ gradient``.
         """
+        return self.expand(self.project(columns, gradient))
+
+    def project(self, columns: gram.Columns | Array, gradient: Array) -> Array:
+        """``Vᵀ columnsᵀ gradient``, shape (q, c)."""
         columns = columns if isinstance(columns, gram.Columns) else gram.Columns.of(columns)
-        xp = arrays.namespace(gradient)
         left, spans = arrays.contiguous(gradient.T), columns.spans
-        large = columns.shape[1] * (columns.shape[0] + 2 * self.rank) > 2**18
-        n_workers = min(arrays.workers_for(gradient), len(spans)) if large else 1
+        n_workers = self._workers(gradient, columns.shape[0] + 2 * self.rank, len(spans))
 
-        # Few columns to the left of a large matrix: see `Rows.dot` for why.
-        def project(worker: int) -> Array:
-            parts = [columns.product(left, span) @ self.vectors[span, :] for span in spans[worker::n_workers]]
-            return arrays.sum_in_order(parts)
+        def work(worker: int) -> Array:
+            return arrays.sum_in_order(
+                [
+                    arrays.thin_product(self.vectors[span, :].T, columns.product(left, span).T)
+                    for span in spans[worker::n_workers]
+                ]
+            )
 
-        projected = arrays.sum_in_order(arrays.in_threads(project, n_workers)) * self.scale[None, :]
-        out = xp.empty((gradient.shape[1], columns.shape[1]), dtype=gradient.dtype)
+        return arrays.sum_in_order(arrays.in_threads(work, n_workers))
 
-        def expand(worker: int) -> None:
+    def expand(self, projected: Array) -> Array:
+        """``V diag(scale)`` times what `project` gave, shape (M, c)."""
+        m, c = self.n_subsample, projected.shape[1]
+        scaled = self.scale[:, None] * projected
+        out = arrays.namespace(projected).empty((m, c), dtype=projected.dtype)
+        spans = list(arrays.blocks(m, gram.TILE))
+        n_workers = self._workers(projected, 2 * self.rank, len(spans))
+
+        def work(worker: int) -> None:
             for span in spans[worker::n_workers]:
-                out[:, span] = projected @ self.vectors[span, :].T
+                out[span, :] = arrays.thin_product(self.vectors[span, :], scaled)
 
-        arrays.in_threads(expand, n_workers)
-        return arrays.contiguous(out.T)
+        arrays.in_threads(work, n_workers)
+        return out
+
+    def energy(self, projected: Array) -> float:
+        """The part of ``gᵀ K_SS g`` that the flattening takes off, from what `project` gave for g."""
+        return float(arrays.namespace(projected).sum(self.scale[:, None] * projected**2))
+
+    def _workers(self, like: Array, width: int, n_parts: int) -> int:
+        large = self.n_subsample * width > 2**18
+        return min(arrays.workers_for(like), n_parts) if large else 1
 
     def to(self, device: arrays.Device, dtype: Any) -> Preconditioner:
         """The same on another device."""
