@@ -238,6 +238,47 @@ def test_operations_in_place_write_where_they_read(xp):
     assert float(out[0, 0]) == pytest.approx(9.0)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("shape", [(5, 7, 3), (300, 1024, 10), (40, 20_000, 10), (33, 4_000, 64), (70, 9_000, 2)])
+def test_a_thin_product_is_the_product(shape, transposed, dtype):
+    (m, k, c), draw = shape, np.random.default_rng(0)
+    block, a = draw.normal(size=(m, k)).astype(dtype), draw.normal(size=(m if transposed else k, c)).astype(dtype)
+    block = block.T if transposed else block
+    truth = block.astype(np.float64) @ a.astype(np.float64)
+    made = arrays.thin_product(block, a)
+    assert made.dtype == dtype
+    assert np.abs(made - truth).max() < 20 * np.finfo(dtype).eps * np.abs(truth).max()
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_every_piece_of_a_thin_product_is_small(transposed, monkeypatch):
+    work, matmul = [], np.matmul
+
+    def watched(a, b, **out):
+        assert a.shape[-2] * a.shape[-1] * b.shape[-1] <= arrays._SMALL_PRODUCT
+        work.append(a.size * b.shape[-1])
+        return matmul(a, b, **out)
+
+    monkeypatch.setattr(np, "matmul", watched)
+    block = np.ones((256, 20_000), dtype=np.float32)
+    block = block.T if transposed else block
+    made = arrays.thin_product(block, np.ones((block.shape[1], 10), dtype=np.float32))
+    assert np.array_equal(made, np.full((block.shape[0], 10), block.shape[1]))
+    assert sum(work) > 0.99 * block.size * 10  # what remains goes through `@` in small pieces, which nothing watches
+
+
+def test_a_thin_product_of_columns_of_a_wider_array_is_the_product():
+    store, a = np.random.default_rng(0).normal(size=(300, 5_000)), sample(2_000, 10)
+    assert np.abs(arrays.thin_product(store[:, 1_000:3_000], a) - store[:, 1_000:3_000] @ a).max() < 1e-11
+
+
+def test_a_thin_product_of_another_library_is_its_own():
+    block, a = sample(50, 30), sample(30, 4)
+    made = arrays.thin_product(array_api_strict.asarray(block), array_api_strict.asarray(a))
+    assert np.abs(np.asarray(made) - block @ a).max() < 1e-13
+
+
 @pytest.mark.parametrize("xp", [np, array_api_strict], ids=["numpy", "strict"])
 def test_a_triangular_system_is_solved(xp):
     factor, b = np.tril(sample(6, 6)) + 6 * np.eye(6), sample(6, 2)
