@@ -73,20 +73,18 @@ class FeatureEigenPro:
         blocks, values = [], None
         for k, span in enumerate(spans):
             block = design.block(batch, k)
-            part = block @ A[span, :]
+            part = arrays.thin_product(block, A[span, :])
             values = part if values is None else values + part
             blocks.append(block if held else None)
         gradient, state.loss = residual(problem, values, batch)
         factor, averaged, _ = (1.0, False, False) if self.cycle is None else self.cycle.at(state.n_steps)
         step_size = state.step_size * factor
-        rows, projections = arrays.contiguous(gradient.T), []
+        moved = arrays.namespace(A).empty_like(A)
         for k, span in enumerate(spans):
             block = blocks[k] if held else design.block(batch, k)
-            moved = rows @ block  # (c, width): few rows to the left of a large block, which BLAS reads as it lies
-            if p is not None and p.rank:
-                projections.append(moved @ p.vectors[span, :])
-            A[span, :] -= step_size * moved.T
-        if projections:
-            A += step_size * p.expand(arrays.sum_in_order(projections).T)
+            moved[span, :] = arrays.thin_product(block.T, gradient)
+        A -= step_size * moved
+        if p is not None and p.rank:
+            A += step_size * p.correction(moved)
         state.advance(averaged)
         return state

@@ -9,7 +9,7 @@ from .. import arrays, kernels, rectangular
 from ..arrays import Array
 from ..kernels import Kernel
 from ..projection import Projection
-from ..spectrum import Preconditioner, eigensystem, top_eigensystem
+from ..spectrum import Preconditioner, eigensystem, filtered, top_eigensystem
 
 MEMORY = 8.0
 """Exponent of the running average: the last ninth of the iterates weighs about two thirds."""
@@ -158,8 +158,7 @@ class ProjectedEigenPro:
 
 def flattening(preconditioner: Preconditioner, h: Array) -> Array:
     """``V diag(scale) Vᵀ h``, shape (M, c)."""
-    projected = preconditioner.scale[:, None] * arrays.thin_product(preconditioner.vectors.T, h)
-    return arrays.thin_product(preconditioner.vectors, projected)
+    return filtered(preconditioner.vectors, preconditioner.scale, h)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ coefficients of the subsample's points. With explicit features, ψᵢ is a vecto
 
 from .eigensystems import eigensystem, top_eigensystem
 from .feature_form import EIGENSYSTEMS, FeaturePreconditioner, make_feature_preconditioner
-from .flattening import Certificate, Flattening, power_of
+from .flattening import Certificate, Flattening, filtered, power_of
 from .kernel_form import Preconditioner, load_preconditioner, make_preconditioner
 from .of_data import Spectrum, eigenspectrum, fit_preconditioner
 
@@ -26,6 +26,7 @@ __all__ = [
     "Spectrum",
     "eigenspectrum",
     "eigensystem",
+    "filtered",
     "fit_preconditioner",
     "load_preconditioner",
     "make_feature_preconditioner",

@@ -11,7 +11,7 @@ from .. import arrays
 from ..arrays import Array
 from ..errors import UnknownNameError
 from .eigensystems import eigensystem, orthonormal, top_eigensystem
-from .flattening import Flattening, choose_rank, flatten, subsample_and_fresh
+from .flattening import Flattening, choose_rank, filtered, flatten, subsample_and_fresh
 
 if TYPE_CHECKING:
     from ..features.design import Blocks
@@ -62,11 +62,7 @@ class FeaturePreconditioner(Flattening):
 
     def correction(self, gradient: Array) -> Array:
         """E diag(shrink) Eᵀ g, shape (D, c): what P takes off a gradient of shape (D, c)."""
-        return self.expand(self.vectors.T @ gradient)
-
-    def expand(self, projection: Array) -> Array:
-        """E diag(shrink) times a projection Eᵀ g of shape (q, c)."""
-        return self.vectors @ (self.shrink[:, None] * projection)
+        return filtered(self.vectors, self.shrink, gradient)
 
 
 # ----------------------------------------------------------------------------------------- eigensystems

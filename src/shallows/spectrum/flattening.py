@@ -245,3 +245,42 @@ def power_of(power: str | float) -> float:
     if not (isinstance(named, numbers.Real) and 0 < named <= 1):
         raise ShallowsError(f"power must be 'full', 'sqrt' or a number in (0, 1], got {power!r}.")
     return float(named)
+
+
+_WORK_IN_THREADS = 2**25
+"""Multiplications above which threads of our own pay for their start; to read a number counts as eight."""
+
+
+def filtered(vectors: Array, scale: Array, gradient: Array) -> Array:
+    """``V diag(scale) Vᵀ g``: what a preconditioner takes off a gradient.
+
+    The vectors are read twice, and that is what it costs: 160 MB for a thousand of 20,000 numbers of float32.
+
+    Parameters
+    ----------
+    vectors : array, shape (D, q)
+    scale : array, shape (q,)
+    gradient : array, shape (D, c)
+
+    Returns
+    -------
+    array, shape (D, c)
+    """
+    n, q = vectors.shape
+    large = n * q * max(8, gradient.shape[1]) > _WORK_IN_THREADS
+    n_workers = arrays.workers_for(vectors) if large else 1
+    if n_workers == 1:
+        return arrays.thin_product(vectors, scale[:, None] * arrays.thin_product(vectors.T, gradient))
+    spans = list(arrays.blocks(n, -(-n // n_workers)))
+
+    def project(k: int) -> Array:
+        return arrays.thin_product(vectors[spans[k], :].T, gradient[spans[k], :])
+
+    projected = scale[:, None] * arrays.sum_in_order(arrays.in_threads(project, len(spans)))
+    out = arrays.namespace(gradient).empty((n, gradient.shape[1]), dtype=gradient.dtype)
+
+    def expand(k: int) -> None:
+        out[spans[k], :] = arrays.thin_product(vectors[spans[k], :], projected)
+
+    arrays.in_threads(expand, len(spans))
+    return out
