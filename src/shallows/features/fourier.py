@@ -19,8 +19,11 @@ FORMS = ("pair", "cosine")
 STRIP_BYTES = 2**18
 """Cosines are taken in strips that are still in the cache when the next operation reads them."""
 
-WORK_OF_A_THREAD = 2**18
-"""Values below which a thread of its own costs more than it saves."""
+WORK_OF_A_THREAD = 2**16
+"""Frequencies times points below which a thread of its own costs more than it saves.
+
+Above it the product has threads of ours, not of the BLAS: on two cores that others use too, 256 points and four blocks
+of 1,024 frequencies take 13 ms against 48 on average (784 inputs)."""
 
 
 class BlockCache:
