@@ -83,7 +83,9 @@ class Blocks:
 
     def dot(self, x: Array, a: Array) -> Array:
         """``map(x) @ a`` for ``a`` of shape (n_features, c)."""
-        return arrays.sum_in_order([self.block(x, k) @ a[span, :] for k, span in enumerate(self.spans)])
+        return arrays.sum_in_order(
+            [arrays.thin_product(self.block(x, k), a[span, :]) for k, span in enumerate(self.spans)]
+        )
 
 
 class Design:
@@ -143,5 +145,7 @@ class Design:
         """``Φ @ a`` for ``a`` of shape (n_features, c)."""
         out = arrays.namespace(a).empty((self.n, a.shape[1]), dtype=a.dtype)
         for rows in self._row_blocks(self.n):
-            out[rows, :] = arrays.sum_in_order([self.block(rows, k) @ a[span, :] for k, span in enumerate(self.spans)])
+            out[rows, :] = arrays.sum_in_order(
+                [arrays.thin_product(self.block(rows, k), a[span, :]) for k, span in enumerate(self.spans)]
+            )
         return out
