@@ -70,7 +70,7 @@ def _within(share: float, w: float) -> float:
     return 2.0 * share / (w + share)
 
 
-QUIET = 0.1
+QUIET = 0.05
 """Batches whose noise is at most this share of their mean are treated as if they had none."""
 
 MIDDLE, LONG = 1.5, 4.0
@@ -91,7 +91,7 @@ class Certified:
     with the mean μ of the diagonal for β, and ρ ≤ 1 the ratio of the level that the subsample's eigenvalues were
     brought down to and λ. In units of 1/(m λ):
 
-    - With hardly any noise (v ≤ 0.1) steps vary about the edge, as in a Chebyshev iteration, since there the largest
+    - With hardly any noise (v ≤ 0.05) steps vary about the edge, as in a Chebyshev iteration, since there the largest
       eigendirections are reflected rather than solved: two longer ones and a closing one, which makes the largest of
       (1 − a x)² + a² w x for x from ρ to 1 smallest.
     - Else the step is 2/(1 + v), up to which the iteration is stable in the mean square, and at most the one at which
