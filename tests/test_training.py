@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import time
+import tracemalloc
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
@@ -14,9 +15,11 @@ import numpy as np
 import pytest
 
 from engine_example import problem, sample
-from shallows import training
+from shallows import EigenProRegressor, training
 from shallows.errors import CheckpointError, DivergenceError, ShallowsError, TrainingInterrupted
 from shallows.solvers import EigenPro, Richardson
+from shallows.solvers.base import AveragedState
+from shallows.solvers.steps import Cycle
 from shallows.training import Batches, Checkpoint, Curve, Observer, Stopping, checkpoints, observers, train
 
 N, SIZE = 50, 8
@@ -379,8 +382,37 @@ class Touchy(Richardson):
         return state
 
 
+@dataclass(frozen=True)
+class TouchyEigenPro(EigenPro):
+    """Diverges with every step above 0.1, in the middle of every epoch but the first since it began."""
+
+    def step(self, problem, state, batch):
+        late = state.n_steps >= 8
+        state = super().step(problem, state, batch)
+        if late and batch.start == 16 and state.step_size > 0.1:
+            state.loss = float("inf")
+        return state
+
+
+AVERAGED = Cycle(8, (), (1.0, 0.7), 4)
+
 OPTIONS = {
     "plain": {},
+    "averaged": {"solver": EigenPro(0.3, AVERAGED), "weights": True},
+    "averaged with iterations": {
+        "solver": EigenPro(0.3, AVERAGED),
+        "stopping": Stopping(max_epochs=3, max_iterations=22),
+    },
+    "averaged and rolled back, first to where an epoch began": {
+        "solver": TouchyEigenPro(0.3, AVERAGED),
+        "stopping": Stopping(max_epochs=4),
+    },
+    "averaged and validated": {
+        "solver": EigenPro(0.3, AVERAGED),
+        "stopping": Stopping(
+            max_epochs=6, validate=lambda state: abs(float(np.linalg.norm(state.coefficients)) - 7.0), patience=2
+        ),
+    },
     "weighted": {"weights": True},
     "with iterations": {"stopping": Stopping(max_epochs=3, max_iterations=19)},
     "rolled back": {"solver": Richardson(20.0)},
@@ -414,6 +446,34 @@ def test_a_run_that_is_stopped_at_every_batch_gives_the_same_to_the_bit(options,
     assert n_runs >= whole[0].iteration - 1
     assert resumed[0].n_resumes == n_runs - 1
     assert_the_same(whole, resumed)
+
+
+@dataclass(frozen=True)
+class Averaging:
+    """Steps of no work, of whose iterates the last two of three are averaged."""
+
+    def init(self, problem):
+        return AveragedState(np.zeros_like(problem.targets), 1.0)
+
+    def step(self, problem, state, batch):
+        state.iterate[batch, :] += 1.0
+        state.advance(state.n_steps % 3 > 0)
+        return state
+
+
+def test_an_averaged_training_holds_no_more_arrays_than_its_estimator_leaves_room_for(tmp_path):
+    targets = np.ones((3000, 100))
+    held = SimpleNamespace(targets=targets, weights=None)
+    better = iter(range(9, 0, -1))
+    stopping = Stopping(max_epochs=3, validate=lambda _: float(next(better)))
+    tracemalloc.start()
+    try:
+        train(Averaging(), held, Batches(3000, 1000, 0), stopping, checkpoint=Checkpoint(tmp_path, "k", 0.0))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    arrays_held = 1 + peak / targets.nbytes
+    assert 9 < arrays_held <= EigenProRegressor._n_held + 0.5
 
 
 @pytest.mark.parametrize("at", [1, 7, 8, 9, 20])

@@ -124,6 +124,9 @@ class _EigenPro:
     ):
         keep(self, locals())
 
+    # An average stands beside the iterate wherever that is held.
+    _n_held = 10
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_flattening(self)

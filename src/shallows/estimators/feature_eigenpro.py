@@ -204,7 +204,9 @@ class _FeatureEigenPro:
 
     def _step_bytes(self, plan: Plan, n_outputs: int, itemsize: int) -> int:
         width = max(span.stop - span.start for span in self._blocks.spans)
-        held = self._blocks.n_features * (plan.preconditioner.rank + 6 * n_outputs)
+        # The iterate and its average, as they are, at the start of the epoch, at their best and in a copy; the gradient
+        # and one more at work.
+        held = self._blocks.n_features * (plan.preconditioner.rank + 10 * n_outputs)
         return itemsize * (held + plan.batch_size * (2 * width + 4 * n_outputs))
 
     def _make_problem(self, plan: Plan, points: Any, targets: Any, weights: Any, budget: int) -> FeatureProblem:

@@ -73,6 +73,10 @@ class LeastSquaresSnapshot(Snapshot):
 class KernelLeastSquares(Estimator):
     """Base of the estimators that minimise a weighted square loss over the span of kernel functions."""
 
+    _n_held = 6
+    """Arrays of the targets' shape that a fit holds at most: these, the iterate, that at the start of the epoch, the
+    best one, a copy that is being made and one more at work."""
+
     # ---------------------------------------------------------------- what subclasses say
 
     def _make_plan(self, points: Any, weights: Any, kernel: Kernel, seed: int, budget: int) -> Plan:
@@ -164,7 +168,7 @@ class KernelLeastSquares(Estimator):
             decomposed = time.perf_counter()
 
             codes = arrays.to_device(targets[order], device, dtype)
-            spent = points.nbytes + 6 * codes.nbytes + self._step_bytes(plan, codes.shape[1], dtype.itemsize)
+            spent = points.nbytes + self._n_held * codes.nbytes + self._step_bytes(plan, codes.shape[1], dtype.itemsize)
             problem = self._make_problem(plan, points, codes, None if w is None else w[:, None], budget - spent)
             self._order = order
             built = time.perf_counter()
