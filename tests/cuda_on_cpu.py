@@ -11,6 +11,7 @@ import ctypes
 import hashlib
 import shutil
 import subprocess
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -96,6 +97,9 @@ extern "C" int launch(const unsigned* grid, unsigned n_threads, int backwards, v
 }
 """
 
+_ALONE = threading.Lock()
+"""A library has one grid and one shared memory, and products of several threads meet in it."""
+
 _EACH = r"""
 extern "C" void each(const REAL* x, REAL* y, long long n) { for (long long k = 0; k < n; ++k) y[k] = radial(x[k]); }
 """
@@ -129,7 +133,9 @@ def compiled(source: str, name: str, folder: Path, *, backwards: bool = False):
             for part in arguments
         ]
         pointers = (ctypes.c_void_p * len(values))(*(ctypes.addressof(value) for value in values))
-        assert launch((ctypes.c_uint * 3)(*grid), block[0], backwards, pointers) == 0, "threads part at a barrier"
+        with _ALONE:
+            status = launch((ctypes.c_uint * 3)(*grid), block[0], backwards, pointers)
+        assert status == 0, "threads part at a barrier"
 
     return function
 
