@@ -167,6 +167,15 @@ def test_a_series_is_divided_by_the_one_that_differs_as_the_claim_says():
     assert {row["seeds"] for row in found} == {"0 1"}
 
 
+def test_curves_without_a_common_mark_are_divided_at_their_ends():
+    curves = {("slow", "g", 0): {"error": {1: 8.0, 2: 6.0}}, ("fast", "g", 0): {"error": {100: 2.0, 400: 3.0}}}
+    claim = {"label": "x", "of": {"method": "slow"}, "over": {"method": "fast"}, "at_most": 9}
+    (row,) = claim_of(claim, curves, published="said")
+    assert float(row["measured_mean"]) == 2.0 and row["verdict"] == "reproduced"
+    (row,) = claim_of({**claim, "reduce": "largest"}, curves, published="said")
+    assert row["verdict"] == "not run"
+
+
 @pytest.mark.parametrize(("across", "value"), [("smallest", 3.0), ("largest", 6.0), ("mean", 4.5)])
 def test_several_series_make_one_number(across, value):
     claim = {"label": "x", "of": {"method": "slow"}, "over": {"method": "fast"}, "across": across, "at_most": 9}

@@ -127,10 +127,10 @@ def criterion(claim: Mapping[str, Any]) -> str:
 def _found(found: Measurements, claim: Mapping[str, Any]) -> Iterator[Found]:
     """The numbers that a claim is about: one for each series, or one for each group of them."""
     metric = claim.get("metric", next(iter(found.spec["metrics"])))
-    of = claim.get("of", {})
+    of, at_end = claim.get("of", {}), claim.get("reduce", "last") == "last"
     matching = []
     for series in found.selected(of):
-        curves = [_within(curve, claim) for curve in found.divided(series, metric, claim.get("over"))]
+        curves = [_within(curve, claim) for curve in found.divided(series, metric, claim.get("over"), ends=at_end)]
         if any(curves):
             matching.append((series, curves))
     across = claim.get("across", "each")

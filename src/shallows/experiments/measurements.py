@@ -71,8 +71,14 @@ class Measurements:
             )
         return found[0] if found else None
 
-    def divided(self, series: Mapping[str, Any], metric: str, over: str | Mapping[str, Any] | None) -> list[Curve]:
-        """Curves of a metric, divided mark by mark by their first value or by those of another series or metric."""
+    def divided(
+        self, series: Mapping[str, Any], metric: str, over: str | Mapping[str, Any] | None, *, ends: bool = False
+    ) -> list[Curve]:
+        """Curves of a metric, divided mark by mark by their first value or by those of another series or metric.
+
+        With ``ends`` curves that have no mark in common, such as those of a net and of a kernel machine, are divided at
+        their ends.
+        """
         curves = self.curves(series, metric)
         if over is None:
             return curves
@@ -82,7 +88,7 @@ class Measurements:
         if other is None:
             return []
         return [
-            _quotient(curve, below)
+            _quotient(curve, below, ends=ends)
             for curve, below in zip(curves, self._paired(series, other, over.get("metric", metric)), strict=True)
         ]
 
@@ -139,10 +145,12 @@ def _over_first(curve: Mapping[Mark, float]) -> Curve:
     return {mark: ratio(value, start) for mark, value in curve.items()}
 
 
-def _quotient(curve: Mapping[Mark, float], below: Mapping[Mark, float]) -> Curve:
+def _quotient(curve: Mapping[Mark, float], below: Mapping[Mark, float], *, ends: bool = False) -> Curve:
     """Mark by mark; what stands at no mark divides all."""
     if set(below) == {None}:
         return {mark: ratio(value, below[None]) for mark, value in curve.items()}
+    if ends and curve and below and not set(curve) & set(below):
+        return {in_order(curve)[-1]: ratio(last(curve), last(below))}
     return {mark: ratio(value, below[mark]) for mark, value in curve.items() if mark in below}
 
 
