@@ -155,3 +155,16 @@ def test_points_of_the_picture_are_left_out_of_the_table_and_claims_are_not(tmp_
     table = tables.pivot(target)
     assert table.n_drawn == 12 and len(table.rows) == 1
     assert "at least \\| 1 − δ" in tables.markdown(target)
+
+
+def test_the_table_tells_the_end_of_what_goes_along_with_the_curves(tmp_path):
+    seconds = [row("seconds", float(m), f"k={rank}; m={m}") for rank in (1, 2) for m in (1, 10, 100)]
+    printed = [row("seconds", 3.0, "k=1; m=10", published="2.5")]
+    target = read(*written(tmp_path, [*batches(), *seconds, *printed], {"y": ["norm", "bound"]}))
+    shown = [one for one in target.rows if not target.is_drawn(one) and not target.is_passed(one)]
+    assert [(one.keys["metric"], one.keys["k"], one.keys["m"]) for one in shown] == [
+        ("seconds", "1", "100"),
+        ("seconds", "2", "100"),
+        ("seconds", "1", "10"),
+    ]
+    assert "16 values along the curves" in tables.markdown(target)

@@ -127,8 +127,9 @@ def pivot(target: Target) -> Pivot:
             f"The layout of {target.id} names {', '.join(unknown)}, but its rows have only {', '.join(known)}."
         )
 
-    # What a figure draws is left to the figure, where there is anything else to tabulate.
-    rest = [row for row in target.rows if not target.is_drawn(row)]
+    # What a figure draws is left to the figure, where there is anything else to tabulate; of what goes along with it the
+    # end is told.
+    rest = [row for row in target.rows if not target.is_drawn(row) and not target.is_passed(row)]
     rest = rest if any(row.published or row.mean is not None for row in rest) else list(target.rows)
     # Rows that were not run and have no printed number have nothing to show; their reasons stand below.
     shown = [row for row in rest if row.verdict != "not run" or row.published] or rest
@@ -298,7 +299,7 @@ def notes(target: Target, table: Pivot) -> list[str]:
     if table.n_rows > len(table.rows):
         told.append(f"{len(table.rows)} of {table.n_rows:,} rows are shown; the CSV holds them all.")
     if table.n_drawn:
-        told.append(f"The {table.n_drawn:,} values that are drawn stand in the CSV.")
+        told.append(f"The {table.n_drawn:,} values along the curves stand in the CSV.")
     if not table.has_published and target.paper_is_known:
         told.append("The source prints no numbers here.")
     if any(cell.measured.find("±") > 0 for cell in table.cells.values()):

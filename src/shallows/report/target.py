@@ -8,6 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +144,35 @@ class Target:
         if "y" in figure:
             return row.keys["metric"] == figure["y"]
         return figure.get("kind") == "spectrum" and bool(row.keys.get(figure.get("x", "index")))
+
+    def is_passed(self, row: Row) -> bool:
+        """Whether a row is a point of a curve before its last one, of a metric that goes with what is drawn."""
+        figure = self.meta.get("figure") or {}
+        return (
+            figure.get("kind") == "curves"
+            and not row.published
+            and row.mean is not None
+            and bool(self._mark(row))
+            and float(self._mark(row)) < self._ends[self._series(row)]
+        )
+
+    def _mark(self, row: Row) -> str:
+        """Where a row stands on its curve; empty for one that stands for a whole curve."""
+        return next((row.keys[name] for name in self.meta.get("marks", []) if row.keys.get(name)), "")
+
+    def _series(self, row: Row) -> tuple[tuple[str, str], ...]:
+        marks = self.meta.get("marks", [])
+        return tuple((name, value) for name, value in row.keys.items() if name not in marks)
+
+    @cached_property
+    def _ends(self) -> dict[tuple[tuple[str, str], ...], float]:
+        """The last mark of every curve."""
+        ends: dict[tuple[tuple[str, str], ...], float] = {}
+        for row in self.rows:
+            if self._mark(row) and row.mean is not None:
+                series = self._series(row)
+                ends[series] = max(ends.get(series, -math.inf), float(self._mark(row)))
+        return ends
 
     @property
     def paper_is_known(self) -> bool:
