@@ -168,3 +168,17 @@ def test_the_table_tells_the_end_of_what_goes_along_with_the_curves(tmp_path):
         ("seconds", "1", "10"),
     ]
     assert "16 values along the curves" in tables.markdown(target)
+
+
+def test_a_table_that_is_laid_out_by_the_points_of_a_curve_keeps_them_all(tmp_path):
+    seconds = [row("seconds", float(m), f"k=1; m={m}") for m in (1, 10, 100)]
+    paths = written(tmp_path, [*batches(), *seconds], {"y": ["norm", "bound"]})
+    meta = json.loads(paths[1].read_text())
+    meta["layout"]["columns"] = ["m"]
+    paths[1].write_text(json.dumps(meta))
+    target = read(*paths)
+    assert [one.keys["m"] for one in target.rows if not target.is_drawn(one) and not target.is_passed(one)] == [
+        "1",
+        "10",
+        "100",
+    ]

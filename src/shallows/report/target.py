@@ -146,10 +146,12 @@ class Target:
         return figure.get("kind") == "spectrum" and bool(row.keys.get(figure.get("x", "index")))
 
     def is_passed(self, row: Row) -> bool:
-        """Whether a row is a point of a curve before its last one, of a metric that goes with what is drawn."""
-        figure = self.meta.get("figure") or {}
+        """Whether a row is a point of a curve before its last one, and the layout has no place for the points."""
+        figure, layout = self.meta.get("figure") or {}, self.meta.get("layout") or {}
+        placed = {*layout.get("rows", ()), *layout.get("columns", ())}
         return (
             figure.get("kind") == "curves"
+            and placed.isdisjoint(self.meta.get("marks", []))
             and not row.published
             and row.mean is not None
             and bool(self._mark(row))
