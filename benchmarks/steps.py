@@ -23,7 +23,7 @@ import numpy as np
 
 from shallows import datasets, gram, kernels, spectrum, streams, training
 from shallows.errors import DivergenceError
-from shallows.solvers import EigenPro, steps
+from shallows.solvers import by_rule, steps
 from shallows.solvers.base import KernelProblem
 
 DATA = {
@@ -110,7 +110,7 @@ def grid(
             setting = {"dataset": name, "kernel": kernel_name, "seed": seed, "rank": rank, "n_subsample": n_subsample}
             step, cycle = steps.planned(rule, p, m, n)
             more = 2 if rule == OURS else 0  # So that its curve reaches where those of the others end.
-            curve, errors = train(matrix, y, p, m, EigenPro(step, cycle), n_epochs + more, seed)
+            curve, errors = train(matrix, y, p, m, by_rule(step, cycle), n_epochs + more, seed)
             found.append(
                 {**setting, "batch": batch, "rule": rule if power == 1.0 else SQUARE_ROOT, "step": step}
                 | {"edge": step / p.step_size(m), "critical": p.critical_batch_size()}
@@ -120,7 +120,7 @@ def grid(
 
 
 def train(
-    matrix: gram.Gram, y: np.ndarray, p: Any, m: int, solver: EigenPro, n_epochs: int, seed: int
+    matrix: gram.Gram, y: np.ndarray, p: Any, m: int, solver: Any, n_epochs: int, seed: int
 ) -> tuple[list[float], list[float]]:
     """Square loss (as a share of the zero function's) and share of errors on the training points after each epoch.
 

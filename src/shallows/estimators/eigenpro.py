@@ -11,7 +11,7 @@ from typing import Any
 from .. import arrays, kernels, spectrum
 from ..errors import ShallowsError
 from ..kernels import Kernel
-from ..solvers import EigenPro, steps
+from ..solvers import ConjugateResiduals, EigenPro, by_rule, steps
 from ..solvers.steps import StepRule
 from ..spectrum import Preconditioner, power_of
 from .base import SMALL
@@ -45,9 +45,10 @@ class _EigenPro:
     step_size : float, optional
         For a sum over the batch. None takes 2/(β + (m − 1)λ), with λ and β measured on training points outside the
         subsample; where batches are noisy the model is the average over the second half of an epoch, and where they
-        are not the steps vary about that size (`shallows.solvers.steps.Certified`). Up to 1,000 points the exact
-        1/(nλ) where batch and subsample are the whole training set. Should training diverge all the same, the epoch is
-        done again with half of it.
+        are not the steps vary about that size (`shallows.solvers.steps.Certified`), or come from the residual where a
+        batch holds all points (`shallows.solvers.ConjugateResiduals`). Up to 1,000 points the exact 1/(nλ) where batch
+        and subsample are the whole training set. Should training diverge all the same, the epoch is done again with
+        half of it.
     step_rule : str or callable, default="certified"
         Which rule gives the step where ``step_size`` is None: "certified", "theorem", "paper", "release2017",
         "release2019" or "exact", see `shallows.solvers.steps`. The others are there to be compared with.
@@ -212,8 +213,8 @@ class _EigenPro:
             return n
         return int(min(n, max(16, p.critical_batch_size() / 2)))
 
-    def _make_solver(self, step_size: float) -> EigenPro:
-        return EigenPro(step_size, self._cycle)
+    def _make_solver(self, step_size: float) -> EigenPro | ConjugateResiduals:
+        return by_rule(step_size, self._cycle)
 
 
 def check_flattening(estimator: Any) -> None:

@@ -2,8 +2,9 @@
 
 from .cholesky import Cholesky
 from .conjugate_gradients import ConjugateGradients
+from .conjugate_residuals import ConjugateResiduals
 from .doubly_stochastic import DoublyStochastic
-from .eigenpro import EigenPro
+from .eigenpro import EigenPro, by_rule
 from .feature_eigenpro import FeatureEigenPro
 from .norma import NORMA
 from .pegasos import Pegasos
@@ -20,10 +21,12 @@ __all__ = [
     "SVRG",
     "Cholesky",
     "ConjugateGradients",
+    "ConjugateResiduals",
     "DoublyStochastic",
     "EigenPro",
     "FeatureEigenPro",
     "Pegasos",
     "ProjectedEigenPro",
     "Richardson",
+    "by_rule",
 ]

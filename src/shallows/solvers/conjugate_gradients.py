@@ -95,22 +95,22 @@ class ConjugateGradients:
             self._replace(problem, state)
         s, xp = state, arrays.namespace(state.coefficients)
         image = self._times(problem, s.direction)
-        curvature = _dots(s.direction, image)
+        curvature = dots(s.direction, image)
         # A direction that the matrix sends to nothing but rounding cannot be solved for: contradictory targets of
         # points that coincide lie there. Such an output is left where it is.
-        curvature = xp.where(curvature > self.rounding * _dots(s.direction, s.direction), curvature, 0.0 * curvature)
-        length = _ratio(s.product, curvature)
+        curvature = xp.where(curvature > self.rounding * dots(s.direction, s.direction), curvature, 0.0 * curvature)
+        length = ratio(s.product, curvature)
         s.iterate = s.iterate + length * s.direction
         s.residual = s.residual - length * image
         difference = s.residual - s.smoothed_residual
         weighted = difference if problem.weights is None else problem.weights * difference
-        share = _ratio(-_dots(weighted, s.smoothed_residual), _dots(weighted, difference))
+        share = ratio(-dots(weighted, s.smoothed_residual), dots(weighted, difference))
         s.smoothed_residual = s.smoothed_residual + share * difference
         s.coefficients = s.coefficients + share * (s.iterate - s.coefficients)
         s.loss = squared_residual(problem, s.smoothed_residual)
         preconditioned = _precondition(s, s.residual)
-        product = _dots(s.residual, preconditioned)
-        s.direction = preconditioned + _ratio(product, s.product) * s.direction
+        product = dots(s.residual, preconditioned)
+        s.direction = preconditioned + ratio(product, s.product) * s.direction
         s.product = xp.where(curvature > 0, product, xp.zeros_like(product))
         s.exhausted = not bool(xp.any(s.product > 0))
         s.n_steps += 1
@@ -132,7 +132,7 @@ class ConjugateGradients:
             state.residual = problem.targets - self._times(problem, state.coefficients)
         state.smoothed_residual = state.residual
         state.direction = _precondition(state, state.residual)
-        state.product, state.n_steps = _dots(state.residual, state.direction), 0
+        state.product, state.n_steps = dots(state.residual, state.direction), 0
 
     def _replace(self, problem: KernelProblem, state: ConjugateGradientState) -> None:
         """True residuals for those of the recursion; the direction stays."""
@@ -141,7 +141,7 @@ class ConjugateGradients:
         both = self._times(problem, xp.concat([state.iterate, state.coefficients], axis=1))
         state.residual = problem.targets - both[:, :c]
         state.smoothed_residual = problem.targets - both[:, c:]
-        state.product, state.n_steps = _dots(state.residual, _precondition(state, state.residual)), 0
+        state.product, state.n_steps = dots(state.residual, _precondition(state, state.residual)), 0
 
     def _times(self, problem: KernelProblem, a: Array) -> Array:
         return ridge_product(problem, a, self.regularisation, self.jitter)
@@ -165,12 +165,12 @@ def squared_residual(problem: KernelProblem, residual: Array) -> float:
     return float(arrays.namespace(residual).sum(weighted * residual))
 
 
-def _dots(a: Array, b: Array) -> Array:
+def dots(a: Array, b: Array) -> Array:
     """Inner products column by column, shape (1, c)."""
     return arrays.namespace(a).sum(a * b, axis=0)[None, :]
 
 
-def _ratio(a: Array, b: Array) -> Array:
+def ratio(a: Array, b: Array) -> Array:
     """A / b, and 0 where b is not positive."""
     xp = arrays.namespace(a)
     positive = b > 0

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from .. import arrays
 from .base import AveragedState, KernelProblem
+from .conjugate_residuals import ConjugateResiduals
 from .richardson import residual
 from .steps import Cycle
 
@@ -62,3 +63,8 @@ class EigenPro:
         state.iterate[:m, :] += step_size * preconditioner.expand(projected)
         state.advance(averaged)
         return state
+
+
+def by_rule(step_size: float, cycle: Cycle | None) -> EigenPro | ConjugateResiduals:
+    """The solver that takes the steps of a rule, see `steps.planned`."""
+    return ConjugateResiduals(step_size) if cycle is not None and cycle.whole else EigenPro(step_size, cycle)

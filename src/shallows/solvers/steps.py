@@ -47,6 +47,8 @@ class Cycle:
     falling : tuple of float, optional
         (unit, w): from round to round the share of noise that is allowed falls as one over their number, and no factor
         is above ``unit`` 2g/(w + g).
+    whole : bool
+        Every batch holds all points, so that the kernel form can take `ConjugateResiduals` in place of the factors.
     """
 
     length: int
@@ -54,6 +56,7 @@ class Cycle:
     body: tuple[float, ...]
     n_averaged: int = 0
     falling: tuple[float, float] | None = None
+    whole: bool = False
 
     def at(self, t: int) -> tuple[float, bool, bool]:
         """The factor of step t, from 0, whether its iterate is averaged, and whether it is bounded by its batch."""
@@ -93,7 +96,8 @@ class Certified:
 
     - With hardly any noise (v ≤ 0.05) steps vary about the edge, as in a Chebyshev iteration, since there the largest
       eigendirections are reflected rather than solved: two longer ones and a closing one, which makes the largest of
-      (1 − a x)² + a² w x for x from ρ to 1 smallest.
+      (1 − a x)² + a² w x for x from ρ to 1 smallest. Where every batch holds all points, the kernel form takes
+      `ConjugateResiduals` instead, which no such steps can be better than.
     - Else the step is 2/(1 + v), up to which the iteration is stable in the mean square, and at most the one at which
       noise makes up a share g = a w/(2 − a) of the loss; in the kernel form also at most the one that its own batch
       allows, see `EigenPro`. The model at the end of an epoch is the average of the
@@ -130,7 +134,7 @@ class Certified:
         closing = min(2.0 / (1.0 + rho + w), 1.0 / (rho + w))
         a, b, c = (unit * s for s in (closing, MIDDLE, LONG))
         if n_steps == 1:
-            return Cycle(3, (a, b, c), (a,))
+            return Cycle(3, (a, b, c), (a,), whole=True)
         if n_steps == 2:
             return Cycle(4, (a, b, c, a), (a,))
         head = ((), (a,), (a, b))[n_steps % 3]
