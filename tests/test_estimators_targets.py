@@ -61,11 +61,12 @@ def test_one_output_keeps_the_shape_it_came_in(Estimator):
 
 
 @each_classifier
+@pytest.mark.parametrize("batch_size", [None, 16])
 @pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix], ids=["dense", "sparse"])
-def test_several_labels_are_learnt_each_for_itself(Estimator, kind):
+def test_several_labels_are_learnt_each_for_itself(Estimator, kind, batch_size):
     X, y, new = table(Estimator)
     Y = np.stack([y == 0, y > 0, X[:, 2] > 0], axis=1).astype(int)
-    options = {"random_state": 0, "max_epochs": 3, "kernel": "laplace"}
+    options = {"random_state": 0, "max_epochs": 3, "kernel": "laplace", "batch_size": batch_size}
     model = Estimator(**options).fit(X, kind(Y))
     predicted = model.predict(new)
     assert predicted.shape == (len(new), 3)

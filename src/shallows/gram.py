@@ -131,9 +131,13 @@ class Gram:
         """Rows ``start`` to ``stop`` of the matrix, for products."""
         return Rows(self, start, stop)
 
-    def energy(self, start: int, stop: int, a: Array) -> float:
-        """``Σ aᵀ K_SS a`` over the columns of ``a``, shape (m, c), for the points S from ``start`` to ``stop``."""
-        xp, total = arrays.namespace(a), 0.0
+    def energy(self, start: int, stop: int, a: Array) -> Array:
+        """``aᵀ K_SS a`` of each column of ``a``, shape (m, c), for the points S from ``start`` to ``stop``.
+
+        Of shape (1, c).
+        """
+        xp = arrays.namespace(a)
+        total = xp.zeros((1, a.shape[1]), dtype=a.dtype)
         pieces = Rows(self, start, stop).pieces
         for k, rows in enumerate(pieces):
             for columns in pieces[k:]:
@@ -146,7 +150,8 @@ class Gram:
                     if rows == columns:
                         kernels.set_diagonal(self.kernel, block, self.points[rows, :])
                 left, right = (a[part.start - start : part.stop - start, :] for part in (rows, columns))
-                total += (1.0 if rows == columns else 2.0) * float(xp.sum(left * arrays.thin_product(block, right)))
+                found = xp.sum(left * arrays.thin_product(block, right), axis=0)[None, :]
+                total += found if rows == columns else 2.0 * found
         return total
 
     def dot(self, a: Array) -> Array:

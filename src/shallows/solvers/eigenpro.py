@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .. import arrays
+from ..arrays import Array
 from .base import AveragedState, KernelProblem
+from .conjugate_gradients import dots
 from .conjugate_residuals import ConjugateResiduals
 from .richardson import residual
 from .steps import Cycle
@@ -23,10 +25,11 @@ class EigenPro:
     which is the step −η P Σ gᵢ k(xᵢ, ·) in the kernel's space, with P of `shallows.spectrum`. (The paper extends the
     eigenvectors to all n points; in the subsample's own span the operator is exact and costs M/n of that.)
 
-    Where a cycle asks for it, η is at most ⟨g, r⟩ / gᵀ K_P(S, S) g, with r the residual and K_P the kernel times P: of
-    all steps along g the one that comes nearest to every function that fits the batch, in the norm that P belongs to.
-    A longer step than twice that leads away from them all. The bound is of use where points lie close together: a batch
-    with several in one place has a larger eigenvalue than batches have in the mean, and comes again in every epoch.
+    Where a cycle asks for it, η is for each output at most ⟨g, r⟩ / gᵀ K_P(S, S) g, with r the residual and K_P the
+    kernel times P: of all steps along g the one that comes nearest to every function that fits the batch, in the norm
+    that P belongs to. A longer step than twice that leads away from them all. The bound is of use where points lie
+    close together: a batch with several in one place has a larger eigenvalue than batches have in the mean, and comes
+    again in every epoch.
 
     Parameters
     ----------
@@ -56,13 +59,20 @@ class EigenPro:
         factor, averaged, bounded = (1.0, False, False) if self.cycle is None else self.cycle.at(state.n_steps)
         step_size = state.step_size * factor
         if bounded:
-            energy = problem.gram.energy(batch.start, batch.stop, gradient)
-            energy -= preconditioner.energy(projected)
-            step_size = min(step_size, state.loss / energy) if energy > 0.0 else step_size
+            fitting = dots(gradient, values - problem.targets[batch, :])
+            energy = problem.gram.energy(batch.start, batch.stop, gradient) - preconditioner.energy(projected)
+            step_size = _bounded(step_size, fitting, energy)
         state.iterate[batch, :] -= step_size * gradient
         state.iterate[:m, :] += step_size * preconditioner.expand(projected)
         state.advance(averaged)
         return state
+
+
+def _bounded(step_size: float, fitting: Array, energy: Array) -> Array:
+    """The step of each output: ``fitting / energy``, shape (1, c), where that is less."""
+    xp = arrays.namespace(energy)
+    usual, positive = step_size + xp.zeros_like(energy), energy > 0
+    return xp.where(positive, xp.minimum(usual, fitting / xp.where(positive, energy, usual)), usual)
 
 
 def by_rule(step_size: float, cycle: Cycle | None) -> EigenPro | ConjugateResiduals:

@@ -123,9 +123,9 @@ class Preconditioner(Flattening):
         arrays.in_threads(work, n_workers)
         return out
 
-    def energy(self, projected: Array) -> float:
-        """The part of ``gᵀ K_SS g`` that the flattening takes off, from what `project` gave for g."""
-        return float(arrays.namespace(projected).sum(self.scale[:, None] * projected**2))
+    def energy(self, projected: Array) -> Array:
+        """What the flattening takes off ``gᵀ K_SS g`` of each column, shape (1, c), from what `project` gave for g."""
+        return arrays.namespace(projected).sum(self.scale[:, None] * projected**2, axis=0)[None, :]
 
     def _workers(self, like: Array, width: int, n_parts: int) -> int:
         large = self.n_subsample * width > 2**18
