@@ -449,6 +449,28 @@ def test_observers_see_all_training_rows_although_some_are_held_out(Estimator):
     assert curve.rows[0]["n"] == len(X)
 
 
+@pytest.mark.parametrize("batch_size", [8, 40, 200])
+def test_kernel_sgd_takes_the_steps_of_eigenpro_with_nothing_flattened(batch_size):
+    X, y, new, _ = table(KernelSGDRegressor)
+    asked = {"batch_size": batch_size, "max_epochs": 4, "tol": 0, "random_state": 0, "bandwidth": 1.0}
+    plain = KernelSGDRegressor(**asked).fit(X, y)
+    bare = EigenProRegressor(rank=0, n_subsample=1, **asked).fit(X, y)
+    assert np.abs(plain.predict(new) - bare.predict(new)).max() < 1e-10
+    constant = KernelSGDRegressor(step_rule="constant", **asked).fit(X, y)
+    assert constant.step_size_ == pytest.approx(0.75 * plain.step_size_)
+    given = KernelSGDRegressor(step_size=constant.step_size_, **asked).fit(X, y)
+    assert np.array_equal(constant.predict(new), given.predict(new))
+    told = [model.effective_params_["step_rule"] for model in (plain, constant, given)]
+    assert told == ["certified", "constant", "given"]
+    assert plain.losses_[-1] < constant.losses_[-1]
+
+
+def test_a_step_rule_that_kernel_sgd_has_not_is_named():
+    X, y, *_ = table(KernelSGDRegressor)
+    with pytest.raises(UnknownNameError, match="release2019"):
+        KernelSGDRegressor(step_rule="release2019").fit(X, y)
+
+
 @pytest.mark.parametrize("Estimator", [KernelSGDClassifier, KernelSGDRegressor])
 def test_kernel_gradient_descent_stops_early_too(Estimator):
     X, y, *_ = table(Estimator, noise=0.8)
