@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from shallows import kernels
+from shallows import kernels, spectrum
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.solvers import steps
 from shallows.theory import acceleration, circle, concentration, cost, damping, decay, facts, findings, stability
@@ -188,8 +188,16 @@ def test_the_intrinsic_dimension_is_that_of_the_variance_in_feature_space():
 # Acceleration, steps, damping
 
 
+@pytest.fixture(params=[False, True], ids=["few points", "as with many points"])
+def truncating(request, monkeypatch):
+    """With many points eigensystems are truncated ones unless they are asked to be accurate."""
+    if request.param:
+        monkeypatch.setattr(spectrum.eigensystems, "FULL_BELOW", 20)
+
+
+@pytest.mark.usefixtures("truncating")
 def test_the_solvers_leave_in_each_direction_what_the_eigenvalues_say(data):
-    found = acceleration.directions(data, bandwidth=2.0, rank=10, n_directions=60, n_points=240)
+    found = acceleration.directions(data, "laplace", 2.0, rank=10, n_directions=60, n_points=240)
     assert found.numbers["difference"] < 1e-9 and found.numbers["solved"] < 1e-9
     gains = np.asarray(found.curve["acceleration"])[12:]
     assert np.all(gains >= found.numbers["eigenvalue_ratio"])
@@ -244,6 +252,7 @@ def test_rules_by_batch_are_those_of_the_single_batches(data):
     assert set(both.curve) == set(single.numbers)
 
 
+@pytest.mark.usefixtures("truncating")
 def test_damping_leaves_other_directions_alone_where_eigenvectors_are_exact(data):
     exact = damping.damped(data, bandwidth=2.0, rank=5, n_subsample=None, damping=0.25)
     assert exact.numbers["other_directions"] == pytest.approx(1.0, abs=1e-9)

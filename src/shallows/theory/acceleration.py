@@ -63,7 +63,10 @@ def directions(
     n = matrix.shape[0]
     check_rank(rank, n)
     values, vectors = (arrays.to_numpy(one) for one in eigenpairs(matrix))
-    preconditioner = make_preconditioner(part.kernel, part.points, rank=rank, n_subsample=n, seed=random_state)
+    # Without a tolerance the eigenvectors of many points would be those of a few products.
+    preconditioner = make_preconditioner(
+        part.kernel, part.points, rank=rank, n_subsample=n, seed=random_state, tolerance=1e-12
+    )
     budget = arrays.memory_budget(memory, arrays.resolve_device(device))
     problem = KernelProblem(Gram(part.kernel, part.points, budget=budget), part.targets, None, preconditioner)
     k = min(n_directions, n)

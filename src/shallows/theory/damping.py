@@ -65,7 +65,10 @@ def damped(
     m = min(n_subsample or n, n)
     check_rank(rank, m)
     exact_values, exact_vectors = eigenpairs(matrix)
-    approximate, vectors = eigensystem(matrix[:m, :m], rank + 1, seed=random_state)
+    if m == n:
+        approximate, vectors = exact_values[: rank + 1], exact_vectors[:, : rank + 1]
+    else:
+        approximate, vectors = eigensystem(matrix[:m, :m], rank + 1, seed=random_state)
     # ψᵢ(x) = Σ_j e_ij k(x_j, x)/√σᵢ on all points: of norm one in the kernel's space.
     functions = matrix[:, :m] @ vectors[:, :rank] / xp.sqrt(approximate[:rank])[None, :]
 
