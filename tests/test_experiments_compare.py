@@ -7,6 +7,7 @@ import pytest
 
 from shallows.experiments import claims, compare, values, verdicts
 from shallows.experiments.plan import Plan
+from shallows.report.target import code_text
 from workflow_runs import PROJECT
 
 TOLERANCE = {"absolute": 0.2, "relative": 0.1}
@@ -66,6 +67,18 @@ def record(run, plan):
         "code": {"version": "0", "commit": None, "dirty": None},
         "packages": {"numpy": "2"},
     }
+
+
+def test_the_code_of_runs_is_told_by_each_of_its_commits():
+    def used(*codes):
+        return [{"code": {"version": "0", "commit": commit, "dirty": dirty}} for commit, dirty in codes]
+
+    one, several = compare._code(used(("a" * 40, False))), compare._code(used(("a" * 40, False), ("b" * 40, False)))
+    assert code_text(one) == "shallows 0, commit aaaaaaaaaa"
+    assert code_text(several) == "shallows 0, commits aaaaaaaaaa, bbbbbbbbbb"
+    changed = compare._code(used(("a" * 40, False), ("a" * 40, True)))
+    assert code_text(changed) == "shallows 0, commit aaaaaaaaaa, with uncommitted changes"
+    assert code_text(compare._code(used((None, None)))) == "shallows 0"
 
 
 def made_table(tmp_path: Path, plan, target, scale, curve_of):

@@ -217,13 +217,14 @@ def _hardware(record: Mapping[str, Any]) -> str:
 
 
 def _code(used: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The code of all the runs: its commit is told where it is one, and changes wherever there were any."""
+    """The code of all the runs: its commit or commits, and whether any of them had changes beside."""
     codes = [one["code"] for one in used]
-    commits = {code["commit"] for code in codes}
+    commits = _distinct(code["commit"] for code in codes if code["commit"])
     return {
         "version": ", ".join(_distinct(code["version"] for code in codes)),
-        "commit": next(iter(commits)) if len(commits) == 1 else None,
-        "dirty": None if commits == {None} else len(commits) > 1 or any(code["dirty"] for code in codes),
+        "commit": commits[0] if len(commits) == 1 else None,
+        "commits": commits,
+        "dirty": any(code["dirty"] for code in codes) if commits else None,
     }
 
 

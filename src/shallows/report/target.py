@@ -348,12 +348,14 @@ def _listed(value: Any, separator: str = ", ") -> str:
 
 
 def code_text(code: Any) -> str:
-    """A code version for people: ``shallows 0.1.0, commit 0123abc, with uncommitted changes``."""
+    """A code version for people: ``shallows 0.1.0, commit 0123abc, with uncommitted changes``, or several commits."""
     if not isinstance(code, Mapping):
         return _listed(code)
     parts = [f"shallows {code['version']}"] if code.get("version") else []
-    if code.get("commit"):
-        parts.append(f"commit {str(code['commit'])[:10]}")
+    commits = code.get("commits") or [code.get("commit")]
+    told = [str(commit)[:10] for commit in commits if commit]
+    if told:
+        parts.append(f"{'commit' if len(told) == 1 else 'commits'} {', '.join(told)}")
     if code.get("dirty"):
         parts.append("with uncommitted changes")
     return ", ".join(parts) or "unknown"
