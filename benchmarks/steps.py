@@ -110,7 +110,7 @@ def grid(
             setting = {"dataset": name, "kernel": kernel_name, "seed": seed, "rank": rank, "n_subsample": n_subsample}
             step, cycle = steps.planned(rule, p, m, n)
             more = 2 if rule == OURS else 0  # So that its curve reaches where those of the others end.
-            curve, errors = train(matrix, y, p, m, by_rule(step, cycle), n_epochs + more, seed)
+            curve, errors = train(matrix, y, p, m, by_rule(step, cycle, m, y.shape[1]), n_epochs + more, seed)
             found.append(
                 {**setting, "batch": batch, "rule": rule if power == 1.0 else SQUARE_ROOT, "step": step}
                 | {"edge": step / p.step_size(m), "critical": p.critical_batch_size()}

@@ -1,4 +1,4 @@
-"""Conjugate residuals in the place of EigenPro's steps where every batch holds all points."""
+"""Conjugate residuals in the place of EigenPro's steps where an epoch has few batches."""
 
 from __future__ import annotations
 
@@ -57,6 +57,44 @@ def test_no_steps_of_eigenpro_come_nearer(rank, n_subsample, damping, power, wei
             assert loss(p, found[t])[output] == pytest.approx(best @ best, rel=1e-6)
     assert told[0] == pytest.approx(np.sum(w[:, None] * p.y**2))
     assert told[1:] == pytest.approx([loss(p, alpha).sum() for alpha in found[:-1]])
+
+
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("n_batches", [2, 3, 7])
+def test_a_step_is_the_best_along_its_own_direction_and_those_of_an_epoch_before(n_batches, weights):
+    p = problem(rank=6, n_subsample=25, weights=weights)
+    root = np.ones((N, 1)) if p.w is None else np.sqrt(p.w)[:, None]
+    apply = np.eye(N) - preconditioning_matrix(p.preconditioner, N) @ p.K
+    batches = training.Batches(N, -(-N // n_batches), 0)
+    solver = ConjugateResiduals(1.0, n_batches)
+    state, alpha, taken = solver.init(p.problem), np.zeros_like(p.y), [[], []]
+    for batch in itertools.chain.from_iterable(batches.of_epoch(epoch) for epoch in range(4)):
+        before, residual = np.sum((root * (p.y - p.K @ alpha))[batch] ** 2), p.y - p.K @ alpha
+        state = solver.step(p.problem, state, batch)
+        for output in range(2):
+            gradient = np.zeros(N)
+            gradient[batch] = (root[:, 0] ** 2 * residual[:, output])[batch]
+            own = apply @ gradient
+            basis = np.linalg.qr(np.stack([own, *taken[output][-(n_batches - 1) :]], axis=1))[0]
+            gain = basis @ np.linalg.lstsq(root * (p.K @ basis), root[:, 0] * residual[:, output], rcond=None)[0]
+            taken[output].append(gain)
+            alpha[:, output] += gain
+        assert state.loss == pytest.approx(before)
+        assert np.abs(state.coefficients - alpha).max() < 1e-6 * np.abs(alpha).max()
+
+
+@pytest.mark.parametrize("m", [4, 15, 30])
+def test_in_batches_too_the_loss_falls_to_that_of_the_solution(m):
+    p = problem(rank=10, n_subsample=30)
+    solution = np.linalg.solve(p.K, p.y)
+    solver, losses = ConjugateResiduals(1.0, -(-N // m)), [np.inf]
+    state = solver.init(p.problem)
+    for epoch in range(60):
+        for batch in training.Batches(N, m, 0).of_epoch(epoch):
+            state = solver.step(p.problem, state, batch)
+            losses.append(loss(p, state.coefficients).sum())
+    assert all(later <= before + 1e-12 for before, later in itertools.pairwise(losses))
+    assert np.abs(state.coefficients - solution).max() < 1e-5 * np.abs(solution).max()
 
 
 @pytest.mark.parametrize("rule", ["certified", "theorem", "paper", "release2017", "release2019"])
@@ -120,12 +158,40 @@ def test_the_residual_of_the_recursion_stays_the_true_one_in_float32(monkeypatch
     assert np.abs(state.residual - true).max() < 1e-4 * np.abs(p.y).max()
 
 
-def test_it_is_the_solver_of_the_certified_rule_on_whole_batches_only():
+def test_it_is_the_solver_of_the_certified_rule_where_an_epoch_has_few_batches():
     p = problem(rank=6, n_subsample=25).preconditioner
-    chosen = {m: type(by_rule(*steps.planned("certified", p, m, N))) for m in (7, 30, N)}
-    assert chosen == {7: EigenPro, 30: EigenPro, N: ConjugateResiduals}
-    assert type(by_rule(*steps.planned("paper", p, N, N))) is EigenPro
-    assert type(by_rule(0.1, None)) is EigenPro
+
+    def chosen(m, n_outputs, rule="certified"):
+        return by_rule(*steps.planned(rule, p, m, N), m, n_outputs)
+
+    assert chosen(N, 50) == ConjugateResiduals(p.step_size(N), 1)
+    assert chosen(30, 2) == ConjugateResiduals(p.step_size(30), 2)
+    assert chosen(10, 1) == ConjugateResiduals(p.step_size(10), 6)
+    assert type(chosen(10, 2)) is EigenPro  # ten directions of two outputs, and their images, are more than ten rows
+    assert type(chosen(3, 0)) is EigenPro  # twenty batches
+    assert type(chosen(N, 1, "paper")) is EigenPro
+    assert type(by_rule(0.1, None, N, 1)) is EigenPro
+
+
+@pytest.mark.parametrize(("m", "most"), [(2000, 1), (500, 3)])
+def test_what_a_run_holds_is_counted(m, most):
+    x = sample(2000, 4)
+    y = np.stack([np.sin(2 * x[:, 0] + k) for k in range(20)], axis=1)
+    held = {}
+
+    class Watch(training.Observer):
+        def on_epoch(self, run):
+            state = run.state
+            held["numbers"] = sum(array.size for array in state.remember()[0].values()) - state.going.size
+            held["rank"] = state.projection.shape[1]
+            held["directions"] = state.norms.shape[1]
+
+    model = EigenProRegressor(batch_size=m, rank=20, n_subsample=200, max_epochs=2, random_state=0)
+    model.fit(x, y, observers=[Watch()])
+    assert held["directions"] == most
+    solver = ConjugateResiduals(1.0, 2000 // m)
+    state = held["numbers"] - 20 * most  # of the norms
+    assert solver.held_numbers(2000, 20, held["rank"]) >= 4 * (state - 2000 * 20) + 2000 * held["rank"]
 
 
 class Stop(training.Observer):
@@ -133,14 +199,15 @@ class Stop(training.Observer):
         self.checkpoint, self.at = checkpoint, at
 
     def on_epoch(self, run):
-        if run.iteration == self.at:
+        if run.epoch == self.at:
             self.checkpoint.request_stop()
 
 
-def test_a_run_that_was_stopped_goes_on_to_the_bit(tmp_path):
+@pytest.mark.parametrize("m", [1200, 300])
+def test_a_run_that_was_stopped_goes_on_to_the_bit(tmp_path, m):
     x = sample(1200, 4)
     y = np.sin(2 * x[:, 0]) + x[:, 1]
-    asked = {"rank": 20, "n_subsample": 100, "batch_size": 1200, "max_epochs": 32, "tol": 0, "random_state": 0}
+    asked = {"rank": 20, "n_subsample": 100, "batch_size": m, "max_epochs": 32, "tol": 0, "random_state": 0}
     model = EigenProRegressor(**asked)
     whole = clone(model).fit(x, y)
     with pytest.raises(TrainingInterrupted):
@@ -148,5 +215,5 @@ def test_a_run_that_was_stopped_goes_on_to_the_bit(tmp_path):
         clone(model).fit(x, y, observers=[Stop(checkpoint, 28)], checkpoint=checkpoint)
     resumed = clone(model).fit(x, y, checkpoint=training.Checkpoint(tmp_path, "a run"))
     assert resumed.losses_ == whole.losses_
-    assert all(later <= before for before, later in itertools.pairwise(whole.losses_))
+    assert m < 1200 or all(later <= before for before, later in itertools.pairwise(whole.losses_))
     assert np.array_equal(resumed.predict(x), whole.predict(x))

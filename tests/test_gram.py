@@ -53,6 +53,15 @@ def test_rows_give_their_product_and_their_first_columns(kept, start, stop, head
         assert columns is None
 
 
+@pytest.mark.parametrize("kept", [None, 0, 7])
+@pytest.mark.parametrize(("start", "stop"), [(0, 77), (0, 16), (3, 9), (10, 50), (70, 77), (5, 5)])
+@pytest.mark.parametrize("width", [1, 3])
+def test_what_some_points_give_to_all_is_a_product_with_their_columns(kept, start, stop, width, n_workers):
+    made, K = make(kept=kept, n_workers=n_workers)
+    a = sample(stop - start, width, seed=1)
+    assert np.abs(made.spread(start, stop, a) - K[:, start:stop] @ a).max() < 1e-12
+
+
 @pytest.mark.parametrize("n", [1, 15, 16, 17, 33])
 def test_points_need_not_fill_the_tiles(n, n_workers):
     for kept in (None, 0):

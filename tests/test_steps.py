@@ -449,8 +449,10 @@ def test_observers_see_all_training_rows_although_some_are_held_out(Estimator):
     assert curve.rows[0]["n"] == len(X)
 
 
-@pytest.mark.parametrize("batch_size", [8, 40, 200])
-def test_kernel_sgd_takes_the_steps_of_eigenpro_with_nothing_flattened(batch_size):
+@pytest.mark.parametrize(("batch_size", "few"), [(8, None), (40, 0), (200, 0)])
+def test_kernel_sgd_takes_the_steps_of_eigenpro_with_nothing_flattened(batch_size, few, monkeypatch):
+    if few is not None:  # of few batches it stays a method of gradients, and EigenPro does not
+        monkeypatch.setattr(steps, "FEW", few)
     X, y, new, _ = table(KernelSGDRegressor)
     asked = {"batch_size": batch_size, "max_epochs": 4, "tol": 0, "random_state": 0, "bandwidth": 1.0}
     plain = KernelSGDRegressor(**asked).fit(X, y)

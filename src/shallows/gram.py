@@ -184,6 +184,30 @@ class Gram:
 
         return arrays.sum_in_order(arrays.in_threads(work, self.n_workers))
 
+    def spread(self, start: int, stop: int, a: Array) -> Array:
+        """``K[:, start:stop] @ a`` for ``a`` of shape (m, c): what some points give to all, shape (n, c)."""
+        xp = arrays.namespace(a)
+        out = xp.zeros((self.n, a.shape[1]), dtype=a.dtype)
+        pieces, fuses = Rows(self, start, stop).pieces, self._fuses(a)
+
+        def work(worker: int) -> None:
+            scratch = None if fuses else self._scratch()
+            lefts = [None if fuses else self._left(piece) for piece in pieces]
+            for j in range(worker, len(self._spans), self.n_workers):
+                span = self._spans[j]
+                for piece, left in zip(pieces, lefts, strict=True):
+                    if fuses and not self._keeps(piece, j):
+                        continue
+                    block = self._block(piece, j, left, scratch)
+                    out[span, :] += arrays.thin_product(block.T, a[piece.start - start : piece.stop - start, :])
+
+        arrays.in_threads(work, self.n_workers)
+        for piece in pieces if fuses else ():
+            part = a[piece.start - start : piece.stop - start, :]
+            for rows in self._unkept(piece):
+                out[rows, :] += fused.product(self.kernel, self.points[rows, :], self.points[piece, :], part)
+        return out
+
     def _keeps(self, rows: slice, j: int) -> bool:
         """Whether the tile of some rows of one tile row in tile column j is kept."""
         i = rows.start // self.tile
@@ -193,10 +217,10 @@ class Gram:
         """Whether products with what is not kept are made without making it."""
         return self.kept_fraction < 1.0 and fused.applies(self.kernel, self.points, a)
 
-    def _add_unkept(self, rows: slice, a: Array, out: Array, head: int = 0) -> None:
-        """Add to ``out`` what the tiles of some rows give that are not kept and lie beyond those of the first ``head``.
+    def _unkept(self, rows: slice, head: int = 0) -> list[slice]:
+        """Where the tiles of some rows lie that are not kept, beyond those of the first ``head`` columns.
 
-        Neighbouring tiles go in one product.
+        Neighbouring tiles are one range, for one product.
         """
         runs: list[slice] = []
         for j, span in enumerate(self._spans):
@@ -206,7 +230,11 @@ class Gram:
                 runs[-1] = slice(runs[-1].start, span.stop)
             else:
                 runs.append(span)
-        for columns in runs:
+        return runs
+
+    def _add_unkept(self, rows: slice, a: Array, out: Array, head: int = 0) -> None:
+        """Add to ``out`` what the tiles of `_unkept` give."""
+        for columns in self._unkept(rows, head):
             out += fused.product(self.kernel, self.points[rows, :], self.points[columns, :], a[columns, :])
 
     def _left(self, rows: slice) -> Array | None:

@@ -12,6 +12,7 @@ from .. import arrays, kernels, spectrum
 from ..errors import ShallowsError
 from ..kernels import Kernel
 from ..solvers import ConjugateResiduals, EigenPro, by_rule, steps
+from ..solvers.base import KernelProblem
 from ..solvers.steps import StepRule
 from ..spectrum import Preconditioner, power_of
 from .base import SMALL
@@ -195,6 +196,13 @@ class _EigenPro:
         step_size, self._cycle = plan_steps(self, p, batch_size, n, points)
         return Plan(kernel, p, batch_size, step_size, p.top_eigenvalue, p.largest_diagonal)
 
+    def _make_problem(self, plan: Plan, points: Any, targets: Any, weights: Any, budget: int) -> KernelProblem:
+        self._sides = (plan.batch_size, targets.shape[1])
+        solver = self._make_solver(plan.step_size)
+        if isinstance(solver, ConjugateResiduals):
+            budget -= solver.held_numbers(*targets.shape, plan.preconditioner.rank) * arrays.itemsize(targets)
+        return super()._make_problem(plan, points, targets, weights, budget)
+
     def _told_of_the_model(self, plan: Plan) -> dict[str, Any]:
         return super()._told_of_the_model(plan) | told_of_steps(self, plan.preconditioner)
 
@@ -214,7 +222,7 @@ class _EigenPro:
         return int(min(n, max(16, p.critical_batch_size() / 2)))
 
     def _make_solver(self, step_size: float) -> EigenPro | ConjugateResiduals:
-        return by_rule(step_size, self._cycle)
+        return by_rule(step_size, self._cycle, *self._sides)
 
 
 def check_flattening(estimator: Any) -> None:

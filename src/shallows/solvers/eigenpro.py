@@ -75,6 +75,12 @@ def _bounded(step_size: float, fitting: Array, energy: Array) -> Array:
     return xp.where(positive, xp.minimum(usual, fitting / xp.where(positive, energy, usual)), usual)
 
 
-def by_rule(step_size: float, cycle: Cycle | None) -> EigenPro | ConjugateResiduals:
-    """The solver that takes the steps of a rule, see `steps.planned`."""
-    return ConjugateResiduals(step_size) if cycle is not None and cycle.whole else EigenPro(step_size, cycle)
+def by_rule(step_size: float, cycle: Cycle | None, batch_size: int, n_outputs: int) -> EigenPro | ConjugateResiduals:
+    """The solver that takes the steps of a rule, see `steps.planned`.
+
+    Of few batches it is `ConjugateResiduals`, if its directions are no more numbers than the rows of a batch.
+    """
+    few = 0 if cycle is None else cycle.few
+    if few == 1 or (few and 2 * (few - 1) * n_outputs <= batch_size):
+        return ConjugateResiduals(step_size, few)
+    return EigenPro(step_size, cycle)

@@ -47,8 +47,9 @@ class Cycle:
     falling : tuple of float, optional
         (unit, w): from round to round the share of noise that is allowed falls as one over their number, and no factor
         is above ``unit`` 2g/(w + g).
-    whole : bool
-        Every batch holds all points, so that the kernel form can take `ConjugateResiduals` in place of the factors.
+    few : int
+        The number of batches of an epoch, where they are so few that the kernel form can take `ConjugateResiduals` in
+        place of the factors; else 0.
     """
 
     length: int
@@ -56,7 +57,7 @@ class Cycle:
     body: tuple[float, ...]
     n_averaged: int = 0
     falling: tuple[float, float] | None = None
-    whole: bool = False
+    few: int = 0
 
     def at(self, t: int) -> tuple[float, bool, bool]:
         """The factor of step t, from 0, whether its iterate is averaged, and whether it is bounded by its batch."""
@@ -81,6 +82,9 @@ MIDDLE, LONG = 1.5, 4.0
 (1 − x)(1 − 1.5 x)(1 − 4 x) stays below one in absolute value up to x = 1.2, and its mean step is 2.2, above the 2 at
 which a constant step stops to converge."""
 
+FEW = 16
+"""Batches of an epoch up to which the residual of all points, and a direction for each batch, are kept."""
+
 NOISE = 0.6
 """Share of the loss of an iterate that the noise of batches may make up."""
 
@@ -94,10 +98,11 @@ class Certified:
     with the mean μ of the diagonal for β, and ρ ≤ 1 the ratio of the level that the subsample's eigenvalues were
     brought down to and λ. In units of 1/(m λ):
 
+    - The kernel form, where an epoch has at most 16 batches, takes `ConjugateResiduals`, which finds its own steps.
+      What follows is for more batches, for those that are small beside the number of outputs, and for the other forms.
     - With hardly any noise (v ≤ 0.05) steps vary about the edge, as in a Chebyshev iteration, since there the largest
       eigendirections are reflected rather than solved: two longer ones and a closing one, which makes the largest of
-      (1 − a x)² + a² w x for x from ρ to 1 smallest. Where every batch holds all points, the kernel form takes
-      `ConjugateResiduals` instead, which no such steps can be better than.
+      (1 − a x)² + a² w x for x from ρ to 1 smallest.
     - Else the step is 2/(1 + v), up to which the iteration is stable in the mean square, and at most the one at which
       noise makes up a share g = a w/(2 − a) of the loss; in the kernel form also at most the one that its own batch
       allows, see `EigenPro`. The model at the end of an epoch is the average of the
@@ -126,19 +131,20 @@ class Certified:
         v, w = (max(diagonal - top, 0.0) * drawn for diagonal in (p.largest_diagonal, p.mean_diagonal))
         unit = 1.0 / (m * top * p.step_size(m))
         n_steps = -(-n // m)
+        few = n_steps if n_steps <= FEW else 0
         interpolates = p.n_functions >= n
         if v > QUIET or (m < n and not interpolates):
             constant = unit * min(2.0 / (1.0 + v), _within(NOISE, w))
-            return Cycle(n_steps, (), (constant,), (n_steps + 1) // 2, None if interpolates else (unit, w))
+            return Cycle(n_steps, (), (constant,), (n_steps + 1) // 2, None if interpolates else (unit, w), few)
         rho = min(1.0, p.flattened_top / top)
         closing = min(2.0 / (1.0 + rho + w), 1.0 / (rho + w))
         a, b, c = (unit * s for s in (closing, MIDDLE, LONG))
         if n_steps == 1:
-            return Cycle(3, (a, b, c), (a,), whole=True)
+            return Cycle(3, (a, b, c), (a,), few=few)
         if n_steps == 2:
-            return Cycle(4, (a, b, c, a), (a,))
+            return Cycle(4, (a, b, c, a), (a,), few=few)
         head = ((), (a,), (a, b))[n_steps % 3]
-        return Cycle(n_steps, head, (b, c, a))
+        return Cycle(n_steps, head, (b, c, a), few=few)
 
 
 @dataclass(frozen=True)
