@@ -35,7 +35,8 @@ FACTS = SimpleNamespace(
     power=1.0,
     flattened_top=0.01,
     top_eigenvalue=0.02,
-    largest_diagonal=0.8,
+    largest_diagonal=0.9,
+    usual_diagonal=0.8,
     mean_diagonal=0.6,
     bound=1.0,
     dimension=40.0,
@@ -43,7 +44,7 @@ FACTS = SimpleNamespace(
     subsample_diagonal=0.9,
     n_subsample=100,
     n_functions=math.inf,
-    step_size=lambda m: 2 / (0.8 + (m - 1) * 0.02),
+    step_size=lambda m: 2 / (0.9 + (m - 1) * 0.02),
 )
 N = 1000
 
@@ -57,7 +58,7 @@ def step(name, m, p=FACTS, n=N):
 
 @pytest.mark.parametrize("m", [1, 7, 300, N])
 def test_the_certified_step_is_two_over_what_a_batch_amounts_to(m):
-    assert step("certified", m) == pytest.approx(2 / (0.8 + (m - 1) * 0.02))
+    assert step("certified", m) == pytest.approx(2 / (0.9 + (m - 1) * 0.02))
 
 
 @pytest.mark.parametrize("m", [1, 30, N])
@@ -147,7 +148,10 @@ def test_the_intrinsic_dimension_is_not_below_that_of_the_variance():
 def test_the_certificate_has_the_mean_of_the_diagonal():
     p = problem(n=400, rank=10, n_subsample=100, kernel="gaussian", d=5)
     K_P = (p.K - p.K @ preconditioning_matrix(p.preconditioner, 400) @ p.K)[100:, 100:]
-    assert p.preconditioner.mean_diagonal == pytest.approx(np.diagonal(K_P).mean(), rel=1e-10)
+    diagonal = np.sort(np.diagonal(K_P))
+    assert p.preconditioner.mean_diagonal == pytest.approx(diagonal.mean(), rel=1e-10)
+    assert p.preconditioner.upper_diagonal == pytest.approx(diagonal[-6:].mean(), rel=1e-10)  # a fiftieth of 300
+    assert p.preconditioner.usual_diagonal == p.preconditioner.upper_diagonal < p.preconditioner.largest_diagonal
     assert p.preconditioner.bound == 1.0
 
 
@@ -178,7 +182,7 @@ def test_full_batches_are_closed_by_the_best_step_on_the_flattened_range():
 
 @pytest.mark.parametrize("n_steps", range(1, 12))
 def test_without_noise_a_cycle_shrinks_every_direction_and_is_longer_than_any_constant_step(n_steps):
-    p = SimpleNamespace(**{**vars(FACTS), "largest_diagonal": 0.02, "mean_diagonal": 0.02, "flattened_top": 0.02})
+    p = SimpleNamespace(**{**vars(FACTS), "usual_diagonal": 0.02, "mean_diagonal": 0.02, "flattened_top": 0.02})
     s = in_units_of_the_top(-(-N // n_steps), p=p)
     x = np.linspace(0, 1.2, 1201)[1:]
     assert np.abs(np.prod(1 - np.outer(x, s), axis=1)).max() < 1
@@ -510,6 +514,6 @@ def test_a_preconditioner_keeps_its_power_in_a_file(tmp_path):
     p = spectrum.fit_preconditioner(X, kernels.Laplace(2.0), rank=5, n_subsample=50, power=0.5, device="cpu")
     p.save(tmp_path / "p.npz")
     read = spectrum.load_preconditioner(tmp_path / "p.npz")
-    for name in ("power", "mean_diagonal", "bound", "dimension", "subsample_diagonal"):
+    for name in ("power", "upper_diagonal", "mean_diagonal", "bound", "dimension", "subsample_diagonal"):
         assert getattr(read, name) == getattr(p, name)
     assert np.array_equal(read.scale, p.scale)

@@ -93,10 +93,12 @@ NOISE = 0.6
 class Certified:
     """Steps as long as the spectrum allows, and the average of the iterates where batches are noisy.
 
-    The constant step is 2 / (β + (m − 1) λ), the edge of what is stable. Let v = (β − λ)(n − m)/((n − 1) m λ) be the
-    variance that batches drawn without replacement have along the top direction, as a share of its square, w the same
-    with the mean μ of the diagonal for β, and ρ ≤ 1 the ratio of the level that the subsample's eigenvalues were
-    brought down to and λ. In units of 1/(m λ):
+    The step that a rule tells of is 2 / (β + (m − 1) λ), the edge of what is stable. Its factors come from the
+    spectrum: v = (β' − λ)(n − m)/((n − 1) m λ) is the variance that batches drawn without replacement have along the
+    top direction, as a share of its square, where β' is the mean of the largest fiftieth of the diagonal in the kernel
+    form, in which a batch with outliers has a step of its own, and β in the others; w is the same with the mean μ of
+    the diagonal; and ρ ≤ 1 is the ratio of the level that the subsample's eigenvalues were brought down to and λ. In
+    units of 1/(m λ):
 
     - The kernel form, where an epoch has at most 16 batches, takes `ConjugateResiduals`, which finds its own steps.
       What follows is for more batches, for those that are small beside the number of outputs, and for the other forms.
@@ -105,9 +107,9 @@ class Certified:
       (1 − a x)² + a² w x for x from ρ to 1 smallest.
     - Else the step is 2/(1 + v), up to which the iteration is stable in the mean square, and at most the one at which
       noise makes up a share g = a w/(2 − a) of the loss; in the kernel form also at most the one that its own batch
-      allows, see `EigenPro`. The model at the end of an epoch is the average of the
-      iterates of its second half, each weighted by its place: most of the noise is averaged out, and training goes on
-      from the last iterate, so that nothing is lost where there is none.
+      allows, see `EigenPro`. The model at the end of an epoch is the average of the iterates of its second half, each
+      weighted by its place: most of the noise is averaged out, and training goes on from the last iterate, so that
+      nothing is lost where there is none.
 
     A model of fewer functions than points fits no targets exactly, so that the noise of its batches does not vanish;
     for such a one the share that is allowed falls from epoch to epoch as one over their number.
@@ -128,7 +130,7 @@ class Certified:
         """The factors of η over an epoch (three epochs for full batches)."""
         m, top = batch_size, p.top_eigenvalue
         drawn = (n - m) / max(n - 1, 1) / (m * top)
-        v, w = (max(diagonal - top, 0.0) * drawn for diagonal in (p.largest_diagonal, p.mean_diagonal))
+        v, w = (max(diagonal - top, 0.0) * drawn for diagonal in (p.usual_diagonal, p.mean_diagonal))
         unit = 1.0 / (m * top * p.step_size(m))
         n_steps = -(-n // m)
         few = n_steps if n_steps <= FEW else 0

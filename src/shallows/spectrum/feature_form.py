@@ -29,8 +29,8 @@ class FeaturePreconditioner(Flattening):
         E: its eigenvectors, orthonormal.
     damping, power : float
         τ and a.
-    top_eigenvalue, largest_diagonal, mean_diagonal, bound : float
-        λ, β, μ and κ on points outside the subsample, see `Certificate`.
+    top_eigenvalue, largest_diagonal, upper_diagonal, mean_diagonal, bound : float
+        λ, β, its mean over the largest fiftieth, μ and κ on points outside the subsample, see `Certificate`.
     dimension : float
         D, the dimension in the bound of Theorem 3.
     subsample_diagonal : float
@@ -47,6 +47,7 @@ class FeaturePreconditioner(Flattening):
     power: float
     top_eigenvalue: float
     largest_diagonal: float
+    upper_diagonal: float
     mean_diagonal: float
     bound: float
     dimension: float

@@ -17,6 +17,9 @@ POWERS = {"full": 1.0, "sqrt": 0.5}
 STALLED = 20.0
 """A preconditioner is cut back where the operator keeps this many times the level that it was brought down to."""
 
+UPPER_SHARE = 0.02
+"""Share of the points, those with the largest diagonals, whose mean diagonal stands for that of a usual batch."""
+
 N_FRESH = 4000
 """Points outside the subsample, at most, on which the step size is certified; three times the subsample is enough."""
 
@@ -31,6 +34,9 @@ class Certificate:
         λ: the largest eigenvalue of the operator.
     largest_diagonal : float
         β: the largest value of the preconditioned kernel's diagonal.
+    upper_diagonal : float
+        The mean of its largest fiftieth: β but for a few outliers. β itself where all points are in the subsample, on
+        which the flattened functions are at their best.
     mean_diagonal : float
         μ: the mean of that diagonal, which is the sum of the operator's eigenvalues.
     bound : float
@@ -43,6 +49,7 @@ class Certificate:
 
     top_eigenvalue: float = math.nan
     largest_diagonal: float = math.nan
+    upper_diagonal: float = math.nan
     mean_diagonal: float = math.nan
     bound: float = math.nan
     dimension: float = math.nan
@@ -77,6 +84,11 @@ class Flattening:
         Flattened directions have τ λ_{q+1}^a λᵢ^(1−a), the first of the others λ_{q+1}.
         """
         return flattened_top(self.eigenvalues, self.damping, self.power)
+
+    @property
+    def usual_diagonal(self) -> float:
+        """β as the steps of an epoch take it."""
+        return self.largest_diagonal
 
     def step_size(self, batch_size: int) -> float:
         """The step for a sum over a batch of m gradients: 2 / (β + (m − 1) λ).
@@ -174,7 +186,8 @@ def flatten(
         found = certify(make_matrix(), functions[:, :q], shrinkage(kept, damping, power), weights, seed)
         if whole:
             flattened = damping * float(kept[q]) ** power * float(kept[0]) ** (1.0 - power)
-            found = replace(found, top_eigenvalue=max(found.top_eigenvalue, flattened))
+            top = max(found.top_eigenvalue, flattened)
+            found = replace(found, top_eigenvalue=top, upper_diagonal=found.largest_diagonal)
         level = found.top_eigenvalue
         if q == 0 or level <= STALLED * flattened_top(kept, damping, power):
             return kept, found
@@ -208,6 +221,7 @@ def certify(matrix: Array, functions: Array, shrink: Array, weights: Array | Non
         matrix = matrix * root * root.T
     on_diagonal = diagonal(matrix)
     largest = float(xp.max(on_diagonal))
+    upper = float(xp.mean(xp.sort(on_diagonal)[-math.ceil(UPPER_SHARE * n) :]))
     block = streams.normal(seed, "certificate", 0, (n, min(8, n)), like=matrix, dtype=matrix.dtype)
     with arrays.one_blas_thread():
         for _ in range(6):
@@ -223,7 +237,8 @@ def certify(matrix: Array, functions: Array, shrink: Array, weights: Array | Non
     trace = float(xp.mean(on_diagonal**2)) - squared
     along = top * (float(xp.sum((block @ rotation[:, -1]) ** 2 * on_diagonal)) - top)
     dimension = trace / along if trace > along > 0 else 1.0
-    return Certificate(top, max(largest, tiny), max(float(xp.mean(on_diagonal)), tiny), max(bound, tiny), dimension)
+    diagonals = (max(value, tiny) for value in (largest, upper, float(xp.mean(on_diagonal)), bound))
+    return Certificate(top, *diagonals, dimension)
 
 
 def diagonal(matrix: Array) -> Array:

@@ -39,6 +39,8 @@ class Preconditioner(Flattening):
     largest_diagonal : float
         β: the largest value of the preconditioned kernel's diagonal on such points.
     kernel : Kernel
+    upper_diagonal : float
+        The mean of the largest fiftieth of it, see `Certificate`.
     mean_diagonal : float
         μ: the mean of that diagonal.
     bound : float
@@ -59,6 +61,7 @@ class Preconditioner(Flattening):
     largest_diagonal: float
     kernel: Kernel
     power: float = 1.0
+    upper_diagonal: float = math.nan
     mean_diagonal: float = math.nan
     bound: float = math.nan
     dimension: float = math.nan
@@ -70,6 +73,11 @@ class Preconditioner(Flattening):
     def n_subsample(self) -> int:
         """M, the number of points of the subsample."""
         return len(self.indices)
+
+    @property
+    def usual_diagonal(self) -> float:
+        """β without its outliers: a batch that holds one has a step of its own, see `shallows.solvers.EigenPro`."""
+        return self.upper_diagonal
 
     @property
     def scale(self) -> Array:
@@ -144,7 +152,7 @@ class Preconditioner(Flattening):
             with open(partial, "wb") as file:
                 np.savez(
                     file,
-                    format=np.int64(2),
+                    format=np.int64(3),
                     indices=self.indices,
                     eigenvalues=arrays.to_numpy(self.eigenvalues),
                     vectors=arrays.to_numpy(self.vectors),
@@ -161,6 +169,7 @@ _NUMBERS = (
     "power",
     "top_eigenvalue",
     "largest_diagonal",
+    "upper_diagonal",
     "mean_diagonal",
     "bound",
     "dimension",
