@@ -140,6 +140,17 @@ def test_seeds_of_the_configuration_replace_those_of_the_targets():
     assert {run.seed for run in small(seeds=[4, 5, 6]).runs("demo").values()} == {4, 5, 6}
 
 
+def test_some_runs_of_a_scale_may_have_seeds_of_their_own():
+    def one_seed(paper):
+        at = paper["targets"]["first"]["scales"]["demo"]
+        at["runs"] = [{"settings": {"kernel": ["Laplace"]}, "marks": [1], "seeds": [3]}, {"marks": [1]}]
+
+    first = [set(one.run_ids) for one in small(one_seed).series("demo")["first"]]
+    runs = small(one_seed).runs("demo")
+    assert [sorted(runs[run].seed for run in ids) for ids in first] == [[3], [0, 1], [0, 1]]
+    assert {run.seed for run in small(one_seed, seeds=[7]).runs("demo").values()} == {7}
+
+
 def test_a_preconditioner_is_shared_by_the_runs_that_need_the_same_one():
     def two_batch_sizes(paper):
         methods = paper["targets"]["first"]["methods"]

@@ -165,7 +165,6 @@ class Plan:
 
     def _series(self, target: str, spec: dict[str, Any], scale: str) -> Iterator[tuple[Series, list[Run]]]:
         at = spec["scales"][scale]
-        seeds = self.configuration.settings["seeds"] or at["seeds"]
         absent = self.absent(target, scale)
         present = {word: data for word, data in at["data"].items() if word not in absent}
         where = f"target {target}, scale {scale}"
@@ -176,6 +175,7 @@ class Plan:
             methods = _chosen("method", group.get("methods"), spec["methods"], where)
             axes = list(_axes(spec["settings"], group.get("settings", {}), where))
             marks = kinds.marks(group)
+            seeds = self.configuration.settings["seeds"] or group.get("seeds", at["seeds"])
             for word, method, *choices in itertools.product(words, methods, *axes):
                 data, entry = present[word], spec["methods"][method]
                 definition = _known("method", entry["method"], self.configuration.methods, where)
