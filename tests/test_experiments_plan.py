@@ -145,7 +145,7 @@ def test_some_runs_of_a_scale_may_have_seeds_of_their_own():
         at = paper["targets"]["first"]["scales"]["demo"]
         at["runs"] = [{"settings": {"kernel": ["Laplace"]}, "marks": [1], "seeds": [3]}, {"marks": [1]}]
 
-    first = [set(one.run_ids) for one in small(one_seed).series("demo")["first"]]
+    first = [set(one.run_ids) for one in small(one_seed).series("first", "demo")]
     runs = small(one_seed).runs("demo")
     assert [sorted(runs[run].seed for run in ids) for ids in first] == [[3], [0, 1], [0, 1]]
     assert {run.seed for run in small(one_seed, seeds=[7]).runs("demo").values()} == {7}
