@@ -279,6 +279,30 @@ def test_ratios_of_what_was_reached_are_claims_too():
     assert float(row["measured_mean"]) == 4.0 and row["verdict"] == "reproduced"
 
 
+def test_a_level_can_be_what_a_paper_prints():
+    level = {"printed": "exact_errors", "method": "exact", "metric": "error"}
+    metrics = {"epochs": {"label": "epochs", "reached": {"of": "error", "at_most": level, "plus": 0.5}}}
+    curves = {("fast", kernel, 0): {"error": {1: 5.0, 2: 3.4, 3: 2.0}} for kernel in "glm"}
+    comparison, measured = made(curves, metrics=metrics)
+    rows = [("exact", "kernel=g", 3.0), ("fast", "kernel=l", 9.0), ("exact", "kernel=l", 4.5)]
+    comparison["printed"] = {
+        "exact_errors": [
+            {"dataset": "Toy", "method": method, "setting": setting, "metric": "error", "published": str(value)}
+            for method, setting, value in rows
+        ]
+    }
+    found = Measurements(comparison, measured)
+    assert [found.curves(series, "epochs") for series in comparison["series"]] == [[{None: 2.0}], [{None: 1.0}], [{}]]
+
+
+def test_what_some_runs_reached_is_told():
+    curves = {**RACE, ("fast", "g", 1): {"error": {1: 9.0, 2: 9.0, 3: 9.0}}, ("fast", "g", 2): RACE["fast", "g", 0]}
+    comparison, measured = made(curves, metrics=REACHED, published=[("Toy", "fast", "kernel=g", "epochs_needed", "2")])
+    row = next(row for row in rows_of(comparison, measured) if row["method"] == "fast")
+    assert row["verdict"] == "deviates" and row["measured_mean"] == ""
+    assert row["reason"] == "not reached within 3 epochs by 1 of 3 runs, by the others after 2 and 2"
+
+
 def test_levels_of_other_seeds_are_their_mean():
     curves = {
         ("fast", "g", 5): {"error": {1: 5.0, 2: 3.0}},

@@ -151,6 +151,19 @@ def test_some_runs_of_a_scale_may_have_seeds_of_their_own():
     assert {run.seed for run in small(one_seed, seeds=[7]).runs("demo").values()} == {7}
 
 
+def test_levels_that_are_printed_come_from_a_target_that_there_is():
+    def with_level(target):
+        def change(paper):
+            level = {"of": "test_error", "at_most": {"printed": target, "method": "EigenPro"}}
+            paper["targets"]["first"]["metrics"] = {"test_error": {"label": "e"}, "n": {"label": "n", "reached": level}}
+
+        return change
+
+    assert small(with_level("second")).comparison("first", "demo")["printed"] == {"second": []}
+    with pytest.raises(UnknownNameError, match=r"secnod.*Did you mean 'second'"):
+        small(with_level("secnod")).comparison("first", "demo")
+
+
 def test_a_preconditioner_is_shared_by_the_runs_that_need_the_same_one():
     def two_batch_sizes(paper):
         methods = paper["targets"]["first"]["methods"]

@@ -56,11 +56,19 @@ def check(target: str, spec: Mapping[str, Any]) -> None:
             _check_axis(axis, spec, where)
 
 
+def printed_targets(spec: Mapping[str, Any]) -> list[str]:
+    """The targets whose printed values are levels of the metrics of a target."""
+    sides = [
+        metric.get("reached", {}).get(side) for metric in spec["metrics"].values() for side in ("at_most", "at_least")
+    ]
+    return list(dict.fromkeys(level["printed"] for level in sides if isinstance(level, Mapping) and "printed" in level))
+
+
 def _check_reference(reference: Any, spec: Mapping[str, Any], where: str) -> None:
     if not isinstance(reference, Mapping):
         return
     for key, wanted in reference.items():
-        if key == "metric":
+        if key in ("metric", "printed"):
             continue
         _check_axis(key, spec, where)
         if key == "method":

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from shallows.errors import ShallowsError
 
+from .configuration import parse_setting
+
 if TYPE_CHECKING:
     from .compare import Measured
 
@@ -113,11 +115,24 @@ class Measurements:
     def _levels(self, series: Mapping[str, Any], level: Any, metric: str) -> list[float] | None:
         if not isinstance(level, Mapping):
             return [float(level)] * len(series["run_ids"])
+        if "printed" in level:
+            printed = self._printed(series, level, level.get("metric", metric))
+            return None if printed is None else [printed] * len(series["run_ids"])
         other = self.partner(series, level)
         if other is None:
             return None
         curves = self._paired(series, other, level.get("metric", metric))
         return [last(curve) for curve in curves] if all(curves) else None
+
+    def _printed(self, series: Mapping[str, Any], level: Mapping[str, Any], metric: str) -> float | None:
+        """What a target's paper prints for the data and settings of a series, for the method that the level names."""
+        wanted = {"dataset": series["data"], "method": level.get("method", series["method"]), "metric": metric}
+        for row in self.comparison["printed"][level["printed"]]:
+            setting = parse_setting(row["setting"]).items()
+            here = all(self._has(series, axis, value) for axis, value in setting)
+            if here and all(row[key] == value for key, value in wanted.items()):
+                return float(row["published"])
+        return None
 
     def _paired(self, series: Mapping[str, Any], other: Mapping[str, Any], metric: str) -> list[Curve]:
         """Curves of another series seed by seed; their mean where the seeds are not the same."""

@@ -63,6 +63,9 @@ class Plan:
                     raise ConfigurationError(f"The target {target!r} stands in two papers.")
                 kinds.check(target, spec)
                 found[target] = {**spec, "paper": name}
+        for target, spec in found.items():
+            for one in kinds.printed_targets(spec):
+                _known("target", one, found, f"target {target}, metrics")
         return found
 
     @property
@@ -305,6 +308,7 @@ class Plan:
             "method": next(iter(spec["methods"])),
             "series": [asdict(series) for series in self.series(target, scale)],
             "published": self.configuration.published[target],
+            "printed": {one: self.configuration.published[one] for one in kinds.printed_targets(spec)},
             "sizes": sizes,
             "missing": absent,
             "left_out": self._left_out(target, scale),

@@ -91,6 +91,10 @@ def _judged(
             return verdicts.NOT_RUN, "it has no curve"
         end = max(series["marks"])
         reason = f"not reached within {end} {along}"
+        if numbers:
+            told = " and ".join(f"{number:g}" for number in numbers)
+            n_runs = len(series["run_ids"])
+            reason += f" by {n_runs - len(numbers)} of {n_runs} runs, by the others after {told}"
         if incomparable:
             return verdicts.NOT_COMPARABLE, f"{reason}; {incomparable}"
         if number is None or number > end:
