@@ -3,7 +3,7 @@
 ``python benchmarks/centres.py`` fits 10,000 centres to 500,000 rows of Covertype, mapped into memory, within 2 GB.
 After every epoch it runs the bare products on a part of the same points: each block of the kernel matrix made once and
 multiplied both ways, with nothing between and nothing after. It prints the ratio of the epoch's time to theirs (the
-issue's target: 1.3 at most), the peak memory of the process, and the test error. ``--centres 2000 --rows 50000`` is a
+target: 1.3 at most), the peak memory of the process, and the test error. ``--centres 2000 --rows 50000`` is a
 smaller one. The data come from where the workflow takes them (``SHALLOWS_MIRROR`` names a folder that has them).
 """
 

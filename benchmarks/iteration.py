@@ -3,7 +3,7 @@
 ``python benchmarks/iteration.py`` draws 60,000 random points of 784 features (what they are changes no time), makes a
 preconditioner of each rank, and takes steps of both kinds on the same batches alternately, without any kernel matrix
 kept. It prints the median of the ratios of neighbouring steps, with their quartiles, and the seconds of a step. The
-issue's targets: at most 1.2 times the plain step at rank 160, and 1.5 at rank 1,000.
+targets: at most 1.2 times the plain step at rank 160, and 1.5 at rank 1,000.
 
 ``--features`` does the same for explicit features (random Fourier, streamed), where both steps are `FeatureEigenPro`'s.
 """
