@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 #: Floating-point operations a second of a matrix product in float32.
-FLOPS = 1.0e11
+FLOPS = 2.0e11
 #: Operations a second of dense eigensystems in float64, which reach a tenth of a product's rate.
 EIGEN_FLOPS = 1.0e10
 #: Operations a second of a factorisation in float64.
@@ -20,7 +20,7 @@ MOST_FACTORED, CG_ITERATIONS = 20_000, 150
 #: Operations a second of small convolutions, whose pooling and rectifying take as long as their products.
 NET_FLOPS = 2.0e10
 #: Bytes a second of a pass over a kept kernel matrix.
-BANDWIDTH = 8.0e9
+BANDWIDTH = 1.6e10
 #: Cosines with their sines, or exponentials, a second.
 WAVES = 4.0e8
 #: Bytes of a process that has imported everything.
@@ -28,7 +28,7 @@ PROCESS_BYTES = 400_000_000
 #: Seconds of a run that have nothing to do with its size.
 OVERHEAD_SECONDS = 0.3
 #: Seconds of a step beyond its products.
-STEP_SECONDS = 3e-3
+STEP_SECONDS = 1.5e-3
 #: A kernel matrix above this is computed anew in every epoch rather than kept.
 KEPT_BYTES = 12_000_000_000
 
