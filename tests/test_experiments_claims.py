@@ -279,6 +279,26 @@ def test_ratios_of_what_was_reached_are_claims_too():
     assert float(row["measured_mean"]) == 4.0 and row["verdict"] == "reproduced"
 
 
+def test_a_ratio_of_what_some_runs_reached_is_no_number():
+    curves = {
+        **RACE,
+        ("fast", "g", 1): {"error": {1: 9.0, 2: 9.0, 3: 9.0}},
+        **{("slow", "g", seed): {"error": {1: 9.0, 8: 3.2}} for seed in (0, 1)},
+    }
+    claim = {"label": "x", "of": {"method": "slow"}, "over": {"method": "fast"}, "at_least": 3}
+    (row,) = claim_of(claim, curves, published="at least three", metrics=REACHED)
+    assert row["verdict"] == "not run" and row["measured_mean"] == ""
+    assert row["reason"] == "not reached by both sides in 1 of 2 runs"
+
+
+def test_a_level_that_is_met_to_rounding_is_reached():
+    metrics = copy.deepcopy(REACHED)
+    metrics["epochs_needed"]["reached"]["plus"] = 0.05
+    curves = {("fast", "g", 0): {"error": {1: 49.0, 2: 48.24}}, ("exact", "g", 0): {"error": {None: 48.19}}}
+    comparison, measured = made(curves, metrics=metrics)
+    assert Measurements(comparison, measured).curves(comparison["series"][0], "epochs_needed") == [{None: 2.0}]
+
+
 def test_a_level_can_be_what_a_paper_prints():
     level = {"printed": "exact_errors", "method": "exact", "metric": "error"}
     metrics = {"epochs": {"label": "epochs", "reached": {"of": "error", "at_most": level, "plus": 0.5}}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from . import verdicts
@@ -26,6 +26,7 @@ class Found:
     setting: dict[str, Any]
     values: list[float]
     runs: list[Measured]
+    lacking: str = ""
 
     @property
     def word(self) -> str:
@@ -81,7 +82,7 @@ def _is_about(words: Mapping[str, str], one: Found) -> bool:
 
 def _judged(row: Row, claim: Mapping[str, Any], one: Found, published: str) -> tuple[str, str]:
     if not one.values:
-        return verdicts.NOT_RUN, "there is nothing to measure it on at this scale"
+        return verdicts.NOT_RUN, one.lacking or "there is nothing to measure it on at this scale"
     differs = [
         f"{key} {one.setting.get(key)}, published for {value}"
         for key, value in claim.get("comparable", {}).items()
@@ -128,15 +129,21 @@ def _found(found: Measurements, claim: Mapping[str, Any]) -> Iterator[Found]:
     """The numbers that a claim is about: one for each series, or one for each group of them."""
     metric = claim.get("metric", next(iter(found.spec["metrics"])))
     of, at_end = claim.get("of", {}), claim.get("reduce", "last") == "last"
-    matching = []
+    matching, partly = [], []
     for series in found.selected(of):
         curves = [_within(curve, claim) for curve in found.divided(series, metric, claim.get("over"), ends=at_end)]
-        if any(curves):
+        missed = sum(not curve for curve in curves) if "reached" in found.spec["metrics"].get(metric, {}) else 0
+        if 0 < missed < len(curves):
+            # A mean over those that reached it would be of the fast ones alone.
+            partly.append((series, f"not reached by both sides in {missed} of {len(curves)} runs"))
+        elif any(curves):
             matching.append((series, curves))
     across = claim.get("across", "each")
     if across == "each":
         for series, curves in matching:
             yield _number(found, [series], dict(series["setting"]), _reduced(curves, claim))
+        for series, why in partly:
+            yield replace(_number(found, [series], dict(series["setting"]), []), lacking=why)
         return
     by = claim.get("by", ["data"])
     groups: dict[tuple[str, ...], list[tuple[dict[str, Any], list[Curve]]]] = {}

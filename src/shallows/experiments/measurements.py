@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 #: A value of an axis in a reference that is satisfied with any.
 ANY = "any"
 
+ROUNDING = 1e-9
+"""Share of a level, or of one, by which a value may miss it."""
+
 Mark = int | float | None
 Curve = dict[Mark, float]
 
@@ -107,9 +110,11 @@ class Measurements:
         if levels is None:
             return [None] * len(curves)
         plus = rule.get("plus", 0.0)
+        # 48.19 + 0.05 is a little less than 48.24 in binary.
+        limits = [sign * level + plus + ROUNDING * max(1.0, abs(level)) for level in levels]
         return [
-            first(curve, lambda value, level=level: sign * value <= sign * level + plus)
-            for curve, level in zip(curves, levels, strict=True)
+            first(curve, lambda value, limit=limit: sign * value <= limit)
+            for curve, limit in zip(curves, limits, strict=True)
         ]
 
     def _levels(self, series: Mapping[str, Any], level: Any, metric: str) -> list[float] | None:
