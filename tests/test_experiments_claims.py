@@ -288,7 +288,7 @@ def test_a_ratio_of_what_some_runs_reached_is_no_number():
     claim = {"label": "x", "of": {"method": "slow"}, "over": {"method": "fast"}, "at_least": 3}
     (row,) = claim_of(claim, curves, published="at least three", metrics=REACHED)
     assert row["verdict"] == "not run" and row["measured_mean"] == ""
-    assert row["reason"] == "not reached by both sides in 1 of 2 runs"
+    assert row["reason"] == "not reached in 1 of 2 runs, by one side or both"
 
 
 def test_a_level_that_is_met_to_rounding_is_reached():
