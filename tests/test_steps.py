@@ -167,12 +167,22 @@ def in_units_of_the_top(m, n=N, p=FACTS):
     return np.array(factors(steps.Certified().cycle(p, m, n))) * p.step_size(m) * m * p.top_eigenvalue
 
 
-def test_a_cycle_has_a_head_and_a_body_averages_at_its_end_and_begins_again():
-    cycle = steps.Cycle(7, (1.0, 2.0), (3.0, 4.0), 2)
-    assert [cycle.at(t) for t in range(9)] == [
-        *((1, False, True), (2, False, True), (3, False, True), (4, False, True), (3, False, True)),
-        *((4, True, True), (3, True, True), (1, False, True), (2, False, True)),
-    ]
+def test_a_cycle_has_a_head_and_a_body_and_begins_again():
+    cycle = steps.Cycle(7, (1.0, 2.0), (3.0, 4.0))
+    assert [cycle.at(t) for t in range(9)] == [(factor, 0) for factor in (1, 2, 3, 4, 3, 4, 3, 1, 2)]
+
+
+@pytest.mark.parametrize("memory", [2.0, 10.0, 300.0])
+def test_an_average_forgets_the_first_iterates_and_then_lies_as_many_steps_behind_as_it_is_told_to(memory):
+    shares = np.array([steps.Cycle(5, (), (1.0,), memory).at(t)[1] for t in range(9000)])
+    left = np.append(np.cumprod((1 - shares)[:0:-1])[::-1], 1.0)  # what later steps leave of each iterate
+    weights = shares * left
+    assert shares[0] == 1
+    assert weights.sum() == pytest.approx(1, rel=1e-12)
+    assert weights @ (8999 - np.arange(9000)) == pytest.approx(memory, rel=1e-6)
+    early = shares > 1 / (1 + memory)
+    c = steps.FORGETTING
+    assert shares[early] == pytest.approx((c + 1) / (np.flatnonzero(early) + c + 1), rel=1e-12)
 
 
 def test_full_batches_are_closed_by_the_best_step_on_the_flattened_range():
@@ -203,12 +213,14 @@ def test_with_noise_the_step_is_constant_and_stable_in_the_mean_square(m):
 
 
 @pytest.mark.parametrize("m", [1, 3, 16, 64, 200])
-def test_with_noise_the_second_half_of_an_epoch_is_averaged(m):
+def test_with_noise_the_average_lies_half_an_epoch_behind(m):
     cycle = steps.Certified().cycle(FACTS, m, N)
-    averaged = [cycle.at(t)[1] for t in range(cycle.length)]
     assert cycle.length == -(-N // m)
-    assert averaged == sorted(averaged)
-    assert sum(averaged) == (cycle.length + 1) // 2
+    assert cycle.memory == cycle.length / 2
+
+
+def test_without_noise_there_is_no_average():
+    assert steps.Certified().cycle(FACTS, N, N).memory == 0
 
 
 @pytest.mark.parametrize("m", [3, 64, 900])
@@ -224,22 +236,22 @@ def test_where_no_targets_are_fitted_exactly_the_share_of_noise_falls_from_epoch
         assert epoch == 0 or share.max() == pytest.approx(0.6 / (1 + epoch))
 
 
-def test_the_model_is_the_average_of_iterates_weighted_by_their_place_and_steps_go_on_from_the_last():
+def test_the_model_is_the_average_of_the_iterates_and_steps_go_on_from_the_last():
     p = problem(n=60, rank=5, n_subsample=30, kernel="gaussian", d=3)
     held = replace(p.problem, targets=np.sin(p.x[:, :1]))
     size = p.preconditioner.step_size(10)
-    averaging, plain = EigenPro(size, steps.Cycle(6, (), (1.0,), 3)), EigenPro(size)
+    cycle = steps.Cycle(6, (), (1.0,), 2.0)
+    averaging, plain = EigenPro(size, cycle), EigenPro(size)
     state, other, iterates = averaging.init(held), plain.init(held), []
     for t in range(9):
         batch = slice(10 * (t % 6), 10 * (t % 6) + 10)
         state, other = averaging.step(held, state, batch), plain.step(held, other, batch)
         iterates.append(other.iterate.copy())
         assert np.array_equal(state.iterate, other.iterate)
-        if t % 6 < 3:
-            assert np.array_equal(state.coefficients, state.iterate)
-        if t == 5:
-            expected = (iterates[3] + 2 * iterates[4] + 3 * iterates[5]) / 6
-            assert state.coefficients == pytest.approx(expected, rel=1e-12)
+        shares = [cycle.at(s)[1] for s in range(t + 1)]
+        weights = [share * np.prod([1 - later for later in shares[s + 1 :]]) for s, share in enumerate(shares)]
+        expected = sum(w * iterate for w, iterate in zip(weights, iterates, strict=True))
+        assert state.coefficients == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("budget", [0, 2**30])
@@ -248,7 +260,7 @@ def test_the_bound_of_a_batch_is_its_step_nearest_to_the_functions_that_fit_it(b
     targets = np.sin(p.x[:, :2])
     held = replace(p.problem, targets=targets)
     # Far too long a step, so that the bound is what is taken; the batch lies in three tiles.
-    solver, S = EigenPro(1e6, steps.Cycle(1, (), (1.0,), 1)), slice(20, 80)
+    solver, S = EigenPro(1e6, steps.Cycle(1, (), (1.0,), 1.0)), slice(20, 80)
     after = solver.step(held, solver.init(held), S).iterate
     # The function that fits all points, and P⁻¹ of the difference, on the points: K⁻¹ (K_P K⁻¹)⁻¹ K⁻¹ = K_P⁻¹.
     K_P = p.K - p.K @ preconditioning_matrix(p.preconditioner, 90) @ p.K
@@ -290,7 +302,7 @@ def test_the_average_is_below_the_noise_of_the_last_iterate_where_labels_are_noi
         ).state
         return float(np.mean((p.K @ state.coefficients - held.targets) ** 2))
 
-    assert loss(EigenPro(size, cycle)) < loss(EigenPro(size, replace(cycle, n_averaged=0)))
+    assert loss(EigenPro(size, cycle)) < loss(EigenPro(size, replace(cycle, memory=0.0)))
 
 
 @pytest.mark.parametrize("seed", [0, 1])

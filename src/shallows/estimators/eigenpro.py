@@ -47,11 +47,11 @@ class _EigenPro:
         of a matrix that is kept, take less time for it; on noisy targets let ``early_stopping`` end that.
     step_size : float, optional
         For a sum over the batch. None takes 2/(β + (m − 1)λ), with λ and β measured on training points outside the
-        subsample; where batches are noisy the model is the average over the second half of an epoch, and where they
-        are not the steps vary about that size (`shallows.solvers.steps.Certified`). With at most 16 batches in an epoch
-        they come from the residual (`shallows.solvers.ConjugateResiduals`). Up to 1,000 points the exact 1/(nλ) where
-        batch and subsample are the whole training set. Should training diverge all the same, the epoch is done again
-        with half of it.
+        subsample; where batches are noisy the model is an average of the iterates that lies half an epoch behind, and
+        where they are not the steps vary about that size (`shallows.solvers.steps.Certified`). With at most 16 batches
+        in an epoch they come from the residual (`shallows.solvers.ConjugateResiduals`). Up to 1,000 points the exact
+        1/(nλ) where batch and subsample are the whole training set. Should training diverge all the same, the epoch is
+        done again with half of it.
     step_rule : str or callable, default="certified"
         Which rule gives the step where ``step_size`` is None: "certified", "theorem", "paper", "release2017",
         "release2019" or "exact", see `shallows.solvers.steps`. The others are there to be compared with.

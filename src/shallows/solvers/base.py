@@ -65,9 +65,7 @@ class AveragedState:
     n_steps : int
         Steps taken.
     average : array, shape (n, c), optional
-        Of the last ``n_averaged`` iterates, each weighted by its place among them.
-    n_averaged : int
-        0 where the model is the iterate.
+        Of the iterates; none where the model is the last one.
     """
 
     iterate: Array
@@ -75,25 +73,20 @@ class AveragedState:
     loss: float = 0.0
     n_steps: int = 0
     average: Array | None = None
-    n_averaged: int = 0
 
     @property
     def coefficients(self) -> Array:
         """Of the model: the average where there is one, else the iterate."""
-        return self.average if self.n_averaged else self.iterate
+        return self.iterate if self.average is None else self.average
 
-    def advance(self, averaged: bool) -> None:
-        """Count a step, and take its iterate into the average or begin without one."""
+    def advance(self, share: float) -> None:
+        """Count a step, and take its iterate into the average with a share of it, if any."""
         self.n_steps += 1
-        if not averaged:
-            self.n_averaged = 0
+        if not share:
             return
-        self.n_averaged += 1
-        xp = arrays.namespace(self.iterate)
-        if self.n_averaged == 1:
-            self.average = xp.asarray(self.iterate, copy=True)
+        if self.average is None:
+            self.average = arrays.namespace(self.iterate).asarray(self.iterate, copy=True)
             return
-        share = 2.0 / (self.n_averaged + 1.0)
         self.average *= 1.0 - share
         self.average += share * self.iterate
 
@@ -101,16 +94,17 @@ class AveragedState:
         """What a checkpoint keeps."""
         xp = arrays.namespace(self.iterate)
         held = {"iterate": xp.asarray(self.iterate, copy=True)}
-        if self.n_averaged:
+        if self.average is not None:
             held["average"] = xp.asarray(self.average, copy=True)
-        return held, {"n_steps": self.n_steps, "n_averaged": self.n_averaged}
+        return held, {"n_steps": self.n_steps}
 
     def recall(self, held: dict[str, Array], numbers: dict[str, int]) -> None:
         """Go back to what `remember` gave."""
         xp = arrays.namespace(self.iterate)
+        self.average = None
         for name, array in held.items():
             setattr(self, name, xp.asarray(arrays.like(array, self.iterate), copy=True))
-        self.n_steps, self.n_averaged = numbers["n_steps"], numbers["n_averaged"]
+        self.n_steps = numbers["n_steps"]
 
     def is_finite(self) -> bool:
         """Whether all coefficients are numbers."""

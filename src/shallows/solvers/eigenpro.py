@@ -25,7 +25,7 @@ class EigenPro:
     which is the step −η P Σ gᵢ k(xᵢ, ·) in the kernel's space, with P of `shallows.spectrum`. (The paper extends the
     eigenvectors to all n points; in the subsample's own span the operator is exact and costs M/n of that.)
 
-    Where a cycle asks for it, η is for each output at most ⟨g, r⟩ / gᵀ K_P(S, S) g, with r the residual and K_P the
+    Where a cycle averages, η is for each output at most ⟨g, r⟩ / gᵀ K_P(S, S) g, with r the residual and K_P the
     kernel times P: of all steps along g the one that comes nearest to every function that fits the batch, in the norm
     that P belongs to. A longer step than twice that leads away from them all. The bound is of use where points lie
     close together: a batch with several in one place has a larger eigenvalue than batches have in the mean, and comes
@@ -36,8 +36,8 @@ class EigenPro:
     step_size : float
         η, for a sum over the batch.
     cycle : Cycle, optional
-        Factors of η from step to step, and the steps whose iterates are averaged, see `shallows.solvers.steps`; none
-        keeps η as it is and the last iterate.
+        Factors of η from step to step, and how the iterates are averaged, see `shallows.solvers.steps`; none keeps η as
+        it is and the last iterate.
     """
 
     step_size: float
@@ -56,15 +56,15 @@ class EigenPro:
         values, columns = problem.gram.rows(batch.start, batch.stop).dot(state.iterate, head=m)
         gradient, state.loss = residual(problem, values, batch)
         projected = preconditioner.project(columns, gradient)
-        factor, averaged, bounded = (1.0, False, False) if self.cycle is None else self.cycle.at(state.n_steps)
+        factor, share = (1.0, 0.0) if self.cycle is None else self.cycle.at(state.n_steps)
         step_size = state.step_size * factor
-        if bounded:
+        if share:
             fitting = dots(gradient, values - problem.targets[batch, :])
             energy = problem.gram.energy(batch.start, batch.stop, gradient) - preconditioner.energy(projected)
             step_size = _bounded(step_size, fitting, energy)
         state.iterate[batch, :] -= step_size * gradient
         state.iterate[:m, :] += step_size * preconditioner.expand(projected)
-        state.advance(averaged)
+        state.advance(share)
         return state
 
 

@@ -50,8 +50,8 @@ class FeatureEigenPro:
     step_size : float
         η, for a sum over the batch.
     cycle : Cycle, optional
-        Factors of η from step to step, and the steps whose iterates are averaged, see `shallows.solvers.steps`; none
-        keeps η as it is and the last iterate.
+        Factors of η from step to step, and how the iterates are averaged, see `shallows.solvers.steps`; none keeps η as
+        it is and the last iterate.
     """
 
     step_size: float
@@ -77,7 +77,7 @@ class FeatureEigenPro:
             values = part if values is None else values + part
             blocks.append(block if held else None)
         gradient, state.loss = residual(problem, values, batch)
-        factor, averaged, _ = (1.0, False, False) if self.cycle is None else self.cycle.at(state.n_steps)
+        factor, share = (1.0, 0.0) if self.cycle is None else self.cycle.at(state.n_steps)
         step_size = state.step_size * factor
         moved = arrays.namespace(A).empty_like(A)
         for k, span in enumerate(spans):
@@ -86,5 +86,5 @@ class FeatureEigenPro:
         A -= step_size * moved
         if p is not None and p.rank:
             A += step_size * p.correction(moved)
-        state.advance(averaged)
+        state.advance(share)
         return state

@@ -31,7 +31,7 @@ class StepRule(Protocol):
 
 @dataclass(frozen=True)
 class Cycle:
-    """Factors of a step size, one for each step, and which iterates are averaged; they begin again after a round.
+    """Factors of a step size, one for each step, which begin again after a round, and an average of the iterates.
 
     Attributes
     ----------
@@ -41,9 +41,10 @@ class Cycle:
         The first factors.
     body : tuple of float
         Those that follow, repeated.
-    n_averaged : int
-        Of the last so many steps of a round the iterates are averaged. Where there are any, no step of `EigenPro` is
-        longer than its own batch allows.
+    memory : float
+        How many steps the average that is the model lies behind the iterate once there are many: it takes in every
+        iterate with the share 1/(1 + memory), and the first ones with larger shares, see `at`. With 0 the model is
+        the iterate; else no step of `EigenPro` is longer than its own batch allows.
     falling : tuple of float, optional
         (unit, w): from round to round the share of noise that is allowed falls as one over their number, and no factor
         is above ``unit`` 2g/(w + g).
@@ -55,18 +56,23 @@ class Cycle:
     length: int
     head: tuple[float, ...]
     body: tuple[float, ...]
-    n_averaged: int = 0
+    memory: float = 0.0
     falling: tuple[float, float] | None = None
     few: int = 0
 
-    def at(self, t: int) -> tuple[float, bool, bool]:
-        """The factor of step t, from 0, whether its iterate is averaged, and whether it is bounded by its batch."""
+    def at(self, t: int) -> tuple[float, float]:
+        """The factor of step t, from 0, and what its iterate weighs in the average, 0 where the model is the iterate.
+
+        (c + 1)/(t + c + 1) weighs the iterates by about the c-th power of their number, so that the first ones are soon
+        forgotten, until that is the share that ``memory`` asks for.
+        """
+        share = max((FORGETTING + 1.0) / (t + FORGETTING + 1.0), 1.0 / (1.0 + self.memory)) if self.memory else 0.0
         done, t = divmod(t, self.length)
         factor = self.head[t] if t < len(self.head) else self.body[(t - len(self.head)) % len(self.body)]
         if self.falling is not None:
             unit, w = self.falling
             factor = min(factor, unit * _within(NOISE / (1 + done), w))
-        return factor, t >= self.length - self.n_averaged, self.n_averaged > 0
+        return factor, share
 
 
 def _within(share: float, w: float) -> float:
@@ -88,6 +94,10 @@ FEW = 16
 NOISE = 0.6
 """Share of the loss of an iterate that the noise of batches may make up."""
 
+FORGETTING, MEMORY = 5.0, 0.5
+"""Power of their number with which the first iterates are averaged, and epochs that the average lies behind later on:
+where batches are noisy, about the least training error after the first epoch and after those that follow."""
+
 
 @dataclass(frozen=True)
 class Certified:
@@ -107,9 +117,9 @@ class Certified:
       (1 − a x)² + a² w x for x from ρ to 1 smallest.
     - Else the step is 2/(1 + v), up to which the iteration is stable in the mean square, and at most the one at which
       noise makes up a share g = a w/(2 − a) of the loss; in the kernel form also at most the one that its own batch
-      allows, see `EigenPro`. The model at the end of an epoch is the average of the iterates of its second half, each
-      weighted by its place: most of the noise is averaged out, and training goes on from the last iterate, so that
-      nothing is lost where there is none.
+      allows, see `EigenPro`. The model is an average of the iterates that forgets: the first ones by a power of their
+      number, later ones within half an epoch. Most of the noise is averaged out, of the training targets and, where
+      these are noisy themselves, of what the last batches have fitted of that; training goes on from the last iterate.
 
     A model of fewer functions than points fits no targets exactly, so that the noise of its batches does not vanish;
     for such a one the share that is allowed falls from epoch to epoch as one over their number.
@@ -117,8 +127,9 @@ class Certified:
     References
     ----------
     S. Lacoste-Julien, M. Schmidt and F. Bach (2012), "A simpler approach to obtaining an O(1/t) convergence rate for
-    the projected stochastic subgradient method" (the weights); P. Jain, S. M. Kakade, R. Kidambi, P. Netrapalli and
-    A. Sidford (2018), "Parallelizing stochastic gradient descent for least squares regression", JMLR 18 (the average
+    the projected stochastic subgradient method", and O. Shamir and T. Zhang (2013), "Stochastic gradient descent for
+    non-smooth optimization", ICML 30 (weights that grow); P. Jain, S. M. Kakade, R. Kidambi, P. Netrapalli and A.
+    Sidford (2018), "Parallelizing stochastic gradient descent for least squares regression", JMLR 18 (the average
     over a tail with long constant steps).
     """
 
@@ -137,7 +148,7 @@ class Certified:
         interpolates = p.n_functions >= n
         if v > QUIET or (m < n and not interpolates):
             constant = unit * min(2.0 / (1.0 + v), _within(NOISE, w))
-            return Cycle(n_steps, (), (constant,), (n_steps + 1) // 2, None if interpolates else (unit, w), few)
+            return Cycle(n_steps, (), (constant,), MEMORY * n_steps, None if interpolates else (unit, w), few)
         rho = min(1.0, p.flattened_top / top)
         closing = min(2.0 / (1.0 + rho + w), 1.0 / (rho + w))
         a, b, c = (unit * s for s in (closing, MIDDLE, LONG))
