@@ -94,9 +94,10 @@ FEW = 16
 NOISE = 0.6
 """Share of the loss of an iterate that the noise of batches may make up."""
 
-FORGETTING, MEMORY = 5.0, 0.5
-"""Power of their number with which the first iterates are averaged, and epochs that the average lies behind later on:
-where batches are noisy, about the least training error after the first epoch and after those that follow."""
+FORGETTING, MEMORY = 3.0, 0.5
+"""Power of their number with which the first iterates are averaged, and epochs that the average lies behind later on.
+With more memory, less of the noise of the targets is fitted (``benchmarks/averages.py``); with much more, training
+takes longer (``benchmarks/steps.py``)."""
 
 
 @dataclass(frozen=True)
