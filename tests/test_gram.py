@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -177,6 +178,20 @@ def test_a_cross_product_reports_its_rows():
     assert seen == sorted(set(seen))
     assert seen[-1] == 100
     assert len(seen) > 1
+
+
+@pytest.mark.parametrize("budget", [1, 5000, PLENTY])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_cross_product_with_blocks_that_were_kept_makes_none_and_is_the_same_to_the_bit(budget, dtype, n_workers):
+    x, z, a, b = (sample(m, d, seed=m).astype(dtype) for m, d in ((37, 4), (53, 3), (53, 2), (53, 2)))
+    points, kernel, extra, kept = kernels.augmented(z), kernels.Laplace(1.5), x[:, 3] ** 2, {}
+    held = {"budget": budget, "extra": extra}
+    first = gram.cross_product(kernel, x[:, :3], points, a, kept=kept, **held)
+    assert np.array_equal(first, gram.cross_product(kernel, x[:, :3], points, a, **held))
+    assert sum(block.size for block in kept.values()) == 37 * 53
+    expected = gram.cross_product(kernel, x[:, :3], points, b, **held)
+    with mock.patch.object(kernels, "fill", side_effect=AssertionError("made anew")):
+        assert np.array_equal(gram.cross_product(kernel, x[:, :3], points, b, kept=kept, **held), expected)
 
 
 @pytest.mark.parametrize("budget", [2**16, 2**20])

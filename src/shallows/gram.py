@@ -63,6 +63,8 @@ class Gram:
         Number of points.
     kept_fraction : float
         Share of the tiles that are kept.
+    spare_bytes : int
+        What they and the scratch space leave of the budget.
     """
 
     def __init__(self, kernel: Kernel, points: Array, *, budget: int, tile: int | None = None):
@@ -78,6 +80,7 @@ class Gram:
         affordable = max(0, int(budget) - 3 * self.n_workers * self.tile**2 * size)
         n_kept = min(len(pairs), affordable // (self.tile**2 * size))
         self.kept_fraction = n_kept / len(pairs) if pairs else 1.0
+        self.spare_bytes = max(0, affordable - n_kept * self.tile**2 * size)
         # The tiles that are kept are those of the first rows, which a preconditioner's subsample reads in every step.
         self._tiles: dict[tuple[int, int], Array] = {}
         self._make(pairs[:n_kept])
@@ -306,6 +309,9 @@ class Rows:
         return arrays.sum_in_order(list(products)), columns
 
 
+Blocks = dict[tuple[int, int], Array]
+"""Parts of a matrix by their first row and column."""
+
 Piece = tuple[slice, slice, Array]
 """Rows and columns of a matrix, and its values there."""
 
@@ -361,6 +367,7 @@ def cross_product(
     budget: int,
     extra: Array | None = None,
     observe: Callable[[int], None] | None = None,
+    kept: Blocks | None = None,
 ) -> Array:
     """``k(x, points) @ a`` without the matrix between.
 
@@ -379,6 +386,10 @@ def cross_product(
         Squared distance that features outside ``points`` add (columns that were constant in training and left out).
     observe : callable, optional
         Told the number of rows done after each block of rows.
+    kept : dict, optional
+        Where the blocks of the matrix are kept, all m n values of it, and found again by a later product with the same
+        ``x``, ``points``, ``extra`` and ``budget``, which comes out the same to the bit. Not used where
+        `shallows.fused` applies.
 
     Returns
     -------
@@ -405,14 +416,21 @@ def cross_product(
             if worker >= len(rows):
                 return
             mine = slice(span.start + rows[worker].start, span.start + rows[worker].stop)
-            here = kernels.augmented(x[mine, :])
-            if extra is not None:
-                here[:, -2] += extra[mine]
-            left = kernels.left_factor(kernel, here)
-            scratch = xp.empty((left.shape[0], min(edge, n)), dtype=x.dtype)
+            left, scratch = None, None
             for columns in arrays.blocks(n, edge):
-                block = arrays.corner(scratch, left.shape[0], columns.stop - columns.start)
-                kernels.fill(kernel, left, points[columns, :], block)
+                block = None if kept is None else kept.get((mine.start, columns.start))
+                if block is None:
+                    if left is None:
+                        here = kernels.augmented(x[mine, :])
+                        if extra is not None:
+                            here[:, -2] += extra[mine]
+                        left = kernels.left_factor(kernel, here)
+                    if scratch is None or kept is not None:
+                        scratch = xp.empty((left.shape[0], min(edge, n)), dtype=x.dtype)
+                    block = arrays.corner(scratch, left.shape[0], columns.stop - columns.start)
+                    kernels.fill(kernel, left, points[columns, :], block)
+                    if kept is not None:
+                        kept[mine.start, columns.start] = block
                 out[mine, :] += block @ a[columns, :]
 
         arrays.in_threads(work, n_workers)

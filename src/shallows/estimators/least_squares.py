@@ -21,8 +21,12 @@ from . import validation
 from .base import SMALL, Estimator
 from .centres import Coordinates
 from .kernel_checks import check_scale, check_values
+from .looked_at import LookedAt
 from .parameters import check_positive, check_whole, is_positive
 from .snapshot import Snapshot
+
+BLOCKS_BYTES = 2**28
+"""What the blocks of a prediction may take on a CPU."""
 
 
 @dataclass
@@ -170,7 +174,7 @@ class KernelLeastSquares(Estimator):
             codes = arrays.to_device(targets[order], device, dtype)
             spent = points.nbytes + self._n_held * codes.nbytes + self._step_bytes(plan, codes.shape[1], dtype.itemsize)
             problem = self._make_problem(plan, points, codes, None if w is None else w[:, None], budget - spent)
-            self._order = order
+            self._order, self._looked_at = order, self._make_looked_at()
             built = time.perf_counter()
 
             try:
@@ -186,7 +190,7 @@ class KernelLeastSquares(Estimator):
                 )
             finally:
                 kept_fraction, held_out = self._gram.kept_fraction, self._held_out
-                del self._gram, self._order, self._held_out
+                del self._gram, self._order, self._looked_at, self._held_out
             arrays.synchronise(points)
         finished = time.perf_counter()
 
@@ -260,6 +264,13 @@ class KernelLeastSquares(Estimator):
         """What the solver is given; ``_gram`` is the matrix that makes training scores of coefficients."""
         self._gram = gram.Gram(plan.kernel, points, budget=budget)
         return KernelProblem(self._gram, targets, weights, plan.preconditioner)
+
+    def _make_looked_at(self) -> LookedAt | None:
+        """What keeps the kernel values of points that are looked at, where the matrix at hand leaves room for them."""
+        if not isinstance(self._gram, gram.Gram):
+            return None
+        itemsize = arrays.itemsize(self._gram.points)
+        return LookedAt(self._gram.n, itemsize, self._gram.spare_bytes - BLOCKS_BYTES)
 
     def _keep(self, state: Any, plan: Plan, points: Any, rows: np.ndarray) -> None:
         """The fitted attributes that predictions are made of; ``rows`` are those of ``points`` among the rows given."""
@@ -350,13 +361,15 @@ class KernelLeastSquares(Estimator):
         else:
             points, kernel = arrays.to_device(self._points, device), self._kernel
             coefficients = arrays.to_device(self.dual_coef_, device)
-        budget = min(self._working_budget(device) // 2, 2**28 if device.kind == "cpu" else 2**32)
+        budget = min(self._working_budget(device) // 2, BLOCKS_BYTES if device.kind == "cpu" else 2**32)
+        kept = self._looked_at.find(X, budget) if fitting and self._looked_at else None
+        budget = kept.budget if kept else budget
         out = np.empty((X.shape[0], coefficients.shape[1]), dtype=np.dtype(str(points.dtype)))
         with device.active():
             for rows, x, extra in self._coordinates.new_points(X, device, out.dtype):
-                out[rows] = arrays.to_numpy(
-                    gram.cross_product(kernel, x, points, coefficients, budget=budget, extra=extra)
-                )
+                blocks = None if kept is None else kept.blocks.setdefault(rows.start, {})
+                made = gram.cross_product(kernel, x, points, coefficients, budget=budget, extra=extra, kept=blocks)
+                out[rows] = arrays.to_numpy(made)
         return self._unscale(out)
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -64,9 +64,14 @@ def kernel_epochs(size: Size, parameters: Mapping[str, Any], marks: Sequence[int
         matrix_bytes = KEPT_BYTES
     # Small batches leave most of the time to the steps themselves.
     seconds += STEP_SECONDS * epochs * n / (parameters.get("batch_size") or 2048)
-    seconds += len(marks) * 2 * n * size.n_test * (size.n_features + size.n_classes) / FLOPS
+    # Kernel values of the test data are made twice and then kept, where there is room beside the matrix.
+    values, tested_bytes = 2 * n * size.n_test * size.n_features / FLOPS, 4 * n * size.n_test
+    keeps = len(marks) > 1 and matrix_bytes + tested_bytes <= KEPT_BYTES
+    seconds += (min(len(marks), 2) if keeps else len(marks)) * values
+    seconds += len(marks) * (tested_bytes / BANDWIDTH + 2 * n * (n + size.n_test) * size.n_classes / FLOPS)
     data_bytes = 4 * (n + size.n_test) * size.n_features
-    return Cost(OVERHEAD_SECONDS + seconds, PROCESS_BYTES + matrix_bytes + 2 * data_bytes)
+    held = matrix_bytes + (tested_bytes if keeps else 0) + 2 * data_bytes
+    return Cost(OVERHEAD_SECONDS + seconds, PROCESS_BYTES + held)
 
 
 def subsample_eigensystem(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
