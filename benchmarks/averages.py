@@ -93,13 +93,11 @@ def watched(
             if run.epoch not in SHOWN:
                 return
             for name, model in models.items():
-                loss = [float(np.mean((f - t) ** 2)) for f, t in scored(model)]
-                f, t = scored(model)[1]
+                parts = [(problem.gram.dot(model), problem.targets), (held_out @ model, y)]
+                loss = [float(np.mean((f - t) ** 2)) for f, t in parts]
+                f, t = parts[1]
                 wrong = f.argmax(1) != t.argmax(1) if t.shape[1] > 1 else (f > 0) != (t > 0)
                 found[name].append((*loss, 100 * float(np.mean(wrong))))
-
-    def scored(model: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-        return [(problem.gram.dot(model), problem.targets), (held_out @ model, y)]
 
     training.train(
         solver,

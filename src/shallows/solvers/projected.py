@@ -11,7 +11,7 @@ from ..kernels import Kernel
 from ..projection import Projection
 from ..spectrum import Preconditioner, eigensystem, filtered, top_eigensystem
 
-MEMORY = 8.0
+FORGETTING = 8.0
 """Exponent of the running average: the last ninth of the iterates weighs about two thirds."""
 
 
@@ -136,7 +136,7 @@ class ProjectedEigenPro:
         direction[:m, :] -= flattening(problem.preconditioner, h[:m, :])
         state.iterate -= state.step_size * direction
         state.n_steps += 1
-        share = (MEMORY + 1.0) / (state.n_steps + MEMORY) if self.average else 1.0
+        share = (FORGETTING + 1.0) / (state.n_steps + FORGETTING) if self.average else 1.0
         state.coefficients += share * (state.iterate - state.coefficients)
         return state
 
