@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from shallows import EigenProClassifier, EigenProRegressor, KernelSGDClassifier, kernels, training
+from shallows import EigenProClassifier, EigenProRegressor, KernelSGDClassifier, arrays, kernels, training
 from shallows.estimators.looked_at import REMEMBERED, LookedAt
 
 RNG = np.random.default_rng(0)
@@ -30,7 +30,8 @@ class Looking(training.Observer):
 
 
 def looked_on(points, make=EigenProClassifier, **options):
-    options = {"batch_size": 64, "max_epochs": 4, "tol": 0.0, "random_state": 0, "memory": "1GB", **options}
+    memory = arrays.resident_memory() + 2**30  # Whatever the tests before these left in the process.
+    options = {"batch_size": 64, "max_epochs": 4, "tol": 0.0, "random_state": 0, "memory": memory, **options}
     looking = Looking(points)
     model = make(**options).fit(X, Y, observers=[looking])
     return looking, model
