@@ -1,0 +1,249 @@
+"""Neural nets in the workflow: what needs them, and their features as prepared data."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from datasets_example import write_table
+from nets_example import bars, needs_torch, one_thread  # noqa: F401
+from shallows import datasets
+from shallows.datasets import DatasetError
+from shallows.errors import UnknownNameError
+from shallows.experiments import code, configuration, costs
+from shallows.experiments.plan import Plan
+from shallows.nets import ARCHITECTURES, NeuralNetClassifier
+from workflow_runs import PROJECT
+
+# In the workflow
+
+
+@pytest.fixture
+def without_torch(monkeypatch):
+    """As if PyTorch were not installed."""
+    found = importlib.util.find_spec
+    absent = {"torch": None}
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: absent[name] if name in absent else found(name))
+
+
+def test_what_needs_a_net_is_not_run_without_pytorch_and_says_so(without_torch):
+    made = planned()
+    assert {run.method for run in made.runs("demo").values()} == {"kernel_sgd"}
+    told = made.comparison("first", "demo")
+    reason = "needs the optional packages of the extra 'nets': pip install 'shallows[nets]'"
+    assert told["missing"] == {"Features": reason}
+    assert told["left_out"] == f"joint net {reason}"
+
+
+def test_what_needs_a_net_is_run_where_pytorch_is(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: True)
+    made = planned()
+    runs = {(run.method, run.variant) for run in made.runs("demo").values()}
+    assert runs == {(m, v) for m in ("kernel_sgd", "net_joint") for v in ("unit", "lenet_features")}
+    assert made.size("mnist_demo", "lenet_features").n_features == 1568
+    assert made.comparison("first", "demo")["left_out"] == ""
+
+
+def planned(features="lenet_features", base=None):
+    """The plan of one target, with a net among its methods and a net's features among its data."""
+    base = base or configuration.load(PROJECT)
+    target = {
+        "kind": "marks",
+        "title": "One",
+        "source": "Table 1",
+        "caption": "None",
+        "published_data": {},
+        "mark": "epochs",
+        "metrics": {"test_error": {"label": "test error"}},
+        "settings": {},
+        "methods": {
+            "joint net": {"method": "net_joint", "parameters": {"architecture": "top_layers"}},
+            "kernel": {"method": "kernel_sgd"},
+        },
+        "layout": {"rows": ["data"], "columns": ["metric"]},
+    }
+    data = {
+        "Digits": {"dataset": "mnist_demo", "variant": "unit"},
+        "Features": {"dataset": "mnist_demo", "variant": features},
+    }
+    target["scales"] = {scale: {"seeds": [0], "data": data, "runs": [{"marks": [1]}]} for scale in configuration.SCALES}
+    paper = {"paper": "small", "title": "Small", "citation": "Nobody", "targets": {"first": target}}
+    return Plan(replace(base, papers={"small": paper}, published={"first": []}), datasets.catalogue())
+
+
+def test_results_of_nets_alone_depend_on_the_code_of_nets():
+    kernels = code.version_of_runs(["shallows:EigenProClassifier"])
+    nets = code.version_of_runs(["shallows.nets:NeuralNetClassifier"])
+    assert nets.startswith(kernels) and nets != kernels
+    plain = code.version_of_preparation([{"unit": {}}])
+    assert code.version_of_preparation([{"unit": {}}, STEP]) != plain == code.version_of("preparation")
+
+
+def test_what_stands_after_features_of_a_net_depends_on_the_code_of_nets_and_needs_pytorch(without_torch):
+    base = configuration.load(PROJECT)
+    later = {"title": "", "after": "lenet_features", "steps": [{"pca": {"n_components": 5}}]}
+    made = replace(base, variants={**base.variants, "later": later})
+    versions = [code.version_of_preparation(made.steps_of(name)) for name in ("later", "lenet_features", "unit")]
+    assert versions[0] == versions[1] != versions[2]
+    assert "extra 'nets'" in planned("later", made).comparison("first", "demo")["missing"]["Features"]
+
+
+def test_the_cost_of_a_net_grows_with_its_products():
+    size = costs.Size(60_000, 10_000, 784, 10)
+    # Convolutions of 28 x 28 x 16 x 25 and 14 x 14 x 32 x 400, then 1,568 x 128 and 128 x 10.
+    assert ARCHITECTURES["lenet"].products((1, 28, 28), 10) == 313_600 + 2_508_800 + 200_704 + 1_280
+    one, ten = (costs.net_epochs(size, {"architecture": "lenet"}, (epochs,)).seconds for epochs in (1, 10))
+    # Nine epochs of 60,000 images, forward and twice backward.
+    assert ten - one == pytest.approx(9 * 3 * 60_000 * 2 * 3_024_384 / costs.NET_FLOPS)
+
+
+# Features as prepared data
+
+
+def features_of(tmp_path, steps, name="out", **changes):
+    x, y = bars(90)
+    entry = write_table(tmp_path / "files", x[:60], y[:60], x[60:], y[60:], **changes)
+    stamp = datasets.fetch(entry, tmp_path / "raw", embedded_root=tmp_path / "files")
+    datasets.prepare(entry, stamp, tmp_path / name, steps)
+    return datasets.load(tmp_path / name)
+
+
+STEP = {"net_features": {"architecture": "lenet", "epochs": 2, "batch_size": 16, "seed": 4}}
+
+
+@needs_torch
+def test_prepared_features_are_the_transform_of_a_net_trained_on_the_training_part(tmp_path):
+    data = features_of(tmp_path, [STEP])
+    n_features = ARCHITECTURES["lenet"].n_features((1, 8, 8))
+    assert data.x_train.shape == (60, n_features) == (60, 2 * 2 * 32)
+    assert data.x_test.shape == (30, n_features)
+    x, y = bars(90)
+    net = NeuralNetClassifier("lenet", max_epochs=2, batch_size=16, random_state=4).fit(x[:60], y[:60])
+    np.testing.assert_allclose(data.x_train, net.transform(x[:60]), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(data.x_test, net.transform(x[60:]), rtol=1e-4, atol=1e-5)
+    np.testing.assert_array_equal(data.y_train, y[:60])
+
+
+@needs_torch
+def test_the_record_says_which_net_made_the_features(tmp_path):
+    info = features_of(tmp_path, [{"split": {"n": 10}}, STEP]).info
+    (_, told) = info["statistics"]
+    told = told["net_features"]
+    assert (told["architecture"], told["epochs"], told["seed"], told["trained_on_rows"]) == ("lenet", 2, 4, 50)
+    assert told["input_shape"] == [1, 8, 8]
+    assert told["source"] == ARCHITECTURES["lenet"].source
+    assert 0 <= told["train_error"] <= 100
+    assert len(told["weights_sha256"]) == 64
+    assert told["torch"] and told["device"] and told["threads"] == 1
+    assert info["n_features"] == 128
+
+
+@needs_torch
+def test_features_are_the_same_whenever_they_are_prepared(tmp_path):
+    first, again = (features_of(tmp_path, [STEP], name) for name in ("one", "two"))
+    assert first.info["sha256"] == again.info["sha256"]
+    other = features_of(tmp_path, [{"net_features": {**STEP["net_features"], "seed": 5}}], "three")
+    assert other.info["sha256"] != first.info["sha256"]
+
+
+@needs_torch
+def test_a_net_can_be_trained_on_a_draw_of_the_rows_and_its_features_projected(tmp_path):
+    step = {"net_features": {**STEP["net_features"], "rows": 20}}
+    data = features_of(tmp_path, [step, {"pca": {"n_components": 5}}])
+    assert data.x_train.shape == (60, 5)
+    assert data.info["statistics"][0]["net_features"]["trained_on_rows"] == 20
+
+
+@needs_torch
+def test_the_order_of_the_numbers_of_an_image_does_not_matter(tmp_path):
+    rng = np.random.default_rng(0)
+    images, y = rng.random((24, 3, 8, 8)).astype(np.float32), np.arange(24) % 2
+    found = []
+    for order, axes in (("planar", (0, 1, 2, 3)), ("interleaved", (0, 2, 3, 1))):
+        x = images.transpose(axes).reshape(24, -1)
+        picture = {"height": 8, "width": 8, "channels": 3, "order": order}
+        entry = write_table(tmp_path, x[:16], y[:16], x[16:], y[16:], name=order, picture=picture)
+        stamp = datasets.fetch(entry, tmp_path / "raw", embedded_root=tmp_path)
+        found.append(datasets.prepare(entry, stamp, tmp_path / "out" / order, [STEP])["sha256"])
+    assert found[0] == found[1]
+
+
+@needs_torch
+def test_the_fixed_net_is_the_top_layers_on_prepared_features(tmp_path):
+    data = features_of(tmp_path, [STEP])
+    fixed = NeuralNetClassifier("top_layers", max_epochs=2, batch_size=16, random_state=0)
+    fixed.fit(data.x_train, data.y_train)
+    assert fixed.effective_params_["n_weights"] == 128 * (128 + 1) + 2 * (128 + 1)
+
+
+@needs_torch
+def test_regression_targets_train_a_net_too(tmp_path):
+    rng = np.random.default_rng(0)
+    x, y = rng.uniform(0, 3, size=(50, 6)), rng.normal(size=50)
+    entry = write_table(tmp_path / "files", x[:40], y[:40], x[40:], y[40:], task="regression")
+    stamp = datasets.fetch(entry, tmp_path / "raw", embedded_root=tmp_path / "files")
+    step = {"net_features": {"architecture": "molecules", "epochs": 1}}
+    datasets.prepare(entry, stamp, tmp_path / "out", [step])
+    data = datasets.load(tmp_path / "out")
+    assert data.x_train.shape == (40, 100)
+    assert data.info["statistics"][0]["net_features"]["train_rmse"] > 0
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"architecture": "lenett"}, UnknownNameError, "Did you mean 'lenet'"),
+        ({}, DatasetError, "needs architecture"),
+        ({"architecture": "lenet", "epochs": 0}, DatasetError, "epochs must be a positive whole number"),
+        ({"architecture": "lenet", "rows": 1.5}, DatasetError, "rows must be a positive whole number or null"),
+        ({"architecture": "lenet", "step_size": 0}, DatasetError, "step_size must be a positive number or null"),
+        ({"architecture": "lenet", "seed": -1}, DatasetError, "seed must be"),
+    ],
+)
+def test_a_wrong_step_is_told_before_anything_is_read(parameters, error, message):
+    with pytest.raises(error, match=message):
+        datasets.check_steps([{"net_features": parameters}])
+
+
+def test_a_split_after_a_net_is_refused():
+    with pytest.raises(DatasetError, match="The step split must stand before net_features"):
+        datasets.check_steps([STEP, {"split": {"n": 5}}])
+
+
+@needs_torch
+def test_features_that_are_no_images_are_told(tmp_path):
+    with pytest.raises(DatasetError, match=r"net_features.*no square images"):
+        features_of(tmp_path, [{"pca": {"n_components": 7}}, STEP])
+
+
+@needs_torch
+def test_a_workflow_s_run_trains_a_net_to_its_marks(tmp_path):
+    from shallows.experiments import run
+
+    features_of(tmp_path, [{"subset": {"n_train": 40}}])
+    job = run.Job(
+        asked={
+            "id": "net",
+            "scale": "demo",
+            "dataset": "table",
+            "variant": "out",
+            "method": "net_joint",
+            "definition": {"runs": "estimator", "call": {"classification": "shallows.nets:NeuralNetClassifier"}},
+            "parameters": {"architecture": "lenet", "batch_size": 16},
+            "marks": [1, 2],
+            "seed": 0,
+            "target_ids": [],
+        },
+        prepared=tmp_path / "out",
+        out=tmp_path / "run",
+        checkpoints=tmp_path / "checkpoints",
+    )
+    record = run.execute(job, run.Conditions(device="cpu"))
+    assert [row["epoch"] for row in record["metrics"]["marks"]] == [1, 2]
+    assert set(record["metrics"]["final"]) >= {"train_error", "test_error", "test_l2"}
+    assert record["effective"]["architecture"] == "lenet"
+    assert os.path.exists(tmp_path / "run" / "record.json")
