@@ -68,6 +68,51 @@ def test_a_matrix_of_ones_learns_the_mean(Estimator, bandwidth, kernel, dtype):
     assert np.abs(model.predict(new) - y.mean()).max() < 1e-2
 
 
+@pytest.mark.parametrize("Estimator", [EigenProClassifier, EigenProRegressor, KernelSGDClassifier, KernelSGDRegressor])
+@pytest.mark.parametrize("batch_size", [None, 4, 50, 400])
+@pytest.mark.parametrize("kernel", ["gaussian", "laplace"])
+def test_a_matrix_of_ones_averages_contradicting_targets_in_any_batches(Estimator, kernel, batch_size):
+    n = 1500
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(n, 3)), (rng.random(n) < 0.4).astype(int)
+    model = Estimator(kernel, bandwidth=1e8, batch_size=batch_size, max_epochs=5, random_state=0).fit(X, y)
+    assert model.n_rollbacks_ == 0
+    found = (1 + outputs(model, X)) / 2 if is_classifier(model) else model.predict(X)
+    # The mean of so many targets has itself an error of 0.013. A batch of 16 has one of 0.12, and a step is longer.
+    assert np.abs(found - y.mean()).max() < 0.05
+
+
+@pytest.mark.parametrize("Estimator", [EigenProRegressor, KernelSGDRegressor])
+@pytest.mark.parametrize("batch_size", [16, 256, 1000])
+def test_a_linear_kernel_comes_to_the_least_squares_solution_of_noisy_targets(Estimator, batch_size):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(2000, 6))
+    X -= X.mean(axis=0)
+    y = X @ rng.normal(size=6) + rng.normal(size=2000)
+    expected = y.mean() + X @ np.linalg.lstsq(X, y - y.mean())[0]
+    options = {"kernel": "polynomial", "kernel_params": {"degree": 1}, "max_epochs": 40, "random_state": 0}
+    model = Estimator(batch_size=batch_size, **options).fit(X, y)
+    # The noise of the targets is 1, what a solution owes to it is the root of 6/2000, 0.055.
+    assert np.sqrt(np.mean((model.predict(X) - expected) ** 2)) < 0.045
+
+
+@pytest.mark.parametrize(("n", "d", "bandwidth", "dtype"), [(120, 3, 1e-4, "float64"), (1500, 10, 1e-2, "float32")])
+@pytest.mark.parametrize("batch_size", [None, 40])
+@pytest.mark.parametrize("kernel", EUCLIDEAN)
+def test_centres_that_see_no_other_point_are_fitted_and_the_others_have_the_mean(
+    kernel, batch_size, n, d, bandwidth, dtype
+):
+    X = sample(n, d)
+    y = 3 + np.sin(X[:, 0])
+    options = {"centres": n // 5, "bandwidth": bandwidth, "batch_size": batch_size, "dtype": dtype, "random_state": 0}
+    model = EigenProCentresRegressor(kernel, **options).fit(X, y)
+    at_centres = np.isin(np.arange(n), model.support_)
+    found = model.predict(X)
+    assert np.abs(found - y)[at_centres].max() < 5e-3
+    assert np.abs(found - y.mean())[~at_centres].max() < 5e-3
+    assert model.n_rollbacks_ == 0
+
+
 @pytest.mark.parametrize("kernel", EUCLIDEAN)
 @each_regressor
 def test_a_matrix_that_is_the_identity_learns_every_point_and_nothing_beyond(Estimator, kernel):

@@ -155,6 +155,19 @@ def test_the_certificate_has_the_mean_of_the_diagonal():
     assert p.preconditioner.bound == 1.0
 
 
+@pytest.mark.parametrize(("kernel", "d", "low"), [("polynomial", 4, True), ("laplace", 4, False)])
+def test_a_matrix_of_low_rank_is_known_by_what_its_first_directions_leave(kernel, d, low):
+    x = kernels.augmented(np.random.default_rng(0).normal(size=(300, d)))
+    of = kernels.make(kernel, **({"degree": 1} if low else {"bandwidth": 2.0}))
+    p = spectrum.make_preconditioner(of, x, rank=2, n_subsample=100)
+    K_P = kernels.matrix(of, x[100:])
+    functions = kernels.values(of, x[100:], x[:100]) @ p.vectors / np.sqrt(100 * p.eigenvalues[:2])
+    K_P -= functions * p.shrink @ functions.T
+    values = np.linalg.eigvalsh(K_P)[::-1]
+    assert p.remainder == pytest.approx(1 - values[:8].sum() / values.sum(), rel=1e-3, abs=1e-12)
+    assert p.n_functions == (2 + 8 if low else math.inf)
+
+
 # ---------------------------------------------------------------------------------------------- the cycle
 
 
@@ -221,6 +234,15 @@ def test_with_noise_the_average_lies_half_an_epoch_behind(m):
 
 def test_without_noise_there_is_no_average():
     assert steps.Certified().cycle(FACTS, N, N).memory == 0
+
+
+def test_small_batches_are_noisy_whatever_the_points_are():
+    p = SimpleNamespace(**{**vars(FACTS), "usual_diagonal": 0.02, "mean_diagonal": 0.02, "flattened_top": 0.02})
+    cycles = {m: steps.Certified().cycle(p, m, N) for m in (2, 16, 64)}
+    assert [cycle.memory > 0 for cycle in cycles.values()] == [True, True, False]
+    s = in_units_of_the_top(16, p=p)
+    # The mean of a batch has the variance v of one target, and a constant step leaves a v/(2 − a) of it.
+    assert s[0] * (N - 16) / (N - 1) / 16 / (2 - s[0]) == pytest.approx(0.6)
 
 
 @pytest.mark.parametrize("m", [3, 64, 900])
@@ -529,3 +551,15 @@ def test_a_preconditioner_keeps_its_power_in_a_file(tmp_path):
     for name in ("power", "upper_diagonal", "mean_diagonal", "bound", "dimension", "subsample_diagonal"):
         assert getattr(read, name) == getattr(p, name)
     assert np.array_equal(read.scale, p.scale)
+
+
+def test_the_rule_and_the_solver_that_were_taken_are_told():
+    X, y, *_ = table(EigenProRegressor)
+    whole, few, many, given = (
+        EigenProRegressor(max_epochs=1, random_state=0, **options).fit(X, y).effective_params_
+        for options in ({}, {"batch_size": 40, "rank": 5}, {"batch_size": 2}, {"step_size": 1e-3, "batch_size": 40})
+    )
+    assert (whole["step_rule"], whole["solver"]) == ("exact", "EigenPro")
+    assert (few["step_rule"], few["solver"]) == ("certified", "ConjugateResiduals")
+    assert (many["step_rule"], many["solver"]) == ("certified", "EigenPro")
+    assert (given["step_rule"], given["solver"]) == ("given", "EigenPro")

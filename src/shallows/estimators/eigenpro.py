@@ -206,7 +206,8 @@ class _EigenPro:
         return super()._make_problem(plan, points, targets, weights, budget)
 
     def _told_of_the_model(self, plan: Plan) -> dict[str, Any]:
-        return super()._told_of_the_model(plan) | told_of_steps(self, plan.preconditioner)
+        solver = type(self._make_solver(plan.step_size)).__name__
+        return super()._told_of_the_model(plan) | told_of_steps(self, plan.preconditioner) | {"solver": solver}
 
     def _sizes(self, n: int, itemsize: int, budget: int) -> tuple[int, int]:
         """M and q: what was asked for within n, else what the data and the budget suggest."""
@@ -251,6 +252,7 @@ def subsample_size(estimator: Any, n: int, itemsize: int, budget: int) -> int:
 
 def plan_steps(estimator: Any, p: Any, batch_size: int, n: int, points: Any) -> tuple[float, steps.Cycle | None]:
     """The step size of an estimator's ``step_size`` or ``step_rule``, and the factors that it goes with."""
+    estimator._exact = False
     if estimator.step_size is not None:
         return estimator.step_size, None
     rule = steps.make(estimator.step_rule)
@@ -258,6 +260,7 @@ def plan_steps(estimator: Any, p: Any, batch_size: int, n: int, points: Any) -> 
         # A small problem that is iterated with as a whole is regularised by the number of epochs, see SMALL_FLOOR.
         rule = steps.Exact()
     step_size, cycle = steps.planned(rule, p, batch_size, n)
+    estimator._exact = isinstance(rule, steps.Exact)
     # Where all points are one, the base takes the one step that there is.
     return step_size, None if estimator._coincide(points) else cycle
 
@@ -265,7 +268,7 @@ def plan_steps(estimator: Any, p: Any, batch_size: int, n: int, points: Any) -> 
 def told_of_steps(estimator: Any, p: Any) -> dict[str, Any]:
     """What ``effective_params_`` says of the preconditioner's form and the rule of the steps."""
     rule = estimator.step_rule if isinstance(estimator.step_rule, str) else type(estimator.step_rule).__name__
-    chosen = "given" if estimator.step_size is not None else rule
+    chosen = "given" if estimator.step_size is not None else "exact" if estimator._exact else rule
     return {"damping": p.damping, "power": p.power, "step_rule": chosen}
 
 

@@ -251,10 +251,18 @@ def certificate(
     # What is left of a difference whose terms are much larger is rounding, and no reason for a large step.
     rounding = 32.0 * float(xp.finfo(fresh.dtype).eps) * float(xp.max(whole))
     largest = max(float(xp.max(whole - xp.sum(flattened * flattened, axis=1))), rounding)
+    if float(xp.max(whole)) < REACHED * preconditioner.bound:
+        # A narrow kernel's centres see no other points, and what is left to be learned is at the centres themselves,
+        # where the diagonal is the kernel's own: a step of one over it fits them.
+        largest = 2.0 * preconditioner.bound
+        rounding = max(rounding, preconditioner.bound)
     parts = [matrix, *(arrays.contiguous(matrix[half, half]) for half in halves)]
     tops = [max(_top(part, seed), rounding) for part in parts]
     return SpanCertificate(max(largest, tops[0] / n), n, tops[0], sum(tops[1:]) / len(halves))
 
+
+REACHED = 0.5
+"""Share of the kernel's diagonal that the span must have of at least one of the points of the certificate."""
 
 EXACT_BELOW = 1000
 """Up to so many points the largest eigenvalue is computed to rounding, beyond to two percent."""

@@ -122,8 +122,10 @@ class Certified:
       number, later ones within half an epoch. Most of the noise is averaged out, of the training targets and, where
       these are noisy themselves, of what the last batches have fitted of that; training goes on from the last iterate.
 
-    A model of fewer functions than points fits no targets exactly, so that the noise of its batches does not vanish;
-    for such a one the share that is allowed falls from epoch to epoch as one over their number.
+    A model of fewer functions than points, or one whose matrix is as good as of low rank, fits no targets exactly, so
+    that the noise of its batches does not vanish. Its steps are those for noisy batches, and the share that is allowed
+    falls from epoch to epoch as one over their number. Nor are v and w taken to be less than (n − m)/((n − 1) m), the
+    variance of the mean of a batch's targets: in small batches that is noise whatever the points are.
 
     References
     ----------
@@ -143,11 +145,13 @@ class Certified:
         m, top = batch_size, p.top_eigenvalue
         drawn = (n - m) / max(n - 1, 1) / (m * top)
         v, w = (max(diagonal - top, 0.0) * drawn for diagonal in (p.usual_diagonal, p.mean_diagonal))
+        of_targets = top * drawn  # of the mean of a batch, as a share of that of one target
         unit = 1.0 / (m * top * p.step_size(m))
         n_steps = -(-n // m)
         few = n_steps if n_steps <= FEW else 0
         interpolates = p.n_functions >= n
-        if v > QUIET or (m < n and not interpolates):
+        if max(v, of_targets) > QUIET or (m < n and not interpolates):
+            v, w = max(v, of_targets), max(w, of_targets)
             constant = unit * min(2.0 / (1.0 + v), _within(NOISE, w))
             return Cycle(n_steps, (), (constant,), MEMORY * n_steps, None if interpolates else (unit, w), few)
         rho = min(1.0, p.flattened_top / top)

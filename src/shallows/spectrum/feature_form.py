@@ -33,6 +33,8 @@ class FeaturePreconditioner(Flattening):
         λ, β, its mean over the largest fiftieth, μ and κ on points outside the subsample, see `Certificate`.
     dimension : float
         D, the dimension in the bound of Theorem 3.
+    remainder : float
+        What the spectrum has beyond its first directions, see `Certificate`.
     subsample_diagonal : float
         κ less the smallest leverage of a point of the subsample.
     n_subsample : int
@@ -51,15 +53,16 @@ class FeaturePreconditioner(Flattening):
     mean_diagonal: float
     bound: float
     dimension: float
+    remainder: float
     subsample_diagonal: float
     n_subsample: int
     seconds: float = field(default=0.0, compare=False)
     tail_constant: ClassVar[float] = 2.0
 
     @property
-    def n_functions(self) -> int:
-        """D."""
-        return self.vectors.shape[0]
+    def n_functions(self) -> float:
+        """D, or fewer where the features are as good as combinations of fewer."""
+        return min(self.vectors.shape[0], super().n_functions)
 
     def correction(self, gradient: Array) -> Array:
         """E diag(shrink) Eᵀ g, shape (D, c): what P takes off a gradient of shape (D, c)."""

@@ -20,6 +20,12 @@ STALLED = 20.0
 UPPER_SHARE = 0.02
 """Share of the points, those with the largest diagonals, whose mean diagonal stands for that of a usual batch."""
 
+N_RITZ = 8
+"""Eigenvectors of the preconditioned operator that are sought for the certificate."""
+
+RANKED = 1e-3
+"""Where so small a share of the operator's trace is left beyond those, it is treated as having no others."""
+
 N_FRESH = 4000
 """Points outside the subsample, at most, on which the step size is certified; three times the subsample is enough."""
 
@@ -45,6 +51,8 @@ class Certificate:
         tr V / ‖V‖, with the variance V of one point's part in the preconditioned operator: the intrinsic dimension
         in the bound of Theorem 4 of Ma and Belkin (2017). ‖V‖ is estimated from below, so that the bound is from
         above.
+    remainder : float
+        The share of μ that the largest eight eigenvalues do not make up.
     """
 
     top_eigenvalue: float = math.nan
@@ -53,6 +61,7 @@ class Certificate:
     mean_diagonal: float = math.nan
     bound: float = math.nan
     dimension: float = math.nan
+    remainder: float = math.nan
 
 
 class Flattening:
@@ -69,8 +78,12 @@ class Flattening:
 
     @property
     def n_functions(self) -> float:
-        """How many functions the model is a combination of: a kernel has one for every point."""
-        return math.inf
+        """How many functions the model is a combination of: a kernel has one for every point.
+
+        Unless its matrix is as good as one of low rank: that of a very large bandwidth is a constant, and a linear
+        kernel has as many as there are inputs.
+        """
+        return self.rank + N_RITZ if self.remainder < RANKED else math.inf
 
     @property
     def shrink(self) -> Array:
@@ -222,7 +235,7 @@ def certify(matrix: Array, functions: Array, shrink: Array, weights: Array | Non
     on_diagonal = diagonal(matrix)
     largest = float(xp.max(on_diagonal))
     upper = float(xp.mean(xp.sort(on_diagonal)[-math.ceil(UPPER_SHARE * n) :]))
-    block = streams.normal(seed, "certificate", 0, (n, min(8, n)), like=matrix, dtype=matrix.dtype)
+    block = streams.normal(seed, "certificate", 0, (n, min(N_RITZ, n)), like=matrix, dtype=matrix.dtype)
     with arrays.one_blas_thread():
         for _ in range(6):
             for _ in range(5):
@@ -237,8 +250,9 @@ def certify(matrix: Array, functions: Array, shrink: Array, weights: Array | Non
     trace = float(xp.mean(on_diagonal**2)) - squared
     along = top * (float(xp.sum((block @ rotation[:, -1]) ** 2 * on_diagonal)) - top)
     dimension = trace / along if trace > along > 0 else 1.0
-    diagonals = (max(value, tiny) for value in (largest, upper, float(xp.mean(on_diagonal)), bound))
-    return Certificate(top, *diagonals, dimension)
+    mean = float(xp.mean(on_diagonal))
+    remainder = max(0.0, 1.0 - float(xp.sum(values)) / n / max(mean, tiny))
+    return Certificate(top, *(max(value, tiny) for value in (largest, upper, mean, bound)), dimension, remainder)
 
 
 def diagonal(matrix: Array) -> Array:

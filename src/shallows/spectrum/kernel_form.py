@@ -47,6 +47,8 @@ class Preconditioner(Flattening):
         κ: the largest value of the kernel's diagonal.
     dimension : float
         Intrinsic dimension of the operator's variance, see `Certificate`.
+    remainder : float
+        What the spectrum has beyond its first directions, see `Certificate`.
     subsample_diagonal : float
         κ less the smallest leverage Σᵢ eᵢⱼ² of a point of the subsample.
     seconds : float
@@ -65,6 +67,7 @@ class Preconditioner(Flattening):
     mean_diagonal: float = math.nan
     bound: float = math.nan
     dimension: float = math.nan
+    remainder: float = math.nan
     subsample_diagonal: float = math.nan
     seconds: float = field(default=0.0, compare=False)
     tail_constant: ClassVar[float] = 8.0
@@ -152,7 +155,7 @@ class Preconditioner(Flattening):
             with open(partial, "wb") as file:
                 np.savez(
                     file,
-                    format=np.int64(3),
+                    format=np.int64(4),
                     indices=self.indices,
                     eigenvalues=arrays.to_numpy(self.eigenvalues),
                     vectors=arrays.to_numpy(self.vectors),
@@ -173,6 +176,7 @@ _NUMBERS = (
     "mean_diagonal",
     "bound",
     "dimension",
+    "remainder",
     "subsample_diagonal",
     "seconds",
 )
