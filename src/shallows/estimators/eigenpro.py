@@ -43,15 +43,16 @@ class _EigenPro:
         M, the number of training points that the eigensystem is computed from. None grows it as √n within the budget.
     batch_size : int, optional
         Rows of a step. None takes half of β/λ, the size up to which a batch costs no progress. Batches of a sixteenth
-        of the rows or more go through conjugate residuals, which come nearer to the training targets in an epoch and,
-        of a matrix that is kept, take less time for it; on noisy targets let ``early_stopping`` end that.
+        of the rows or more go through conjugate residuals where they have 2 (b − 1) rows or more for each output, with
+        b batches in an epoch. These come nearer to the training targets in an epoch and, of a matrix that is kept, take
+        less time for it; on noisy targets let ``early_stopping`` end that.
     step_size : float, optional
         For a sum over the batch. None takes 2/(β + (m − 1)λ), with λ and β measured on training points outside the
         subsample; where batches are noisy the model is an average of the iterates that lies half an epoch behind, and
-        where they are not the steps vary about that size (`shallows.solvers.steps.Certified`). With at most 16 batches
-        in an epoch they come from the residual (`shallows.solvers.ConjugateResiduals`). Up to 1,000 points the exact
-        1/(nλ) where batch and subsample are the whole training set. Should training diverge all the same, the epoch is
-        done again with half of it.
+        where they are not the steps vary about that size (`shallows.solvers.steps.Certified`). In few batches, see
+        ``batch_size``, they come from the residual (`shallows.solvers.ConjugateResiduals`). Up to 1,000 points the
+        exact 1/(nλ) where batch and subsample are the whole training set. Should training diverge all the same, the
+        epoch is done again with half of it.
     step_rule : str or callable, default="certified"
         Which rule gives the step where ``step_size`` is None: "certified", "theorem", "paper", "release2017",
         "release2019" or "exact", see `shallows.solvers.steps`. The others are there to be compared with.

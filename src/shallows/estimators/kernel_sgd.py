@@ -36,8 +36,9 @@ class _KernelSGD:
     step_rule : {"certified", "constant"}, default="certified"
         "certified" is the rule of `EigenProClassifier` with nothing flattened: steps that vary about 2/(β + (m − 1)λ),
         the edge of stability, where batches are hardly noisy, else a constant one and an average of the iterates that
-        lies half an epoch behind (`shallows.solvers.steps.Certified`). "constant" is 1.5/(β + (m − 1)λ), as in the
-        release of Ma and Belkin (2017), and the last iterate. β and λ are measured on training points.
+        lies half an epoch behind (`shallows.solvers.steps.Certified`). Unlike there, few batches do not go through
+        conjugate residuals: it stays a method of gradients. "constant" is 1.5/(β + (m − 1)λ), as in the release of Ma
+        and Belkin (2017), and the last iterate. β and λ are measured on training points.
     max_epochs : int, default=100
         Passes over the data at most.
     {tol}
