@@ -117,7 +117,7 @@ def test_rules_made_of_bounds_stay_below_the_edge_of_every_batch(name, power):
             np.linalg.eigvalsh(K_P[np.ix_(rows, rows)])[-1]
             for rows in (rng.choice(300, size=m, replace=False) for _ in range(20))
         ]
-        assert step(name, m, p.preconditioner, 300) * np.mean(tops) < 2
+        assert step(name, m, p.preconditioner, 300) * max(tops) < 2
 
 
 @pytest.mark.parametrize("damping", [1.0, 0.25])
@@ -436,18 +436,18 @@ def held_out_rows(model, X):
 
 @each
 def test_held_out_rows_are_not_trained_on(Estimator):
-    # What the targets of the held-out rows are changes when training stops, and nothing else.
+    # What the held-out rows are changes which epoch is the best, and nothing else.
     X, y, *_ = table(Estimator, noise=0.8)
     asked = {"max_epochs": 4, "tol": 0, "random_state": 0, "early_stopping": True, "n_iter_no_change": 50}
     asked |= {"rank": 20, "n_subsample": 100, "batch_size": 40}
     losses = Estimator(**small(Estimator), **asked).fit(X, y).losses_
     rows = held_out_rows(Estimator(**small(Estimator), **asked).fit(X, y), X)
-    other = y.copy()
-    # Among classes only rows of one class are exchanged for rows of it, or the shares would be others.
+    assert len(rows) == 40
+    X, other = X.copy(), y.copy()
+    X[rows] += 1  # With all rows trained on, losses change by 5 % and more.
+    # The labels of classes stay, since they decide which rows are held out.
     other[rows] = y[rows] if is_classifier(Estimator()) else y[rows] + 100
-    X = X.copy()
-    X[rows] += 1e-3
-    assert Estimator(**small(Estimator), **asked).fit(X, other).losses_ == pytest.approx(losses, rel=1e-2)
+    assert Estimator(**small(Estimator), **asked).fit(X, other).losses_ == pytest.approx(losses, rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -479,12 +479,12 @@ def test_scores_are_weighted_as_the_rows_are(Estimator):
 def test_observers_see_all_training_rows_although_some_are_held_out(Estimator):
     X, y, *_ = table(Estimator)
     seen = []
-    curve = training.Curve([2], lambda s: seen.append(s.predict_training()) or {"n": float(len(seen[-1]))})
+    curve = training.Curve([1, 2], lambda s: seen.append(s.predict_training()) or {"n": float(len(seen[-1]))})
     asked = {"max_epochs": 2, "tol": 0, "random_state": 0, "early_stopping": True, "n_iter_no_change": 50}
     model = Estimator(**small(Estimator), rank=10, n_subsample=100, **asked).fit(X, y, observers=[curve])
-    if len(model.validation_scores_) - 1 == int(np.argmax(model.validation_scores_)):
-        assert np.abs(np.asarray(seen[-1], float) - np.asarray(model.predict(X), float)).max() < 1e-9
-    assert curve.rows[0]["n"] == len(X)
+    assert [row["n"] for row in curve.rows] == [len(X)] * 2
+    best = seen[int(np.argmax(model.validation_scores_))]  # The model is that of the best epoch.
+    assert np.abs(np.asarray(best, float) - np.asarray(model.predict(X), float)).max() < 1e-9
 
 
 @pytest.mark.parametrize(("batch_size", "few"), [(8, None), (40, 0), (200, 0)])
