@@ -148,6 +148,28 @@ def test_the_slurm_profile_is_read_where_its_plugin_is(project):
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.parametrize(
+    ("arguments", "most"),
+    [
+        (["--cores", "64"], 3000),
+        (["--cores", "64", "--resources", "mem_mb=5000"], 5000),
+        (["--cores", "64", "--resources", "mem=5GB"], 5000),
+        (["--cores", "64", "--jobs", "64"], None),  # as a batch system is asked
+    ],
+    ids=["the machine's memory", "megabytes that are given", "a size that is given", "a batch system"],
+)
+def test_jobs_on_one_machine_declare_no_more_memory_than_it_has(tmp_path, arguments, most):
+    root = copy_project(tmp_path)
+    with (root / "src/shallows/experiments/costs.py").open("a") as file:
+        file.write("\n\ndef main_memory():\n    return 3_000_000_000\n")
+    done = snakemake(root, "-n", "eigenpro_table6", *arguments, "--config", "scale=paper")
+    assert done.returncode == 0, done.stdout
+    declared = [int(found) for found in re.findall(r"mem_mb=(\d+)", done.stdout)]
+    wanted = max(run.cost.memory_bytes for run in PLAN.runs_of("eigenpro_table6", "paper")) // 10**6
+    assert wanted > 5000
+    assert max(declared) == most if most else max(declared) > wanted
+
+
 def test_the_help_of_make_names_every_target_that_a_person_asks_for():
     if shutil.which("make") is None:
         pytest.skip("make is not installed")

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from shallows.errors import ShallowsError
-from shallows.experiments import code, own, requests
+from shallows.experiments import code, costs, own, requests
 from shallows.experiments.plan import SCALES, Plan
 
 ROOT = Path(workflow.basedir)
@@ -33,6 +33,15 @@ GPUS = int(config["device"] == "gpu")
 
 # A long job takes what the machine or the batch system gives, up to this; a short one a single core.
 MOST_THREADS = 16
+
+# Jobs beside each other on one machine declare no more memory together than it has, and one that declares more has it
+# to itself. With --jobs, which a batch system is given, that system shares out its own.
+if (
+    workflow.is_main_process
+    and workflow.nodes is None
+    and "mem_mb" not in workflow.global_resources
+):
+    workflow.register_resource("mem_mb", costs.main_memory() // 10**6)
 
 
 wildcard_constraints:
