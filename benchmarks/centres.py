@@ -14,6 +14,7 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,29 @@ TARGET = 1.3
 
 def main() -> None:
     """Fit once and print what it took."""
+    asked = options()
+    if asked.prepare:
+        return prepare(asked.rows)
+    found = measured(asked)
+    shown = zip(found["curve"], found["seconds"], found["bare"], found["ratios"], strict=True)
+    for row, epoch, alone, ratio in shown:
+        print(
+            f"epoch {row['epoch']}: {epoch:.2f} s, bare products {alone:.2f} s, ratio {ratio:.3f}; "
+            f"test error {row['error']:.2f} %"
+        )
+    effective = found["effective"]
+    print(
+        f"median ratio {np.median(found['ratios']):.3f} (target {TARGET}); {asked.centres} centres, "
+        f"{found['n_points']} points, batches of {effective['batch_size']}, rank {effective['rank']} of "
+        f"{effective['n_subsample']}; {found['timings']['eigensystem']:.1f} s before the first epoch"
+    )
+    print(f"peak memory {found['peak_bytes'] / 1e9:.2f} GB of {asked.memory}; {arrays.n_threads()} threads")
+    if asked.out:
+        Path(asked.out).write_text(json.dumps(found, indent=1, default=float), encoding="utf-8")
+
+
+def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """What is measured; None reads the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--centres", type=int, default=10_000)
     parser.add_argument("--rows", type=int, default=500_000)
@@ -38,9 +62,11 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=0.2, help="of the points, for the bare products")
     parser.add_argument("--prepare", action="store_true", help="do no more than that")
     parser.add_argument("--out")
-    asked = parser.parse_args()
-    if asked.prepare:
-        return prepare(asked.rows)
+    return parser.parse_args(arguments)
+
+
+def measured(asked: argparse.Namespace) -> dict[str, Any]:
+    """One fit: for each epoch its seconds, those of the bare products, their ratio and the test error; peak memory."""
     x, y, x_test, y_test = rows(asked.rows)
     bare = BareProducts(asked.share)
     curve = training.Curve(
@@ -58,22 +84,9 @@ def main() -> None:
     ).fit(x, y, observers=[bare, curve])
     seconds = np.diff([0.0, *(row["seconds"] for row in curve.rows)])
     ratios = seconds / np.array(bare.seconds)
-    effective = model.effective_params_
-    for row, epoch, alone, ratio in zip(curve.rows, seconds, bare.seconds, ratios, strict=True):
-        print(
-            f"epoch {row['epoch']}: {epoch:.2f} s, bare products {alone:.2f} s, ratio {ratio:.3f}; "
-            f"test error {row['error']:.2f} %"
-        )
-    print(
-        f"median ratio {np.median(ratios):.3f} (target {TARGET}); {asked.centres} centres, {len(x)} points, batches of "
-        f"{effective['batch_size']}, rank {effective['rank']} of {effective['n_subsample']}; "
-        f"{model.timings_['eigensystem']:.1f} s before the first epoch"
-    )
-    print(f"peak memory {arrays.peak_memory() / 1e9:.2f} GB of {asked.memory}; {arrays.n_threads()} threads")
-    if asked.out:
-        found = {"ratios": ratios.tolist(), "seconds": seconds.tolist(), "bare": bare.seconds, "curve": curve.rows}
-        found |= {"peak_bytes": arrays.peak_memory(), "effective": effective, "timings": model.timings_}
-        Path(asked.out).write_text(json.dumps(found, indent=1, default=float), encoding="utf-8")
+    found = {"ratios": ratios.tolist(), "seconds": seconds.tolist(), "bare": bare.seconds, "curve": curve.rows}
+    found |= {"effective": model.effective_params_, "timings": model.timings_}
+    return found | {"peak_bytes": arrays.peak_memory(), "n_points": len(x)}
 
 
 def rows(n: int) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,26 @@ AVERAGED = Cycle(1, (), (1.0,), memory=100.0)
 
 def main() -> None:
     """Measure every rank and batch that was asked for."""
+    asked = options()
+    found = []
+    for row in measured(asked):
+        found.append(row)
+        (low, high), seconds = row["quartiles"], row["seconds"]
+        target = f", target {row['target']}" if row["target"] else ""
+        print(
+            f"rank {row['rank']}, subsample {row['n_subsample']}, batch {row['batch']}: "
+            f"{row['ratio']:.3f} times the plain step ({low:.3f} to {high:.3f}{target}); "
+            f"{1e3 * seconds[0]:.1f} ms against {1e3 * seconds[1]:.1f} ms",
+            flush=True,
+        )
+    print(f"{arrays.n_threads()} threads")
+    if asked.out:
+        with open(asked.out, "w", encoding="utf-8") as file:
+            json.dump(found, file)
+
+
+def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """What is measured; None reads the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--points", type=int, default=60_000)
     parser.add_argument("--inputs", type=int, default=784)
@@ -42,13 +62,16 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=20, help="pairs of steps that are timed")
     parser.add_argument("--features", type=int, default=0, help="measure so many random features instead")
     parser.add_argument("--out")
-    asked = parser.parse_args()
+    return parser.parse_args(arguments)
+
+
+def measured(asked: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """A row for each rank and batch, as soon as it is known."""
     x = np.random.default_rng(0).standard_normal((asked.points, asked.inputs), dtype=np.float32)
     # With a narrow kernel the spectrum falls slowly enough for a thousand directions to be resolved.
     x *= np.arange(1, asked.inputs + 1, dtype=np.float32) ** -0.2
     y = np.random.default_rng(1).standard_normal((asked.points, asked.outputs), dtype=np.float32)
     kernel = kernels.make("laplace", float(kernels.median_bandwidth(x)) / 4)
-    found = []
     for rank in asked.ranks:
         make = of_features if asked.features else of_kernel
         p, step, plain = make(kernel, x, y, rank, asked)
@@ -57,17 +80,7 @@ def main() -> None:
             ratios, seconds = alternate(step(p.step_size(m)), plain(0.1 * p.step_size(m)), asked.points, m, asked.steps)
             low, median, high = np.quantile(ratios, [0.25, 0.5, 0.75])
             row = {"rank": p.rank, "n_subsample": p.n_subsample, "batch": m, "ratio": median, "quartiles": [low, high]}
-            found.append(row | {"seconds": seconds, "target": TARGETS.get(rank)})
-            target = f", target {TARGETS[rank]}" if rank in TARGETS else ""
-            print(
-                f"rank {p.rank}, subsample {p.n_subsample}, batch {m}: {median:.3f} times the plain step "
-                f"({low:.3f} to {high:.3f}{target}); {1e3 * seconds[0]:.1f} ms against {1e3 * seconds[1]:.1f} ms",
-                flush=True,
-            )
-    print(f"{arrays.n_threads()} threads")
-    if asked.out:
-        with open(asked.out, "w", encoding="utf-8") as file:
-            json.dump(found, file)
+            yield row | {"seconds": seconds, "target": TARGETS.get(rank)}
 
 
 Make = Callable[[float], Callable[[slice], Any]]

@@ -86,7 +86,7 @@ def use_cores(n: int) -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="benchmarks/run.sh", description=__doc__.splitlines()[0])
     parser.add_argument("--case", action="append", choices=CASES, metavar="NAME", help=f"one of {', '.join(CASES)}")
-    parser.add_argument("--runs", type=int, metavar="N", help="rounds (3; 5 for start-up)")
+    parser.add_argument("--runs", type=int, metavar="N", help="rounds (3; 5 for start-up, 1 for steps)")
     parser.add_argument("--quick", action="store_true", help="tiny data, one round: whether it works, not how fast")
     parser.add_argument("--record", action="store_true", help=f"also write {RECORD.name}, the committed copy")
     options = parser.parse_args()

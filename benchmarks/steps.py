@@ -2,8 +2,9 @@
 
 ``python benchmarks/steps.py --data FOLDER`` fetches MNIST, CIFAR-10, Covertype and Adult into the folder (a mirror in
 SHALLOWS_MIRROR is tried first), takes a random subset of each, and trains with every rule from the same
-preconditioner. It prints, and writes with ``--out``, how often each rule diverged, and for every curve how many times
-the epochs of the best other rule the certified one takes to reach the training errors on it.
+preconditioner; ``--sizes``, ``--batches`` and ``--seeds`` take a part of the grid. It prints, and writes with
+``--out``, how often each rule diverged, and for every curve how many times the epochs of the best other rule the
+certified one takes to reach the training losses on it.
 
 Epochs are what is compared, so the machine need not be idle.
 """
@@ -16,6 +17,7 @@ import json
 import math
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,11 @@ WITHIN = 1.02
 
 def main() -> None:
     """Train over the grid and say what came out."""
+    print(report(curves(options())))
+
+
+def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """What part of the grid is taken; None reads the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=Path(__file__).parent / "data")
     parser.add_argument("--out", type=Path, help="a JSON file for all curves")
@@ -55,18 +62,30 @@ def main() -> None:
     parser.add_argument("--points", type=int, default=2000)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--epochs", type=int, default=12)
-    parser.add_argument("--batches", type=int, nargs="+", default=BATCHES)
-    asked = parser.parse_args()
+    parser.add_argument("--batches", type=int, nargs="+", default=BATCHES, help="0: all points")
+    parser.add_argument(
+        "--sizes", type=_pair, nargs="+", default=SIZES, metavar="RANKxSUBSAMPLE", help="a subsample of 0: all points"
+    )
+    return parser.parse_args(arguments)
+
+
+def _pair(text: str) -> tuple[int, int | None]:
+    rank, _, n_subsample = text.partition("x")
+    return int(rank), int(n_subsample) or None
+
+
+def curves(asked: argparse.Namespace) -> list[dict[str, Any]]:
+    """The curves of all rules in the part of the grid that was asked for."""
     found = []
     for name in asked.datasets:
         x, y = subset(name, asked.data, asked.points)
         for kernel, seed in itertools.product(asked.kernels, range(asked.seeds)):
             started = time.perf_counter()
-            found += grid(name, kernel, x, y, seed, asked.epochs, asked.batches)
+            found += grid(name, kernel, x, y, seed, asked.epochs, asked.batches, asked.sizes)
             print(f"{name} {kernel} seed {seed}: {time.perf_counter() - started:.0f} s", file=sys.stderr, flush=True)
             if asked.out:
                 asked.out.write_text(json.dumps(found))
-    print(report(found))
+    return found
 
 
 def subset(name: str, folder: Path, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -89,7 +108,7 @@ def subset(name: str, folder: Path, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def grid(
-    name: str, kernel_name: str, x: np.ndarray, y: np.ndarray, seed: int, n_epochs: int, batches: Any
+    name: str, kernel_name: str, x: np.ndarray, y: np.ndarray, seed: int, n_epochs: int, batches: Any, sizes: Any
 ) -> list[dict[str, Any]]:
     """Curves of all rules in all settings, on one order of the points."""
     n = len(x)
@@ -99,7 +118,7 @@ def grid(
     points = kernels.augmented(x)
     matrix = gram.Gram(kernel, points, budget=2**33)
     found = []
-    for (rank, n_subsample), power in itertools.product(SIZES, (1.0, 0.5)):
+    for (rank, n_subsample), power in itertools.product(sizes, (1.0, 0.5)):
         p = spectrum.make_preconditioner(
             kernel, points, rank=rank, n_subsample=n_subsample or n, seed=seed, power=power
         )

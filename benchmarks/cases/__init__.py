@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from . import fit, kernel_matrix, memory, start_up
+from . import centres, fit, iteration, kernel_matrix, memory, start_up, steps
 
 CASES = {
     "fit-10000": fit.ten_thousand,
     "fit-60000": fit.sixty_thousand,
     "kernel-matrix": kernel_matrix.measure,
     "memory": memory.measure,
+    "iteration": iteration.measure,
+    "centres": centres.measure,
+    "steps": steps.measure,
     "start-up": start_up.measure,
 }
 
-WITHOUT_DATA = frozenset({"start-up"})
+WITHOUT_DATA = frozenset({"iteration", "centres", "steps", "start-up"})
+"""Those that need no prepared MNIST from the runner."""

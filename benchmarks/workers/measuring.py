@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import mmap
 import platform
@@ -11,6 +12,7 @@ import sys
 import time
 from importlib import metadata
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,15 @@ PACKAGES = ("shallows", "scikit-learn-extra", "scikit-learn-intelex", "numpy", "
 def asked() -> dict[str, Any]:
     """The parameters that the runner handed over."""
     return json.loads(sys.argv[1])
+
+
+def program(name: str) -> ModuleType:
+    """A program of ``benchmarks/`` as a module, although one of ``workers/`` may have its name."""
+    place = Path(__file__).resolve().parents[1] / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"benchmark_{name}", place)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def answer(**found: Any) -> None:
