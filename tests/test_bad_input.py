@@ -1,4 +1,4 @@
-"""Input that is odd but allowed gives right answers, and what is not allowed is told so (kernel estimators)."""
+"""Input that is odd but allowed gives right answers, and what is not allowed is told so."""
 
 from __future__ import annotations
 
@@ -10,13 +10,23 @@ from sklearn.base import is_classifier
 
 from engine_example import EUCLIDEAN, sample
 from shallows import (
+    DoublyStochasticClassifier,
+    DoublyStochasticRegressor,
     EigenProCentresClassifier,
     EigenProCentresRegressor,
     EigenProClassifier,
     EigenProRegressor,
+    ExactKernelRidgeClassifier,
     ExactKernelRidgeRegressor,
+    FeatureEigenProClassifier,
+    FeatureEigenProRegressor,
     KernelSGDClassifier,
     KernelSGDRegressor,
+    NORMARegressor,
+    SDCAClassifier,
+    SDCARegressor,
+    SVRGClassifier,
+    SVRGRegressor,
     gram,
     kernels,
     spectrum,
@@ -33,8 +43,29 @@ ALL = [
     EigenProCentresClassifier,
     EigenProCentresRegressor,
 ]
+LEAST_SQUARES = [
+    *ALL,
+    FeatureEigenProClassifier,
+    FeatureEigenProRegressor,
+    ExactKernelRidgeClassifier,
+    ExactKernelRidgeRegressor,
+]
+OTHERS = [
+    DoublyStochasticClassifier,
+    DoublyStochasticRegressor,
+    SDCAClassifier,
+    SDCARegressor,
+    SVRGClassifier,
+    SVRGRegressor,
+]
+
 each = pytest.mark.parametrize("Estimator", ALL)
 each_regressor = pytest.mark.parametrize("Estimator", ALL[1::2])
+each_of_least_squares = pytest.mark.parametrize("Estimator", LEAST_SQUARES)
+each_classifier_of_least_squares = pytest.mark.parametrize("Estimator", LEAST_SQUARES[::2])
+each_regressor_of_least_squares = pytest.mark.parametrize("Estimator", LEAST_SQUARES[1::2])
+every = pytest.mark.parametrize("Estimator", LEAST_SQUARES + OTHERS)
+every_regressor = pytest.mark.parametrize("Estimator", (LEAST_SQUARES + OTHERS)[1::2])
 each_precision = pytest.mark.parametrize("dtype", ["float32", "float64"])
 
 
@@ -54,16 +85,28 @@ def few(Estimator):
     return {"centres": 60} if "Centres" in Estimator.__name__ else {}
 
 
+def made(Estimator, **options):
+    """An estimator with a seed; explicit features stand for their kernel, and stopping has one name."""
+    options = {"random_state": 0, "max_epochs": 2, **options}
+    if "Feature" in Estimator.__name__:
+        options = {"features": "nystrom", "n_features": 200, **options}
+    if "Ridge" in Estimator.__name__:
+        del options["max_epochs"]
+    return Estimator(**options)
+
+
 # -------------------------------------------------------------------------------- extreme bandwidths
 
 
-@pytest.mark.parametrize("Estimator", [EigenProRegressor, EigenProCentresRegressor])
+@pytest.mark.parametrize(
+    "Estimator", [EigenProRegressor, EigenProCentresRegressor, FeatureEigenProRegressor, ExactKernelRidgeRegressor]
+)
 @pytest.mark.parametrize("bandwidth", [1e6, 1e30, 1e140])
 @pytest.mark.parametrize("kernel", EUCLIDEAN)
 @each_precision
 def test_a_matrix_of_ones_learns_the_mean(Estimator, bandwidth, kernel, dtype):
     X, y, new = table(Estimator)
-    model = Estimator(kernel, bandwidth=bandwidth, random_state=0, dtype=dtype, max_epochs=5).fit(X, y)
+    model = made(Estimator, kernel=kernel, bandwidth=bandwidth, dtype=dtype, max_epochs=5).fit(X, y)
     # Laplace at 1e6 is 1 − 1e-6 r, and what is left of the matrix is a linear function in that unit.
     assert np.abs(model.predict(new) - y.mean()).max() < 1e-2
 
@@ -114,11 +157,15 @@ def test_centres_that_see_no_other_point_are_fitted_and_the_others_have_the_mean
 
 
 @pytest.mark.parametrize("kernel", EUCLIDEAN)
-@each_regressor
+@each_regressor_of_least_squares
 def test_a_matrix_that_is_the_identity_learns_every_point_and_nothing_beyond(Estimator, kernel):
     X, y, new = table(Estimator)
-    options = {"rank": 0} if Estimator is EigenProRegressor else {}
-    model = Estimator(kernel, bandwidth=1e-5, random_state=0, tol=0, max_epochs=40, **options).fit(X, y)
+    options = {"kernel": kernel, "bandwidth": 1e-5, "tol": 0, "max_epochs": 40}
+    if Estimator in (EigenProRegressor, FeatureEigenProRegressor):
+        options["rank"] = 0
+    if Estimator is ExactKernelRidgeRegressor:
+        options["regularisation"] = 1e-3
+    model = made(Estimator, **options).fit(X, y)
     # Cauchy falls as 1/r² only, and Laplace sees a point 1e-8 away from itself, 1e-3 of the bandwidth.
     assert np.abs(model.predict(new) - y.mean()).max() < 1e-6
     assert np.abs(model.predict(X) - y).max() < 0.02 * np.abs(y - y.mean()).max()
@@ -135,7 +182,7 @@ def test_a_bandwidth_below_what_rounding_resolves_is_refused(Estimator, bandwidt
     assert ("dtype='float64'" in str(raised.value)) is (dtype == "float32")
 
 
-@each
+@each_of_least_squares
 @pytest.mark.parametrize("bandwidth", [1e-200, 1e200])
 def test_a_bandwidth_whose_square_is_no_number_is_refused(Estimator, bandwidth):
     X, y, _ = table(Estimator)
@@ -146,22 +193,31 @@ def test_a_bandwidth_whose_square_is_no_number_is_refused(Estimator, bandwidth):
 # ------------------------------------------------------------------------------------ odd data
 
 
-@each
+@each_regressor_of_least_squares
+@pytest.mark.parametrize("kernel", EUCLIDEAN)
+@pytest.mark.parametrize(("scale", "dtype"), [(1e25, "float32"), (1e200, "float64")])
+def test_far_away_a_function_of_distances_is_the_mean_of_the_targets(Estimator, kernel, scale, dtype):
+    X, y, new = table(Estimator)
+    model = made(Estimator, kernel=kernel, dtype=dtype).fit(X, y)
+    assert model.predict(new * scale) == pytest.approx(np.full(len(new), y.mean()), abs=1e-7)
+
+
+@each_of_least_squares
 @pytest.mark.parametrize("n", [120, 1100])
 def test_a_single_feature_is_what_two_copies_of_it_are_apart_by_the_root_of_two(Estimator, n):
     X, y, new = table(Estimator, n, d=1)
-    options = {"random_state": 0, "max_epochs": 3, "dtype": "float64"}
-    one = Estimator(bandwidth=1.0, **options).fit(X, y)
-    two = Estimator(bandwidth=2**0.5, **options).fit(np.hstack([X, X]), y)
+    options = {"max_epochs": 3, "dtype": "float64"}
+    one = made(Estimator, bandwidth=1.0, **options).fit(X, y)
+    two = made(Estimator, bandwidth=2**0.5, **options).fit(np.hstack([X, X]), y)
     # The same distances but for rounding, which the preconditioner's inverse amplifies.
     assert np.abs(outputs(one, new) - outputs(two, np.hstack([new, new]))).max() < 1e-4
 
 
-@each
+@every
 def test_a_single_feature_may_come_as_a_column_of_a_table(Estimator):
     X, y, new = table(Estimator)
     apart, column = np.ascontiguousarray(X[:, :1]), X[:, :1]
-    first, second = (Estimator(random_state=0, max_epochs=2).fit(x, y) for x in (apart, column))
+    first, second = (made(Estimator).fit(x, y) for x in (apart, column))
     assert np.array_equal(outputs(first, new[:, :1]), outputs(second, np.ascontiguousarray(new[:, :1])))
 
 
@@ -175,6 +231,32 @@ def test_the_layout_of_the_data_changes_nothing_whatever_the_kernel(Estimator, k
     expected = outputs(plain, new)
     assert np.array_equal(expected, outputs(plain, form(new)))
     assert np.array_equal(expected, outputs(laid_out, new))
+
+
+LAYOUTS = {
+    "fortran": np.asfortranarray,
+    "rows apart": lambda x: np.repeat(x, 2, axis=0)[::2],
+    "columns apart": lambda x: np.repeat(x, 2, axis=-1)[..., ::2],
+    "backwards": lambda x: x[::-1].copy()[::-1],
+    "big-endian": lambda x: x.astype(x.dtype.newbyteorder(">")),
+    "read-only": lambda x: np.lib.stride_tricks.as_strided(x, writeable=False),
+}
+each_layout = pytest.mark.parametrize("form", list(LAYOUTS.values()), ids=list(LAYOUTS))
+
+
+@pytest.mark.parametrize("Estimator", (LEAST_SQUARES + OTHERS)[::2])
+@each_layout
+def test_the_layout_of_the_labels_changes_nothing(Estimator, form):
+    X, y, new = table(Estimator)
+    assert np.array_equal(outputs(made(Estimator).fit(X, y), new), outputs(made(Estimator).fit(X, form(y)), new))
+
+
+@every
+def test_half_precision_is_read_as_what_it_holds(Estimator):
+    X, y, new = table(Estimator)
+    X, new = X.astype(np.float16), new.astype(np.float16)
+    half, double = (made(Estimator).fit(X.astype(t), y) for t in (np.float16, float))
+    assert np.array_equal(outputs(half, new), outputs(double, new.astype(float)))
 
 
 @each
@@ -195,16 +277,34 @@ def test_the_same_point_with_other_labels_gives_their_mean_over_few_centres_too(
     assert np.abs(model.predict(X) - 2.0).max() < 0.1
 
 
+@each_classifier_of_least_squares
+def test_the_same_point_with_other_labels_has_the_label_that_it_has_most_often(Estimator):
+    X = np.repeat(sample(220), 5, axis=0)
+    y = np.tile([0, 0, 0, 0, 1], 220)
+    model = made(Estimator, kernel="laplace", max_epochs=10).fit(X, y)
+    # Batches of labels that contradict each other are noisy, and a few of the 220 points may be on the wrong side.
+    assert model.predict(X).mean() < 0.05
+
+
+@pytest.mark.parametrize("Estimator", [FeatureEigenProRegressor, ExactKernelRidgeRegressor])
+def test_the_same_point_with_other_targets_gives_their_mean(Estimator):
+    X = np.repeat(sample(50), 24, axis=0)
+    y = np.tile([0.0, 1.0, 5.0], 400)
+    # In one batch there is no noise.
+    options = {"batch_size": len(X)} if Estimator is FeatureEigenProRegressor else {}
+    model = made(Estimator, kernel="laplace", max_epochs=20, **options).fit(X, y)
+    assert model.predict(X) == pytest.approx(np.full(len(X), 2.0), abs=1e-3)
+
+
+@each_regressor_of_least_squares
 @pytest.mark.parametrize("scale", [1e-300, 1e30, 1e300])
-def test_the_unit_of_the_targets_changes_nothing_over_centres(scale):
-    X, y, new = table(EigenProCentresRegressor)
-    unit, scaled = (
-        EigenProCentresRegressor(centres=50, random_state=0).fit(X, y * s).predict(new) for s in (1.0, scale)
-    )
+def test_the_unit_of_the_targets_changes_nothing(Estimator, scale):
+    X, y, new = table(Estimator)
+    unit, scaled = (made(Estimator).fit(X, y * s).predict(new) for s in (1.0, scale))
     assert np.abs(scaled / scale - unit).max() < 1e-7 * np.abs(unit).max()
 
 
-@each_regressor
+@each_regressor_of_least_squares
 def test_targets_whose_mean_overflows_are_refused(Estimator):
     X, _, _ = table(Estimator)
     y = np.where(np.arange(len(X)) % 3 == 0, 1.7e308, 1.6e308)
@@ -221,6 +321,14 @@ def test_rank_subsample_and_batch_beyond_the_data_are_brought_down_over_centres(
     # Three features: the matrix has three directions, and the last is the level of the others.
     assert (told["rank"], told["batch_size"], told["n_centres"]) == (2, 120, 120)
     assert np.isfinite(model.predict(new)).all()
+
+
+@pytest.mark.parametrize("Estimator", [KernelSGDRegressor, FeatureEigenProRegressor, SDCARegressor, NORMARegressor])
+def test_a_batch_beyond_the_data_is_brought_down_to_them(Estimator):
+    X, y, new = table(Estimator)
+    large, all_rows = (made(Estimator, batch_size=size).fit(X, y) for size in (10**6, len(X)))
+    assert large.effective_params_["batch_size"] == len(X)
+    assert np.array_equal(large.predict(new), all_rows.predict(new))
 
 
 @pytest.mark.parametrize("Estimator", [EigenProRegressor, EigenProCentresRegressor])
