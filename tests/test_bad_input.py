@@ -244,11 +244,43 @@ LAYOUTS = {
 each_layout = pytest.mark.parametrize("form", list(LAYOUTS.values()), ids=list(LAYOUTS))
 
 
+@every
+@each_layout
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_layout_of_the_points_changes_nothing(Estimator, form, dtype):
+    X, y, new = table(Estimator)
+    X, new = X.astype(dtype), new.astype(dtype)
+    plain, laid_out = made(Estimator).fit(X, y), made(Estimator).fit(form(X), y)
+    expected = outputs(plain, new)
+    assert np.array_equal(expected, outputs(plain, form(new)))
+    assert np.array_equal(expected, outputs(laid_out, new))
+
+
+@every_regressor
+@each_layout
+@pytest.mark.parametrize("n_outputs", [None, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_layout_of_the_targets_changes_nothing(Estimator, form, n_outputs, weighted):
+    X, y, new = table(Estimator)
+    y = y if n_outputs is None else np.sin(y[:, None] * np.arange(1, n_outputs + 1))
+    w = np.random.default_rng(1).uniform(0.5, 2.0, size=len(X)) if weighted else None
+    plain = made(Estimator).fit(X, y, sample_weight=w)
+    laid_out = made(Estimator).fit(X, form(y), sample_weight=None if w is None else form(w))
+    assert np.array_equal(plain.predict(new), laid_out.predict(new))
+
+
 @pytest.mark.parametrize("Estimator", (LEAST_SQUARES + OTHERS)[::2])
 @each_layout
 def test_the_layout_of_the_labels_changes_nothing(Estimator, form):
     X, y, new = table(Estimator)
     assert np.array_equal(outputs(made(Estimator).fit(X, y), new), outputs(made(Estimator).fit(X, form(y)), new))
+
+
+@each_layout
+def test_the_layout_of_given_centres_changes_nothing(form):
+    X, y, new = (part.astype(np.float32) for part in table(EigenProCentresRegressor))
+    plain, laid_out = (made(EigenProCentresRegressor, centres=c).fit(X, y) for c in (X[:50], form(X[:50])))
+    assert np.array_equal(plain.predict(new), laid_out.predict(new))
 
 
 @every

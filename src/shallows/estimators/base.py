@@ -17,6 +17,13 @@ SMALL = 1000
 """Up to so many points the whole matrix is decomposed and iterated with at once, in float64: it costs nothing."""
 
 
+def native(X: Any) -> Any:
+    """Numbers in the machine's own byte order; in another scikit-learn takes float32 for float64."""
+    dtype = getattr(X, "dtype", None)
+    foreign = isinstance(dtype, np.dtype) and dtype.kind == "f" and not dtype.isnative
+    return X.astype(dtype.newbyteorder("=")) if foreign else X
+
+
 class Estimator(BaseEstimator):
     """Base of the estimators, whatever they minimise and whatever their function is made of."""
 
@@ -43,7 +50,7 @@ class Estimator(BaseEstimator):
     def _checked(self, X: Any) -> Any:
         """New points for a fitted model."""
         check_is_fitted(self)
-        return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        return validate_data(self, native(X), accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
 
     def _checked_training_set(
         self, X: Any, y: Any, sample_weight: Any, *, first: bool = True
@@ -52,12 +59,14 @@ class Estimator(BaseEstimator):
 
         ``first`` is False for data that go on with a model and must have the features that it knows.
         """
+        X = native(X)
         options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "reset": first}
         if not self._takes_targets:
             X, y = validate_data(self, X, **options), None
         else:
             X, y = validate_data(self, X, y, multi_output=True, y_numeric=self._y_is_numeric, **options)
-            y = y.toarray() if scipy.sparse.issparse(y) else np.asarray(y)
+            # In C order, so that their means do not depend on how they lie in memory.
+            y = np.ascontiguousarray(y.toarray() if scipy.sparse.issparse(y) else y)
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)

@@ -14,7 +14,7 @@ from ..arrays import Array
 from ..errors import ShallowsError
 from ..kernels import Kernel
 from ..solvers.projected import CentresProblem, ProjectedEigenPro, certificate, step_size
-from .base import SMALL
+from .base import SMALL, native
 from .centres import Coordinates, Rows
 from .documentation import documented
 from .eigenpro import SMALL_FLOOR, check_flattening
@@ -187,7 +187,7 @@ class _EigenProCentres:
         return arrays.namespace(centres).concat([centres, fresh])
 
     def _given_centres(self, d: int) -> np.ndarray:
-        centres = np.asarray(self.centres)
+        centres = native(np.asarray(self.centres))
         if centres.dtype.kind not in "fiub" or centres.ndim != 2 or 0 in centres.shape:
             raise ShallowsError(f"centres must be a number or an array of shape (p, {d}), got {self.centres!r:.80}.")
         if centres.shape[1] != d:
