@@ -72,7 +72,8 @@ def hold_out(X: Any, y: np.ndarray, weights: np.ndarray | None, fraction: float,
     n = X.shape[0]
     order = streams.permutation(seed, "validation rows", 0, n)
     taken = np.zeros(n, dtype=bool)
-    if of_labels and y.ndim == 1:
+    by_class = of_labels and y.ndim == 1
+    if by_class:
         _, label = np.unique(y, return_inverse=True)
         # The rows of each class in random order; shares are rounded so that together they come out right.
         counts = np.bincount(label)
@@ -80,12 +81,18 @@ def hold_out(X: Any, y: np.ndarray, weights: np.ndarray | None, fraction: float,
         share = np.floor(wanted).astype(int)
         missing = max(0, min(round(fraction * n), n) - int(share.sum()))
         share[np.argsort(share - wanted, kind="stable")[:missing]] += 1
-        share = np.minimum(share, counts - 1)
+        share, most = np.minimum(share, counts - 1), n - len(counts)
         ordered = label[order]
         for of_class, k in enumerate(share):
             taken[order[ordered == of_class][:k]] = True
     else:
-        taken[order[: min(n - 1, math.ceil(fraction * n))]] = True
+        most = n - 1
+        taken[order[: min(most, math.ceil(fraction * n))]] = True
+    if most == 0:
+        raise ShallowsError(
+            f"early_stopping=True holds rows out, but {'one of every class' if by_class else 'one'} stays to be "
+            f"trained on, and that leaves none of {n}. Give more rows, or take early_stopping=False."
+        )
     if not taken.any():
         raise ShallowsError(
             f"early_stopping=True holds out validation_fraction={fraction:g} of the rows, which of {n} is none; take a "
