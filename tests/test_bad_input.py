@@ -27,6 +27,7 @@ from shallows import (
     SDCARegressor,
     SVRGClassifier,
     SVRGRegressor,
+    features,
     gram,
     kernels,
     spectrum,
@@ -58,6 +59,7 @@ OTHERS = [
     SVRGClassifier,
     SVRGRegressor,
 ]
+MAPS = [*features.NAMES, "linear"]
 
 each = pytest.mark.parametrize("Estimator", ALL)
 each_regressor = pytest.mark.parametrize("Estimator", ALL[1::2])
@@ -66,6 +68,7 @@ each_classifier_of_least_squares = pytest.mark.parametrize("Estimator", LEAST_SQ
 each_regressor_of_least_squares = pytest.mark.parametrize("Estimator", LEAST_SQUARES[1::2])
 every = pytest.mark.parametrize("Estimator", LEAST_SQUARES + OTHERS)
 every_regressor = pytest.mark.parametrize("Estimator", (LEAST_SQUARES + OTHERS)[1::2])
+each_map = pytest.mark.parametrize("name", MAPS)
 each_precision = pytest.mark.parametrize("dtype", ["float32", "float64"])
 
 
@@ -171,7 +174,7 @@ def test_a_matrix_that_is_the_identity_learns_every_point_and_nothing_beyond(Est
     assert np.abs(model.predict(X) - y).max() < 0.02 * np.abs(y - y.mean()).max()
 
 
-@each
+@each_of_least_squares
 @pytest.mark.parametrize("as_object", [False, True])
 @pytest.mark.parametrize(("bandwidth", "dtype"), [(1e-5, "float32"), (1e-12, "float64"), (1e-140, "float64")])
 def test_a_bandwidth_below_what_rounding_resolves_is_refused(Estimator, bandwidth, dtype, as_object):
@@ -190,7 +193,30 @@ def test_a_bandwidth_whose_square_is_no_number_is_refused(Estimator, bandwidth):
         Estimator(bandwidth=bandwidth).fit(X, y)
 
 
+@each_map
+@pytest.mark.parametrize(("bandwidth", "dtype"), [(1e-5, "float32"), (1e-140, "float32"), (1e-12, "float64")])
+def test_every_map_refuses_a_bandwidth_below_what_rounding_resolves(name, bandwidth, dtype):
+    X, y, new = table(FeatureEigenProRegressor)
+    model = made(FeatureEigenProRegressor, features=name, bandwidth=bandwidth, dtype=dtype)
+    if name == "linear":
+        assert np.isfinite(model.fit(X, y).predict(new)).all()
+        return
+    with pytest.raises(ShallowsError, match=f"too small for {dtype}: distances below"):
+        model.fit(X, y)
+
+
 # ------------------------------------------------------------------------------------ odd data
+
+
+@each_map
+@pytest.mark.parametrize("bandwidth", [None, 1.0])
+@pytest.mark.parametrize(
+    ("scale", "dtype"), [(1e25, "float32"), (1e-30, "float32"), (1e200, "float64"), (1e-200, "float64")]
+)
+def test_every_map_refuses_features_whose_squares_leave_the_numbers(name, scale, dtype, bandwidth):
+    X, y, _ = table(FeatureEigenProRegressor)
+    with pytest.raises(ShallowsError, match=rf"features are too (large|small) for {dtype}.*StandardScaler"):
+        made(FeatureEigenProRegressor, features=name, bandwidth=bandwidth, dtype=dtype).fit(X * scale, y)
 
 
 @each_regressor_of_least_squares

@@ -10,7 +10,7 @@ import numpy as np
 from .. import arrays, kernels, spectrum
 from ..errors import UnknownNameError
 from ..features.design import Design
-from ..kernels import RadialKernel
+from ..kernels import Kernel, RadialKernel
 from ..solvers import FeatureEigenPro, steps
 from ..solvers.feature_eigenpro import FeatureProblem
 from ..solvers.steps import StepRule
@@ -20,6 +20,7 @@ from .base import SMALL
 from .centres import Coordinates
 from .documentation import documented
 from .eigenpro import SMALL_FLOOR, check_flattening, plan_steps, subsample_size, told_of_steps
+from .kernel_checks import check_scale
 from .least_squares import Plan
 from .least_squares_doc import PARTS
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
@@ -143,25 +144,22 @@ class _FeatureEigenPro:
         everywhere = np.ones_like(found.varies)
         mean = found.mean if isinstance(self.features, str) else np.zeros_like(found.mean)
         self._coordinates = dataclasses.replace(found, mean=mean, varies=everywhere)
-        return self._coordinates.training_points(X, order, device, dtype)[:, :-2]
+        points = self._coordinates.training_points(X, order, device, dtype)
+        if isinstance(self.features, str):
+            centred = not self._takes_kernel or kernels.kind(self.kernel).shift_invariant
+            check_scale(points, dtype, may_vanish=self._constant or not centred)
+        return points
 
     def _coincide(self, points: Any) -> bool:
         return self._constant
 
-    def _make_kernel(self, points: Any, seed: int) -> RadialKernel | None:
-        if not self._takes_kernel:
-            return None
-        if not isinstance(self.kernel, str):
-            return kernels.make(self.kernel, self.bandwidth)
-        bandwidth = self.bandwidth
-        if bandwidth is None:
-            bandwidth = 1.0 if self._constant else kernels.median_bandwidth(points, seed)
-        return kernels.make(self.kernel, bandwidth)
+    def _make_kernel(self, points: Any, seed: int) -> Kernel | None:
+        return super()._make_kernel(points, seed) if self._takes_kernel else None
 
     # ------------------------------------------------------------------------------------- the plan
 
     def _make_plan(self, points: Any, weights: Any, kernel: Any, seed: int, budget: int) -> Plan:
-        n = points.shape[0]
+        n, points = points.shape[0], points[:, :-2]
         self._blocks = feature_maps.make(self.features, kernel, points, self.n_features, seed, budget)
         n_subsample, rank = self._sizes(n, self._blocks.n_features, arrays.itemsize(points), budget)
         small = self.rank is None and n <= SMALL
@@ -210,7 +208,7 @@ class _FeatureEigenPro:
         return itemsize * (held + plan.batch_size * (2 * width + 4 * n_outputs))
 
     def _make_problem(self, plan: Plan, points: Any, targets: Any, weights: Any, budget: int) -> FeatureProblem:
-        self._gram = Design(self._blocks, points, budget=budget)
+        self._gram = Design(self._blocks, points[:, :-2], budget=budget)
         return FeatureProblem(self._gram, targets, weights, plan.preconditioner)
 
     def _make_solver(self, step_size: float) -> FeatureEigenPro:
