@@ -219,6 +219,14 @@ def test_every_map_refuses_features_whose_squares_leave_the_numbers(name, scale,
         made(FeatureEigenProRegressor, features=name, bandwidth=bandwidth, dtype=dtype).fit(X * scale, y)
 
 
+@pytest.mark.parametrize("Estimator", OTHERS)
+def test_features_whose_squares_leave_the_numbers_are_refused_under_every_loss(Estimator):
+    X, y, _ = table(Estimator)
+    for scale in (1e-200, 1e200):
+        with pytest.raises(ShallowsError, match=r"features are too (large|small) for float64.*StandardScaler"):
+            made(Estimator).fit(X * scale, y)
+
+
 @each_regressor_of_least_squares
 @pytest.mark.parametrize("kernel", EUCLIDEAN)
 @pytest.mark.parametrize(("scale", "dtype"), [(1e25, "float32"), (1e200, "float64")])

@@ -22,6 +22,7 @@ from . import growing_stream, model_files
 from .base import SMALL
 from .centres import Coordinates
 from .growing_plan import Planned
+from .kernel_checks import check_scale
 from .snapshot import Snapshot
 
 SAMPLE = 1000
@@ -254,7 +255,9 @@ class GrowingModel(Planned):
         rows = streams.permutation(seed, "first look", 0, X.shape[0])[:SAMPLE]
         sample = self._coordinates.training_points(
             X[rows], np.arange(len(rows)), arrays.Device("cpu"), np.dtype("float64")
-        )[:, :-2]
+        )
+        check_scale(sample, sample.dtype, may_vanish=bool((sample == sample[0]).all()))
+        sample = sample[:, :-2]
         kernel = self._make_kernel(sample, seed)
         held = 0 if n is None else n * X.shape[1] * self._dtype.itemsize
         room = max(2**24, (budget - held) // 2)

@@ -17,6 +17,7 @@ from ..solvers.risk import FeatureSpan, KernelSpan, RiskProblem, RiskState
 from . import feature_maps
 from .base import SMALL, Estimator
 from .centres import Coordinates
+from .kernel_checks import check_scale, check_values
 from .parameters import check_positive, check_whole
 from .snapshot import Snapshot
 
@@ -208,13 +209,18 @@ class RiskModel(Estimator):
             centred=named and (kind.shift_invariant or self.features == "linear"),
             without_constants=self.features is None and kind.of_distance,
         )
-        return self._coordinates.training_points(X, order, device, self._dtype)
+        points = self._coordinates.training_points(X, order, device, self._dtype)
+        if named:
+            seen = not kind.shift_invariant and self.features != "linear"
+            check_scale(points, self._dtype, may_vanish=self._coordinates.coincide or seen)
+        return points
 
     def _make_kernel(self, points: Any, seed: int) -> kernels.Kernel | None:
         if self.features is not None and (not isinstance(self.features, str) or self.features == "linear"):
             return None
         kind = kernels.kind(self.kernel)
         if isinstance(kind, kernels.Kernel):
+            check_values(kind, points)
             return kind
         bandwidth = self.bandwidth
         if bandwidth is None and kind.takes_bandwidth:
@@ -222,6 +228,7 @@ class RiskModel(Estimator):
             bandwidth = 1.0 if self._coordinates.coincide else kernels.median_bandwidth(points[:, :-2], seed)
         made = kernels.make(self.kernel, bandwidth, **(self.kernel_params or {}))
         made.check_inputs(points.shape[1] - 2)
+        check_values(made, points)
         return made
 
     def _make_span(self, kernel: Any, blocks: Blocks | None, points: Any, budget: int) -> KernelSpan | FeatureSpan:
