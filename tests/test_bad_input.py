@@ -11,6 +11,7 @@ from sklearn.base import is_classifier
 from engine_example import EUCLIDEAN, sample
 from shallows import (
     DoublyStochasticClassifier,
+    DoublyStochasticNoveltyDetector,
     DoublyStochasticRegressor,
     EigenProCentresClassifier,
     EigenProCentresRegressor,
@@ -227,6 +228,40 @@ def test_features_whose_squares_leave_the_numbers_are_refused_under_every_loss(E
             made(Estimator).fit(X * scale, y)
 
 
+@every
+def test_points_beyond_the_precision_of_the_model_are_refused(Estimator):
+    X, y, new = table(Estimator)
+    model = made(Estimator, dtype="float32")
+    says = r"X holds values as large as 1e\+200, .* float32, .* dtype='float64'"
+    for apart in (X, new):
+        apart[5, 1] = -1e200
+    with pytest.raises(ShallowsError, match=rf"{says}|features are too large"):
+        model.fit(X, y)
+    model.fit(X[10:], y[10:])
+    assert np.isfinite(outputs(model, new[6:])).all()
+    for predict in (model.predict, getattr(model, "decision_function", model.predict)):
+        with pytest.raises(ShallowsError, match=says):
+            predict(new)
+
+
+def test_a_map_of_the_users_is_given_no_points_beyond_the_precision():
+    X, y, _ = table(FeatureEigenProRegressor)
+    own = features.make("fourier", kernels.Gaussian(1.0), X, 20)
+    X[3, 0] = 1e100
+    with pytest.raises(ShallowsError, match=r"as large as 1e\+100, .* float32"):
+        made(FeatureEigenProRegressor, features=own, dtype="float32").fit(X, y)
+
+
+@pytest.mark.parametrize("partial", [False, True])
+def test_novelty_beyond_the_precision_of_the_model_is_refused(partial):
+    X, _, new = table(EigenProRegressor)
+    model = DoublyStochasticNoveltyDetector(random_state=0, n_iter=5, dtype="float32")
+    model = model.partial_fit(X) if partial else model.fit(X)
+    for use in (model.predict, model.partial_fit):
+        with pytest.raises(ShallowsError, match=r"as large as .* float32"):
+            use(new * 1e200)
+
+
 @each_regressor_of_least_squares
 @pytest.mark.parametrize("kernel", EUCLIDEAN)
 @pytest.mark.parametrize(("scale", "dtype"), [(1e25, "float32"), (1e200, "float64")])
@@ -234,6 +269,28 @@ def test_far_away_a_function_of_distances_is_the_mean_of_the_targets(Estimator, 
     X, y, new = table(Estimator)
     model = made(Estimator, kernel=kernel, dtype=dtype).fit(X, y)
     assert model.predict(new * scale) == pytest.approx(np.full(len(new), y.mean()), abs=1e-7)
+
+
+@each_of_least_squares
+def test_a_constant_feature_that_is_far_away_in_a_new_point_is_far_away(Estimator):
+    X, y, new = table(Estimator)
+    X[:, 1] = 3.0
+    model = made(Estimator, dtype="float32").fit(X, y)
+    far = new.copy()
+    far[:, 1] = 1e30
+    told = outputs(model, far)
+    expected = 0.0 if is_classifier(model) else y.mean()
+    assert np.abs(told - expected).max() < 1e-6
+
+
+@pytest.mark.parametrize("Estimator", [EigenProRegressor, KernelSGDRegressor, EigenProCentresRegressor, NORMARegressor])
+@each_precision
+def test_a_function_that_overflows_at_a_new_point_is_refused_there(Estimator, dtype):
+    X, y, new = table(Estimator)
+    model = made(Estimator, kernel="polynomial", dtype=dtype).fit(X, y)
+    with pytest.raises(ShallowsError, match=f"which lead beyond the numbers of {dtype}") as raised:
+        model.predict(new * {"float32": 1e25, "float64": 1e200}[dtype])
+    assert ("dtype='float64'" in str(raised.value)) is (dtype == "float32")
 
 
 @each_of_least_squares

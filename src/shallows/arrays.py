@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
+import contextvars
 import functools
 import importlib.util
 import math
@@ -322,7 +323,8 @@ def in_threads(work: Callable[[int], Any], n_workers: int) -> list[Any]:
         return [work(0)]
     with _blas().limit(limits=1, user_api="blas"):
         pool = _pool(n_workers - 1, os.getpid())
-        others = [pool.submit(work, worker) for worker in range(1, n_workers)]
+        # In copies of this thread's context, since what NumPy warns of is a part of it.
+        others = [pool.submit(contextvars.copy_context().run, work, worker) for worker in range(1, n_workers)]
         try:
             first = work(0)
         finally:

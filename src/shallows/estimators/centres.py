@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ import scipy.sparse
 
 from .. import arrays
 from ..arrays import Array, Device
+from .kernel_checks import too_large
 
 _BLOCK_BYTES = 2**25
 
@@ -52,7 +54,9 @@ class Coordinates:
         total, lowest, highest = np.zeros(d), np.full(d, np.inf), np.full(d, -np.inf)
         for rows in _row_blocks(x):
             block = _dense(x[rows])
-            total += block.sum(axis=0, dtype=np.float64)
+            # A sum that leaves the numbers is told of by whoever checks the points.
+            with np.errstate(over="ignore", invalid="ignore"):
+                total += block.sum(axis=0, dtype=np.float64)
             np.minimum(lowest, block.min(axis=0), out=lowest)
             np.maximum(highest, block.max(axis=0), out=highest)
         varies = highest > lowest
@@ -74,12 +78,13 @@ class Coordinates:
             block = _dense(x[order[rows]])
             block = block if everything else block[:, self.varies]
             # The difference is taken in the wider of the two precisions and rounded once.
-            np.subtract(
-                block,
-                mean if block.dtype == np.float64 else mean.astype(block.dtype),
-                out=points[rows, :kept],
-                casting="same_kind",
-            )
+            with _told_of_overflow(block, points.dtype):
+                np.subtract(
+                    block,
+                    mean if block.dtype == np.float64 else mean.astype(block.dtype),
+                    out=points[rows, :kept],
+                    casting="same_kind",
+                )
             np.einsum("ij,ij->i", points[rows, :kept], points[rows, :kept], out=points[rows, kept])
         return points if device.kind == "cpu" else arrays.to_device(points, device, dtype)
 
@@ -87,13 +92,17 @@ class Coordinates:
         """Blocks of new points: their rows, their coordinates, the squared distance that constant features add."""
         everything, mean = bool(self.varies.all()), self.mean
         for rows in _row_blocks(x):
-            block = _dense(x[rows])
-            block = block - (mean if block.dtype == np.float64 else mean.astype(block.dtype))
-            extra = None
-            if not everything:
-                outside = block[:, ~self.varies]
-                extra = arrays.to_device(np.einsum("ij,ij->i", outside, outside), device, dtype)
-                block = block[:, self.varies]
+            block, extra = _dense(x[rows]), None
+            with _told_of_overflow(block, dtype):
+                block = block - (mean if block.dtype == np.float64 else mean.astype(block.dtype))
+                if not everything:
+                    outside = block[:, ~self.varies]
+                    # An infinite distance is as good as one that is merely too large.
+                    with np.errstate(over="ignore"):
+                        extra = arrays.to_device(np.einsum("ij,ij->i", outside, outside), device, dtype)
+                    block = block[:, self.varies]
+                # Rounded on the host, where numbers beyond the precision are noticed at no cost.
+                block = np.ascontiguousarray(block, dtype=dtype)
             yield rows, arrays.to_device(block, device, dtype), extra
 
 
@@ -138,6 +147,16 @@ class Rows:
         places[ascending] = np.arange(len(rows))
         sorted_points = self._coordinates.training_points(self._x, rows[ascending], arrays.Device("cpu"), self._dtype)
         return arrays.to_device(sorted_points[places], self._device, self._dtype)
+
+
+@contextlib.contextmanager
+def _told_of_overflow(block: np.ndarray, dtype: Any) -> Iterator[None]:
+    """Numbers of a block that leave a precision inside the context are an error that names the largest."""
+    try:
+        with np.errstate(over="raise", invalid="ignore"):
+            yield
+    except FloatingPointError as error:
+        raise too_large(float(np.abs(block).max()), dtype) from error
 
 
 def _row_blocks(x: Any) -> Iterator[slice]:

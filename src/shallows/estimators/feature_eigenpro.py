@@ -20,7 +20,7 @@ from .base import SMALL
 from .centres import Coordinates
 from .documentation import documented
 from .eigenpro import SMALL_FLOOR, check_flattening, plan_steps, subsample_size, told_of_steps
-from .kernel_checks import check_scale
+from .kernel_checks import check_scale, check_scores
 from .least_squares import Plan
 from .least_squares_doc import PARTS
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
@@ -235,19 +235,21 @@ class _FeatureEigenPro:
     def _raw_predict(self, X: Any, coefficients: Any = None) -> np.ndarray:
         """φ(x)ᵀA, shape (m, c), for checked X."""
         device = arrays.resolve_device(self.device)
-        blocks = self._blocks
-        if coefficients is None:
+        blocks, fitting = self._blocks, coefficients is not None
+        if not fitting:
             coefficients = arrays.to_device(self.coef_.T, device)
             blocks = feature_maps.on(blocks, device)
         out = np.empty((X.shape[0], coefficients.shape[1]), dtype=np.dtype(str(coefficients.dtype)))
         widest = max(span.stop - span.start for span in blocks.spans)
         budget = min(self._working_budget(device) // 4, 2**27 if device.kind == "cpu" else 2**31)
         at_a_time = max(1, budget // (widest * out.itemsize))
-        with device.active():
+        with device.active(), np.errstate(over="ignore", invalid="ignore"):
             for rows, x, _ in self._coordinates.new_points(X, device, out.dtype):
                 for some in arrays.blocks(x.shape[0], at_a_time):
                     here = slice(rows.start + some.start, rows.start + some.stop)
                     out[here] = arrays.to_numpy(blocks.dot(x[some, :], coefficients))
+        if not fitting:
+            check_scores(out, X)
         return self._unscale(out)
 
     def __sklearn_is_fitted__(self) -> bool:

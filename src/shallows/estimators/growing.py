@@ -22,7 +22,7 @@ from . import growing_stream, model_files
 from .base import SMALL
 from .centres import Coordinates
 from .growing_plan import Planned
-from .kernel_checks import check_scale
+from .kernel_checks import check_scale, check_scores
 from .snapshot import Snapshot
 
 SAMPLE = 1000
@@ -320,14 +320,17 @@ class GrowingModel(Planned):
 
     def _raw_predict(self, X: Any, state: ExpansionState | None = None) -> np.ndarray:
         """f(x), shape (m, c), for checked X."""
-        device = arrays.resolve_device(self.device)
-        if state is None:
+        device, fitting = arrays.resolve_device(self.device), state is not None
+        if not fitting:
             self._state = self._state if arrays.device_of(self._state.buffer) == device else self._state.to(device)
             state = self._state
         out = np.empty((X.shape[0], self._problem.n_outputs), dtype=self._dtype)
-        with device.active():
+        with device.active(), np.errstate(over="ignore", invalid="ignore"):
             for rows, x, _ in self._coordinates.new_points(X, device, self._dtype):
                 out[rows] = arrays.to_numpy(state.values(self._problem, x))
+        # A stream under steps that are long by design may have left the numbers by itself.
+        if not fitting and state.is_finite():
+            check_scores(out, X)
         return self._unscale(out)
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -55,6 +55,7 @@ def examples(estimator: Any, source: Iterable[tuple[Any, Any, Any]], device: arr
         try:
             X, y, weights = estimator._checked_training_set(X, y, sample_weight, first=False)
             targets = estimator._encode(y)
+            points = estimator._coordinates.training_points(X, np.arange(X.shape[0]), device, estimator._dtype)[:, :-2]
         except (ValueError, ShallowsError) as error:
             if number == 1:
                 raise
@@ -62,7 +63,6 @@ def examples(estimator: Any, source: Iterable[tuple[Any, Any, Any]], device: arr
                 f"Batch {number} cannot be used, and the model is still that of the {number - 1} before: {error}"
             ) from error
         estimator._n_batches_seen = number
-        points = estimator._coordinates.training_points(X, np.arange(X.shape[0]), device, estimator._dtype)[:, :-2]
         w = None
         if weights is not None:
             w = arrays.to_device((weights / estimator._mean_weight)[:, None], device, estimator._dtype)

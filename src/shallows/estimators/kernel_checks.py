@@ -24,6 +24,21 @@ def check_scale(points: Any, dtype: np.dtype, *, may_vanish: bool = False) -> No
         )
 
 
+def too_large(largest: float, dtype: Any) -> ShallowsError:
+    """The error of points whose numbers, or what is made of them, leave a precision."""
+    name = np.dtype(dtype).name
+    return ShallowsError(
+        f"X holds values as large as {largest:.3g}, which lead beyond the numbers of {name}, in which the model "
+        f"computes. Bring X to a usual scale{', or fit with dtype=' + repr('float64') if name != 'float64' else ''}."
+    )
+
+
+def check_scores(scores: np.ndarray, X: Any) -> None:
+    """Refuse new points so far away that the function of a fitted model leaves the numbers there."""
+    if not np.isfinite(scores).all():
+        raise too_large(float(abs(X).max()), scores.dtype)
+
+
 def check_values(kernel: Kernel, points: Any) -> None:
     """Refuse kernels whose values leave the numbers or drown in rounding, and functions that are no kernels."""
     if kernel.of_distance:

@@ -20,7 +20,7 @@ from ..spectrum import Preconditioner
 from . import validation
 from .base import SMALL, Estimator
 from .centres import Coordinates
-from .kernel_checks import check_scale, check_values
+from .kernel_checks import check_scale, check_scores, check_values
 from .looked_at import LookedAt
 from .parameters import check_positive, check_whole, is_positive
 from .snapshot import Snapshot
@@ -365,11 +365,13 @@ class KernelLeastSquares(Estimator):
         kept = self._looked_at.find(X, budget) if fitting and self._looked_at else None
         budget = kept.budget if kept else budget
         out = np.empty((X.shape[0], coefficients.shape[1]), dtype=np.dtype(str(points.dtype)))
-        with device.active():
+        with device.active(), np.errstate(over="ignore", invalid="ignore"):
             for rows, x, extra in self._coordinates.new_points(X, device, out.dtype):
                 blocks = None if kept is None else kept.blocks.setdefault(rows.start, {})
                 made = gram.cross_product(kernel, x, points, coefficients, budget=budget, extra=extra, kept=blocks)
                 out[rows] = arrays.to_numpy(made)
+        if not fitting:
+            check_scores(out, X)
         return self._unscale(out)
 
     def __sklearn_is_fitted__(self) -> bool:

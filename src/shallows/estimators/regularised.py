@@ -17,7 +17,7 @@ from ..solvers.risk import FeatureSpan, KernelSpan, RiskProblem, RiskState
 from . import feature_maps
 from .base import SMALL, Estimator
 from .centres import Coordinates
-from .kernel_checks import check_scale, check_values
+from .kernel_checks import check_scale, check_scores, check_values
 from .parameters import check_positive, check_whole
 from .snapshot import Snapshot
 
@@ -323,11 +323,12 @@ class RiskModel(Estimator):
 
     def _raw_predict(self, X: Any, model: dict[str, Any] | None = None) -> np.ndarray:
         """f(x), shape (m, c), for checked X."""
-        model = self._model if model is None else model
+        fitting = model is not None
+        model = model if fitting else self._model
         device = arrays.resolve_device(self.device)
         budget = min(self._working_budget(device) // 4, 2**28 if device.kind == "cpu" else 2**32)
         out = np.empty((X.shape[0], model["coefficients"].shape[1]), dtype=self._dtype)
-        with device.active():
+        with device.active(), np.errstate(over="ignore", invalid="ignore"):
             a = arrays.to_device(model["coefficients"], device)
             if "blocks" in model:
                 blocks = feature_maps.on(model["blocks"], device)
@@ -343,6 +344,8 @@ class RiskModel(Estimator):
                 for some in arrays.blocks(x.shape[0], at_a_time):
                     here = slice(rows.start + some.start, rows.start + some.stop)
                     out[here] = arrays.to_numpy(blocks.dot(x[some, :], a))
+        if not fitting:
+            check_scores(out, X)
         return self._unscale(out)
 
     def __sklearn_is_fitted__(self) -> bool:
