@@ -168,6 +168,14 @@ def test_a_matrix_of_low_rank_is_known_by_what_its_first_directions_leave(kernel
     assert p.n_functions == (2 + 8 if low else math.inf)
 
 
+@pytest.mark.parametrize(("copies", "n_functions"), [(1, math.inf), (2, 150), (3, 100)])
+def test_where_most_points_are_copies_there_are_as_many_functions_as_places(copies, n_functions):
+    x = np.random.default_rng(1).normal(size=(300 // copies, 4)).astype(np.float32)
+    x = np.random.default_rng(2).permutation(np.repeat(x, copies, axis=0))
+    p = spectrum.make_preconditioner(kernels.make("laplace", 2.0), kernels.augmented(x), rank=5, n_subsample=100)
+    assert p.n_functions == n_functions
+
+
 # ---------------------------------------------------------------------------------------------- the cycle
 
 

@@ -128,6 +128,23 @@ def flattened_top(eigenvalues: Array, damping: float, power: float) -> float:
     return max(following, damping * following**power * first ** (1.0 - power))
 
 
+def different(points: Array) -> int:
+    """How many points differ from each other: by a projection onto a random direction, to fourteen digits.
+
+    Parameters
+    ----------
+    points : array, shape (n, d)
+    """
+    xp = arrays.namespace(points)
+    n, d = points.shape
+    direction = streams.normal(0, "direction", 0, (d, 1), like=points, dtype=xp.float64)
+    along = xp.concat(
+        [(arrays.astype(points[rows, :], xp.float64) @ direction)[:, 0] for rows in arrays.blocks(n, 4096)]
+    )
+    along = xp.sort(along)
+    return 1 + int(xp.sum(arrays.astype(along[1:] - along[:-1] > 1e-14 * float(xp.max(xp.abs(along))), xp.int64)))
+
+
 def subsample_and_fresh(n: int, m: int) -> tuple[slice, slice]:
     """Which of n points in random order are the subsample and which certify the step.
 

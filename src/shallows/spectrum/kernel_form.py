@@ -15,7 +15,7 @@ from ..arrays import Array
 from ..errors import ShallowsError
 from ..kernels import Kernel
 from .eigensystems import eigensystem
-from .flattening import Flattening, choose_rank, flatten, subsample_and_fresh
+from .flattening import Flattening, choose_rank, different, flatten, subsample_and_fresh
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,8 @@ class Preconditioner(Flattening):
         Intrinsic dimension of the operator's variance, see `Certificate`.
     remainder : float
         What the spectrum has beyond its first directions, see `Certificate`.
+    n_places : float
+        How many training points are different, if at most half of them are; else infinite.
     subsample_diagonal : float
         κ less the smallest leverage Σᵢ eᵢⱼ² of a point of the subsample.
     seconds : float
@@ -68,6 +70,7 @@ class Preconditioner(Flattening):
     bound: float = math.nan
     dimension: float = math.nan
     remainder: float = math.nan
+    n_places: float = math.inf
     subsample_diagonal: float = math.nan
     seconds: float = field(default=0.0, compare=False)
     tail_constant: ClassVar[float] = 8.0
@@ -76,6 +79,11 @@ class Preconditioner(Flattening):
     def n_subsample(self) -> int:
         """M, the number of points of the subsample."""
         return len(self.indices)
+
+    @property
+    def n_functions(self) -> float:
+        """As many as there are points, see `Flattening`, unless most of them are copies of others."""
+        return min(self.n_places, super().n_functions)
 
     @property
     def usual_diagonal(self) -> float:
@@ -177,6 +185,7 @@ _NUMBERS = (
     "bound",
     "dimension",
     "remainder",
+    "n_places",
     "subsample_diagonal",
     "seconds",
 )
@@ -286,6 +295,7 @@ def make_preconditioner(
         seed=seed,
         whole=m == n,
     )
+    n_places = different(points[:, :-2])
     return Preconditioner(
         indices=np.arange(m),
         eigenvalues=values,
@@ -294,6 +304,7 @@ def make_preconditioner(
         power=power,
         kernel=kernel,
         **vars(found),
+        n_places=float(n_places) if 2 * n_places <= n else math.inf,
         subsample_diagonal=found.bound - leverage,
         seconds=time.perf_counter() - started,
     )
