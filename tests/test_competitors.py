@@ -146,6 +146,16 @@ def test_without_features_the_function_is_the_sum_over_the_support():
 # ------------------------------------------------------------------------------------ what all of them do
 
 
+@pytest.mark.parametrize("Estimator", [SVRGRegressor, SAGRegressor])
+@pytest.mark.parametrize("batch_size", [1, 3])
+def test_batches_whose_targets_are_all_the_mean_are_no_sign_of_divergence(Estimator, batch_size):
+    X = sample(40, 3)
+    y = np.where(np.arange(40) % 10, 0.0, np.where(np.arange(40) % 20, 5.0, -5.0))  # with the mean 0, at most places
+    assert y.mean() == 0
+    model = Estimator(random_state=0, batch_size=batch_size, max_epochs=3).fit(X, y)
+    assert model.n_rollbacks_ == 0
+
+
 @every
 def test_it_learns_and_the_same_seed_gives_the_same_model(model):
     X, y, new = table(model)

@@ -188,6 +188,7 @@ def train(
             for name in COUNTED:
                 setattr(run, name, notes[name])
             _recall(observers, notes["observers"])
+            watch.told, watch.n_told = notes.get("watch", (0.0, 0))
             run.n_resumes = checkpoint.n_resumes
 
         def save() -> None:
@@ -204,6 +205,7 @@ def train(
                 "epoch_zero": epoch_zero,
                 "best": best[0],
                 "has_best": best[1] is not None,
+                "watch": [watch.told, watch.n_told],
                 "observers": [[type(o).__name__, o.remember()] for o in observers],
             }
             checkpoint.save(held, notes)
@@ -315,6 +317,7 @@ class _Watch:
         self.growth = getattr(problem, "growth", GROWTH)
         self.epoch_growth = EPOCH_GROWTH if math.isfinite(self.growth) else math.inf
         self.cumulated = None if hasattr(state, "zero_loss") else _zero_losses(problem)
+        self.told, self.n_told = 0.0, 0
 
     def zero_of_epoch(self, summed: float) -> float:
         """Over an epoch, whose batches' sum is ``summed``."""
@@ -323,7 +326,11 @@ class _Watch:
     def diverged(self, state: Any, batch: Any) -> bool:
         """Whether the loss of the last batch, before its step, says so."""
         if self.cumulated is None:
-            usual = abs(state.zero_loss)
+            # A batch whose targets are all zero by chance has no loss of its own to be held against, so the mean of the
+            # batches so far is; if none had any, nothing is.
+            here = abs(state.zero_loss)
+            self.told, self.n_told = self.told + here, self.n_told + 1
+            usual = max(here, self.told / self.n_told) or math.inf
         else:
             share = (batch.stop - batch.start) / (len(self.cumulated) - 1)
             usual = self.cumulated[batch.stop] - self.cumulated[batch.start] + self.cumulated[-1] * share
