@@ -1,0 +1,89 @@
+"""Every estimator with data that suit it, for the tests of odd input."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import is_classifier
+
+from engine_example import sample
+from shallows import (
+    DoublyStochasticClassifier,
+    DoublyStochasticRegressor,
+    EigenProCentresClassifier,
+    EigenProCentresRegressor,
+    EigenProClassifier,
+    EigenProRegressor,
+    ExactKernelRidgeClassifier,
+    ExactKernelRidgeRegressor,
+    FeatureEigenProClassifier,
+    FeatureEigenProRegressor,
+    KernelSGDClassifier,
+    KernelSGDRegressor,
+    SDCAClassifier,
+    SDCARegressor,
+    SVRGClassifier,
+    SVRGRegressor,
+    features,
+)
+
+ALL = [
+    EigenProClassifier,
+    EigenProRegressor,
+    KernelSGDClassifier,
+    KernelSGDRegressor,
+    EigenProCentresClassifier,
+    EigenProCentresRegressor,
+]
+LEAST_SQUARES = [
+    *ALL,
+    FeatureEigenProClassifier,
+    FeatureEigenProRegressor,
+    ExactKernelRidgeClassifier,
+    ExactKernelRidgeRegressor,
+]
+OTHERS = [
+    DoublyStochasticClassifier,
+    DoublyStochasticRegressor,
+    SDCAClassifier,
+    SDCARegressor,
+    SVRGClassifier,
+    SVRGRegressor,
+]
+MAPS = [*features.NAMES, "linear"]
+
+each = pytest.mark.parametrize("Estimator", ALL)
+each_regressor = pytest.mark.parametrize("Estimator", ALL[1::2])
+each_of_least_squares = pytest.mark.parametrize("Estimator", LEAST_SQUARES)
+each_classifier_of_least_squares = pytest.mark.parametrize("Estimator", LEAST_SQUARES[::2])
+each_regressor_of_least_squares = pytest.mark.parametrize("Estimator", LEAST_SQUARES[1::2])
+every = pytest.mark.parametrize("Estimator", LEAST_SQUARES + OTHERS)
+every_regressor = pytest.mark.parametrize("Estimator", (LEAST_SQUARES + OTHERS)[1::2])
+each_map = pytest.mark.parametrize("name", MAPS)
+each_precision = pytest.mark.parametrize("dtype", ["float32", "float64"])
+
+
+def table(Estimator, n=120, d=3):
+    x = sample(n + 40, d)
+    signal = np.sin(2 * x[:, 0]) + x[:, -1]
+    y = np.digitize(signal, [-0.7, 0.7]) if is_classifier(Estimator()) else signal
+    return x[:n], y[:n], x[n:]
+
+
+def outputs(model, X):
+    return model.decision_function(X) if is_classifier(model) else model.predict(X)
+
+
+def few(Estimator):
+    """Few centres, for those that have them."""
+    return {"centres": 60} if "Centres" in Estimator.__name__ else {}
+
+
+def made(Estimator, **options):
+    """An estimator with a seed; explicit features stand for their kernel, and stopping has one name."""
+    options = {"random_state": 0, "max_epochs": 2, **options}
+    if "Feature" in Estimator.__name__:
+        options = {"features": "nystrom", "n_features": 200, **options}
+    if "Ridge" in Estimator.__name__:
+        del options["max_epochs"]
+    return Estimator(**options)

@@ -1,0 +1,229 @@
+"""Bandwidths and points so small or so large that rounding or the range of numbers is met."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import is_classifier
+
+from bad_input_example import (
+    OTHERS,
+    each_map,
+    each_of_least_squares,
+    each_precision,
+    each_regressor_of_least_squares,
+    every,
+    made,
+    outputs,
+    table,
+)
+from engine_example import EUCLIDEAN, sample
+from shallows import (
+    DoublyStochasticNoveltyDetector,
+    EigenProCentresRegressor,
+    EigenProClassifier,
+    EigenProRegressor,
+    ExactKernelRidgeRegressor,
+    FeatureEigenProRegressor,
+    KernelSGDClassifier,
+    KernelSGDRegressor,
+    NORMARegressor,
+    features,
+    kernels,
+)
+from shallows.errors import ShallowsError
+
+pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
+
+# -------------------------------------------------------------------------------- bandwidths
+
+
+@pytest.mark.parametrize(
+    "Estimator", [EigenProRegressor, EigenProCentresRegressor, FeatureEigenProRegressor, ExactKernelRidgeRegressor]
+)
+@pytest.mark.parametrize("bandwidth", [1e6, 1e30, 1e140])
+@pytest.mark.parametrize("kernel", EUCLIDEAN)
+@each_precision
+def test_a_matrix_of_ones_learns_the_mean(Estimator, bandwidth, kernel, dtype):
+    X, y, new = table(Estimator)
+    model = made(Estimator, kernel=kernel, bandwidth=bandwidth, dtype=dtype, max_epochs=5).fit(X, y)
+    # Laplace at 1e6 is 1 − 1e-6 r, and what is left of the matrix is a linear function in that unit.
+    assert np.abs(model.predict(new) - y.mean()).max() < 1e-2
+
+
+@pytest.mark.parametrize("Estimator", [EigenProClassifier, EigenProRegressor, KernelSGDClassifier, KernelSGDRegressor])
+@pytest.mark.parametrize("batch_size", [None, 4, 50, 400])
+@pytest.mark.parametrize("kernel", ["gaussian", "laplace"])
+def test_a_matrix_of_ones_averages_contradicting_targets_in_any_batches(Estimator, kernel, batch_size):
+    n = 1500
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(n, 3)), (rng.random(n) < 0.4).astype(int)
+    model = Estimator(kernel, bandwidth=1e8, batch_size=batch_size, max_epochs=5, random_state=0).fit(X, y)
+    assert model.n_rollbacks_ == 0
+    found = (1 + outputs(model, X)) / 2 if is_classifier(model) else model.predict(X)
+    # The mean of so many targets has itself an error of 0.013. A batch of 16 has one of 0.12, and a step is longer.
+    assert np.abs(found - y.mean()).max() < 0.05
+
+
+@pytest.mark.parametrize("Estimator", [EigenProRegressor, KernelSGDRegressor])
+@pytest.mark.parametrize("batch_size", [16, 256, 1000])
+def test_a_linear_kernel_comes_to_the_least_squares_solution_of_noisy_targets(Estimator, batch_size):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(2000, 6))
+    X -= X.mean(axis=0)
+    y = X @ rng.normal(size=6) + rng.normal(size=2000)
+    expected = y.mean() + X @ np.linalg.lstsq(X, y - y.mean())[0]
+    options = {"kernel": "polynomial", "kernel_params": {"degree": 1}, "max_epochs": 40, "random_state": 0}
+    model = Estimator(batch_size=batch_size, **options).fit(X, y)
+    # The noise of the targets is 1, what a solution owes to it is the root of 6/2000, 0.055.
+    assert np.sqrt(np.mean((model.predict(X) - expected) ** 2)) < 0.045
+
+
+@pytest.mark.parametrize(("n", "d", "bandwidth", "dtype"), [(120, 3, 1e-4, "float64"), (1500, 10, 1e-2, "float32")])
+@pytest.mark.parametrize("batch_size", [None, 40])
+@pytest.mark.parametrize("kernel", EUCLIDEAN)
+def test_centres_that_see_no_other_point_are_fitted_and_the_others_have_the_mean(
+    kernel, batch_size, n, d, bandwidth, dtype
+):
+    X = sample(n, d)
+    y = 3 + np.sin(X[:, 0])
+    options = {"centres": n // 5, "bandwidth": bandwidth, "batch_size": batch_size, "dtype": dtype, "random_state": 0}
+    model = EigenProCentresRegressor(kernel, **options).fit(X, y)
+    at_centres = np.isin(np.arange(n), model.support_)
+    found = model.predict(X)
+    assert np.abs(found - y)[at_centres].max() < 5e-3
+    assert np.abs(found - y.mean())[~at_centres].max() < 5e-3
+    assert model.n_rollbacks_ == 0
+
+
+@pytest.mark.parametrize("kernel", EUCLIDEAN)
+@each_regressor_of_least_squares
+def test_a_matrix_that_is_the_identity_learns_every_point_and_nothing_beyond(Estimator, kernel):
+    X, y, new = table(Estimator)
+    options = {"kernel": kernel, "bandwidth": 1e-5, "tol": 0, "max_epochs": 40}
+    if Estimator in (EigenProRegressor, FeatureEigenProRegressor):
+        options["rank"] = 0
+    if Estimator is ExactKernelRidgeRegressor:
+        options["regularisation"] = 1e-3
+    model = made(Estimator, **options).fit(X, y)
+    # Cauchy falls as 1/r² only, and Laplace sees a point 1e-8 away from itself, 1e-3 of the bandwidth.
+    assert np.abs(model.predict(new) - y.mean()).max() < 1e-6
+    assert np.abs(model.predict(X) - y).max() < 0.02 * np.abs(y - y.mean()).max()
+
+
+@each_of_least_squares
+@pytest.mark.parametrize("as_object", [False, True])
+@pytest.mark.parametrize(("bandwidth", "dtype"), [(1e-5, "float32"), (1e-12, "float64"), (1e-140, "float64")])
+def test_a_bandwidth_below_what_rounding_resolves_is_refused(Estimator, bandwidth, dtype, as_object):
+    X, y, _ = table(Estimator)
+    options = {"kernel": kernels.Laplace(bandwidth)} if as_object else {"bandwidth": bandwidth}
+    with pytest.raises(ShallowsError, match=f"too small for {dtype}") as raised:
+        Estimator(dtype=dtype, **options).fit(X, y)
+    assert ("dtype='float64'" in str(raised.value)) is (dtype == "float32")
+
+
+@each_of_least_squares
+@pytest.mark.parametrize("bandwidth", [1e-200, 1e200])
+def test_a_bandwidth_whose_square_is_no_number_is_refused(Estimator, bandwidth):
+    X, y, _ = table(Estimator)
+    with pytest.raises(ShallowsError, match="bandwidth must lie between 1e-150 and 1e\\+150"):
+        Estimator(bandwidth=bandwidth).fit(X, y)
+
+
+@each_map
+@pytest.mark.parametrize(("bandwidth", "dtype"), [(1e-5, "float32"), (1e-140, "float32"), (1e-12, "float64")])
+def test_every_map_refuses_a_bandwidth_below_what_rounding_resolves(name, bandwidth, dtype):
+    X, y, new = table(FeatureEigenProRegressor)
+    model = made(FeatureEigenProRegressor, features=name, bandwidth=bandwidth, dtype=dtype)
+    if name == "linear":
+        assert np.isfinite(model.fit(X, y).predict(new)).all()
+        return
+    with pytest.raises(ShallowsError, match=f"too small for {dtype}: distances below"):
+        model.fit(X, y)
+
+
+# -------------------------------------------------------------------------------- points
+
+
+@each_map
+@pytest.mark.parametrize("bandwidth", [None, 1.0])
+@pytest.mark.parametrize(
+    ("scale", "dtype"), [(1e25, "float32"), (1e-30, "float32"), (1e200, "float64"), (1e-200, "float64")]
+)
+def test_every_map_refuses_features_whose_squares_leave_the_numbers(name, scale, dtype, bandwidth):
+    X, y, _ = table(FeatureEigenProRegressor)
+    with pytest.raises(ShallowsError, match=rf"features are too (large|small) for {dtype}.*StandardScaler"):
+        made(FeatureEigenProRegressor, features=name, bandwidth=bandwidth, dtype=dtype).fit(X * scale, y)
+
+
+@pytest.mark.parametrize("Estimator", OTHERS)
+def test_features_whose_squares_leave_the_numbers_are_refused_under_every_loss(Estimator):
+    X, y, _ = table(Estimator)
+    for scale in (1e-200, 1e200):
+        with pytest.raises(ShallowsError, match=r"features are too (large|small) for float64.*StandardScaler"):
+            made(Estimator).fit(X * scale, y)
+
+
+@every
+def test_points_beyond_the_precision_of_the_model_are_refused(Estimator):
+    X, y, new = table(Estimator)
+    model = made(Estimator, dtype="float32")
+    says = r"X holds values as large as 1e\+200, .* float32, .* dtype='float64'"
+    for apart in (X, new):
+        apart[5, 1] = -1e200
+    with pytest.raises(ShallowsError, match=rf"{says}|features are too large"):
+        model.fit(X, y)
+    model.fit(X[10:], y[10:])
+    assert np.isfinite(outputs(model, new[6:])).all()
+    for predict in (model.predict, getattr(model, "decision_function", model.predict)):
+        with pytest.raises(ShallowsError, match=says):
+            predict(new)
+
+
+def test_a_map_of_the_users_is_given_no_points_beyond_the_precision():
+    X, y, _ = table(FeatureEigenProRegressor)
+    own = features.make("fourier", kernels.Gaussian(1.0), X, 20)
+    X[3, 0] = 1e100
+    with pytest.raises(ShallowsError, match=r"as large as 1e\+100, .* float32"):
+        made(FeatureEigenProRegressor, features=own, dtype="float32").fit(X, y)
+
+
+@pytest.mark.parametrize("partial", [False, True])
+def test_novelty_beyond_the_precision_of_the_model_is_refused(partial):
+    X, _, new = table(EigenProRegressor)
+    model = DoublyStochasticNoveltyDetector(random_state=0, n_iter=5, dtype="float32")
+    model = model.partial_fit(X) if partial else model.fit(X)
+    for use in (model.predict, model.partial_fit):
+        with pytest.raises(ShallowsError, match=r"as large as .* float32"):
+            use(new * 1e200)
+
+
+@each_regressor_of_least_squares
+@pytest.mark.parametrize("kernel", EUCLIDEAN)
+@pytest.mark.parametrize(("scale", "dtype"), [(1e25, "float32"), (1e200, "float64")])
+def test_far_away_a_function_of_distances_is_the_mean_of_the_targets(Estimator, kernel, scale, dtype):
+    X, y, new = table(Estimator)
+    model = made(Estimator, kernel=kernel, dtype=dtype).fit(X, y)
+    assert model.predict(new * scale) == pytest.approx(np.full(len(new), y.mean()), abs=1e-7)
+
+
+@each_of_least_squares
+def test_a_constant_feature_that_is_far_away_in_a_new_point_is_far_away(Estimator):
+    X, y, new = table(Estimator)
+    X[:, 1] = 3.0
+    model = made(Estimator, dtype="float32").fit(X, y)
+    far = new.copy()
+    far[:, 1] = 1e30
+    told = outputs(model, far)
+    expected = 0.0 if is_classifier(model) else y.mean()
+    assert np.abs(told - expected).max() < 1e-6
+
+
+@pytest.mark.parametrize("Estimator", [EigenProRegressor, KernelSGDRegressor, EigenProCentresRegressor, NORMARegressor])
+@each_precision
+def test_a_function_that_overflows_at_a_new_point_is_refused_there(Estimator, dtype):
+    X, y, new = table(Estimator)
+    model = made(Estimator, kernel="polynomial", dtype=dtype).fit(X, y)
+    with pytest.raises(ShallowsError, match=f"which lead beyond the numbers of {dtype}") as raised:
+        model.predict(new * {"float32": 1e25, "float64": 1e200}[dtype])
+    assert ("dtype='float64'" in str(raised.value)) is (dtype == "float32")

@@ -1,0 +1,175 @@
+"""Kernels of all kinds, and functions of the user, in the estimators and solvers."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import is_classifier
+
+from bad_input_example import each, few, outputs, table
+from engine_example import sample
+from shallows import (
+    EigenProRegressor,
+    ExactKernelRidgeRegressor,
+    gram,
+    kernels,
+    spectrum,
+)
+from shallows.errors import ShallowsError
+
+pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
+
+
+def dot(X, Z):
+    return X @ Z.T + 0.5
+
+
+def scaled_dot(X, Z, scale=1.0):
+    return scale * (X @ Z.T) + 0.5
+
+
+def by_rows(x, z):
+    return float(x @ z)
+
+
+def one_sided(X, Z):
+    return X @ Z.T + X[:, :1]
+
+
+def indefinite(X, Z):
+    return 1.0 + ((X[:, None] - Z[None]) ** 2).sum(axis=2)
+
+
+PARAMETERS = {
+    "matern": {"nu": 2.2},
+    "laplace_product": None,
+    "cauchy_product": None,
+    "polynomial": {"degree": 3, "offset": 1.0, "scale": 0.3},
+    "linear": {"offset": 0.5},
+    "arc_cosine": {"order": 2},
+}
+
+
+@each
+@pytest.mark.parametrize("name", list(PARAMETERS))
+@pytest.mark.parametrize("n", [120, 1100])
+def test_predictions_are_the_expansion_in_every_kernel(Estimator, name, n):
+    X, y, new = table(Estimator, n)
+    X, new = X + 0.5, new + 0.5
+    bandwidth = 1.5 if kernels.kind(name).takes_bandwidth else None
+    options = {"kernel_params": PARAMETERS[name], "random_state": 0, "max_epochs": 2, **few(Estimator)}
+    model = Estimator(name, bandwidth=bandwidth, **options).fit(X, y)
+    kernel = kernels.make(name, bandwidth, **(PARAMETERS[name] or {}))
+    assert model.effective_params_.get("kernel_params", {}) == kernel.parameters
+    K = kernel(new, X[model.support_])
+    scores = K @ model.dual_coef_
+    if not is_classifier(model):
+        scores = scores[:, 0] * model._target_scale + model.intercept_
+    rounding = 1e-9 if n == 120 else 1e-4
+    assert np.abs(outputs(model, new) - scores).max() < rounding * np.abs(K).max() * np.abs(model.dual_coef_).sum()
+    assert np.array_equal(outputs(pickle.loads(pickle.dumps(model)), new), outputs(model, new))
+
+
+@each
+@pytest.mark.parametrize("n", [120, 1100])
+def test_a_function_is_the_kernel_that_it_computes(Estimator, n):
+    X, y, new = table(Estimator, n)
+    options = {"random_state": 0, "max_epochs": 2, "dtype": "float64", **few(Estimator)}
+    named = Estimator("linear", kernel_params={"offset": 0.5, "scale": 0.7}, **options).fit(X, y)
+    function = Estimator(scaled_dot, kernel_params={"scale": 0.7}, **options).fit(X, y)
+    assert function.effective_params_["kernel"] == "scaled_dot"
+    assert np.abs(outputs(named, new) - outputs(function, new)).max() < 1e-6 * np.abs(outputs(named, new)).max()
+    assert np.array_equal(outputs(pickle.loads(pickle.dumps(function)), new), outputs(function, new))
+
+
+@each
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [
+        (by_rows, "must return the matrix of all pairs"),
+        (one_sided, "not symmetric"),
+        (indefinite, "not positive semi-definite"),
+        (lambda X, Z: np.full((len(X), len(Z)), np.nan), "must be positive and finite"),
+    ],
+    ids=["of two rows", "one-sided", "indefinite", "NaN"],
+)
+def test_a_function_that_is_no_kernel_is_refused(Estimator, function, says):
+    X, y, _ = table(Estimator)
+    with pytest.raises(ShallowsError, match=says):
+        Estimator(function).fit(X, y)
+
+
+@each
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"kernel": "polynomial", "bandwidth": 2.0}, "has no bandwidth"),
+        ({"kernel": "matern", "kernel_params": {"mu": 1}}, "no parameter 'mu'"),
+        ({"kernel": kernels.Gaussian(1.0), "kernel_params": {"nu": 1}}, "brings its own parameters"),
+        ({"kernel": "matern", "kernel_params": 2.5}, "must be a dictionary"),
+        ({"kernel": "heat_circle"}, "takes one feature"),
+        ({"kernel": "polynomial", "kernel_params": {"degree": 400, "scale": 1e3}}, "positive and finite"),
+        ({"kernel": dot, "bandwidth": 1.0}, "no bandwidth"),
+    ],
+)
+def test_parameters_that_do_not_fit_the_kernel_are_refused(Estimator, options, says):
+    X, y, _ = table(Estimator)
+    with pytest.raises(ShallowsError, match=says):
+        Estimator(**options).fit(X, y)
+
+
+@pytest.mark.parametrize("kept", [2**30, 0])
+@pytest.mark.parametrize(
+    "kernel",
+    [kernels.Polynomial(2, 1.0, 0.3), kernels.ArcCosine(1), kernels.LaplaceProduct(1.5), kernels.make(dot)],
+    ids=lambda kernel: kernel.name,
+)
+def test_products_with_the_matrix_of_any_kernel(kernel, kept):
+    x, a = sample(77), sample(77, 2, seed=1)
+    made = gram.Gram(kernel, kernels.augmented(x), budget=kept, tile=16)
+    K = kernel(x, x)
+    K[np.arange(77), np.arange(77)] = kernel.diagonal(x)
+    assert np.abs(made.dot(a) - K @ a).max() < 1e-11 * np.abs(K).max()
+    product, columns = made.rows(10, 50).dot(a, head=20)
+    assert np.abs(product - K[10:50] @ a).max() < 1e-11 * np.abs(K).max()
+    assert np.abs(columns.values() - K[10:50, :20]).max() < 1e-13 * np.abs(K).max()
+
+
+def test_a_preconditioner_keeps_the_parameters_of_its_kernel(tmp_path):
+    x = sample(200)
+    for kernel in (kernels.Matern(1.5, 2.2), kernels.Polynomial(2, 1.0, 0.3), kernels.Gaussian(2.0)):
+        made = spectrum.make_preconditioner(kernel, kernels.augmented(x), rank=5, n_subsample=60)
+        made.save(tmp_path / "p.npz")
+        assert spectrum.load_preconditioner(tmp_path / "p.npz").kernel == kernel
+
+
+def test_the_heat_kernel_on_the_circle_learns_a_periodic_function():
+    angles = np.random.default_rng(0).uniform(0, 2 * np.pi, size=(300, 1))
+    model = EigenProRegressor("heat_circle", kernel_params={"time": 0.05}, random_state=0, tol=0, max_epochs=50)
+    model.fit(angles, np.cos(3 * angles[:, 0]))
+    new = np.linspace(-10, 10, 50)[:, None]
+    assert np.abs(model.predict(new) - np.cos(3 * new[:, 0])).max() < 0.01
+
+
+def test_the_spectrum_of_a_kernel_that_sees_the_origin_is_that_of_the_data_where_they_are():
+    x = sample(120) + 3.0
+    kernel = kernels.Polynomial(2, 1.0, 0.1)
+    found = spectrum.eigenspectrum(x, kernel, n_subsample=120, n_eigenvalues=5, dtype="float64")
+    truth = np.linalg.eigvalsh(kernel(x, x))[::-1][:5] / 120
+    assert found.values == pytest.approx(truth, rel=1e-6)
+    made = spectrum.fit_preconditioner(x, kernel, rank=4, n_subsample=120, dtype="float64")
+    assert made.eigenvalues == pytest.approx(truth, rel=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "conjugate_gradients"])
+def test_ridge_regression_with_a_polynomial_is_that_over_its_monomials(solver):
+    x, y = sample(100), sample(100, 1, seed=1)[:, 0]
+    parameters = {"degree": 2, "offset": 1.0, "scale": 1.0}
+    model = ExactKernelRidgeRegressor(
+        "polynomial", kernel_params=parameters, solver=solver, tol=1e-10, random_state=0, dtype="float64"
+    ).fit(x, y)
+    K = (x @ x.T + 1.0) ** 2
+    truth = K @ np.linalg.solve(K + np.eye(100), y - y.mean()) + y.mean()
+    assert np.abs(model.predict(x) - truth).max() < 1e-6
