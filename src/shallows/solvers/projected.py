@@ -251,13 +251,13 @@ def certificate(
     # What is left of a difference whose terms are much larger is rounding, and no reason for a large step.
     rounding = 32.0 * float(xp.finfo(fresh.dtype).eps) * float(xp.max(whole))
     largest = max(float(xp.max(whole - xp.sum(flattened * flattened, axis=1))), rounding)
+    least = rounding
     if float(xp.max(whole)) < REACHED * preconditioner.bound:
         # A narrow kernel's centres see no other points, and what is left to be learned is at the centres themselves,
         # where the diagonal is the kernel's own: a step of one over it fits them.
-        largest = 2.0 * preconditioner.bound
-        rounding = max(rounding, preconditioner.bound)
+        largest, least = 2.0 * preconditioner.bound, preconditioner.bound
     parts = [matrix, *(arrays.contiguous(matrix[half, half]) for half in halves)]
-    tops = [max(_top(part, seed), rounding) for part in parts]
+    tops = [max(_top(part, seed), least) for part in parts]
     return SpanCertificate(max(largest, tops[0] / n), n, tops[0], sum(tops[1:]) / len(halves))
 
 
