@@ -16,6 +16,7 @@ configfile: "config/config.yaml"
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/scheduling.smk"
 
 
 # Downloads need a network, which computing nodes may lack; the others take seconds.
