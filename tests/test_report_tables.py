@@ -114,6 +114,14 @@ def test_measured_values_carry_the_digits_of_the_printed_ones(errors):
     assert cells[("1", "train_error"), ("gaussian", "EigenPro")].measured == "1.9e0 ± 4.3e-2"
 
 
+def test_a_value_that_rounds_to_zero_has_no_sign(errors):
+    changed(errors, "measured_mean", "-0.0004")
+    assert -0.0004 in [row.mean for row in read(*errors).rows]
+    shown = [cell.measured for cell in tables.pivot(read(*errors)).cells.values()]
+    assert any(text.startswith("0.0") for text in shown)
+    assert not any(text.startswith("-") for text in shown)
+
+
 def test_markdown_and_html_show_the_same_cells(errors):
     target = read(*errors)
     lines = [line.strip("| ").split(" | ") for line in tables.markdown(target).splitlines() if line.startswith("|")]

@@ -218,7 +218,7 @@ def _style(rows: Sequence[Row]) -> Callable[[Row], str]:
         decimals = max((_decimals(text) for text in printed), default=2)
 
         def write(value: float) -> str:
-            return f"{value:,.{decimals}f}"
+            return f"{value:z,.{decimals}f}"
     else:
 
         def write(value: float) -> str:
