@@ -1,4 +1,4 @@
-"""Generated data: the same examples however they are asked for, and the truths that are told about them."""
+"""Generated data: the same examples however they are asked for, their label noise, and the catalogue's entries."""
 
 from __future__ import annotations
 
@@ -14,50 +14,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.polynomial.hermite_e import hermegauss
-from scipy import ndimage, stats
+from scipy import stats
 
 from datasets_example import needs_mirror
-from shallows import datasets, streams
+from generated_example import EMBEDDED, KINDS, drawn_digits, embedded_digits, molecules
+from shallows import datasets
 from shallows.datasets import catalogue, generated
 from shallows.datasets.files import DatasetError
 from shallows.datasets.formats import read_idx
 from shallows.datasets.generated import LabelNoise, make
-from shallows.datasets.generated.digits import Deformation, deform
 from shallows.datasets.sources import ArrayPart, Source
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.report import contact_sheet
 
-EMBEDDED = Path(__file__).parents[1] / "data/embedded/mnist_demo"
-
-
-def drawn_digits(n=10):
-    """Return images that need no file: a bar through the middle, another grey level for each label."""
-    images = np.zeros((n, 28, 28), np.uint8)
-    for i in range(n):
-        images[i, 6:22, 12:16] = 25 * (i % 10) + 20
-        images[i, 6:9, 12:20] = 255
-    return images, np.arange(n) % 10
-
-
-def molecules(n=5, size=6):
-    rng = np.random.default_rng(0)
-    matrices = rng.uniform(0.5, 9, (n, size, size))
-    return matrices + matrices.transpose(0, 2, 1), np.arange(float(n))
-
-
-KINDS = {
-    "endless_mnist": {"digits": drawn_digits()},
-    "gaussian_1d": {},
-    "latent_views": {"n_views": 3},
-    "heaviside_circle": {"noise": 0.1},
-    "smooth_circle": {},
-    "uniform_cube": {"dimension": 3},
-    "dsg_regression": {"dimension": 3},
-    "fourier_teacher": {"dimension": 7},
-    "rbf_teacher": {"dimension": 3, "classes": 4},
-    "virtual_molecules": {"molecules": molecules()},
-}
 # What stands beside the molecules' own tests: their geometries need RDKit.
 assert set(generated.names()) == {*KINDS, "smiles_molecules"}
 
@@ -160,7 +128,7 @@ def test_deformed_pixels_stay_what_they_are():
 
 def test_pixels_are_the_same_by_another_instruction_set():
     code = (
-        "import hashlib; from test_datasets_generated import drawn_digits, make;"
+        "import hashlib; from generated_example import drawn_digits; from shallows.datasets.generated import make;"
         "x, y = make('endless_mnist', digits=drawn_digits()).block(0, 500);"
         "print(hashlib.sha256(x.tobytes()).hexdigest())"
     )
@@ -229,190 +197,6 @@ def test_data_without_a_truth_say_so():
         make("endless_mnist", digits=drawn_digits()).truth(np.zeros((1, 784)))
 
 
-# Normal numbers under a Gaussian kernel
-
-
-@pytest.mark.parametrize(("scale", "bandwidth"), [(1.0, 0.5), (0.7, 1.9)])
-def test_hermite_functions_solve_the_eigenproblem_of_the_kernel(scale, bandwidth):
-    data = make("gaussian_1d", scale=scale, bandwidth=bandwidth)
-    nodes, weights = hermegauss(180)
-    z, weights = scale * nodes, weights / weights.sum()
-    x = np.linspace(-3 * scale, 3 * scale, 41)
-    applied = data.kernel(x, z) @ (weights[:, None] * data.eigenfunctions(z, 6))
-    # Gauss quadrature of 180 nodes leaves rounding, relative to functions of size below 10 here.
-    np.testing.assert_allclose(applied, data.eigenvalues(6) * data.eigenfunctions(x, 6), atol=1e-10)
-
-
-def test_hermite_functions_are_orthonormal_under_the_law_of_the_points():
-    data = make("gaussian_1d", scale=1.3, bandwidth=0.8)
-    nodes, weights = hermegauss(180)
-    e = data.eigenfunctions(1.3 * nodes, 12)
-    np.testing.assert_allclose(e.T @ (weights[:, None] / weights.sum() * e), np.eye(12), atol=1e-10)
-
-
-def test_eigenvalues_sum_to_the_kernel_at_zero():
-    assert make("gaussian_1d", scale=2.0, bandwidth=0.3).eigenvalues(2000).sum() == pytest.approx(1, abs=1e-12)
-
-
-def test_the_gram_matrix_of_the_points_has_these_eigenvalues():
-    data = make("gaussian_1d", seed=1)
-    x, _ = data.block(0, 1500)
-    found = np.linalg.eigvalsh(data.kernel(x, x) / 1500)[::-1][:3]
-    # Sampling error of an eigenvalue: lambda * sqrt(2 / n) or so; three times that.
-    np.testing.assert_allclose(found, data.eigenvalues(3), rtol=0.11)
-
-
-def test_the_points_are_normal_with_the_stated_scale():
-    x, _ = make("gaussian_1d", scale=0.6).block(0, 20_000)
-    assert stats.kstest(x[:, 0], stats.norm(scale=0.6).cdf).pvalue > 0.01
-
-
-# Views of a hidden class
-
-
-def test_every_view_follows_the_density_of_its_component():
-    x, component = make("latent_views", seed=2).block(0, 20_000)
-    laws = [stats.norm(-4, 2), stats.gamma(1.2, scale=3)]
-    for label, law in enumerate(laws):
-        for view in x[component == label].T:
-            assert stats.kstest(view, law.cdf).pvalue > 0.01
-
-
-def test_the_told_densities_are_those_of_the_laws():
-    x = np.linspace(-12, 20, 301)
-    expected = np.column_stack([stats.norm(-4, 2).pdf(x), stats.gamma(1.2, scale=3).pdf(x)])
-    np.testing.assert_allclose(make("latent_views").densities(x), expected, rtol=1e-12, atol=1e-15)
-
-
-def test_views_are_independent_given_the_component_and_dependent_without_it():
-    x, component = make("latent_views").block(0, 20_000)
-    for label in (0, 1):
-        assert abs(np.corrcoef(x[component == label].T)[0, 1]) < 4 / math.sqrt(10_000)
-    assert np.corrcoef(x.T)[0, 1] > 0.5
-
-
-def test_the_told_probability_of_a_component_is_calibrated():
-    data = make("latent_views", weight=0.3, mean=1.0)
-    x, component = data.block(0, 40_000)
-    told = data.truth(x)[:, 1]
-    for low in np.arange(0, 1, 0.2):
-        here = (told >= low) & (told < low + 0.2)
-        assert abs(component[here].mean() - told[here].mean()) < 4 * 0.5 / math.sqrt(here.sum())
-
-
-# The circle
-
-
-def test_gradient_descent_leaves_of_the_step_what_the_sources_state():
-    data = make("heaviside_circle", width=0.5)
-    found = [data.residual(t) for t in (1, 1e2, 1e4, 1e6, 1e8, 1e12)]
-    np.testing.assert_allclose(found, [0.559, 0.330, 0.312, 0.259, 0.259, 0.225], atol=5e-4)
-    np.testing.assert_allclose([data.truncation_error(100), data.truncation_error(200)], [0.064, 0.045], atol=5e-4)
-
-
-@pytest.mark.parametrize("step_size", [1.0, 1.9])
-@pytest.mark.parametrize(
-    ("kind", "parameters"),
-    [("heaviside_circle", {}), ("smooth_circle", {"rate": 0.3}), ("smooth_circle", {"decay": "power", "rate": 2.0})],
-)
-def test_matrix_gradient_descent_on_a_grid_leaves_the_told_residual(kind, parameters, step_size):
-    data = make(kind, width=0.4, **parameters)
-    n = 1024
-    # Off the jumps by half a step, so that the grid sums up to the aliasing of high frequencies, about 1 / n.
-    x = 2 * math.pi * (np.arange(n) + 0.5) / n
-    f, kernel, fitted = data.truth(x), data.kernel(x, x) / n, np.zeros(n)
-    for t in range(1, 31):
-        fitted -= step_size * kernel @ (fitted - f)
-        if t in (1, 7, 30):
-            left = math.sqrt(((fitted - f) ** 2).mean() / (f**2).mean())
-            assert left == pytest.approx(data.residual(t, step_size), abs=2e-3)
-
-
-def test_nothing_is_fitted_before_the_first_step():
-    assert make("heaviside_circle").residual(0) == 1.0
-
-
-def test_steps_that_are_too_large_diverge():
-    data = make("smooth_circle", width=0.05)
-    assert data.residual(50, 2.2) > data.residual(10, 2.2) > 1
-
-
-def test_the_heat_kernel_has_sines_as_eigenfunctions():
-    data = make("heaviside_circle", width=0.3)
-    x = 2 * math.pi * np.arange(256) / 256
-    for j in (0, 1, 4):
-        wave = np.cos(j * x)
-        np.testing.assert_allclose(data.kernel(x, x) @ wave / 256, data.eigenvalues(j) * wave, atol=1e-12)
-
-
-@pytest.mark.parametrize("decay", ["exponential", "power"])
-def test_a_smooth_function_has_norm_one_and_the_told_energies(decay):
-    data = make("smooth_circle", decay=decay, rate=1.5, n_frequencies=20)
-    x = 2 * math.pi * np.arange(512) / 512
-    spectrum = np.abs(np.fft.rfft(data.truth(x)) / 512) ** 2 * 2
-    np.testing.assert_allclose(data.energies(np.arange(30)), spectrum[:30], atol=1e-14)
-    assert data.energies(np.arange(30)).sum() == pytest.approx(1)
-    assert data.energy_above(4) == pytest.approx(spectrum[5:].sum())
-
-
-def test_targets_on_the_circle_are_the_truth_and_the_asked_noise():
-    data = make("heaviside_circle", noise=0.25)
-    x, y = data.block(0, 20_000)
-    assert x.min() >= 0 and x.max() < 2 * math.pi
-    assert (y - data.truth(x)).std() == pytest.approx(0.25, rel=4 / math.sqrt(2 * 20_000))
-
-
-# Regression and teachers
-
-
-def test_the_wave_is_the_stated_function_in_the_stated_cube():
-    data = make("dsg_regression", dimension=2)
-    x, y = data.block(0, 20_000)
-    assert x.min() >= -5 and x.max() < 5
-    assert (y - data.truth(x)).std() == pytest.approx(0.1, rel=4 / math.sqrt(2 * 20_000))
-    # r = 4: cos(2 pi) = 1; r = 1: cos(pi / 2) = 0.
-    np.testing.assert_allclose(data.truth([[0, 4.0], [1.0, 0]]), [math.exp(-0.4 * math.pi), 0], atol=1e-15)
-
-
-@pytest.mark.parametrize("kind", ["fourier_teacher", "rbf_teacher"])
-@pytest.mark.parametrize("dimension", [1, 30])
-def test_a_teacher_has_mean_0_and_variance_1(kind, dimension):
-    data = make(kind, dimension=dimension, seed=5)
-    x, y = data.block(0, 20_000)
-    truth = data.truth(x)
-    # Means over 20,000 points, at four standard deviations; the variance has a kurtosis of at most 10 here.
-    assert abs(truth.mean()) < 4 / math.sqrt(20_000)
-    assert abs(truth.var() - 1) < 4 * math.sqrt(10 / 20_000)
-    assert (y - truth).std() == pytest.approx(0.1, rel=4 / math.sqrt(2 * 20_000))
-
-
-def test_the_smooth_teacher_is_the_told_function_of_the_kernel():
-    data = make("rbf_teacher", dimension=4, n_units=30, bandwidth=1.7)
-    x, _ = data.block(0, 50)
-    squared = ((x[:, None] - data.centres) ** 2).sum(axis=2)
-    direct = np.exp(-squared / (2 * 1.7**2)) @ data.weights[:, 0]
-    np.testing.assert_allclose(data.truth(x) - direct, (data.truth(x) - direct)[0], atol=1e-10)
-    between = ((data.centres[:, None] - data.centres) ** 2).sum(axis=2)
-    norm = data.weights[:, 0] @ np.exp(-between / (2 * 1.7**2)) @ data.weights[:, 0]
-    np.testing.assert_allclose(data.squared_norm(), norm, rtol=1e-9)
-
-
-def test_classes_of_a_teacher_are_those_of_the_largest_score_and_about_even():
-    data = make("fourier_teacher", dimension=20, classes=5, noise=0.0)
-    x, y = data.block(0, 10_000)
-    np.testing.assert_array_equal(y, data.truth(x).argmax(axis=1))
-    share = np.bincount(y) / 10_000
-    assert share.min() > 0.12 and share.max() < 0.28
-
-
-def test_one_teacher_can_teach_several_samples():
-    first, second = (make("fourier_teacher", dimension=3, seed=seed, teacher_seed=9) for seed in (0, 1))
-    x = first.block(0, 20)[0]
-    np.testing.assert_array_equal(first.truth(x), second.truth(x))
-    assert not np.array_equal(x, second.block(0, 20)[0])
-    assert not np.allclose(first.truth(x), make("fourier_teacher", dimension=3, teacher_seed=8).truth(x))
-
-
 # Label noise
 
 
@@ -447,124 +231,6 @@ def test_label_noise_does_not_depend_on_the_blocks():
 def test_label_noise_that_makes_no_sense_is_refused(kind, amount):
     with pytest.raises(ShallowsError, match=r"noise|no targets"):
         LabelNoise(make(kind), amount)
-
-
-# Endless MNIST
-
-
-@pytest.fixture(scope="module")
-def digits():
-    images = read_idx(EMBEDDED / "train-images-idx3-ubyte.gz")
-    return images, read_idx(EMBEDDED / "train-labels-idx1-ubyte.gz")
-
-
-def test_the_first_pass_is_the_digits_themselves_and_every_pass_keeps_the_labels():
-    images, labels = drawn_digits(100)
-    x, y = make("endless_mnist", digits=(images, labels)).block(0, 250)
-    np.testing.assert_array_equal(x[:100], images.reshape(100, -1))
-    np.testing.assert_array_equal(y, np.concatenate([labels, labels, labels[:50]]))
-    assert (x[100:200] != x[:100]).any(axis=1).all()
-    assert (x[200:250] != x[100:150]).any(axis=1).all()
-
-
-def test_without_the_plain_pass_every_example_is_deformed():
-    images, labels = drawn_digits(100)
-    x, _ = make("endless_mnist", digits=(images, labels), plain_first=False).block(0, 100)
-    assert (x != images.reshape(100, -1)).any(axis=1).all()
-
-
-STILL = dict.fromkeys((field.name for field in dataclasses.fields(Deformation) if field.name != "smoothness"), 0.0)
-
-
-def test_no_deformation_is_the_identity(digits):
-    data = make("endless_mnist", digits=digits, deformation=STILL, plain_first=False)
-    np.testing.assert_array_equal(data.block(0, 500)[0], digits[0][:500].reshape(500, -1))
-
-
-def words(n, seed=0):
-    return streams.integers(seed, "test", 0, n * 398).reshape(n, 398)
-
-
-def test_resampling_is_bilinear(digits):
-    # The places of a pure displacement field are taken from the images of two ramps, then SciPy resamples the digits.
-    n = 20
-    how = Deformation(**STILL | {"displacement": 1.5, "translation": 1.0})
-    ramp = np.broadcast_to(np.arange(28, dtype=np.uint8) * 8, (n, 28, 28))
-    x = deform(ramp, words(n), how) / 8
-    y = deform(ramp.transpose(0, 2, 1), words(n), how) / 8
-    inside = (slice(None), slice(6, 22), slice(6, 22))
-    expected = np.stack(
-        [
-            ndimage.map_coordinates(image.astype(float), [b, a], order=1)
-            for image, a, b in zip(digits[0][:n], x, y, strict=True)
-        ]
-    )
-    found = deform(digits[0][:n], words(n), how)
-    # The ramps tell a place to 1/16 pixel (their grey levels are rounded), and a stroke's edge rises 255 in about one.
-    assert np.abs(found[inside] - expected[inside]).max() < 2 * 255 / 16
-    assert np.abs(found[inside] - expected[inside]).mean() < 2
-
-
-@pytest.mark.parametrize(
-    ("key", "amount", "moment"),
-    [
-        ("translation", 3.0, "shift"),
-        ("rotation", 20.0, "angle"),
-        ("scaling", 0.2, "size"),
-        ("stretch", 0.15, "aspect"),
-        ("shear", 0.3, "slant"),
-    ],
-)
-def test_an_affine_part_is_uniform_up_to_the_stated_amount(key, amount, moment):
-    image = np.zeros((28, 28), np.uint8)
-    image[4:24, 9:19] = 255
-    images = np.broadcast_to(image, (2000, 28, 28))
-    found = deform(images, words(2000), Deformation(**STILL | {key: amount})).astype(float)
-    place = np.arange(28) - 13.5
-    mass = found.sum(axis=(1, 2))
-    mean_x, mean_y = (found.sum(axis=1) @ place) / mass, (found.sum(axis=2) @ place) / mass
-    xx = (found.sum(axis=1) @ place**2) / mass - mean_x**2
-    yy = (found.sum(axis=2) @ place**2) / mass - mean_y**2
-    xy = np.einsum("nij,i,j->n", found, place, place) / mass - mean_x * mean_y
-    aspect = np.sqrt(yy / xx * (10**2 - 1) / (20**2 - 1))
-    values = {
-        "shift": mean_x,
-        "angle": np.degrees(np.arctan2(2 * xy, yy - xx) / 2),
-        "aspect": (aspect - 1) / (aspect + 1),
-        "slant": -xy / yy,
-        "size": 1 / np.sqrt(mass / image.sum()) - 1,
-    }[moment]
-    # A 28-pixel raster blurs these moments by a few per cent of the amount.
-    assert np.abs(values).max() == pytest.approx(amount, rel=0.08)
-    assert abs(values.mean()) < 0.05 * amount
-    assert values.std() == pytest.approx(amount / math.sqrt(3), rel=0.08)
-
-
-def test_the_elastic_field_has_the_stated_size_and_is_smooth():
-    how = Deformation(**STILL | {"displacement": 0.6})
-    ramp = np.broadcast_to(np.arange(28, dtype=np.uint8) * 8, (600, 28, 28))
-    moved = (deform(ramp, words(600), how)[:, 6:22, 6:22] / 8) - np.arange(6, 22)
-    assert math.sqrt((moved**2).mean()) == pytest.approx(0.6, rel=0.06)
-    # Of noise smoothed by a Gaussian of 4 pixels, neighbours at distance h correlate as exp(-h^2 / 64).
-    flat = moved - moved.mean()
-    for h in (2, 6):
-        correlation = (flat[:, :, h:] * flat[:, :, :-h]).mean() / (flat**2).mean()
-        assert correlation == pytest.approx(math.exp(-(h**2) / 64), abs=0.06)
-
-
-def test_deformed_digits_keep_their_mass(digits):
-    data = make("endless_mnist", digits=digits)
-    x, _ = data.block(4000, 8000)
-    assert x.mean() / digits[0].mean() == pytest.approx(1, abs=0.02)
-
-
-def test_deformed_digits_are_still_recognised_by_plain_ones(digits):
-    # Training digits alone: nothing here has seen a test digit. A person reads them all.
-    data = make("endless_mnist", digits=digits)
-    x, y = data.block(8000, 9000)
-    plain = digits[0].reshape(4000, -1).astype(np.float32)
-    distance = (plain**2).sum(axis=1) - 2 * x.astype(np.float32) @ plain.T
-    assert (digits[1][distance.argmin(axis=1)] == y).mean() > 0.97
 
 
 # As datasets of the catalogue
@@ -638,10 +304,10 @@ def test_a_generated_dataset_is_prepared_in_the_ordinary_way(tmp_path, name):
     np.testing.assert_array_equal(data.y_test, y[9000:])
 
 
-def test_endless_digits_are_prepared_from_the_embedded_ones(tmp_path, digits):
+def test_endless_digits_are_prepared_from_the_embedded_ones(tmp_path):
     data = prepared(tmp_path, entries()["mnist_endless_demo"], [{"unit": {}}])
     assert [source["name"] for source in data.info["sources"]][:1] == ["train-images-idx3-ubyte.gz"]
-    x, y = make("endless_mnist", digits=digits).block(0, 20_000)
+    x, y = make("endless_mnist", digits=embedded_digits()).block(0, 20_000)
     np.testing.assert_array_equal(np.rint(data.x_train[::7] * 255), x[::7])
     np.testing.assert_array_equal(data.y_train, y)
     plain = read_idx(EMBEDDED / "t10k-images-idx3-ubyte.gz").reshape(1000, -1)
@@ -659,30 +325,3 @@ def test_qm7_is_prepared_sorted_with_its_virtual_examples(tmp_path):
     assert data.x_train.shape == (57320, 276) and data.x_test.shape == (1433, 276)
     np.testing.assert_array_equal(data.y_train[:5732], data.y_train[5732:11464])
     assert (data.x_train[:5732] != data.x_train[5732:11464]).any(axis=1).mean() > 0.9
-
-
-# The contact sheet
-
-
-def test_the_contact_sheet_is_drawn_the_same_again(tmp_path, digits):
-    data = make("endless_mnist", digits=digits)
-    drawn = []
-    for turn in ("a", "b"):
-        paths = [tmp_path / f"{turn}.svg", tmp_path / f"{turn}.png"]
-        contact_sheet.of_digits(data, *paths, source="4,000 training digits of MNIST")
-        drawn.append([path.read_bytes() for path in paths])
-    assert drawn[0] == drawn[1]
-    assert b"<svg" in drawn[0][0] and drawn[0][1].startswith(b"\x89PNG")
-
-
-def test_the_contact_sheet_shows_a_hundred_deformed_digits_beside_their_plain_ones(digits, monkeypatch):
-    shown = []
-    monkeypatch.setattr(contact_sheet, "draw", lambda plain, deformed, *_, **__: shown.extend([plain, deformed]))
-    contact_sheet.of_digits(make("endless_mnist", digits=digits), "a.svg", "a.png", source="")
-    plain, deformed = shown
-    assert len(plain) == 10 and [len(row) for row in deformed] == [10] * 10
-    flat = digits[0].reshape(4000, -1)
-    for label, image in enumerate(plain):
-        first = int(np.flatnonzero((flat == image.ravel()).all(axis=1))[0])
-        assert digits[1][first] == label
-    assert len({image.tobytes() for row in deformed for image in row}) == 100

@@ -1,22 +1,17 @@
-"""The estimators of growing functions: contract, losses, streams, files, bad input."""
+"""The estimators of growing functions: contract, losses, observers and checkpoints."""
 
 from __future__ import annotations
 
-import itertools
 import json
-import pickle
-import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse
-from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import OneClassSVM
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from engine_example import sample
+from doubly_stochastic_example import ALL, moons, waves
 from shallows import (
     DoublyStochasticClassifier,
     DoublyStochasticNoveltyDetector,
@@ -25,27 +20,12 @@ from shallows import (
     streams,
     training,
 )
-from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
-
-ALL = [DoublyStochasticClassifier, DoublyStochasticRegressor, DoublyStochasticNoveltyDetector]
+from shallows.errors import DivergenceError, TrainingInterrupted
 
 
 @parametrize_with_checks([Estimator() for Estimator in ALL])
 def test_scikit_learns_contract_holds(estimator, check):
     check(estimator)
-
-
-def moons(n=600, seed=0, classes=2):
-    """Arcs that no line separates; labels are words."""
-    rng = np.random.default_rng(seed)
-    labels, angle = rng.integers(0, classes, n), rng.uniform(0, np.pi, n)
-    x = np.stack([np.cos(angle) + labels, np.where(labels % 2, 1, -1) * (np.sin(angle) - 0.25)], axis=1)
-    return x + 0.12 * rng.normal(size=x.shape), np.array(["low", "high", "other"])[labels]
-
-
-def waves(n=800, seed=0):
-    x = np.random.default_rng(seed).uniform(-3, 3, (n, 2))
-    return x, 500 + 100 * np.sin(x[:, 0]) * np.cos(x[:, 1])
 
 
 # ---------------------------------------------------------------------------------------- what is learnt
@@ -203,6 +183,11 @@ def test_far_points_are_learnt_in_single_precision():
     assert np.mean(near.predict(X) == far.predict(X + 1e4)) > 0.99
 
 
+def test_draws_of_batches_and_features_have_streams_of_their_own():
+    # The seed is one, the purposes are not: the first frequencies are not those of the order of the rows.
+    assert streams.integers(0, "order", 0, 1)[0] != streams.integers(0, "frequencies", 0, 1)[0]
+
+
 # --------------------------------------------------------------------------------------- observers, checkpoints
 
 
@@ -284,368 +269,3 @@ def test_a_step_that_diverges_is_told_and_one_of_the_programs_own_is_halved():
     model = TooLong(schedule="constant", n_iter=60, **options).fit(X, y)
     assert model.n_rollbacks_ > 0
     assert model.score(X, y) > 0.1
-
-
-# -------------------------------------------------------------------------------------------------- streams
-
-
-def endless(n=None, size=100, seed=0, classes=2):
-    """Batches of moons, each new; counts what was taken."""
-    for i in itertools.count() if n is None else range(n):
-        endless.taken = i + 1
-        yield moons(size, seed=seed + i, classes=classes)
-
-
-WORDS = ["high", "low"]
-
-
-def test_a_stream_that_never_ends_is_learnt_from_until_the_batches_asked_for():
-    model = DoublyStochasticClassifier(block_size=16, random_state=0)
-    model.partial_fit(endless(), classes=WORDS, n_iter=40)
-    assert (model.n_iter_, endless.taken) == (40, 40)
-    assert model.score(*moons(seed=999)) > 0.95
-    model.partial_fit(endless(seed=40), n_iter=10)
-    assert model.n_iter_ == 50
-
-
-def test_a_stream_can_be_stopped_after_a_time():
-    model = DoublyStochasticClassifier(block_size=16, random_state=0)
-    model.partial_fit(endless(), classes=WORDS, max_seconds=0.05)
-    assert 0 < model.n_iter_ < 10_000
-
-
-def test_a_stream_and_calls_with_its_batches_give_the_same_model():
-    whole = DoublyStochasticClassifier(block_size=16, random_state=0).partial_fit(endless(8), classes=WORDS)
-    parts = DoublyStochasticClassifier(block_size=16, random_state=0)
-    for X, y in endless(8):
-        parts.partial_fit(X, y, classes=WORDS)
-    assert np.array_equal(whole.dual_coef_, parts.dual_coef_)
-
-
-def test_a_memory_map_is_read_in_slices(tmp_path):
-    X, y = moons(1000)
-    np.save(tmp_path / "X.npy", X.astype(np.float32))
-    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    options = {"block_size": 16, "batch_size": 100, "random_state": 0}
-    model = DoublyStochasticClassifier(**options).partial_fit(mapped, y, classes=WORDS)
-    pairs = ((X[rows : rows + 100].astype(np.float32), y[rows : rows + 100]) for rows in range(0, 1000, 100))
-    other = DoublyStochasticClassifier(**options).partial_fit(pairs, classes=WORDS)
-    assert model.n_iter_ == 10
-    assert np.array_equal(model.dual_coef_, other.dual_coef_)
-
-
-@pytest.mark.parametrize("Estimator", ALL)
-def test_a_fit_can_be_gone_on_with(Estimator):
-    X, y = moons() if Estimator is DoublyStochasticClassifier else waves()
-    model = Estimator(random_state=0, n_iter=10).fit(X, y)
-    before = model.dual_coef_.copy()
-    if Estimator is DoublyStochasticNoveltyDetector:
-        model.partial_fit(X)
-    else:
-        model.partial_fit(X, y)
-    assert model.n_iter_ > 10
-    assert len(model.dual_coef_) > len(before)
-
-
-def test_a_stream_with_checkpoints_goes_on_where_it_was(tmp_path):
-    def model():
-        return DoublyStochasticClassifier(block_size=16, random_state=0)
-
-    checkpoint = training.Checkpoint(tmp_path, "k")
-
-    class Stop(training.Observer):
-        def on_batch(self, run):
-            if run.iteration == 6:
-                checkpoint.request_stop()
-
-    with pytest.raises(TrainingInterrupted):
-        model().partial_fit(endless(20), classes=WORDS, observers=[Stop()], checkpoint=checkpoint)
-    resumed = model().partial_fit(endless(20), classes=WORDS, checkpoint=training.Checkpoint(tmp_path, "k"))
-    whole = model().partial_fit(endless(20), classes=WORDS)
-    assert (resumed.n_iter_, resumed.n_resumes_) == (20, 1)
-    assert np.array_equal(resumed.dual_coef_, whole.dual_coef_)
-
-
-# ------------------------------------------------------------------------------------------------ bad input
-
-
-def test_a_stream_that_ends_early_is_told_and_its_model_stands():
-    model = DoublyStochasticClassifier(block_size=16, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="ended after 5 of the 50 batches"):
-        model.partial_fit(endless(5), classes=WORDS, n_iter=50)
-    assert model.n_iter_ == 5
-    model.predict(moons()[0])
-
-
-def test_a_stream_without_a_batch_is_an_error():
-    with pytest.raises(ShallowsError, match="ended before its first batch"):
-        DoublyStochasticClassifier().partial_fit(iter(()), classes=WORDS)
-    model = DoublyStochasticClassifier(block_size=16, random_state=0).partial_fit(endless(2), classes=WORDS)
-    with pytest.raises(ShallowsError, match="ended before its first batch"):
-        model.partial_fit(iter(()))
-    assert model.n_iter_ == 2
-
-
-def test_a_batch_of_one_class_does_no_harm_where_the_classes_are_known():
-    def source():
-        for i, (X, y) in enumerate(endless(20)):
-            yield (X[y == "low"], y[y == "low"]) if i in (0, 9) else (X, y)
-
-    model = DoublyStochasticClassifier(block_size=8, random_state=0).partial_fit(source(), classes=WORDS)
-    assert model.n_iter_ == 20
-    assert model.score(*moons(seed=99)) > 0.95
-
-
-def test_one_class_in_all_is_an_error():
-    X, y = moons()
-    with pytest.raises(ValueError, match=r"one class only \('low'\)"):
-        DoublyStochasticClassifier().fit(X[y == "low"], y[y == "low"])
-
-
-def test_the_first_call_must_be_given_the_classes():
-    with pytest.raises(ValueError, match="classes must be passed on the first call"):
-        DoublyStochasticClassifier().partial_fit(*moons())
-
-
-def test_a_label_unseen_until_the_tenth_batch_is_told_and_the_model_is_that_of_nine():
-    def source():
-        yield from endless(9)
-        X, y = moons()
-        yield X, np.where(y == "low", "new", y)
-
-    model = DoublyStochasticClassifier(block_size=16, random_state=0)
-    with pytest.raises(ValueError, match=r"Batch 10 .*of the 9 before.*'new'.*given to the first partial_fit"):
-        model.partial_fit(source(), classes=WORDS)
-    whole = DoublyStochasticClassifier(block_size=16, random_state=0).partial_fit(endless(9), classes=WORDS)
-    assert np.array_equal(model.dual_coef_, whole.dual_coef_)
-
-
-def test_classes_that_change_are_refused():
-    model = DoublyStochasticClassifier(block_size=16).partial_fit(endless(2), classes=WORDS)
-    with pytest.raises(ValueError, match="differ from those of the first call"):
-        model.partial_fit(endless(2), classes=["low", "middle"])
-
-
-@pytest.mark.parametrize("broken", ["nan", "columns", "rows"])
-def test_a_broken_batch_is_numbered_and_leaves_the_state_before_it(broken):
-    def source():
-        yield from endless(7)
-        X, y = moons()
-        if broken == "nan":
-            X[3, 1] = np.nan
-        yield (X[:, :1] if broken == "columns" else X), (y[:-1] if broken == "rows" else y)
-
-    model = DoublyStochasticClassifier(block_size=16, random_state=0)
-    with pytest.raises(ValueError, match="Batch 8 cannot be used, and the model is still that of the 7 before"):
-        model.partial_fit(source(), classes=WORDS)
-    whole = DoublyStochasticClassifier(block_size=16, random_state=0).partial_fit(endless(7), classes=WORDS)
-    assert np.array_equal(model.dual_coef_, whole.dual_coef_)
-    # And it goes on from there.
-    model.partial_fit(*moons(100))
-    assert model.n_iter_ == 8
-
-
-def test_divergence_in_a_stream_names_the_batch():
-    def source():
-        for i in range(50):
-            yield waves(50, seed=i)
-
-    model = DoublyStochasticRegressor(
-        schedule="constant", step_size=1e5, preconditioning=None, block_size=8, random_state=0
-    )
-    with pytest.raises(DivergenceError, match=r"batch \d+ of the stream with step_size=1e\+05"):
-        model.partial_fit(source())
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"regularisation": -1.0}, "regularisation must be a number of at least 0, got -1.0"),
-        ({"regularisation": float("nan")}, "regularisation must be a number of at least 0"),
-        ({"method": "sgd"}, "method must be one of 'dsg', 'udsg', 'cdsg', got 'sgd'"),
-        ({"schedule": "slow"}, "schedule must be one of"),
-        ({"preconditioning": "full"}, "preconditioning must be one of None, 'block'"),
-        ({"features": "sine"}, "features must be one of 'pair', 'cosine'"),
-        ({"loss": "hinges"}, "no loss 'hinges'.*Did you mean 'hinge'"),
-        ({"loss": "huber"}, "is none for classes"),
-        ({"kernel": "gausian"}, "no kernel 'gausian'.*Did you mean 'gaussian'"),
-        ({"kernel": "polynomial"}, "polynomial.*no"),
-        ({"bandwidth": -2.0}, "bandwidth must be a positive number or None"),
-        ({"step_size": 0.0}, "step_size must be a positive number or None"),
-        ({"block_size": 0}, "block_size must be a whole number of at least 1 or None"),
-        ({"batch_size": 2.5}, "batch_size must be a whole number of at least 1 or None"),
-        ({"n_iter": 0}, "n_iter must be a whole number"),
-        ({"schedule": "theory", "regularisation": 0.0}, "regularisation must be positive"),
-        ({"schedule": "theory", "theta_nu": -1.0}, "theta_nu must be a positive number"),
-        ({"method": "cdsg", "cap": 0.5}, "cap, the longest step over the plain one, must be at least 1"),
-        ({"method": "udsg", "fresh": 0}, "at least 1 fresh step"),
-        ({"dtype": "float16"}, "dtype must be one of"),
-        ({"device": "tpu"}, "device must be"),
-    ],
-    ids=str,
-)
-def test_a_parameter_out_of_its_range_is_one_clear_error(options, message):
-    with pytest.raises(ShallowsError, match=message):
-        DoublyStochasticClassifier(**options).fit(*moons())
-
-
-def test_a_loss_of_classes_is_none_for_numbers():
-    with pytest.raises(ShallowsError, match="'hinge' is none for numbers"):
-        DoublyStochasticRegressor(loss="hinge").fit(*waves())
-    with pytest.raises(ShallowsError, match=r"fraction .* must be a number in \(0, 1\]"):
-        DoublyStochasticNoveltyDetector(fraction=0.0).fit(waves()[0])
-
-
-def test_a_product_of_theta_and_nu_outside_the_theory_is_allowed_and_said():
-    X, y = moons()
-    with pytest.warns(UserWarning, match=r"theta_nu=0\.5 lies outside \(1, 2\)"):
-        DoublyStochasticClassifier(schedule="theory", theta_nu=0.5, regularisation=0.01, random_state=0).fit(X, y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for theta_nu in (1, 1.5, 3.0):
-            model = DoublyStochasticClassifier(schedule="theory", theta_nu=theta_nu, regularisation=0.01, n_iter=5)
-            model.fit(X, y)
-
-
-def test_a_stream_of_something_else_is_one_clear_error():
-    with pytest.raises(ShallowsError, match="iterable of batches"):
-        DoublyStochasticRegressor().partial_fit(3.0)
-    with pytest.raises(ShallowsError, match=r"tuple \(X, y\)"):
-        DoublyStochasticRegressor().partial_fit(iter([waves()[0]]))
-    with pytest.raises(ShallowsError, match="leave out y"):
-        DoublyStochasticRegressor().partial_fit(iter([waves()]), waves()[1])
-
-
-def test_margins_have_no_probabilities():
-    with pytest.raises(ShallowsError, match="no link to probabilities"):
-        DoublyStochasticClassifier(loss="hinge", n_iter=2).fit(*moons()).predict_proba(moons()[0])
-
-
-# -------------------------------------------------------------------------------------------------- files
-
-MODELS = {
-    "words": lambda: DoublyStochasticClassifier(random_state=0).fit(*moons(classes=3)),
-    "numbers": lambda: DoublyStochasticClassifier(random_state=0, loss="hinge", method="cdsg").fit(
-        moons()[0], (moons()[1] == "low").astype(int)
-    ),
-    "several outputs": lambda: DoublyStochasticRegressor(random_state=0, loss=losses.Huber(20.0)).fit(
-        waves()[0], waves()[0] * 7
-    ),
-    "matern": lambda: DoublyStochasticRegressor("matern", kernel_params={"nu": 1.5}, random_state=0).fit(*waves()),
-    "novelty": lambda: DoublyStochasticNoveltyDetector(random_state=0, method="udsg").fit(moons()[0]),
-    "stream": lambda: DoublyStochasticClassifier(random_state=0, block_size=8).partial_fit(endless(5), classes=WORDS),
-}
-
-
-@pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
-def test_a_model_that_was_saved_predicts_and_goes_on_the_same(make, tmp_path):
-    model = make()
-    model.save(tmp_path / "model.npz")
-    read = type(model).load(tmp_path / "model.npz", device="cpu")
-    X, y = moons(seed=5, classes=3) if len(getattr(model, "classes_", ())) == 3 else moons(seed=5)
-    assert np.array_equal(read.predict(X), model.predict(X))
-    score = "score_samples" if hasattr(model, "score_samples") else "decision_function"
-    if hasattr(model, score):
-        assert np.array_equal(getattr(read, score)(X), getattr(model, score)(X))
-    targets = None
-    if isinstance(model, DoublyStochasticRegressor):
-        targets = X * 3 if model.predict(X).ndim == 2 else X[:, 0]
-    elif isinstance(model, DoublyStochasticClassifier):
-        targets = y if model.classes_.dtype.kind in "UO" else (y == "low").astype(int)
-    for one in (model, read):
-        one.partial_fit(X, targets)
-    assert np.array_equal(read.dual_coef_, model.dual_coef_)
-    assert clone(read).get_params().keys() == model.get_params().keys()
-    assert [path.name for path in tmp_path.iterdir()] == ["model.npz"]
-
-
-def test_a_pickled_model_predicts_the_same():
-    model = MODELS["words"]()
-    X, _ = moons(classes=3)
-    assert np.array_equal(pickle.loads(pickle.dumps(model)).decision_function(X), model.decision_function(X))
-
-
-def test_a_file_has_kilobytes_for_a_thousand_frequencies_whatever_the_number_of_inputs(tmp_path):
-    sizes = {}
-    for d in (2, 800):
-        for n_iter in (10, 135):
-            model = DoublyStochasticRegressor(random_state=0, block_size=8, n_iter=n_iter, dtype="float32")
-            model.fit(sample(100, d), sample(100, 1)[:, 0])
-            model.save(tmp_path / "model.npz")
-            sizes[d, n_iter] = (tmp_path / "model.npz").stat().st_size
-    for d in (2, 800):
-        assert abs(sizes[d, 135] - sizes[d, 10] - (1000 * 2 + 125) * 4) < 300  # 125 blocks of 8 and their traces.
-    assert sizes[800, 10] - sizes[2, 10] < 798 * 8 + 200  # The mean.
-
-
-def rewritten(path, change):
-    with np.load(path) as file:
-        held = dict(file)
-    header = json.loads(str(held["header"]))
-    change(header, held)
-    held["header"] = np.array(json.dumps(header))
-    np.savez(path, **held)
-
-
-CHANGES = {
-    "another kernel": (
-        lambda header, held: header.update(kernel=json.dumps({"name": "sinc", "bandwidth": 1.0})),
-        "kernel that this version does not know.*sinc",
-    ),
-    "a kernel with other draws": (
-        lambda header, held: header.update(kernel=json.dumps({"name": "laplace", "bandwidth": 1.0})),
-        "draws other features for the kernel 'laplace'",
-    ),
-    "a newer version": (
-        lambda header, held: header.update(format=99, version="9.0"),
-        "written by shallows 9.0, which is newer",
-    ),
-    "other draws": (lambda header, held: held["probes"].__imul__(1.01), "draws other features"),
-    "another estimator": (
-        lambda header, held: header.update(estimator="DoublyStochasticRegressor"),
-        "holds a DoublyStochasticRegressor, not a DoublyStochasticClassifier",
-    ),
-}
-
-
-@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_a_file_that_means_something_else_is_refused(change, tmp_path):
-    MODELS["words"]().save(tmp_path / "model.npz")
-    rewritten(tmp_path / "model.npz", change[0])
-    with pytest.raises(ShallowsError, match=change[1]):
-        DoublyStochasticClassifier.load(tmp_path / "model.npz")
-
-
-def test_a_file_that_is_no_model_is_refused(tmp_path):
-    with pytest.raises(ShallowsError, match="There is no file"):
-        DoublyStochasticClassifier.load(tmp_path / "model.npz")
-    (tmp_path / "model.npz").write_bytes(b"words")
-    with pytest.raises(ShallowsError, match="holds no model, or is damaged"):
-        DoublyStochasticClassifier.load(tmp_path / "model.npz")
-    np.savez(tmp_path / "model.npz", a=np.ones(3))
-    with pytest.raises(ShallowsError, match="holds no model, or is damaged"):
-        DoublyStochasticClassifier.load(tmp_path / "model.npz")
-    MODELS["words"]().save(tmp_path / "model.npz")
-    content = (tmp_path / "model.npz").read_bytes()
-    (tmp_path / "model.npz").write_bytes(content[: len(content) // 2])
-    with pytest.raises(ShallowsError, match="holds no model, or is damaged"):
-        DoublyStochasticClassifier.load(tmp_path / "model.npz")
-
-
-def test_an_unfitted_model_is_not_saved(tmp_path):
-    with pytest.raises(NotFittedError):
-        DoublyStochasticClassifier().save(tmp_path / "model.npz")
-
-
-def test_a_fit_that_fails_leaves_no_old_model():
-    X, y = waves()
-    model = DoublyStochasticRegressor(random_state=0, n_iter=3).fit(X, y)
-    with pytest.raises(DivergenceError):
-        model.set_params(schedule="constant", step_size=1e9, preconditioning=None).fit(X, y)
-    with pytest.raises(NotFittedError):
-        model.predict(X)
-
-
-def test_draws_of_batches_and_features_have_streams_of_their_own():
-    # The seed is one, the purposes are not: the first frequencies are not those of the order of the rows.
-    assert streams.integers(0, "order", 0, 1)[0] != streams.integers(0, "frequencies", 0, 1)[0]

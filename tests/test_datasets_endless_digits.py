@@ -1,0 +1,129 @@
+"""Endless MNIST: which digits come plain, and that the deformations are what their parameters say."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from scipy import ndimage
+
+from generated_example import drawn_digits, embedded_digits
+from shallows import streams
+from shallows.datasets.generated import make
+from shallows.datasets.generated.digits import Deformation, deform
+
+
+@pytest.fixture
+def digits():
+    return embedded_digits()
+
+
+def test_the_first_pass_is_the_digits_themselves_and_every_pass_keeps_the_labels():
+    images, labels = drawn_digits(100)
+    x, y = make("endless_mnist", digits=(images, labels)).block(0, 250)
+    np.testing.assert_array_equal(x[:100], images.reshape(100, -1))
+    np.testing.assert_array_equal(y, np.concatenate([labels, labels, labels[:50]]))
+    assert (x[100:200] != x[:100]).any(axis=1).all()
+    assert (x[200:250] != x[100:150]).any(axis=1).all()
+
+
+def test_without_the_plain_pass_every_example_is_deformed():
+    images, labels = drawn_digits(100)
+    x, _ = make("endless_mnist", digits=(images, labels), plain_first=False).block(0, 100)
+    assert (x != images.reshape(100, -1)).any(axis=1).all()
+
+
+STILL = dict.fromkeys((field.name for field in dataclasses.fields(Deformation) if field.name != "smoothness"), 0.0)
+
+
+def test_no_deformation_is_the_identity(digits):
+    data = make("endless_mnist", digits=digits, deformation=STILL, plain_first=False)
+    np.testing.assert_array_equal(data.block(0, 500)[0], digits[0][:500].reshape(500, -1))
+
+
+def words(n, seed=0):
+    return streams.integers(seed, "test", 0, n * 398).reshape(n, 398)
+
+
+def test_resampling_is_bilinear(digits):
+    # The places of a pure displacement field are taken from the images of two ramps, then SciPy resamples the digits.
+    n = 20
+    how = Deformation(**STILL | {"displacement": 1.5, "translation": 1.0})
+    ramp = np.broadcast_to(np.arange(28, dtype=np.uint8) * 8, (n, 28, 28))
+    x = deform(ramp, words(n), how) / 8
+    y = deform(ramp.transpose(0, 2, 1), words(n), how) / 8
+    inside = (slice(None), slice(6, 22), slice(6, 22))
+    expected = np.stack(
+        [
+            ndimage.map_coordinates(image.astype(float), [b, a], order=1)
+            for image, a, b in zip(digits[0][:n], x, y, strict=True)
+        ]
+    )
+    found = deform(digits[0][:n], words(n), how)
+    # The ramps tell a place to 1/16 pixel (their grey levels are rounded), and a stroke's edge rises 255 in about one.
+    assert np.abs(found[inside] - expected[inside]).max() < 2 * 255 / 16
+    assert np.abs(found[inside] - expected[inside]).mean() < 2
+
+
+@pytest.mark.parametrize(
+    ("key", "amount", "moment"),
+    [
+        ("translation", 3.0, "shift"),
+        ("rotation", 20.0, "angle"),
+        ("scaling", 0.2, "size"),
+        ("stretch", 0.15, "aspect"),
+        ("shear", 0.3, "slant"),
+    ],
+)
+def test_an_affine_part_is_uniform_up_to_the_stated_amount(key, amount, moment):
+    image = np.zeros((28, 28), np.uint8)
+    image[4:24, 9:19] = 255
+    images = np.broadcast_to(image, (2000, 28, 28))
+    found = deform(images, words(2000), Deformation(**STILL | {key: amount})).astype(float)
+    place = np.arange(28) - 13.5
+    mass = found.sum(axis=(1, 2))
+    mean_x, mean_y = (found.sum(axis=1) @ place) / mass, (found.sum(axis=2) @ place) / mass
+    xx = (found.sum(axis=1) @ place**2) / mass - mean_x**2
+    yy = (found.sum(axis=2) @ place**2) / mass - mean_y**2
+    xy = np.einsum("nij,i,j->n", found, place, place) / mass - mean_x * mean_y
+    aspect = np.sqrt(yy / xx * (10**2 - 1) / (20**2 - 1))
+    values = {
+        "shift": mean_x,
+        "angle": np.degrees(np.arctan2(2 * xy, yy - xx) / 2),
+        "aspect": (aspect - 1) / (aspect + 1),
+        "slant": -xy / yy,
+        "size": 1 / np.sqrt(mass / image.sum()) - 1,
+    }[moment]
+    # A 28-pixel raster blurs these moments by a few per cent of the amount.
+    assert np.abs(values).max() == pytest.approx(amount, rel=0.08)
+    assert abs(values.mean()) < 0.05 * amount
+    assert values.std() == pytest.approx(amount / math.sqrt(3), rel=0.08)
+
+
+def test_the_elastic_field_has_the_stated_size_and_is_smooth():
+    how = Deformation(**STILL | {"displacement": 0.6})
+    ramp = np.broadcast_to(np.arange(28, dtype=np.uint8) * 8, (600, 28, 28))
+    moved = (deform(ramp, words(600), how)[:, 6:22, 6:22] / 8) - np.arange(6, 22)
+    assert math.sqrt((moved**2).mean()) == pytest.approx(0.6, rel=0.06)
+    # Of noise smoothed by a Gaussian of 4 pixels, neighbours at distance h correlate as exp(-h^2 / 64).
+    flat = moved - moved.mean()
+    for h in (2, 6):
+        correlation = (flat[:, :, h:] * flat[:, :, :-h]).mean() / (flat**2).mean()
+        assert correlation == pytest.approx(math.exp(-(h**2) / 64), abs=0.06)
+
+
+def test_deformed_digits_keep_their_mass(digits):
+    data = make("endless_mnist", digits=digits)
+    x, _ = data.block(4000, 8000)
+    assert x.mean() / digits[0].mean() == pytest.approx(1, abs=0.02)
+
+
+def test_deformed_digits_are_still_recognised_by_plain_ones(digits):
+    # Training digits alone: nothing here has seen a test digit. A person reads them all.
+    data = make("endless_mnist", digits=digits)
+    x, y = data.block(8000, 9000)
+    plain = digits[0].reshape(4000, -1).astype(np.float32)
+    distance = (plain**2).sum(axis=1) - 2 * x.astype(np.float32) @ plain.T
+    assert (digits[1][distance.argmin(axis=1)] == y).mean() > 0.97

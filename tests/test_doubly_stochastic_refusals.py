@@ -1,0 +1,82 @@
+"""What the estimators of growing functions refuse, and what they say then."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from doubly_stochastic_example import moons, waves
+from shallows import DoublyStochasticClassifier, DoublyStochasticNoveltyDetector, DoublyStochasticRegressor
+from shallows.errors import DivergenceError, ShallowsError
+
+
+def test_one_class_in_all_is_an_error():
+    X, y = moons()
+    with pytest.raises(ValueError, match=r"one class only \('low'\)"):
+        DoublyStochasticClassifier().fit(X[y == "low"], y[y == "low"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"regularisation": -1.0}, "regularisation must be a number of at least 0, got -1.0"),
+        ({"regularisation": float("nan")}, "regularisation must be a number of at least 0"),
+        ({"method": "sgd"}, "method must be one of 'dsg', 'udsg', 'cdsg', got 'sgd'"),
+        ({"schedule": "slow"}, "schedule must be one of"),
+        ({"preconditioning": "full"}, "preconditioning must be one of None, 'block'"),
+        ({"features": "sine"}, "features must be one of 'pair', 'cosine'"),
+        ({"loss": "hinges"}, "no loss 'hinges'.*Did you mean 'hinge'"),
+        ({"loss": "huber"}, "is none for classes"),
+        ({"kernel": "gausian"}, "no kernel 'gausian'.*Did you mean 'gaussian'"),
+        ({"kernel": "polynomial"}, "polynomial.*no"),
+        ({"bandwidth": -2.0}, "bandwidth must be a positive number or None"),
+        ({"step_size": 0.0}, "step_size must be a positive number or None"),
+        ({"block_size": 0}, "block_size must be a whole number of at least 1 or None"),
+        ({"batch_size": 2.5}, "batch_size must be a whole number of at least 1 or None"),
+        ({"n_iter": 0}, "n_iter must be a whole number"),
+        ({"schedule": "theory", "regularisation": 0.0}, "regularisation must be positive"),
+        ({"schedule": "theory", "theta_nu": -1.0}, "theta_nu must be a positive number"),
+        ({"method": "cdsg", "cap": 0.5}, "cap, the longest step over the plain one, must be at least 1"),
+        ({"method": "udsg", "fresh": 0}, "at least 1 fresh step"),
+        ({"dtype": "float16"}, "dtype must be one of"),
+        ({"device": "tpu"}, "device must be"),
+    ],
+    ids=str,
+)
+def test_a_parameter_out_of_its_range_is_one_clear_error(options, message):
+    with pytest.raises(ShallowsError, match=message):
+        DoublyStochasticClassifier(**options).fit(*moons())
+
+
+def test_a_loss_of_classes_is_none_for_numbers():
+    with pytest.raises(ShallowsError, match="'hinge' is none for numbers"):
+        DoublyStochasticRegressor(loss="hinge").fit(*waves())
+    with pytest.raises(ShallowsError, match=r"fraction .* must be a number in \(0, 1\]"):
+        DoublyStochasticNoveltyDetector(fraction=0.0).fit(waves()[0])
+
+
+def test_a_product_of_theta_and_nu_outside_the_theory_is_allowed_and_said():
+    X, y = moons()
+    with pytest.warns(UserWarning, match=r"theta_nu=0\.5 lies outside \(1, 2\)"):
+        DoublyStochasticClassifier(schedule="theory", theta_nu=0.5, regularisation=0.01, random_state=0).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for theta_nu in (1, 1.5, 3.0):
+            model = DoublyStochasticClassifier(schedule="theory", theta_nu=theta_nu, regularisation=0.01, n_iter=5)
+            model.fit(X, y)
+
+
+def test_margins_have_no_probabilities():
+    with pytest.raises(ShallowsError, match="no link to probabilities"):
+        DoublyStochasticClassifier(loss="hinge", n_iter=2).fit(*moons()).predict_proba(moons()[0])
+
+
+def test_a_fit_that_fails_leaves_no_old_model():
+    X, y = waves()
+    model = DoublyStochasticRegressor(random_state=0, n_iter=3).fit(X, y)
+    with pytest.raises(DivergenceError):
+        model.set_params(schedule="constant", step_size=1e9, preconditioning=None).fit(X, y)
+    with pytest.raises(NotFittedError):
+        model.predict(X)

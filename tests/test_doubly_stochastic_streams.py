@@ -1,0 +1,177 @@
+"""The estimators of growing functions on streams: where they stop, go on, and what a broken batch leaves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from doubly_stochastic_example import ALL, WORDS, endless, moons, waves
+from shallows import (
+    DoublyStochasticClassifier,
+    DoublyStochasticNoveltyDetector,
+    DoublyStochasticRegressor,
+    training,
+)
+from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
+
+
+def test_a_stream_that_never_ends_is_learnt_from_until_the_batches_asked_for():
+    model = DoublyStochasticClassifier(block_size=16, random_state=0)
+    model.partial_fit(endless(), classes=WORDS, n_iter=40)
+    assert (model.n_iter_, endless.taken) == (40, 40)
+    assert model.score(*moons(seed=999)) > 0.95
+    model.partial_fit(endless(seed=40), n_iter=10)
+    assert model.n_iter_ == 50
+
+
+def test_a_stream_can_be_stopped_after_a_time():
+    model = DoublyStochasticClassifier(block_size=16, random_state=0)
+    model.partial_fit(endless(), classes=WORDS, max_seconds=0.05)
+    assert 0 < model.n_iter_ < 10_000
+
+
+def test_a_stream_and_calls_with_its_batches_give_the_same_model():
+    whole = DoublyStochasticClassifier(block_size=16, random_state=0).partial_fit(endless(8), classes=WORDS)
+    parts = DoublyStochasticClassifier(block_size=16, random_state=0)
+    for X, y in endless(8):
+        parts.partial_fit(X, y, classes=WORDS)
+    assert np.array_equal(whole.dual_coef_, parts.dual_coef_)
+
+
+def test_a_memory_map_is_read_in_slices(tmp_path):
+    X, y = moons(1000)
+    np.save(tmp_path / "X.npy", X.astype(np.float32))
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    options = {"block_size": 16, "batch_size": 100, "random_state": 0}
+    model = DoublyStochasticClassifier(**options).partial_fit(mapped, y, classes=WORDS)
+    pairs = ((X[rows : rows + 100].astype(np.float32), y[rows : rows + 100]) for rows in range(0, 1000, 100))
+    other = DoublyStochasticClassifier(**options).partial_fit(pairs, classes=WORDS)
+    assert model.n_iter_ == 10
+    assert np.array_equal(model.dual_coef_, other.dual_coef_)
+
+
+@pytest.mark.parametrize("Estimator", ALL)
+def test_a_fit_can_be_gone_on_with(Estimator):
+    X, y = moons() if Estimator is DoublyStochasticClassifier else waves()
+    model = Estimator(random_state=0, n_iter=10).fit(X, y)
+    before = model.dual_coef_.copy()
+    if Estimator is DoublyStochasticNoveltyDetector:
+        model.partial_fit(X)
+    else:
+        model.partial_fit(X, y)
+    assert model.n_iter_ > 10
+    assert len(model.dual_coef_) > len(before)
+
+
+def test_a_stream_with_checkpoints_goes_on_where_it_was(tmp_path):
+    def model():
+        return DoublyStochasticClassifier(block_size=16, random_state=0)
+
+    checkpoint = training.Checkpoint(tmp_path, "k")
+
+    class Stop(training.Observer):
+        def on_batch(self, run):
+            if run.iteration == 6:
+                checkpoint.request_stop()
+
+    with pytest.raises(TrainingInterrupted):
+        model().partial_fit(endless(20), classes=WORDS, observers=[Stop()], checkpoint=checkpoint)
+    resumed = model().partial_fit(endless(20), classes=WORDS, checkpoint=training.Checkpoint(tmp_path, "k"))
+    whole = model().partial_fit(endless(20), classes=WORDS)
+    assert (resumed.n_iter_, resumed.n_resumes_) == (20, 1)
+    assert np.array_equal(resumed.dual_coef_, whole.dual_coef_)
+
+
+# Bad input
+
+
+def test_a_stream_that_ends_early_is_told_and_its_model_stands():
+    model = DoublyStochasticClassifier(block_size=16, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="ended after 5 of the 50 batches"):
+        model.partial_fit(endless(5), classes=WORDS, n_iter=50)
+    assert model.n_iter_ == 5
+    model.predict(moons()[0])
+
+
+def test_a_stream_without_a_batch_is_an_error():
+    with pytest.raises(ShallowsError, match="ended before its first batch"):
+        DoublyStochasticClassifier().partial_fit(iter(()), classes=WORDS)
+    model = DoublyStochasticClassifier(block_size=16, random_state=0).partial_fit(endless(2), classes=WORDS)
+    with pytest.raises(ShallowsError, match="ended before its first batch"):
+        model.partial_fit(iter(()))
+    assert model.n_iter_ == 2
+
+
+def test_a_batch_of_one_class_does_no_harm_where_the_classes_are_known():
+    def source():
+        for i, (X, y) in enumerate(endless(20)):
+            yield (X[y == "low"], y[y == "low"]) if i in (0, 9) else (X, y)
+
+    model = DoublyStochasticClassifier(block_size=8, random_state=0).partial_fit(source(), classes=WORDS)
+    assert model.n_iter_ == 20
+    assert model.score(*moons(seed=99)) > 0.95
+
+
+def test_the_first_call_must_be_given_the_classes():
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+        DoublyStochasticClassifier().partial_fit(*moons())
+
+
+def test_a_label_unseen_until_the_tenth_batch_is_told_and_the_model_is_that_of_nine():
+    def source():
+        yield from endless(9)
+        X, y = moons()
+        yield X, np.where(y == "low", "new", y)
+
+    model = DoublyStochasticClassifier(block_size=16, random_state=0)
+    with pytest.raises(ValueError, match=r"Batch 10 .*of the 9 before.*'new'.*given to the first partial_fit"):
+        model.partial_fit(source(), classes=WORDS)
+    whole = DoublyStochasticClassifier(block_size=16, random_state=0).partial_fit(endless(9), classes=WORDS)
+    assert np.array_equal(model.dual_coef_, whole.dual_coef_)
+
+
+def test_classes_that_change_are_refused():
+    model = DoublyStochasticClassifier(block_size=16).partial_fit(endless(2), classes=WORDS)
+    with pytest.raises(ValueError, match="differ from those of the first call"):
+        model.partial_fit(endless(2), classes=["low", "middle"])
+
+
+@pytest.mark.parametrize("broken", ["nan", "columns", "rows"])
+def test_a_broken_batch_is_numbered_and_leaves_the_state_before_it(broken):
+    def source():
+        yield from endless(7)
+        X, y = moons()
+        if broken == "nan":
+            X[3, 1] = np.nan
+        yield (X[:, :1] if broken == "columns" else X), (y[:-1] if broken == "rows" else y)
+
+    model = DoublyStochasticClassifier(block_size=16, random_state=0)
+    with pytest.raises(ValueError, match="Batch 8 cannot be used, and the model is still that of the 7 before"):
+        model.partial_fit(source(), classes=WORDS)
+    whole = DoublyStochasticClassifier(block_size=16, random_state=0).partial_fit(endless(7), classes=WORDS)
+    assert np.array_equal(model.dual_coef_, whole.dual_coef_)
+    # And it goes on from there.
+    model.partial_fit(*moons(100))
+    assert model.n_iter_ == 8
+
+
+def test_divergence_in_a_stream_names_the_batch():
+    def source():
+        for i in range(50):
+            yield waves(50, seed=i)
+
+    model = DoublyStochasticRegressor(
+        schedule="constant", step_size=1e5, preconditioning=None, block_size=8, random_state=0
+    )
+    with pytest.raises(DivergenceError, match=r"batch \d+ of the stream with step_size=1e\+05"):
+        model.partial_fit(source())
+
+
+def test_a_stream_of_something_else_is_one_clear_error():
+    with pytest.raises(ShallowsError, match="iterable of batches"):
+        DoublyStochasticRegressor().partial_fit(3.0)
+    with pytest.raises(ShallowsError, match=r"tuple \(X, y\)"):
+        DoublyStochasticRegressor().partial_fit(iter([waves()[0]]))
+    with pytest.raises(ShallowsError, match="leave out y"):
+        DoublyStochasticRegressor().partial_fit(iter([waves()]), waves()[1])
