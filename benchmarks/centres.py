@@ -1,10 +1,11 @@
 """An epoch with fewer centres than data beside the bare products, and the memory of the whole fit.
 
 ``python benchmarks/centres.py`` fits 10,000 centres to 500,000 rows of Covertype, mapped into memory, within 2 GB.
-After every epoch it runs the bare products on a part of the same points: each block of the kernel matrix made once and
-multiplied both ways, with nothing between and nothing after. It prints the ratio of the epoch's time to theirs (the
-target: 1.3 at most), the peak memory of the process, and the test error. ``--centres 2000 --rows 50000`` is a
-smaller one. The data come from where the workflow takes them (``SHALLOWS_MIRROR`` names a folder that has them).
+After every step it runs the bare products on as many of the points: each block of the kernel matrix made once and
+multiplied both ways, with nothing between and nothing after. In turns, since the same work takes a quarter more or
+less from one ten seconds to the next. It prints the ratio of the time of an epoch's steps to theirs (the target: 1.3 at
+most), the peak memory of the process, and the test error. ``--centres 2000 --rows 50000`` is a smaller one. The data
+come from where the workflow takes them (``SHALLOWS_MIRROR`` names a folder that has them).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from shallows import EigenProCentresClassifier, arrays, datasets, kernels, train
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = 1.3
+HEIGHTS = (256, 512, 1024)
 
 
 def main() -> None:
@@ -59,7 +61,6 @@ def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--kernel", default="gaussian")
     parser.add_argument("--bandwidth", type=float, default=3.0, help="in standard deviations of a feature")
     parser.add_argument("--batch", type=int)
-    parser.add_argument("--share", type=float, default=0.2, help="of the points, for the bare products")
     parser.add_argument("--prepare", action="store_true", help="do no more than that")
     parser.add_argument("--out")
     return parser.parse_args(arguments)
@@ -68,7 +69,7 @@ def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 def measured(asked: argparse.Namespace) -> dict[str, Any]:
     """One fit: for each epoch its seconds, those of the bare products, their ratio and the test error; peak memory."""
     x, y, x_test, y_test = rows(asked.rows)
-    bare = BareProducts(asked.share)
+    bare = BareProducts()
     curve = training.Curve(
         range(1, asked.epochs + 1), lambda snapshot: {"error": 100 * float(np.mean(snapshot.predict(x_test) != y_test))}
     )
@@ -110,21 +111,37 @@ def prepare(n: int) -> None:
 
 
 class BareProducts(training.Observer):
-    """After every epoch, the seconds that an epoch of nothing but the products would take."""
+    """The seconds of each epoch of nothing but the products, as many after every step as the step had.
 
-    def __init__(self, share: float):
-        self.share = share
+    Attributes
+    ----------
+    seconds : list of float
+        Of each epoch.
+    height : int
+        Rows of a block: the fastest of a few, found after the first step.
+    """
+
+    def __init__(self) -> None:
         self.seconds: list[float] = []
+        self.height = 0
+        self._matrix: Any = None
 
-    def on_epoch(self, run: training.Run) -> None:  # noqa: D102
-        matrix = run.snapshot().estimator._gram
-        n = len(matrix._rows)
-        m = max(1, int(self.share * n))
-        points, a = matrix._rows(slice(0, m)), run.state.iterate
-        answers = np.ones((m, a.shape[1]), dtype=a.dtype)
-        # The fastest shape of a block of a few.
-        best = min(_seconds(matrix.kernel, points, matrix.points, a, answers, height) for height in (256, 512, 1024))
-        self.seconds.append(best * n / m)
+    def on_batch(self, run: training.Run) -> None:  # noqa: D102
+        if self._matrix is None:
+            self._matrix = run.snapshot().estimator._gram
+        if run.position == 1:
+            self.seconds.append(0.0)
+        n, matrix = len(self._matrix._rows), self._matrix
+        points = matrix._rows(slice((run.position - 1) * n // run.n_batches, run.position * n // run.n_batches))
+        a = run.state.iterate
+        answers = np.ones((len(points), a.shape[1]), dtype=a.dtype)
+
+        def seconds(height: int) -> float:
+            return _seconds(matrix.kernel, points, matrix.points, a, answers, height)
+
+        if not self.height:
+            self.height = min(HEIGHTS, key=lambda height: min(seconds(height) for _ in range(3)))
+        self.seconds[-1] += seconds(self.height)
 
 
 def _seconds(kernel: Any, points: Any, centres: Any, a: Any, answers: Any, height: int) -> float:
