@@ -25,7 +25,7 @@ def made(curves, *, metrics, claims=None, kind="marks", published=(), settings=(
     series, measured = {}, {}
     for (method, setting, seed), curve in curves.items():
         run = f"{method}-{setting}-{seed}"
-        record = {"run": {"id": run, "seed": seed}}
+        record = {"run": {"id": run, "seed": seed}, "data": {"n_test": 10_000}}
         along = "epochs" if any(mark is not None for one in curve.values() for mark in one) else ""
         measured[run] = Measured(f"runs/{run}", record, curve, along)
         marks = sorted({mark for one in curve.values() for mark in one if mark is not None})
@@ -270,6 +270,21 @@ def test_a_level_may_be_a_number_and_from_below():
     comparison, measured = made({("fast", "g", 0): {"error": {1: 1.0, 2: 3.5}}}, metrics=metrics)
     (row,) = rows_of(comparison, measured)
     assert float(row["measured_mean"]) == 2.0
+
+
+@pytest.mark.parametrize(("n", "epoch"), [(1.0, 3.0), (2.0, 2.0), (0.1, None)])
+def test_a_level_may_be_widened_by_standard_errors_of_what_was_counted(n, epoch):
+    metrics = {
+        "epochs_needed": {
+            "label": "epochs",
+            "reached": {"of": "error", "at_most": {"method": "exact", "metric": "error"}, "standard_errors": n},
+        }
+    }
+    # One of 50 % on 10,000 points is half a point.
+    curves = {("fast", "g", 0): {"error": {1: 52.0, 2: 50.99, 3: 50.49}}, ("exact", "g", 0): {"error": {None: 50.0}}}
+    comparison, measured = made(curves, metrics=metrics)
+    expected = [{}] if epoch is None else [{None: epoch}]
+    assert Measurements(comparison, measured).curves(comparison["series"][0], "epochs_needed") == expected
 
 
 def test_ratios_of_what_was_reached_are_claims_too():

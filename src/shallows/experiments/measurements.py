@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -109,9 +110,16 @@ class Measurements:
         curves = self.curves(series, rule["of"])
         if levels is None:
             return [None] * len(curves)
-        plus = rule.get("plus", 0.0)
+        plus, wide = rule.get("plus", 0.0), rule.get("standard_errors", 0.0)
+        errors = [
+            wide * standard_error(level, run.record["data"]["n_test"]) if wide else 0.0
+            for run, level in zip(self.runs(series), levels, strict=True)
+        ]
         # 48.19 + 0.05 is a little less than 48.24 in binary.
-        limits = [sign * level + plus + ROUNDING * max(1.0, abs(level)) for level in levels]
+        limits = [
+            sign * level + plus + error + ROUNDING * max(1.0, abs(level))
+            for level, error in zip(levels, errors, strict=True)
+        ]
         return [
             first(curve, lambda value, limit=limit: sign * value <= limit)
             for curve, limit in zip(curves, limits, strict=True)
@@ -156,6 +164,12 @@ def _curve(run: Measured, metric: str, definition: Mapping[str, Any]) -> Curve:
     if over is None:
         return dict(values)
     return _over_first(values) if over == "first" else _quotient(values, run.curve.get(over, {}))
+
+
+def standard_error(percentage: float, n: int) -> float:
+    """Of a rate that was counted on n points, in percentage points."""
+    share = min(max(percentage / 100.0, 0.0), 1.0)
+    return 100.0 * math.sqrt(share * (1.0 - share) / n)
 
 
 def _over_first(curve: Mapping[Mark, float]) -> Curve:
