@@ -150,7 +150,7 @@ class Averaging:
         return AveragedState(np.zeros_like(problem.targets), 1.0)
 
     def step(self, problem, state, batch):
-        state.iterate[batch, :] += 1.0
+        state.move(batch, 1.0)
         state.advance(0.5)
         return state
 

@@ -266,11 +266,12 @@ def test_where_no_targets_are_fitted_exactly_the_share_of_noise_falls_from_epoch
         assert epoch == 0 or share.max() == pytest.approx(0.6 / (1 + epoch))
 
 
-def test_the_model_is_the_average_of_the_iterates_and_steps_go_on_from_the_last():
+@pytest.mark.parametrize("memory", [2.0, 0.02], ids=["long", "of next to nothing"])
+def test_the_model_is_the_average_of_the_iterates_and_steps_go_on_from_the_last(memory):
     p = problem(n=60, rank=5, n_subsample=30, kernel="gaussian", d=3)
     held = replace(p.problem, targets=np.sin(p.x[:, :1]))
     size = p.preconditioner.step_size(10)
-    cycle = steps.Cycle(6, (), (1.0,), 2.0)
+    cycle = steps.Cycle(6, (), (1.0,), memory)
     averaging, plain = EigenPro(size, cycle), EigenPro(size)
     state, other, iterates = averaging.init(held), plain.init(held), []
     for t in range(9):

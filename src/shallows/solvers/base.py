@@ -31,6 +31,10 @@ class KernelProblem:
     preconditioner: Preconditioner | None = None
 
 
+_SMALLEST_SCALE = 2.0**-20
+"""Of `AveragedState`: what is divided by it stays far from the largest number of float32."""
+
+
 @dataclass
 class KernelState:
     """Where a solver of kernel machines stands.
@@ -54,57 +58,75 @@ class KernelState:
 class AveragedState:
     """Where a solver stands whose steps go by their number, and whose model may be an average of iterates.
 
+    The average ā ← (1 − s) ā + s a is kept as a − ℓ L. A step that adds δ to a makes that a − (1 − s)(ℓ L + δ): a
+    number is multiplied, and L changes where a does. A batch of 256 among 60,000 points costs no pass over them all.
+
     Attributes
     ----------
     iterate : array, shape (n, c)
-        What the steps go on from.
+        What the steps go on from; it changes by `move` alone.
     step_size : float
         η, for a sum over a batch.
     loss : float
         Σ wᵢ ‖f(xᵢ) − yᵢ‖² over the last batch, of the iterate before the step that used it.
     n_steps : int
         Steps taken.
-    average : array, shape (n, c), optional
-        Of the iterates; none where the model is the last one.
+    lag : array, shape (n, c), optional
+        L; none where the model is the last iterate.
+    scale : float
+        ℓ.
     """
 
     iterate: Array
     step_size: float
     loss: float = 0.0
     n_steps: int = 0
-    average: Array | None = None
+    lag: Array | None = None
+    scale: float = 1.0
 
     @property
     def coefficients(self) -> Array:
-        """Of the model: the average where there is one, else the iterate."""
-        return self.iterate if self.average is None else self.average
+        """Of the model: the average where there is one, made anew at every call, else the iterate."""
+        if self.lag is None:
+            return self.iterate
+        average = self.lag * -self.scale
+        average += self.iterate
+        return average
+
+    def move(self, rows: slice, change: Array) -> None:
+        """Add to some rows of the iterate."""
+        self.iterate[rows, :] += change
+        if self.lag is not None:
+            self.lag[rows, :] += change if self.scale == 1.0 else change / self.scale
 
     def advance(self, share: float) -> None:
         """Count a step, and take its iterate into the average with a share of it, if any."""
         self.n_steps += 1
         if not share:
             return
-        if self.average is None:
-            self.average = arrays.namespace(self.iterate).asarray(self.iterate, copy=True)
+        if self.lag is None:
+            self.lag = arrays.namespace(self.iterate).zeros_like(self.iterate)
             return
-        self.average *= 1.0 - share
-        self.average += share * self.iterate
+        self.scale *= 1.0 - share
+        if self.scale < _SMALLEST_SCALE:
+            self.lag *= self.scale
+            self.scale = 1.0
 
-    def remember(self) -> tuple[dict[str, Array], dict[str, int]]:
+    def remember(self) -> tuple[dict[str, Array], dict[str, float]]:
         """What a checkpoint keeps."""
         xp = arrays.namespace(self.iterate)
         held = {"iterate": xp.asarray(self.iterate, copy=True)}
-        if self.average is not None:
-            held["average"] = xp.asarray(self.average, copy=True)
-        return held, {"n_steps": self.n_steps}
+        if self.lag is not None:
+            held["lag"] = xp.asarray(self.lag, copy=True)
+        return held, {"n_steps": self.n_steps, "scale": self.scale}
 
-    def recall(self, held: dict[str, Array], numbers: dict[str, int]) -> None:
+    def recall(self, held: dict[str, Array], numbers: dict[str, float]) -> None:
         """Go back to what `remember` gave."""
         xp = arrays.namespace(self.iterate)
-        self.average = None
+        self.lag = None
         for name, array in held.items():
             setattr(self, name, xp.asarray(arrays.like(array, self.iterate), copy=True))
-        self.n_steps = numbers["n_steps"]
+        self.n_steps, self.scale = int(numbers["n_steps"]), numbers["scale"]
 
     def is_finite(self) -> bool:
         """Whether all coefficients are numbers."""

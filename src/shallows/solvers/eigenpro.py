@@ -62,8 +62,8 @@ class EigenPro:
             fitting = dots(gradient, values - problem.targets[batch, :])
             energy = problem.gram.energy(batch.start, batch.stop, gradient) - preconditioner.energy(projected)
             step_size = _bounded(step_size, fitting, energy)
-        state.iterate[batch, :] -= step_size * gradient
-        state.iterate[:m, :] += step_size * preconditioner.expand(projected)
+        state.move(batch, -step_size * gradient)
+        state.move(slice(0, m), step_size * preconditioner.expand(projected))
         state.advance(share)
         return state
 

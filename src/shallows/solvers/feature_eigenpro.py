@@ -83,8 +83,9 @@ class FeatureEigenPro:
         for k, span in enumerate(spans):
             block = blocks[k] if held else design.block(batch, k)
             moved[span, :] = arrays.thin_product(block.T, gradient)
-        A -= step_size * moved
         if p is not None and p.rank:
-            A += step_size * p.correction(moved)
+            moved -= p.correction(moved)
+        moved *= -step_size
+        state.move(slice(0, moved.shape[0]), moved)
         state.advance(share)
         return state
