@@ -167,9 +167,9 @@ def _curve(run: Measured, metric: str, definition: Mapping[str, Any]) -> Curve:
 
 
 def standard_error(percentage: float, n: int) -> float:
-    """Of a rate that was counted on n points, in percentage points."""
-    share = min(max(percentage / 100.0, 0.0), 1.0)
-    return 100.0 * math.sqrt(share * (1.0 - share) / n)
+    """Of a rate that was counted on n points, in percentage points; of one at an end, about that of one error."""
+    share = percentage / 100.0
+    return 100.0 * math.sqrt(max(share * (1.0 - share), 1.0 / n) / n)
 
 
 def _over_first(curve: Mapping[Mark, float]) -> Curve:

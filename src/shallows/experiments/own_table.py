@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from shallows.datasets.files import replacing, write_json
 from . import record as records
 from . import verdicts
 from .compare import COLUMNS, describe_runs
+from .measurements import standard_error
 from .own import SCALE, TARGET
 
 _METRICS = {
@@ -154,8 +154,7 @@ def _described(
 def _noise(rows: Sequence[Mapping[str, Any]], n_test: int) -> Iterable[str]:
     errors = [float(row["measured_mean"]) for row in rows if row["metric"] == "test_error" and row["measured_mean"]]
     if errors and n_test:
-        share = min(errors) / 100
-        deviation = 100 * math.sqrt(max(share * (1 - share), 1 / n_test) / n_test)
+        deviation = standard_error(min(errors), n_test)
         yield (
             f"Counted on {n_test:,} rows, the lowest error has a standard deviation of about {deviation:.2g} points: "
             "smaller differences say nothing."
