@@ -18,7 +18,7 @@ from sklearn.preprocessing import OneHotEncoder
 from datasets_example import MIRROR, dataset, needs_mirror, write_table
 from shallows import datasets
 from shallows.datasets import DatasetError, components, preparation, table
-from shallows.datasets.draws import draw_rows
+from shallows.datasets.draws import draw_fold, draw_rows
 from shallows.datasets.preparation import ARRAYS
 from shallows.datasets.sources import ArrayPart, Source
 from shallows.datasets.steps import check_steps
@@ -243,6 +243,29 @@ def test_a_split_holds_out_training_rows_in_place_of_the_test_part(tmp_path, num
     both = np.vstack([data.x_train, data.x_test])
     assert data.x_test.shape == (15, 5)
     np.testing.assert_array_equal(np.sort(both[:, 0]), np.sort(numbers[0][:, 0].astype(np.float32)))
+
+
+@pytest.mark.parametrize("n_folds", [2, 5, 7])
+def test_the_folds_of_a_seed_are_all_rows_once_and_every_class_is_dealt_out_evenly(n_folds):
+    labels = np.repeat([0, 1, 2], [50, 9, 4])
+    folds = [draw_fold(63, fold, n_folds, 3, "a", labels) for fold in range(1, n_folds + 1)]
+    np.testing.assert_array_equal(np.sort(np.concatenate(folds)), np.arange(63))
+    for counts in ([len(fold) for fold in folds], *np.transpose([np.bincount(labels[f], minlength=3) for f in folds])):
+        assert np.max(counts) - np.min(counts) <= 1
+    without_labels, other_seed = draw_fold(63, 1, n_folds, 3, "a"), draw_fold(63, 1, n_folds, 4, "a", labels)
+    assert not np.array_equal(without_labels, folds[0]) and not np.array_equal(other_seed, folds[0])
+
+
+def test_a_fold_holds_out_one_part_of_the_training_rows(tmp_path, numbers):
+    data = [prepared(tmp_path, numbers, [{"fold": {"fold": k, "of": 4}}], f"fold{k}") for k in (1, 2, 3, 4)]
+    assert [len(one.y_test) for one in data] == [15, 15, 15, 15]
+    for one in data:
+        both = np.concatenate([one.x_train[:, 0], one.x_test[:, 0]])
+        np.testing.assert_array_equal(np.sort(both), np.sort(numbers[0][:, 0].astype(np.float32)))
+    tested = np.concatenate([one.x_test[:, 0] for one in data])
+    np.testing.assert_array_equal(np.sort(tested), np.sort(numbers[0][:, 0].astype(np.float32)))
+    step = datasets.check_steps([{"fold": {"fold": 2, "of": 7}}])[0]
+    assert step.held_out(60) == len(draw_fold(60, 2, 7, 0, "fold")) == 9
 
 
 def test_the_size_after_a_preparation_is_known_beforehand(tmp_path, numbers):
@@ -507,6 +530,11 @@ def test_five_million_rows_are_prepared_within_a_gigabyte(tmp_path):
         ([{"split": {"n": 1.5}}], DatasetError, "share between 0 and 1"),
         ([{"split": {"n": 60}}], DatasetError, "at least one be left"),
         ([{"zscore": {}}, {"split": {"n": 5}}], DatasetError, "split must stand before zscore"),
+        ([{"fold": {"fold": 1}}], DatasetError, "The step fold needs of"),
+        ([{"fold": {"fold": 0, "of": 3}}], DatasetError, "fold must be a whole number from 1 to 3, not 0"),
+        ([{"fold": {"fold": 1, "of": 1}}], DatasetError, "of must be a whole number above 1"),
+        ([{"fold": {"fold": 1, "of": 61}}], DatasetError, "61 parts of the 60 training rows of 'table'"),
+        ([{"zscore": {}}, {"fold": {"fold": 1, "of": 3}}], DatasetError, "fold must stand before zscore"),
         ([{"unit": {"range": [1, 0]}}], DatasetError, "two ascending numbers"),
         ([{"one_hot": {}}], DatasetError, "no columns to work on"),
         ([{"one_hot": {"columns": [5]}}], DatasetError, "names column 5, and there are 5"),

@@ -191,6 +191,7 @@ def test_a_parameter_that_a_scale_alters_is_told():
     [
         (lambda target: target["scales"]["demo"]["data"]["Digits"].update(dataset="mnist_dmeo"), "mnist_demo"),
         (lambda target: target["scales"]["demo"]["data"]["Digits"].update(variant="unti"), "unit"),
+        (lambda target: target["scales"]["demo"]["data"]["Digits"].update(variant=["plain", "unti"]), "unit"),
         (lambda target: target["methods"]["EigenPro"].update(method="eigenpor"), "eigenpro"),
         (lambda target: target["scales"]["demo"]["runs"][0].update(methods=["EigenPr"]), "EigenPro"),
         (lambda target: target["scales"]["demo"]["runs"][0].update(settings={"kernle": ["Gaussian"]}), "kernel"),
@@ -242,6 +243,24 @@ def test_a_split_moves_points_from_training_to_test():
     whole = base.catalogue["mnist_demo"].n_train
     size = plan.size("mnist_demo", "held_out")
     assert (size.n_train, size.n_test) == (whole - whole // 4, whole // 4)
+
+
+def test_runs_on_several_variants_are_repetitions_of_one_measurement():
+    def change(paper):
+        data = paper["targets"]["first"]["scales"]["demo"]["data"]["Digits"]
+        data["variant"] = ["fold_1", "fold_2"]
+
+    base = small(change)
+    steps = [[{"fold": {"fold": k, "of": 3}}, {"unit": {}}] for k in (1, 2)]
+    folds = {f"fold_{k}": {"title": "", "steps": steps[k - 1]} for k in (1, 2)}
+    plan = Plan(replace(base.configuration, variants={**base.configuration.variants, **folds}), base.catalogue)
+    runs = {run.id: run for run in plan.runs_of("first", "demo")}
+    for series in plan.series("first", "demo"):
+        behind = [runs[run_id] for run_id in series.run_ids]
+        assert [(run.variant, run.seed) for run in behind] == [(f, s) for f in folds for s in (0, 1)]
+        assert all(run.preconditioner.variant == run.variant for run in behind)
+    n = base.catalogue["mnist_demo"].n_train
+    assert plan.comparison("first", "demo")["sizes"]["Digits"]["n_train"] == n - -(-n // 3)
 
 
 def test_the_size_of_a_variant_counts_the_steps_of_the_one_it_stands_after():

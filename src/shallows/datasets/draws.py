@@ -43,6 +43,34 @@ def draw_rows(n_rows: int, n_drawn: int, seed: int, purpose: str, labels: np.nda
     return np.sort(np.concatenate(chosen))
 
 
+def draw_fold(
+    n_rows: int, fold: int, n_folds: int, seed: int, purpose: str, labels: np.ndarray | None = None
+) -> np.ndarray:
+    """Draw one of several parts that have no row in common and are together all rows.
+
+    Rows are sorted by class and then by their keys, see `draw_rows`, and dealt out to the parts in turn.
+
+    Parameters
+    ----------
+    n_rows, n_folds : int
+        How many rows and parts there are.
+    fold : int
+        Which part, from 1.
+    seed, purpose
+        As for `draw_rows`.
+    labels : ndarray of shape (n_rows,), optional
+        Classes. The numbers of a class in two parts differ by one at most, as those of all rows do.
+
+    Returns
+    -------
+    ndarray of int64
+        Row numbers in ascending order.
+    """
+    keys = streams.integers(seed, f"rows/{purpose}", 0, n_rows)
+    order = np.argsort(keys, kind="stable") if labels is None else np.lexsort((keys, labels))
+    return np.sort(order[fold - 1 :: n_folds])
+
+
 def _shares(counts: np.ndarray, n_drawn: int) -> np.ndarray:
     """Divide `n_drawn` among classes of these sizes by largest remainders, none left empty if that can be."""
     exact = counts * (n_drawn / counts.sum())

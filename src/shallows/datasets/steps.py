@@ -14,10 +14,19 @@ from shallows.nets import architectures
 
 @dataclass(frozen=True)
 class Step:
-    """A step; `learns` says whether it takes statistics from the training part, `extra` which extra it needs."""
+    """A step.
+
+    Attributes
+    ----------
+    learns, holds_out : bool
+        Whether it takes statistics from the training part, and whether it makes training rows the test part.
+    extra : str or None
+        Which extra it needs.
+    """
 
     name: ClassVar[str]
     learns: ClassVar[bool] = False
+    holds_out: ClassVar[bool] = False
     extra: ClassVar[str | None] = None
 
     def check(self) -> str | None:
@@ -74,6 +83,7 @@ class Split(Step):
     """
 
     name: ClassVar[str] = "split"
+    holds_out: ClassVar[bool] = True
     n: int | float
     seed: int = 0
     stratify: bool | None = None
@@ -88,6 +98,44 @@ class Split(Step):
     def held_out(self, n_rows: int) -> int:
         """Return how many of `n_rows` training rows are held out."""
         return round(self.n * n_rows) if isinstance(self.n, float) else self.n
+
+
+@dataclass(frozen=True)
+class Fold(Step):
+    """Hold out one of several parts of the training rows as the test part, for a cross validation.
+
+    The parts of one seed have no row in common and are together all rows. Their sizes differ by one row at most, in
+    every class as in all.
+
+    Attributes
+    ----------
+    fold : int
+        Which part, from 1.
+    of : int
+        How many parts there are.
+    seed : int
+    stratify : bool or None
+        Whether every class keeps its share; None: in classification.
+    """
+
+    name: ClassVar[str] = "fold"
+    holds_out: ClassVar[bool] = True
+    fold: int
+    of: int
+    seed: int = 0
+    stratify: bool | None = None
+
+    def check(self) -> str | None:
+        """See `Step.check`."""
+        if not (_is_int(self.of) and self.of > 1):
+            return f"of must be a whole number above 1, not {self.of!r}"
+        if not (_is_int(self.fold) and 1 <= self.fold <= self.of):
+            return f"fold must be a whole number from 1 to {self.of}, not {self.fold!r}"
+        return _check_seed(self.seed)
+
+    def held_out(self, n_rows: int) -> int:
+        """Return how many of `n_rows` training rows are held out."""
+        return len(range(self.fold - 1, n_rows, self.of))
 
 
 @dataclass(frozen=True)
@@ -389,6 +437,7 @@ PCA_METHODS = ("auto", "covariance", "randomised", "incremental")
 _ALL = (
     Subset,
     Split,
+    Fold,
     KeepClasses,
     Impute,
     Grayscale,
@@ -423,7 +472,7 @@ def check_steps(steps: Sequence[Mapping[str, Any]]) -> list[Step]:
     UnknownNameError
         For an unknown step or parameter, naming the nearest right one.
     DatasetError
-        For a missing or impossible value, or a split after a step that has already learned from its rows.
+        For a missing or impossible value, or rows held out after a step that has already learned from them.
     """
     checked: list[Step] = []
     for entry in steps:
@@ -432,10 +481,10 @@ def check_steps(steps: Sequence[Mapping[str, Any]]) -> list[Step]:
         ((name, parameters),) = entry.items()
         step = _step(name, parameters or {})
         learned = [earlier.name for earlier in checked if earlier.learns]
-        if isinstance(step, Split) and learned:
+        if step.holds_out and learned:
             raise DatasetError(
-                f"The step split must stand before {learned[0]}: statistics come from the training part "
-                "alone, and the rows that split holds out would have been part of them."
+                f"The step {name} must stand before {learned[0]}: statistics come from the training part "
+                f"alone, and the rows that {name} holds out would have been part of them."
             )
         checked.append(step)
     return checked
@@ -462,7 +511,7 @@ def shape_after(dataset: Dataset, steps: Sequence[Mapping[str, Any]]) -> tuple[i
     for step in check_steps(steps):
         if isinstance(step, Subset):
             n_train, n_test = step.n_train or n_train, step.n_test or n_test
-        elif isinstance(step, Split):
+        elif isinstance(step, Split | Fold):
             n_test = step.held_out(n_train)
             n_train -= n_test
         elif isinstance(step, KeepClasses):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from shallows.datasets import components, steps
-from shallows.datasets.draws import draw_rows
+from shallows.datasets.draws import draw_fold, draw_rows
 from shallows.datasets.files import DatasetError
 from shallows.datasets.table import Table
 from shallows.errors import UnknownNameError
@@ -69,7 +69,23 @@ def _(step: steps.Split, table: Table) -> dict[str, Any]:
             f"The step split is to hold out {n_held:,} of the {available:,} training rows of "
             f"'{table.dataset.name}'; at least one must be held out and at least one be left."
         )
-    held = draw_rows(available, n_held, step.seed, "split", _strata(step.stratify, table, "train"))
+    return _hold_out(draw_rows(available, n_held, step.seed, "split", _strata(step.stratify, table, "train")), table)
+
+
+@apply_step.register
+def _(step: steps.Fold, table: Table) -> dict[str, Any]:
+    available = table.n_rows("train")
+    if step.of > available:
+        raise DatasetError(
+            f"The step fold is to make {step.of:,} parts of the {available:,} training rows of '{table.dataset.name}'; "
+            "each needs at least one."
+        )
+    strata = _strata(step.stratify, table, "train")
+    return _hold_out(draw_fold(available, step.fold, step.of, step.seed, "fold", strata), table)
+
+
+def _hold_out(held: np.ndarray, table: Table) -> dict[str, Any]:
+    """Make these training rows the test part."""
     raw_part, rows = table.rows["train"]
     table.rows["test"] = (raw_part, rows[held])
     table.rows["train"] = (raw_part, np.delete(rows, held))

@@ -14,6 +14,7 @@ from typing import Any
 
 from shallows.errors import ShallowsError
 
+from . import kinds
 from .configuration import SCALES, format_setting
 from .plan import Plan
 from .runs import Run
@@ -78,12 +79,13 @@ def explain(plan: Plan, target: str, scale: str) -> Iterator[str]:
 
 
 def _data(plan: Plan, settings: dict[str, Any], data: dict[str, Any]) -> str:
-    entry, size = plan.catalogue[data["dataset"]], plan.size(data["dataset"], data["variant"])
+    variants = kinds.variants(data)
+    entry, size = plan.catalogue[data["dataset"]], plan.size(data["dataset"], variants[0])
     points = f"{size.n_train:,} training and {size.n_test:,} test points, {size.n_features} features"
     told = f"{entry.title} ({data['dataset']}, {entry.state}), {points}"
-    variant = plan.configuration.variants[data["variant"]]["title"]
+    titles = "; ".join(plan.configuration.variants[variant]["title"] for variant in variants)
     folder = Path(settings["data"])
-    if (folder / "prepared" / data["dataset"] / data["variant"] / "prepared.json").exists():
+    if all((folder / "prepared" / data["dataset"] / variant / "prepared.json").exists() for variant in variants):
         state = "prepared"
     elif (folder / "raw" / data["dataset"] / "verified.json").exists():
         state = "here, to be prepared"
@@ -91,7 +93,7 @@ def _data(plan: Plan, settings: dict[str, Any], data: dict[str, Any]) -> str:
         state = "in the repository, to be prepared"
     else:
         state = f"to be downloaded ({_size(sum(file.size or 0 for file in entry.files))})"
-    return f"{told}; {variant}; {state}"
+    return f"{told}; {titles}; {state}"
 
 
 def _parameters(run: Run) -> str:

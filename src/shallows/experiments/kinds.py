@@ -25,6 +25,12 @@ def marks(asked: Mapping[str, Any]) -> tuple[int, ...]:
     return tuple(given)
 
 
+def variants(data: Mapping[str, Any]) -> list[str]:
+    """The variants of a dataset that a target takes: one, or several, whose runs are repetitions as seeds are."""
+    given = data["variant"]
+    return [given] if isinstance(given, str) else list(given)
+
+
 def check(target: str, spec: Mapping[str, Any]) -> None:
     """Check the metrics and claims of a target.
 

@@ -185,21 +185,27 @@ class Plan:
                 if _not_installed(definition.get("extra")):
                     continue
                 _known("dataset", data["dataset"], self.catalogue, where)
-                _known("variant", data["variant"], self.configuration.variants, where)
+                for variant in kinds.variants(data):
+                    _known("variant", variant, self.configuration.variants, where)
                 own = {name: value for _, _, given in choices for name, value in given.items()}
                 own |= entry.get("parameters", {})
                 own |= {name: value for name, value in definition.get("parameters", {}).items() if name not in own}
                 here = group.get("parameters", {})
                 altered = {name: (value, own[name]) for name, value in here.items() if own.get(name, value) != value}
                 parameters = {**own, **here, **data.get("parameters", {})}
-                runs = [self._run(scale, data, entry["method"], definition, parameters, seed, marks) for seed in seeds]
+                runs = [
+                    self._run(scale, data["dataset"], variant, entry["method"], definition, parameters, seed, marks)
+                    for variant in kinds.variants(data)
+                    for seed in seeds
+                ]
                 setting = {axis: value for axis, value, _ in choices}
                 yield Series(word, method, setting, marks, tuple(run.id for run in runs), altered), runs
 
     def _run(
         self,
         scale: str,
-        data: Mapping[str, Any],
+        dataset: str,
+        variant: str,
         method: str,
         definition: Mapping[str, Any],
         parameters: dict[str, Any],
@@ -209,13 +215,9 @@ class Plan:
         preconditioner = None
         if definition.get("preconditioner"):
             own = {name: parameters[name] for name in definition["preconditioner"] if name in parameters}
-            size = self.size(data["dataset"], data["variant"])
-            preconditioner = Preconditioner(
-                data["dataset"], data["variant"], own, seed, costs.subsample_eigensystem(size, own, ())
-            )
-        return Run(
-            scale, data["dataset"], data["variant"], method, parameters, seed, marks, preconditioner=preconditioner
-        )
+            cost = costs.subsample_eigensystem(self.size(dataset, variant), own, ())
+            preconditioner = Preconditioner(dataset, variant, own, seed, cost)
+        return Run(scale, dataset, variant, method, parameters, seed, marks, preconditioner=preconditioner)
 
     def absent(self, target: str, scale: str) -> dict[str, str]:
         """Why nothing stands for some of a target's datasets at a scale, by the paper's words for them.
@@ -228,7 +230,7 @@ class Plan:
             if "missing" in data:
                 reasons[word] = data["missing"]
                 continue
-            reason = self._to_be_supplied(data["dataset"]) or self._not_prepared(data["variant"])
+            reason = self._to_be_supplied(data["dataset"]) or self._not_prepared(kinds.variants(data)[0])
             if reason:
                 reasons[word] = reason
         return reasons
@@ -266,9 +268,8 @@ class Plan:
         n_train, n_test, n_features = entry.n_train or 0, entry.n_test or 0, entry.n_features or 1
         image = dict(entry.picture) or None
         for step in self.configuration.steps_of(variant):
-            held_out = step.get("split", {}).get("n")
-            if held_out:
-                n_test = round(held_out * n_train) if held_out < 1 else held_out
+            if "split" in step or "fold" in step:
+                n_test = check_steps([step])[0].held_out(n_train)
                 n_train -= n_test
             subset = step.get("subset", {})
             n_train = min(n_train, subset.get("n_train") or n_train)
@@ -292,7 +293,7 @@ class Plan:
         sizes, absent = {}, self.absent(target, scale)
         for word, data in at["data"].items():
             if word not in absent:
-                size = self.size(data["dataset"], data["variant"])
+                size = self.size(data["dataset"], kinds.variants(data)[0])
                 title = self.catalogue[data["dataset"]].title
                 sizes[word] = {
                     "dataset": data["dataset"],

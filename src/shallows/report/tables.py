@@ -303,7 +303,7 @@ def notes(target: Target, table: Pivot) -> list[str]:
     if not table.has_published and target.paper_is_known:
         told.append("The source prints no numbers here.")
     if any(cell.measured.find("±") > 0 for cell in table.cells.values()):
-        told.append("Measured: mean ± standard deviation over the seeds.")
+        told.append("Measured: mean ± standard deviation over the repetitions (seeds, or parts of the data).")
     if 0 < len(table.tolerances) <= 3:
         told.append(f"Tolerance, fixed before the run: {'; '.join(table.tolerances)}.")
     return told
