@@ -106,6 +106,21 @@ def test_an_unknown_rule_is_told_the_known_ones_and_a_function_is_one():
     assert steps.make(lambda p, m, n: 0.5)(None, 1, 1) == 0.5
 
 
+def test_a_rule_with_parameters_is_a_name_with_them():
+    assert steps.make({"certified": {"noise": 0.3}}) == steps.Certified(noise=0.3)
+    assert steps.make({"theorem": {}}) == steps.make("theorem")
+    with pytest.raises(UnknownNameError, match=r"parameter of the step_rule certified 'nois'. Did you mean 'noise'"):
+        steps.make({"certified": {"nois": 0.3}})
+    with pytest.raises(UnknownNameError, match=r"step_rule 'certifed'. Did you mean 'certified'"):
+        steps.make({"certifed": {"noise": 0.3}})
+    for malformed in ({}, {"certified": 0.3}, {"certified": {}, "paper": {}}):
+        with pytest.raises(ShallowsError, match="one name with them"):
+            steps.make(malformed)
+    for impossible in ({"noise": 0.0}, {"noise": float("nan")}, {"memory": -1.0}, {"noise": float("inf")}):
+        with pytest.raises(ShallowsError, match="noise above 0 and memory of at least 0"):
+            steps.make({"certified": impossible})
+
+
 @pytest.mark.parametrize("power", [1.0, 0.5])
 @pytest.mark.parametrize("name", ["theorem", "paper"])
 def test_rules_made_of_bounds_stay_below_the_edge_of_every_batch(name, power):
@@ -238,6 +253,20 @@ def test_with_noise_the_average_lies_half_an_epoch_behind(m):
     cycle = steps.Certified().cycle(FACTS, m, N)
     assert cycle.length == -(-N // m)
     assert cycle.memory == cycle.length / 2
+
+
+@pytest.mark.parametrize("noise", [0.3, 0.1])
+@pytest.mark.parametrize("m", [3, 16])
+def test_noise_makes_up_the_share_of_the_loss_that_the_rule_is_told(m, noise):
+    cycle = steps.Certified(noise=noise, memory=2.0).cycle(FACTS, m, N)
+    a = cycle.body[0] * FACTS.step_size(m) * m * FACTS.top_eigenvalue
+    w = (0.6 - 0.02) * (N - m) / (N - 1) / (m * 0.02)
+    assert a * w / (2 - a) == pytest.approx(noise)
+    assert cycle.memory == 2.0 * cycle.length
+    # Where the functions are fewer than the points it falls from there.
+    few = steps.Certified(noise=noise).cycle(SimpleNamespace(**{**vars(FACTS), "n_functions": 50}), m, N)
+    second = few.at(few.length)[0] * FACTS.step_size(m) * m * FACTS.top_eigenvalue
+    assert second * w / (2 - second) == pytest.approx(noise / 2)
 
 
 def test_without_noise_there_is_no_average():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import numbers
 import os
@@ -53,9 +54,11 @@ class _EigenPro:
         ``batch_size``, they come from the residual (`shallows.solvers.ConjugateResiduals`). Up to 1,000 points the
         exact 1/(nλ) where batch and subsample are the whole training set. Should training diverge all the same, the
         epoch is done again with half of it.
-    step_rule : str or callable, default="certified"
+    step_rule : str, mapping or callable, default="certified"
         Which rule gives the step where ``step_size`` is None: "certified", "theorem", "paper", "release2017",
-        "release2019" or "exact", see `shallows.solvers.steps`. The others are there to be compared with.
+        "release2019" or "exact", see `shallows.solvers.steps`. The others are there to be compared with. With
+        ``{"certified": {"noise": 0.3}}`` the steps are shorter and fit less of the noise of labels, see
+        `shallows.solvers.steps.Certified`; with ``early_stopping`` that predicts better where labels are noisy.
     damping : float, default=1.0
         τ: the flattened eigenvalues become τ λ_{q+1}.
     power : {"full", "sqrt"} or float in (0, 1], default="full"
@@ -112,7 +115,7 @@ class _EigenPro:
         n_subsample: int | None = None,
         batch_size: int | None = None,
         step_size: float | None = None,
-        step_rule: str | StepRule = "certified",
+        step_rule: str | Mapping[str, Any] | StepRule = "certified",
         damping: float = 1.0,
         power: str | float = "full",
         max_epochs: int = 20,
@@ -268,7 +271,10 @@ def plan_steps(estimator: Any, p: Any, batch_size: int, n: int, points: Any) -> 
 
 def told_of_steps(estimator: Any, p: Any) -> dict[str, Any]:
     """What ``effective_params_`` says of the preconditioner's form and the rule of the steps."""
-    rule = estimator.step_rule if isinstance(estimator.step_rule, str) else type(estimator.step_rule).__name__
+    rule = estimator.step_rule
+    if not isinstance(rule, str):
+        rule = steps.make(rule)
+        rule = str(rule) if dataclasses.is_dataclass(rule) else type(rule).__name__
     chosen = "given" if estimator.step_size is not None else "exact" if estimator._exact else rule
     return {"damping": p.damping, "power": p.power, "step_rule": chosen}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ class _FeatureEigenPro:
         Rows of a step. None takes half of β/λ, the size up to which a batch costs no progress.
     step_size : float, optional
         For a sum over the batch. None takes ``step_rule``.
-    step_rule : str or callable, default="certified"
+    step_rule : str, mapping or callable, default="certified"
         As in `EigenPro{kind}`.
     max_epochs : int, default=40
         Passes over the data at most.
@@ -107,7 +108,7 @@ class _FeatureEigenPro:
         power: str | float = "full",
         batch_size: int | None = None,
         step_size: float | None = None,
-        step_rule: str | StepRule = "certified",
+        step_rule: str | Mapping[str, Any] | StepRule = "certified",
         max_epochs: int = 40,
         tol: float = 5e-3,
         early_stopping: bool = False,

@@ -16,7 +16,8 @@ preconditioned operator (mean over points), λ its largest eigenvalue and β the
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 from ..errors import ShallowsError, UnknownNameError
@@ -46,8 +47,8 @@ class Cycle:
         iterate with the share 1/(1 + memory), and the first ones with larger shares, see `at`. With 0 the model is
         the iterate; else no step of `EigenPro` is longer than its own batch allows.
     falling : tuple of float, optional
-        (unit, w): from round to round the share of noise that is allowed falls as one over their number, and no factor
-        is above ``unit`` 2g/(w + g).
+        (unit, w, g): from round to round the share g of noise that is allowed falls as one over their number, and no
+        factor is above ``unit`` 2g/(w + g).
     few : int
         The number of batches of an epoch, where they are so few that the kernel form can take `ConjugateResiduals` in
         place of the factors; else 0.
@@ -57,7 +58,7 @@ class Cycle:
     head: tuple[float, ...]
     body: tuple[float, ...]
     memory: float = 0.0
-    falling: tuple[float, float] | None = None
+    falling: tuple[float, float, float] | None = None
     few: int = 0
 
     def at(self, t: int) -> tuple[float, float]:
@@ -70,8 +71,8 @@ class Cycle:
         done, t = divmod(t, self.length)
         factor = self.head[t] if t < len(self.head) else self.body[(t - len(self.head)) % len(self.body)]
         if self.falling is not None:
-            unit, w = self.falling
-            factor = min(factor, unit * _within(NOISE / (1 + done), w))
+            unit, w, allowed = self.falling
+            factor = min(factor, unit * _within(allowed / (1 + done), w))
         return factor, share
 
 
@@ -127,6 +128,15 @@ class Certified:
     falls from epoch to epoch as one over their number. Nor are v and w taken to be less than (n − m)/((n − 1) m), the
     variance of the mean of a batch's targets: in small batches that is noise whatever the points are.
 
+    Parameters
+    ----------
+    noise : float
+        g, the share of the loss of an iterate that the noise of batches may make up; above 0. The default is for speed:
+        it comes to a training loss soonest. Where labels are noisy and training ends early, a smaller share takes an
+        epoch or two more and predicts better; choose it on a validation part.
+    memory : float
+        How many epochs the average lies behind the iterate once there are some; with 0 nothing is averaged.
+
     References
     ----------
     S. Lacoste-Julien, M. Schmidt and F. Bach (2012), "A simpler approach to obtaining an O(1/t) convergence rate for
@@ -135,6 +145,16 @@ class Certified:
     Sidford (2018), "Parallelizing stochastic gradient descent for least squares regression", JMLR 18 (the average
     over a tail with long constant steps).
     """
+
+    noise: float = NOISE
+    memory: float = MEMORY
+
+    def __post_init__(self) -> None:
+        if not (0.0 < self.noise < math.inf and 0.0 <= self.memory < math.inf):
+            raise ShallowsError(
+                f"The step rule certified needs noise above 0 and memory of at least 0, both finite, not "
+                f"noise={self.noise!r} and memory={self.memory!r}."
+            )
 
     def __call__(self, p: Any, batch_size: int, n: int) -> float:
         """η for a sum over the batch."""
@@ -152,8 +172,9 @@ class Certified:
         interpolates = p.n_functions >= n
         if max(v, of_targets) > QUIET or (m < n and not interpolates):
             v, w = max(v, of_targets), max(w, of_targets)
-            constant = unit * min(2.0 / (1.0 + v), _within(NOISE, w))
-            return Cycle(n_steps, (), (constant,), MEMORY * n_steps, None if interpolates else (unit, w), few)
+            constant = unit * min(2.0 / (1.0 + v), _within(self.noise, w))
+            falling = None if interpolates else (unit, w, self.noise)
+            return Cycle(n_steps, (), (constant,), self.memory * n_steps, falling, few)
         rho = min(1.0, p.flattened_top / top)
         closing = min(2.0 / (1.0 + rho + w), 1.0 / (rho + w))
         a, b, c = (unit * s for s in (closing, MIDDLE, LONG))
@@ -276,19 +297,38 @@ RULES: dict[str, type] = {
 }
 
 
-def make(rule: str | StepRule) -> StepRule:
-    """The rule of a name; an object that can be called as one is handed through.
+def make(rule: str | Mapping[str, Mapping[str, Any]] | StepRule) -> StepRule:
+    """The rule of a name, or of a name with parameters; an object that can be called as one is handed through.
+
+    Parameters
+    ----------
+    rule : str, mapping or callable
+        ``"certified"``, ``{"certified": {"noise": 0.3}}`` or ``Certified(noise=0.3)``.
 
     Raises
     ------
     UnknownNameError
-        If there is no rule of that name.
+        If there is no rule of that name, or no such parameter of it.
+    ShallowsError
+        If a mapping is not one name with its parameters.
     """
-    if not isinstance(rule, str) and callable(rule):
+    if not isinstance(rule, str | Mapping) and callable(rule):
         return rule
-    if rule not in RULES:
-        raise UnknownNameError("step_rule", rule, RULES)
-    return RULES[rule]()
+    name, parameters = rule, {}
+    if isinstance(rule, Mapping):
+        if len(rule) != 1 or not isinstance(next(iter(rule.values())), Mapping):
+            raise ShallowsError(
+                "A step_rule with parameters is one name with them, like {'certified': {'noise': 0.3}}, "
+                f"not {rule!r}."
+            )
+        ((name, parameters),) = rule.items()
+    if name not in RULES:
+        raise UnknownNameError("step_rule", name, RULES)
+    known = [one.name for one in fields(RULES[name])]
+    for one in parameters:
+        if one not in known:
+            raise UnknownNameError(f"parameter of the step_rule {name}", one, known)
+    return RULES[name](**parameters)
 
 
 def planned(rule: str | StepRule, p: Any, batch_size: int, n: int) -> tuple[float, Cycle | None]:
