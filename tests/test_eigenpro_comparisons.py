@@ -1,5 +1,7 @@
 """What the configuration of the comparisons of the EigenPro paper promises about its own runs."""
 
+import json
+
 import pytest
 
 from shallows.experiments.plan import Plan
@@ -46,9 +48,17 @@ def test_what_the_exact_solution_takes_was_tried_on_a_validation_part(plan):
         assert (run.dataset, given["kernel"], given["bandwidth"], given["regularisation"]) in tried
 
 
+def test_the_noise_that_table_3_lets_in_on_cifar_10_was_tried_on_a_validation_part(plan):
+    def taken(target):
+        runs = [run for run in plan.runs_of(target, "laptop") if (run.dataset, run.method) == ("cifar10", "eigenpro")]
+        return {json.dumps({"step_rule": "certified", **run.parameters}, sort_keys=True) for run in runs}
+
+    assert taken("eigenpro_table3") and taken("eigenpro_table3") <= taken("eigenpro_choice_noise")
+
+
 def test_choosing_never_sees_the_test_part(plan):
     for scale in SCALES:
-        for run in plan.runs_of("eigenpro_choice", scale):
+        for run in (*plan.runs_of("eigenpro_choice", scale), *plan.runs_of("eigenpro_choice_noise", scale)):
             steps = plan.configuration.steps_of(run.variant)
             assert {"split", "fold"} & set(steps[0]), "the first step makes the test part out of training points"
 

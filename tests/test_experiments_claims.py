@@ -306,6 +306,33 @@ def test_a_ratio_of_what_some_runs_reached_is_no_number():
     assert row["reason"] == "not reached in 1 of 2 runs, by one side or both"
 
 
+@pytest.mark.parametrize(
+    ("printed", "verdict", "measured"), [("3", "better", 5.5), ("5", "reproduced", 5.5), ("9", "not run", "")]
+)
+def test_a_run_that_did_not_reach_a_level_counts_from_below_with_the_last_mark_it_was_looked_at(
+    printed, verdict, measured
+):
+    curves = {
+        **{("fast", "g", seed): RACE["fast", "g", 0] for seed in (0, 1)},
+        ("slow", "g", 0): {"error": {1: 9.0, 12: 7.0}},
+        ("slow", "g", 1): {"error": {1: 9.0, 10: 3.2, 12: 7.0}},
+        ("exact", "g", 0): {"error": {None: 3.0}},
+    }
+    claim = {
+        "label": "x",
+        "of": {"method": "slow"},
+        "over": {"method": "fast"},
+        "better": "higher",
+        "tolerance": {"absolute": 1.0, "relative": 0.0},
+    }
+    (row,) = claim_of(claim, curves, published=printed, metrics=REACHED)
+    assert row["verdict"] == verdict
+    assert (float(row["measured_mean"]) if row["measured_mean"] else "") == measured
+    assert row["reason"].startswith(
+        "not reached" if verdict == "not run" else "at least this: not reached in 1 of 2 runs"
+    )
+
+
 def test_a_level_that_is_met_to_rounding_is_reached():
     metrics = copy.deepcopy(REACHED)
     metrics["epochs_needed"]["reached"]["plus"] = 0.05

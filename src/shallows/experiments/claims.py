@@ -19,7 +19,7 @@ ALL_DATA = "all data"
 
 @dataclass(frozen=True)
 class Found:
-    """One number of a claim, for each seed: where it was measured and what it is."""
+    """One number of a claim, for each seed: where it was measured and what it is; with ``lacking`` it is a bound."""
 
     words: tuple[str, ...]
     method: str
@@ -48,7 +48,7 @@ def _claim(found: Measurements, name: str, claim: Mapping[str, Any]) -> Iterator
         said = next((place for place, words in enumerate(printed) if _is_about(words, one)), None)
         used |= {said} - {None}
         published = "" if said is None else printed[said]["published"]
-        if not published and not one.values:
+        if not published and (one.lacking or not one.values):
             continue
         verdict, reason = _judged(row, claim, one, published)
         yield row(
@@ -58,7 +58,7 @@ def _claim(found: Measurements, name: str, claim: Mapping[str, Any]) -> Iterator
             name,
             verdict,
             published=published,
-            values=one.values,
+            values=() if verdict == verdicts.NOT_RUN else one.values,
             runs=one.runs,
             reason=reason,
             tolerance=f"{claim['label']} {criterion(claim)}",
@@ -90,8 +90,10 @@ def _judged(row: Row, claim: Mapping[str, Any], one: Found, published: str) -> t
     ]
     incomparable = next(filter(None, map(row.incomparable, one.words)), None) or "; ".join(differs)
     if incomparable:
-        return verdicts.NOT_COMPARABLE, incomparable
+        return (verdicts.NOT_RUN, one.lacking) if one.lacking else (verdicts.NOT_COMPARABLE, incomparable)
     judged = SEEDS[claim.get("seeds", "mean")](one.values)
+    if one.lacking:
+        return _judged_from_below(claim, one, published, judged)
     told = f"our criterion for this claim: {criterion(claim)}"
     if "tolerance" in claim:
         if not published:
@@ -104,6 +106,15 @@ def _judged(row: Row, claim: Mapping[str, Any], one: Found, published: str) -> t
             f"the paper says nothing of it; {criterion(claim)} {'holds' if good else 'fails'}",
         )
     return (verdicts.REPRODUCED if good else verdicts.DEVIATES), told
+
+
+def _judged_from_below(claim: Mapping[str, Any], one: Found, published: str, bound: float) -> tuple[str, str]:
+    """What a number says that the true one is at least: that it is large enough, or nothing."""
+    if published and claim.get("better") == "higher" and "tolerance" in claim:
+        verdict = verdicts.judge(float(published), bound, claim["tolerance"], "higher")
+        if verdict != verdicts.DEVIATES:
+            return verdict, f"at least this: {one.lacking}; they count with the last mark at which they were looked at"
+    return verdicts.NOT_RUN, one.lacking
 
 
 def _holds(claim: Mapping[str, Any], value: float) -> bool:
@@ -135,15 +146,17 @@ def _found(found: Measurements, claim: Mapping[str, Any]) -> Iterator[Found]:
         missed = sum(not curve for curve in curves) if "reached" in found.spec["metrics"].get(metric, {}) else 0
         if missed:
             # A mean over those that reached it would be of the fast ones alone.
-            partly.append((series, f"not reached in {missed} of {len(curves)} runs, by one side or both"))
+            bounds = found.at_least(series, metric, claim.get("over"))
+            side = "" if bounds else ", by one side or both"
+            partly.append((series, f"not reached in {missed} of {len(curves)} runs{side}", bounds))
         elif any(curves):
             matching.append((series, curves))
     across = claim.get("across", "each")
     if across == "each":
         for series, curves in matching:
             yield _number(found, [series], dict(series["setting"]), _reduced(curves, claim))
-        for series, why in partly:
-            yield replace(_number(found, [series], dict(series["setting"]), []), lacking=why)
+        for series, why, bounds in partly:
+            yield replace(_number(found, [series], dict(series["setting"]), bounds), lacking=why)
         return
     by = claim.get("by", ["data"])
     groups: dict[tuple[str, ...], list[tuple[dict[str, Any], list[Curve]]]] = {}

@@ -98,6 +98,23 @@ class Measurements:
             for curve, below in zip(curves, self._paired(series, other, over.get("metric", metric)), strict=True)
         ]
 
+    def at_least(self, series: Mapping[str, Any], metric: str, over: str | Mapping[str, Any] | None) -> list[float]:
+        """Bounds from below on where a level was reached, over those of another series, one for each run.
+
+        A run that did not reach it counts with the last mark at which it was looked at. There are none where the other
+        series has a run that did not.
+        """
+        other = self.partner(series, over) if isinstance(over, Mapping) else None
+        if other is None:
+            return []
+        below = self._paired(series, other, over.get("metric", metric)) if all(self.curves(other, metric)) else []
+        looked = self.curves(series, self.spec["metrics"][metric]["reached"]["of"])
+        above = [
+            curve or {None: float(in_order(whole)[-1])}
+            for curve, whole in zip(self.curves(series, metric), looked, strict=True)
+        ]
+        return [ratio(one[None], two[None]) for one, two in zip(above, below, strict=False)]
+
     def _has(self, series: Mapping[str, Any], key: str, wanted: Any) -> bool:
         own = series[key] if key in ("data", "method") else series["setting"].get(key)
         return str(own) in [str(one) for one in (wanted if isinstance(wanted, list) else [wanted])]
