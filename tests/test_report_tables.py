@@ -84,6 +84,18 @@ def test_published_stands_beside_measured(errors):
     assert (cell.published, cell.measured, cell.verdict.name) == ("1.8", "1.91 ± 0.04", "reproduced")
 
 
+def test_a_bound_from_below_says_so(errors):
+    with errors[0].open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    line = next(i for i, row in enumerate(rows) if (row["method"], row["metric"]) == ("EigenPro", "train_error"))
+    changed(errors, "reason", "at least this: not reached in 2 of 3 runs", line)
+    changed(errors, "measured_sd", "", line)
+    bounds = [cell.measured for cell in tables.pivot(read(*errors)).cells.values() if cell.measured.startswith("≥")]
+    assert len(bounds) == 1 and float(bounds[0].removeprefix("≥ ")) == pytest.approx(
+        float(rows[line]["measured_mean"]), abs=0.01
+    )
+
+
 def test_a_value_that_was_not_run_says_so_and_its_reason_is_listed(errors):
     target = read(*errors)
     assert tables.pivot(target).cells[("1", "train_error"), ("laplace", "Pegasos")].measured == "not run"

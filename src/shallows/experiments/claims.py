@@ -58,7 +58,7 @@ def _claim(found: Measurements, name: str, claim: Mapping[str, Any]) -> Iterator
             name,
             verdict,
             published=published,
-            values=() if verdict == verdicts.NOT_RUN else one.values,
+            values=_shown(one, verdict),
             runs=one.runs,
             reason=reason,
             tolerance=f"{claim['label']} {criterion(claim)}",
@@ -69,6 +69,13 @@ def _claim(found: Measurements, name: str, claim: Mapping[str, Any]) -> Iterator
             reason = comparison["missing"].get(word) or comparison["left_out"] or "not asked for at this scale"
             method, said = words["method"] or comparison["method"], words["published"]
             yield row(word, method, setting, name, verdicts.NOT_RUN, published=said, reason=reason)
+
+
+def _shown(one: Found, verdict: str) -> list[float]:
+    """The numbers of a row: of a bound their mean, if it decides anything."""
+    if verdict == verdicts.NOT_RUN:
+        return []
+    return [statistics.fmean(one.values)] if one.lacking else one.values
 
 
 def _is_about(words: Mapping[str, str], one: Found) -> bool:

@@ -229,7 +229,8 @@ def _style(rows: Sequence[Row]) -> Callable[[Row], str]:
             return "not run" if row.verdict == "not run" else EN_DASH
         if not math.isfinite(row.mean):
             return str(row.mean)
-        return write(row.mean) + (f" ± {write(row.sd)}" if row.sd is not None else "")
+        bound = "≥ " if row.is_bound else ""
+        return bound + write(row.mean) + (f" ± {write(row.sd)}" if row.sd is not None else "")
 
     return measured
 

@@ -92,6 +92,11 @@ class Row:
     records: tuple[str, ...] = ()
 
     @property
+    def is_bound(self) -> bool:
+        """Whether the true value is at least the mean, as the reason then says first."""
+        return self.reason.startswith("at least this:")
+
+    @property
     def published_value(self) -> float | None:
         """The printed number, or None where the source prints none or prints words."""
         try:
