@@ -333,6 +333,27 @@ def test_a_run_that_did_not_reach_a_level_counts_from_below_with_the_last_mark_i
     )
 
 
+def test_what_had_no_ratio_is_told_beside_the_smallest():
+    curves = {
+        **RACE,
+        ("slow", "g", 0): {"error": {1: 9.0, 8: 3.2}},
+        ("fast", "l", 0): {"error": {1: 2.0}},
+        ("slow", "l", 0): {"error": {1: 9.0}},
+        ("exact", "l", 0): {"error": {None: 3.0}},
+    }
+    claim = {
+        "label": "x",
+        "of": {"method": "slow"},
+        "over": {"method": "fast"},
+        "across": "smallest",
+        "by": [],
+        "at_least": 3,
+    }
+    (row,) = claim_of(claim, curves, published="at least three", metrics=REACHED)
+    assert float(row["measured_mean"]) == 4.0 and row["verdict"] == "reproduced"
+    assert row["reason"].endswith("at least 3; without Toy, l (not reached in 1 of 1 runs)")
+
+
 def test_a_level_that_is_met_to_rounding_is_reached():
     metrics = copy.deepcopy(REACHED)
     metrics["epochs_needed"]["reached"]["plus"] = 0.05

@@ -19,7 +19,10 @@ ALL_DATA = "all data"
 
 @dataclass(frozen=True)
 class Found:
-    """One number of a claim, for each seed: where it was measured and what it is; with ``lacking`` it is a bound."""
+    """One number of a claim, for each seed: where it was measured and what it is.
+
+    With ``lacking``, which says why, it is a bound from below; ``without`` tells what had no number to be reduced.
+    """
 
     words: tuple[str, ...]
     method: str
@@ -27,6 +30,7 @@ class Found:
     values: list[float]
     runs: list[Measured]
     lacking: str = ""
+    without: str = ""
 
     @property
     def word(self) -> str:
@@ -60,7 +64,7 @@ def _claim(found: Measurements, name: str, claim: Mapping[str, Any]) -> Iterator
             published=published,
             values=_shown(one, verdict),
             runs=one.runs,
-            reason=reason,
+            reason="; ".join(filter(None, (reason, one.without))),
             tolerance=f"{claim['label']} {criterion(claim)}",
         )
     for place, words in enumerate(printed):
@@ -170,10 +174,12 @@ def _found(found: Measurements, claim: Mapping[str, Any]) -> Iterator[Found]:
     for series, curves in matching:
         groups.setdefault(tuple(_key(series, key) for key in by), []).append((series, curves))
     kept = {*by, *(key for key, wanted in of.items() if not isinstance(wanted, list))}
-    for members in groups.values():
+    for group, members in groups.items():
         series = [one for one, _ in members]
         setting = {key: value for key, value in series[0]["setting"].items() if key in kept}
-        yield _number(found, series, setting, _combined([curves for _, curves in members], claim, across))
+        values = _combined([curves for _, curves in members], claim, across)
+        lacks = [_place(one, why) for one, why, _ in partly if tuple(_key(one, key) for key in by) == group]
+        yield replace(_number(found, series, setting, values), without="; ".join(lacks))
 
 
 def _number(
@@ -183,6 +189,10 @@ def _number(
     words = tuple(dict.fromkeys(one["data"] for one in series))
     runs = [run for one in series for run in found.runs(one)]
     return Found(words, methods[0] if len(methods) == 1 else "", setting, values, runs)
+
+
+def _place(series: Mapping[str, Any], why: str) -> str:
+    return f"without {', '.join([series['data'], *map(str, series['setting'].values())])} ({why})"
 
 
 def _key(series: Mapping[str, Any], key: str) -> str:
