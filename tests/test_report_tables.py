@@ -10,7 +10,7 @@ import report_example
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.experiments import verdicts
 from shallows.report import tables
-from shallows.report.target import VERDICTS, parse_setting, read
+from shallows.report.target import VERDICTS, label, parse_setting, read
 
 
 class Cells(html.parser.HTMLParser):
@@ -177,6 +177,12 @@ def test_what_the_label_does_not_know_is_called_unknown(errors):
     meta["label"] = {"scale": "demo"}
     errors[1].write_text(json.dumps(meta))
     assert "Hardware: unknown" in tables.markdown(read(*errors))
+
+
+def test_data_of_one_size_that_were_prepared_several_times_are_told_once():
+    part, whole = {"title": "A", "n_train": 40, "n_test": 10}, {"title": "A", "n_train": 50}
+    told = dict(label({"label": {"data": [part, whole, part]}}))
+    assert told["Data"] == "A: n = 40 training, 10 test (2 preparations); A: n = 50 training"
 
 
 def test_text_from_a_table_cannot_become_markup(errors):

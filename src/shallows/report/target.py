@@ -333,9 +333,11 @@ def label(meta: Mapping[str, Any]) -> list[tuple[str, str]]:
     given = meta.get("label", {})
     data = given.get("data") or []
     data = [data] if isinstance(data, Mapping) else data
+    times = Counter(map(data_text, data))
+    told = [text + (f" ({count} preparations)" if count > 1 else "") for text, count in times.items()]
     return [
         ("Scale", str(given.get("scale") or meta.get("scale") or "unknown")),
-        ("Data", "; ".join(data_text(one) for one in data) or "none was used"),
+        ("Data", "; ".join(told) or "none was used"),
         ("Seeds", _listed(given.get("seeds"))),
         ("Hardware", _listed(given.get("hardware"), "; ")),
         ("Code", code_text(given.get("code"))),
