@@ -163,7 +163,7 @@ def describe(
         "citation": paper["citation"],
         "kind": "figure" if spec["kind"] == "curves" else "table",
         "caption": spec["caption"],
-        "notes": " ".join(spec.get("notes", [])),
+        "notes": list(spec.get("notes", [])),
         "scale": comparison["scale"],
         "label": describe_runs(used, comparison["scale"]),
         "labels": labels,
