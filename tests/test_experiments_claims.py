@@ -306,52 +306,82 @@ def test_a_ratio_of_what_some_runs_reached_is_no_number():
     assert row["reason"] == "not reached in 1 of 2 runs, by one side or both"
 
 
+def bounded(slow, claim, *, published="3", others=()):
+    """The row of a ratio of a race in which the fast method reaches the level after two epochs with every seed."""
+    race = {
+        **{("fast", "g", seed): RACE["fast", "g", 0] for seed in range(len(slow))},
+        **{("slow", "g", seed): {"error": curve} for seed, curve in enumerate(slow)},
+        ("exact", "g", 0): {"error": {None: 3.0}},
+        **dict(others),
+    }
+    asked = {"label": "x", "of": {"method": "slow"}, "over": {"method": "fast"}, **claim}
+    (row,) = claim_of(asked, race, published=published, metrics=REACHED)
+    return row["verdict"], float(row["measured_mean"] or "nan"), row["reason"]
+
+
+NEVER = dict.fromkeys(range(1, 13), 9.0)
+HIGHER = {"better": "higher", "tolerance": {"absolute": 1.0, "relative": 0.0}}
+
+
 @pytest.mark.parametrize(
-    ("printed", "verdict", "measured"), [("3", "better", 5.5), ("5", "reproduced", 5.5), ("9", "not run", "")]
+    ("printed", "verdict", "measured"), [("3", "better", 5.5), ("5", "reproduced", 5.5), ("9", "not run", math.nan)]
 )
-def test_a_run_that_did_not_reach_a_level_counts_from_below_with_the_last_mark_it_was_looked_at(
+def test_a_run_that_did_not_reach_a_level_counts_from_below_with_the_epochs_it_was_looked_at(
     printed, verdict, measured
 ):
-    curves = {
-        **{("fast", "g", seed): RACE["fast", "g", 0] for seed in (0, 1)},
-        ("slow", "g", 0): {"error": {1: 9.0, 12: 7.0}},
-        ("slow", "g", 1): {"error": {1: 9.0, 10: 3.2, 12: 7.0}},
-        ("exact", "g", 0): {"error": {None: 3.0}},
-    }
-    claim = {
-        "label": "x",
-        "of": {"method": "slow"},
-        "over": {"method": "fast"},
-        "better": "higher",
-        "tolerance": {"absolute": 1.0, "relative": 0.0},
-    }
-    (row,) = claim_of(claim, curves, published=printed, metrics=REACHED)
-    assert row["verdict"] == verdict
-    assert (float(row["measured_mean"]) if row["measured_mean"] else "") == measured and row["measured_sd"] == ""
-    assert row["reason"].startswith(
-        "not reached" if verdict == "not run" else "at least this: not reached in 1 of 2 runs"
-    )
+    found = bounded([NEVER, {**NEVER, 10: 3.2}], HIGHER, published=printed)
+    assert found[0] == verdict and found[1] == pytest.approx(measured, nan_ok=True)
+    why = "not reached in 1 of 2 runs"
+    assert found[2].startswith(why if verdict == "not run" else f"at least this: {why}")
 
 
-def test_what_had_no_ratio_is_told_beside_the_smallest():
-    curves = {
-        **RACE,
-        ("slow", "g", 0): {"error": {1: 9.0, 8: 3.2}},
-        ("fast", "l", 0): {"error": {1: 2.0}},
-        ("slow", "l", 0): {"error": {1: 9.0}},
-        ("exact", "l", 0): {"error": {None: 3.0}},
-    }
-    claim = {
-        "label": "x",
-        "of": {"method": "slow"},
-        "over": {"method": "fast"},
-        "across": "smallest",
-        "by": [],
-        "at_least": 3,
-    }
-    (row,) = claim_of(claim, curves, published="at least three", metrics=REACHED)
-    assert float(row["measured_mean"]) == 4.0 and row["verdict"] == "reproduced"
-    assert row["reason"].endswith("at least 3; without Toy, l (not reached in 1 of 1 runs)")
+@pytest.mark.parametrize(
+    ("curve", "bound"), [({1: 9.0, 2: 9.0, 3: 9.0, 4: 9.0, 12: 9.0}, 2.0), ({5: 9.0, 10: 9.0}, None)]
+)
+def test_between_looks_a_level_may_have_been_met_unseen(curve, bound):
+    verdict, measured, reason = bounded([curve], HIGHER, published="1")
+    assert (verdict, measured) == ("reproduced", bound) if bound else verdict == "not run"
+    assert reason.endswith("by one side or both") is (bound is None)
+
+
+def test_a_bound_may_decide_what_is_at_least_but_not_what_is_at_most():
+    assert bounded([NEVER], {"at_least": 6})[:2] == ("reproduced", 6.0)
+    for claim in ({"at_least": 7}, {"at_most": 7}, {"between": [1, 99]}, {**HIGHER, "better": "lower"}):
+        assert bounded([NEVER], claim)[0] == "not run"
+
+
+def test_a_bound_needs_the_other_side_and_whole_curves():
+    assert bounded([NEVER], {**HIGHER, "over": {"method": "fast", "metric": "error"}})[0] == "not run"
+    assert bounded([NEVER], HIGHER, others={("fast", "g", 0): {"error": {1: 9.0}}})[0] == "not run"
+    reached = {**NEVER, 8: 3.2}
+    assert bounded([reached], {**HIGHER, "from": 1, "to": 99}, published="4")[0] == "not run"
+
+
+@pytest.mark.parametrize(("level", "verdict"), [(4, "reproduced"), (5, "not run")])
+def test_a_smallest_ratio_counts_what_was_not_reached_from_below(level, verdict):
+    other = {("fast", "l", 0): {"error": {1: 2.0}}, ("slow", "l", 0): {"error": NEVER}}
+    other["exact", "l", 0] = {"error": {None: 3.0}}
+    claim = {"across": "smallest", "by": [], "at_least": level}
+    found = bounded([{**NEVER, 8: 3.2}], claim, others=other)
+    assert found[0] == verdict and "Toy, l not reached in 1 of 1 runs" in found[2]
+    # Looked at with gaps, it might be the smallest.
+    other["slow", "l", 0] = {"error": {12: 9.0}}
+    assert bounded([{**NEVER, 8: 3.2}], claim, others=other)[0] == "not run"
+
+
+def test_a_largest_ratio_tells_what_it_leaves_out():
+    other = {("fast", "l", 0): {"error": {1: 2.0}}, ("slow", "l", 0): {"error": {12: 9.0}}}
+    other["exact", "l", 0] = {"error": {None: 3.0}}
+    claim = {"across": "largest", "by": [], "at_least": 3}
+    verdict, measured, reason = bounded([{**NEVER, 8: 3.2}], claim, others=other)
+    assert (verdict, measured) == ("reproduced", 4.0)
+    assert reason.endswith("at least 3; without Toy, l not reached in 1 of 1 runs, by one side or both")
+    assert bounded([{**NEVER, 8: 3.2}], {"across": "largest", "by": [], "at_most": 9}, others=other)[0] == "not run"
+
+
+def test_a_group_in_which_nothing_was_reached_is_told_so():
+    verdict, _, reason = bounded([{12: 9.0}], {"across": "smallest", "by": [], "at_least": 3})
+    assert verdict == "not run" and reason == "Toy, g not reached in 1 of 1 runs, by one side or both"
 
 
 def test_a_level_that_is_met_to_rounding_is_reached():

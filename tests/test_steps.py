@@ -116,7 +116,13 @@ def test_a_rule_with_parameters_is_a_name_with_them():
     for malformed in ({}, {"certified": 0.3}, {"certified": {}, "paper": {}}):
         with pytest.raises(ShallowsError, match="one name with them"):
             steps.make(malformed)
-    for impossible in ({"noise": 0.0}, {"noise": float("nan")}, {"memory": -1.0}, {"noise": float("inf")}):
+    for impossible in (
+        {"noise": 0.0},
+        {"noise": float("nan")},
+        {"memory": -1.0},
+        {"noise": float("inf")},
+        {"noise": "0.3"},
+    ):
         with pytest.raises(ShallowsError, match="noise above 0 and memory of at least 0"):
             steps.make({"certified": impossible})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ ALL_DATA = "all data"
 
 @dataclass(frozen=True)
 class Found:
-    """One number of a claim, for each seed: where it was measured and what it is.
+    """One number of a claim, for each repetition: where it was measured and what it is.
 
     With ``lacking``, which says why, it is a bound from below; ``without`` tells what had no number to be reduced.
     """
@@ -124,8 +125,14 @@ def _judged_from_below(claim: Mapping[str, Any], one: Found, published: str, bou
     if published and claim.get("better") == "higher" and "tolerance" in claim:
         verdict = verdicts.judge(float(published), bound, claim["tolerance"], "higher")
         if verdict != verdicts.DEVIATES:
-            return verdict, f"at least this: {one.lacking}; they count with the last mark at which they were looked at"
+            return verdict, _AT_LEAST.format(one.lacking)
+    if published and list(filter(claim.__contains__, _CRITERIA)) == ["at_least"] and _holds(claim, bound):
+        return verdicts.REPRODUCED, _AT_LEAST.format(one.lacking)
     return verdicts.NOT_RUN, one.lacking
+
+
+_AT_LEAST = "at least this: {}; they count with the last epoch up to which they were looked at after each"
+_CRITERIA = ("tolerance", "between", "at_least", "at_most")
 
 
 def _holds(claim: Mapping[str, Any], value: float) -> bool:
@@ -153,8 +160,9 @@ def _found(found: Measurements, claim: Mapping[str, Any]) -> Iterator[Found]:
     of, at_end = claim.get("of", {}), claim.get("reduce", "last") == "last"
     matching, partly = [], []
     for series in found.selected(of):
-        curves = [_within(curve, claim) for curve in found.divided(series, metric, claim.get("over"), ends=at_end)]
-        missed = sum(not curve for curve in curves) if "reached" in found.spec["metrics"].get(metric, {}) else 0
+        whole = found.divided(series, metric, claim.get("over"), ends=at_end)
+        curves = [_within(curve, claim) for curve in whole]
+        missed = sum(not curve for curve in whole) if "reached" in found.spec["metrics"].get(metric, {}) else 0
         if missed:
             # A mean over those that reached it would be of the fast ones alone.
             bounds = found.at_least(series, metric, claim.get("over"))
@@ -170,16 +178,32 @@ def _found(found: Measurements, claim: Mapping[str, Any]) -> Iterator[Found]:
             yield replace(_number(found, [series], dict(series["setting"]), bounds), lacking=why)
         return
     by = claim.get("by", ["data"])
-    groups: dict[tuple[str, ...], list[tuple[dict[str, Any], list[Curve]]]] = {}
-    for series, curves in matching:
-        groups.setdefault(tuple(_key(series, key) for key in by), []).append((series, curves))
+    groups: dict[tuple[str, ...], tuple[list[Any], list[Any]]] = {}
+    for side, members in enumerate((matching, partly)):
+        for member in members:
+            groups.setdefault(tuple(_key(member[0], key) for key in by), ([], []))[side].append(member)
     kept = {*by, *(key for key, wanted in of.items() if not isinstance(wanted, list))}
-    for group, members in groups.items():
-        series = [one for one, _ in members]
+    for members, lacking in groups.values():
+        series = [one for one, *_ in (*members, *lacking)]
         setting = {key: value for key, value in series[0]["setting"].items() if key in kept}
-        values = _combined([curves for _, curves in members], claim, across)
-        lacks = [_place(one, why) for one, why, _ in partly if tuple(_key(one, key) for key in by) == group]
-        yield replace(_number(found, series, setting, values), without="; ".join(lacks))
+        values = _combined([curves for _, curves in members], claim, across) if members else []
+        number = _number(found, series, setting, values)
+        yield _with_the_lacking(number, lacking, claim) if lacking else number
+
+
+def _with_the_lacking(
+    number: Found, lacking: Sequence[tuple[dict[str, Any], str, list[float]]], claim: Mapping[str, Any]
+) -> Found:
+    """A number over several series of which some have none: a bound from below, if it is anything."""
+    places = [f"{', '.join([one['data'], *map(str, one['setting'].values())])} {why}" for one, why, _ in lacking]
+    bounds = [values for *_, values in lacking]
+    across = claim["across"]
+    if across == "largest" and number.values and not {"at_most", "between"} & set(claim):
+        return replace(number, without=f"without {'; '.join(places)}")
+    if across == "smallest" and all(bounds):
+        values = [min((*number.values, *itertools.chain(*bounds)))]
+        return replace(number, values=values, lacking="; ".join(places))
+    return replace(number, values=[], lacking="; ".join(places))
 
 
 def _number(
@@ -189,10 +213,6 @@ def _number(
     words = tuple(dict.fromkeys(one["data"] for one in series))
     runs = [run for one in series for run in found.runs(one)]
     return Found(words, methods[0] if len(methods) == 1 else "", setting, values, runs)
-
-
-def _place(series: Mapping[str, Any], why: str) -> str:
-    return f"without {', '.join([series['data'], *map(str, series['setting'].values())])} ({why})"
 
 
 def _key(series: Mapping[str, Any], key: str) -> str:

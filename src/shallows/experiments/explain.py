@@ -53,7 +53,7 @@ def explain(plan: Plan, target: str, scale: str) -> Iterator[str]:
         finished = [run for run in members if (results / run.folder / "record.json").exists()]
         done += len(finished)
         state = f"{len(finished)} of {len(members)} done"
-        seeds = _listed(run.seed for run in members)
+        seeds = _listed(dict.fromkeys(run.seed for run in members))
         yield f"  {series.method} on {series.data} [{format_setting(series.setting)}], seeds {seeds}: {state}"
         label = plan.configuration.methods[first.method]["label"]
         yield f"    {first.method} ({label}): {_parameters(first)}"

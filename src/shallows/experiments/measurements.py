@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -42,7 +43,7 @@ class Measurements:
         self._measured = measured
 
     def runs(self, series: Mapping[str, Any]) -> list[Measured]:
-        """The runs of a series, one a seed."""
+        """The runs of a series, one for each seed and part of the data."""
         return [self._measured[run] for run in series["run_ids"]]
 
     def curves(self, series: Mapping[str, Any], metric: str) -> list[Curve]:
@@ -101,19 +102,19 @@ class Measurements:
     def at_least(self, series: Mapping[str, Any], metric: str, over: str | Mapping[str, Any] | None) -> list[float]:
         """Bounds from below on where a level was reached, over those of another series, one for each run.
 
-        A run that did not reach it counts with the last mark at which it was looked at. There are none where the other
-        series has a run that did not.
+        A run that did not reach it counts with the last mark up to which it was looked at without a gap. There are none
+        where a run was not looked at from the first mark on, or the other series has a run that did not reach it.
         """
         other = self.partner(series, over) if isinstance(over, Mapping) else None
-        if other is None:
-            return []
-        below = self._paired(series, other, over.get("metric", metric)) if all(self.curves(other, metric)) else []
+        below = [] if other is None else self._paired(series, other, over.get("metric", metric))
         looked = self.curves(series, self.spec["metrics"][metric]["reached"]["of"])
         above = [
-            curve or {None: float(in_order(whole)[-1])}
+            curve.get(None) or float(_without_a_gap(whole))
             for curve, whole in zip(self.curves(series, metric), looked, strict=True)
         ]
-        return [ratio(one[None], two[None]) for one, two in zip(above, below, strict=False)]
+        if not below or not all(above) or not all(set(curve) == {None} for curve in below):
+            return []
+        return [ratio(one, two[None]) for one, two in zip(above, below, strict=True)]
 
     def _has(self, series: Mapping[str, Any], key: str, wanted: Any) -> bool:
         own = series[key] if key in ("data", "method") else series["setting"].get(key)
@@ -165,14 +166,13 @@ class Measurements:
         return None
 
     def _paired(self, series: Mapping[str, Any], other: Mapping[str, Any], metric: str) -> list[Curve]:
-        """Curves of another series seed by seed; their mean where the seeds are not the same."""
+        """Curves of another series run by run; their mean, over each part of the data, where seeds are not the same."""
         curves = self.curves(other, metric)
-        seeds = [[run.record["run"]["seed"] for run in self.runs(one)] for one in (series, other)]
-        if seeds[0] == seeds[1]:
+        here, there = ([run.record["run"] for run in self.runs(one)] for one in (series, other))
+        if [_repetition(run) for run in here] == [_repetition(run) for run in there]:
             return curves
-        common = [mark for mark in curves[0] if all(mark in curve for curve in curves)]
-        mean = {mark: statistics.fmean(curve[mark] for curve in curves) for mark in common}
-        return [mean] * len(seeds[0])
+        parts = [[curve for curve, run in zip(curves, there, strict=True) if _part(run) == _part(one)] for one in here]
+        return [_mean(of_part or curves) for of_part in parts]
 
 
 def _curve(run: Measured, metric: str, definition: Mapping[str, Any]) -> Curve:
@@ -181,6 +181,23 @@ def _curve(run: Measured, metric: str, definition: Mapping[str, Any]) -> Curve:
     if over is None:
         return dict(values)
     return _over_first(values) if over == "first" else _quotient(values, run.curve.get(over, {}))
+
+
+def _part(run: Mapping[str, Any]) -> Any:
+    return run.get("variant")
+
+
+def _repetition(run: Mapping[str, Any]) -> tuple[Any, int]:
+    return _part(run), run["seed"]
+
+
+def _mean(curves: Sequence[Curve]) -> Curve:
+    return {mark: statistics.fmean(curve[mark] for curve in curves) for mark in common_marks(curves)}
+
+
+def _without_a_gap(curve: Mapping[Mark, float]) -> int:
+    """The last of the marks 1, 2, 3 and so on, all of which a curve has; 0 where it does not begin with 1."""
+    return next(mark for mark in itertools.count() if mark + 1 not in curve)
 
 
 def standard_error(percentage: float, n: int) -> float:

@@ -230,7 +230,8 @@ class Plan:
             if "missing" in data:
                 reasons[word] = data["missing"]
                 continue
-            reason = self._to_be_supplied(data["dataset"]) or self._not_prepared(kinds.variants(data)[0])
+            unprepared = filter(None, map(self._not_prepared, kinds.variants(data)))
+            reason = self._to_be_supplied(data["dataset"]) or next(unprepared, None)
             if reason:
                 reasons[word] = reason
         return reasons

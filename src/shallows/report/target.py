@@ -72,7 +72,7 @@ class Row:
     published : str
         As printed; empty where the source prints nothing.
     mean, sd : float or None
-        Measured, over the seeds.
+        Measured, over the repetitions.
     verdict : str
         One of ``VERDICTS``.
     reason, unit, tolerance : str

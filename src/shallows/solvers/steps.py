@@ -16,6 +16,7 @@ preconditioned operator (mean over points), λ its largest eigenvalue and β the
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
@@ -132,8 +133,9 @@ class Certified:
     ----------
     noise : float
         g, the share of the loss of an iterate that the noise of batches may make up; above 0. The default is for speed:
-        it comes to a training loss soonest. Where labels are noisy and training ends early, a smaller share takes an
-        epoch or two more and predicts better; choose it on a validation part.
+        it comes to a training loss soonest. Where labels are noisy and training ends early, a smaller share takes a
+        few epochs more and predicts better; choose it on a validation part. It is without effect where batches are
+        hardly noisy, and in the kernel form where an epoch has at most 16 of them.
     memory : float
         How many epochs the average lies behind the iterate once there are some; with 0 nothing is averaged.
 
@@ -150,7 +152,8 @@ class Certified:
     memory: float = MEMORY
 
     def __post_init__(self) -> None:
-        if not (0.0 < self.noise < math.inf and 0.0 <= self.memory < math.inf):
+        good = all(isinstance(one, numbers.Real) and math.isfinite(one) for one in (self.noise, self.memory))
+        if not (good and self.noise > 0 and self.memory >= 0):
             raise ShallowsError(
                 f"The step rule certified needs noise above 0 and memory of at least 0, both finite, not "
                 f"noise={self.noise!r} and memory={self.memory!r}."
