@@ -357,21 +357,36 @@ def test_a_bound_needs_the_other_side_and_whole_curves():
     assert bounded([reached], {**HIGHER, "from": 1, "to": 99}, published="4")[0] == "not run"
 
 
-@pytest.mark.parametrize(("level", "verdict"), [(4, "reproduced"), (5, "not run")])
+def two_kernels(fast, slow):
+    """Runs of a second kernel, beside those of `bounded`."""
+    return {
+        ("fast", "l", 0): {"error": fast},
+        ("slow", "l", 0): {"error": slow},
+        ("exact", "l", 0): {"error": {None: 3.0}},
+    }
+
+
+@pytest.mark.parametrize(("level", "verdict"), [(3, "reproduced"), (4, "not run")])
 def test_a_smallest_ratio_counts_what_was_not_reached_from_below(level, verdict):
-    other = {("fast", "l", 0): {"error": {1: 2.0}}, ("slow", "l", 0): {"error": NEVER}}
-    other["exact", "l", 0] = {"error": {None: 3.0}}
     claim = {"across": "smallest", "by": [], "at_least": level}
-    found = bounded([{**NEVER, 8: 3.2}], claim, others=other)
+    reached = {**NEVER, 8: 3.2}  # a ratio of 4; the bound of the other is 12/4
+    found = bounded([reached], claim, others=two_kernels({**NEVER, 4: 2.0}, NEVER))
     assert found[0] == verdict and "Toy, l not reached in 1 of 1 runs" in found[2]
     # Looked at with gaps, it might be the smallest.
-    other["slow", "l", 0] = {"error": {12: 9.0}}
-    assert bounded([{**NEVER, 8: 3.2}], claim, others=other)[0] == "not run"
+    assert bounded([reached], claim, others=two_kernels({1: 2.0}, {12: 9.0}))[0] == "not run"
+
+
+@pytest.mark.parametrize(("level", "verdict"), [(4, "reproduced"), (5, "deviates")])
+def test_a_smallest_ratio_that_was_measured_below_all_bounds_is_no_bound(level, verdict):
+    claim = {"across": "smallest", "by": [], "at_least": level}
+    others = two_kernels({1: 2.0}, NEVER)
+    assert bounded([{**NEVER, 8: 3.2}], claim, others=others)[:2] == (verdict, 4.0)
+    # So is one of the runs beside one that did not reach the level.
+    assert bounded([{**NEVER, 8: 3.2}, NEVER], claim)[:2] == (verdict, 4.0)
 
 
 def test_a_largest_ratio_tells_what_it_leaves_out():
-    other = {("fast", "l", 0): {"error": {1: 2.0}}, ("slow", "l", 0): {"error": {12: 9.0}}}
-    other["exact", "l", 0] = {"error": {None: 3.0}}
+    other = two_kernels({1: 2.0}, {12: 9.0})
     claim = {"across": "largest", "by": [], "at_least": 3}
     verdict, measured, reason = bounded([{**NEVER, 8: 3.2}], claim, others=other)
     assert (verdict, measured) == ("reproduced", 4.0)

@@ -58,7 +58,7 @@ class _EigenPro:
         Which rule gives the step where ``step_size`` is None: "certified", "theorem", "paper", "release2017",
         "release2019" or "exact", see `shallows.solvers.steps`. The others are there to be compared with. With
         ``{"certified": {"noise": 0.3}}`` the steps are shorter and fit less of the noise of labels, see
-        `shallows.solvers.steps.Certified`; with ``early_stopping`` that predicts better where labels are noisy.
+        `shallows.solvers.steps.Certified`; with ``early_stopping`` that can predict better where labels are noisy.
     damping : float, default=1.0
         τ: the flattened eigenvalues become τ λ_{q+1}.
     power : {"full", "sqrt"} or float in (0, 1], default="full"

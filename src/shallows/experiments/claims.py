@@ -167,14 +167,15 @@ def _found(found: Measurements, claim: Mapping[str, Any]) -> Iterator[Found]:
             # A mean over those that reached it would be of the fast ones alone.
             bounds = found.at_least(series, metric, claim.get("over"))
             side = "" if bounds else ", by one side or both"
-            partly.append((series, f"not reached in {missed} of {len(curves)} runs{side}", bounds))
+            reached = _reduced(whole, claim)
+            partly.append((series, f"not reached in {missed} of {len(curves)} runs{side}", bounds, reached))
         elif any(curves):
             matching.append((series, curves))
     across = claim.get("across", "each")
     if across == "each":
         for series, curves in matching:
             yield _number(found, [series], dict(series["setting"]), _reduced(curves, claim))
-        for series, why, bounds in partly:
+        for series, why, bounds, _ in partly:
             yield replace(_number(found, [series], dict(series["setting"]), bounds), lacking=why)
         return
     by = claim.get("by", ["data"])
@@ -192,17 +193,20 @@ def _found(found: Measurements, claim: Mapping[str, Any]) -> Iterator[Found]:
 
 
 def _with_the_lacking(
-    number: Found, lacking: Sequence[tuple[dict[str, Any], str, list[float]]], claim: Mapping[str, Any]
+    number: Found, lacking: Sequence[tuple[dict[str, Any], str, list[float], list[float]]], claim: Mapping[str, Any]
 ) -> Found:
     """A number over several series of which some have none: a bound from below, if it is anything."""
-    places = [f"{', '.join([one['data'], *map(str, one['setting'].values())])} {why}" for one, why, _ in lacking]
-    bounds = [values for *_, values in lacking]
+    places = [f"{', '.join([one['data'], *map(str, one['setting'].values())])} {why}" for one, why, *_ in lacking]
+    bounds = [values for _, _, values, _ in lacking]
     across = claim["across"]
     if across == "largest" and number.values and not {"at_most", "between"} & set(claim):
         return replace(number, without=f"without {'; '.join(places)}")
     if across == "smallest" and all(bounds):
-        values = [min((*number.values, *itertools.chain(*bounds)))]
-        return replace(number, values=values, lacking="; ".join(places))
+        smallest = min((*number.values, *itertools.chain(*bounds)))
+        if smallest in (*number.values, *(value for *_, reached in lacking for value in reached)):
+            # It was measured: what was not reached is no smaller.
+            return replace(number, values=[smallest])
+        return replace(number, values=[smallest], lacking="; ".join(places))
     return replace(number, values=[], lacking="; ".join(places))
 
 

@@ -134,7 +134,7 @@ class Certified:
     noise : float
         g, the share of the loss of an iterate that the noise of batches may make up; above 0. The default is for speed:
         it comes to a training loss soonest. Where labels are noisy and training ends early, a smaller share takes a
-        few epochs more and predicts better; choose it on a validation part. It is without effect where batches are
+        few epochs more and can predict better; choose it on a validation part. It is without effect where batches are
         hardly noisy, and in the kernel form where an epoch has at most 16 of them.
     memory : float
         How many epochs the average lies behind the iterate once there are some; with 0 nothing is averaged.
