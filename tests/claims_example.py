@@ -1,0 +1,78 @@
+"""Targets with invented curves, for tests of what is made of measurements."""
+
+from shallows.experiments import values
+from shallows.experiments.compare import Measured
+
+PRINTED = ("dataset", "method", "setting", "metric", "published")
+SIZE = {"dataset": "toy", "title": "Toy", "n_train": 10, "n_test": 5}
+
+
+def made(curves, *, metrics, claims=None, kind="marks", published=(), settings=("kernel",), **changes):
+    """A comparison and its runs out of ``(method, setting, seed) -> metric -> mark -> value``."""
+    series, measured = {}, {}
+    for (method, setting, seed), curve in curves.items():
+        run = f"{method}-{setting}-{seed}"
+        record = {"run": {"id": run, "seed": seed}, "data": {"n_test": 10_000}}
+        along = "epochs" if any(mark is not None for one in curve.values() for mark in one) else ""
+        measured[run] = Measured(f"runs/{run}", record, curve, along)
+        marks = sorted({mark for one in curve.values() for mark in one if mark is not None})
+        one = series.setdefault(
+            (method, setting),
+            {
+                "data": "Toy",
+                "method": method,
+                "setting": {"kernel": setting} if settings else {},
+                "marks": marks if kind == "marks" else [],
+                "run_ids": [],
+                "altered": {},
+            },
+        )
+        one["run_ids"].append(run)
+    spec = {
+        "kind": kind,
+        "mark": "epochs",
+        "metrics": metrics,
+        "claims": claims or {},
+        "settings": {axis: {} for axis in settings},
+        "published_data": {"Toy": {"any": True}},
+        "methods": dict.fromkeys(method for method, _ in series),
+    }
+    comparison = {
+        "target": "toy_target",
+        "scale": "demo",
+        "spec": spec,
+        "method": next(iter(spec["methods"])),
+        "series": list(series.values()),
+        "published": [dict(zip(PRINTED, row, strict=True)) for row in published],
+        "sizes": {"Toy": SIZE},
+        "missing": {},
+        "left_out": "",
+        **changes,
+    }
+    return comparison, measured
+
+
+def rows_of(comparison, measured):
+    return list(values.rows(comparison, measured))
+
+
+def claim_of(claim, curves, published="", **changes):
+    """The rows of one claim."""
+    metrics = changes.pop("metrics", {"error": {"label": "error"}})
+    said = [("Toy", "", "", "claim", published)] if published else []
+    comparison, measured = made(curves, metrics=metrics, claims={"claim": claim}, published=said, **changes)
+    return [row for row in rows_of(comparison, measured) if row["metric"] == "claim"]
+
+
+REACHED = {
+    "epochs_needed": {
+        "label": "epochs",
+        "tolerance": {"absolute": 1.0, "relative": 0.0},
+        "reached": {"of": "error", "at_most": {"method": "exact", "metric": "error"}, "plus": 0.5},
+    }
+}
+RACE = {
+    ("fast", "g", 0): {"error": {1: 5.0, 2: 3.4, 3: 2.0}},
+    ("slow", "g", 0): {"error": {1: 9.0, 2: 8.0, 3: 7.0}},
+    ("exact", "g", 0): {"error": {None: 3.0}},
+}

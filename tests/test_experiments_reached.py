@@ -1,0 +1,203 @@
+"""Levels that are reached: at which mark, ratios of such marks, and bounds where a run did not reach one."""
+
+import copy
+import math
+
+import pytest
+
+from claims_example import RACE, REACHED, claim_of, made, rows_of
+from shallows.experiments.measurements import Measurements
+
+
+def reached(published, **changes):
+    comparison, measured = made(RACE, metrics=REACHED, published=published, **changes)
+    return {row["method"]: row for row in rows_of(comparison, measured)}
+
+
+def test_the_first_mark_at_another_runs_level_is_what_is_measured():
+    rows = reached([("Toy", "fast", "kernel=g", "epochs_needed", "2")])
+    assert float(rows["fast"]["measured_mean"]) == 2.0 and rows["fast"]["verdict"] == "reproduced"
+    assert rows["fast"]["setting"] == "kernel=g" and "exact" not in rows
+
+
+@pytest.mark.parametrize(("printed", "verdict"), [("2", "deviates"), ("77", "not run")])
+def test_a_level_that_is_not_reached_deviates_only_within_the_marks(printed, verdict):
+    rows = reached([("Toy", "slow", "kernel=g", "epochs_needed", printed)])
+    assert rows["slow"]["verdict"] == verdict and rows["slow"]["measured_mean"] == ""
+    assert "not reached within 3 epochs" in rows["slow"]["reason"]
+
+
+def test_a_level_may_be_a_number_and_from_below():
+    metrics = {"epochs_needed": {"label": "epochs", "reached": {"of": "error", "at_least": 3.0}}}
+    comparison, measured = made({("fast", "g", 0): {"error": {1: 1.0, 2: 3.5}}}, metrics=metrics)
+    (row,) = rows_of(comparison, measured)
+    assert float(row["measured_mean"]) == 2.0
+
+
+@pytest.mark.parametrize(("n", "epoch"), [(1.0, 3.0), (2.0, 2.0), (0.1, None)])
+def test_a_level_may_be_widened_by_standard_errors_of_what_was_counted(n, epoch):
+    metrics = {
+        "epochs_needed": {
+            "label": "epochs",
+            "reached": {"of": "error", "at_most": {"method": "exact", "metric": "error"}, "standard_errors": n},
+        }
+    }
+    # One of 50 % on 10,000 points is half a point.
+    curves = {("fast", "g", 0): {"error": {1: 52.0, 2: 50.99, 3: 50.49}}, ("exact", "g", 0): {"error": {None: 50.0}}}
+    comparison, measured = made(curves, metrics=metrics)
+    expected = [{}] if epoch is None else [{None: epoch}]
+    assert Measurements(comparison, measured).curves(comparison["series"][0], "epochs_needed") == expected
+
+
+def test_ratios_of_what_was_reached_are_claims_too():
+    curves = {**RACE, ("slow", "g", 0): {"error": {1: 9.0, 2: 8.0, 3: 7.0, 8: 3.2}}}
+    claim = {"label": "x", "of": {"method": "slow"}, "over": {"method": "fast"}, "at_least": 3}
+    (row,) = claim_of(claim, curves, published="at least three", metrics=REACHED)
+    assert float(row["measured_mean"]) == 4.0 and row["verdict"] == "reproduced"
+
+
+def test_a_ratio_of_what_some_runs_reached_is_no_number():
+    curves = {
+        **RACE,
+        ("fast", "g", 1): {"error": {1: 9.0, 2: 9.0, 3: 9.0}},
+        **{("slow", "g", seed): {"error": {1: 9.0, 8: 3.2}} for seed in (0, 1)},
+    }
+    claim = {"label": "x", "of": {"method": "slow"}, "over": {"method": "fast"}, "at_least": 3}
+    (row,) = claim_of(claim, curves, published="at least three", metrics=REACHED)
+    assert row["verdict"] == "not run" and row["measured_mean"] == ""
+    assert row["reason"] == "not reached in 1 of 2 runs, by one side or both"
+
+
+def bounded(slow, claim, *, published="3", others=()):
+    """The row of a ratio of a race in which the fast method reaches the level after two epochs with every seed."""
+    race = {
+        **{("fast", "g", seed): RACE["fast", "g", 0] for seed in range(len(slow))},
+        **{("slow", "g", seed): {"error": curve} for seed, curve in enumerate(slow)},
+        ("exact", "g", 0): {"error": {None: 3.0}},
+        **dict(others),
+    }
+    asked = {"label": "x", "of": {"method": "slow"}, "over": {"method": "fast"}, **claim}
+    (row,) = claim_of(asked, race, published=published, metrics=REACHED)
+    return row["verdict"], float(row["measured_mean"] or "nan"), row["reason"]
+
+
+NEVER = dict.fromkeys(range(1, 13), 9.0)
+HIGHER = {"better": "higher", "tolerance": {"absolute": 1.0, "relative": 0.0}}
+
+
+@pytest.mark.parametrize(
+    ("printed", "verdict", "measured"), [("3", "better", 5.5), ("5", "reproduced", 5.5), ("9", "not run", math.nan)]
+)
+def test_a_run_that_did_not_reach_a_level_counts_from_below_with_the_epochs_it_was_looked_at(
+    printed, verdict, measured
+):
+    found = bounded([NEVER, {**NEVER, 10: 3.2}], HIGHER, published=printed)
+    assert found[0] == verdict and found[1] == pytest.approx(measured, nan_ok=True)
+    why = "not reached in 1 of 2 runs"
+    assert found[2].startswith(why if verdict == "not run" else f"at least this: {why}")
+
+
+@pytest.mark.parametrize(
+    ("curve", "bound"), [({1: 9.0, 2: 9.0, 3: 9.0, 4: 9.0, 12: 9.0}, 2.0), ({5: 9.0, 10: 9.0}, None)]
+)
+def test_between_looks_a_level_may_have_been_met_unseen(curve, bound):
+    verdict, measured, reason = bounded([curve], HIGHER, published="1")
+    assert (verdict, measured) == ("reproduced", bound) if bound else verdict == "not run"
+    assert reason.endswith("by one side or both") is (bound is None)
+
+
+def test_a_bound_may_decide_what_is_at_least_but_not_what_is_at_most():
+    assert bounded([NEVER], {"at_least": 6})[:2] == ("reproduced", 6.0)
+    for claim in ({"at_least": 7}, {"at_most": 7}, {"between": [1, 99]}, {**HIGHER, "better": "lower"}):
+        assert bounded([NEVER], claim)[0] == "not run"
+
+
+def test_a_bound_needs_the_other_side_and_whole_curves():
+    assert bounded([NEVER], {**HIGHER, "over": {"method": "fast", "metric": "error"}})[0] == "not run"
+    assert bounded([NEVER], HIGHER, others={("fast", "g", 0): {"error": {1: 9.0}}})[0] == "not run"
+    reached = {**NEVER, 8: 3.2}
+    assert bounded([reached], {**HIGHER, "from": 1, "to": 99}, published="4")[0] == "not run"
+
+
+def two_kernels(fast, slow):
+    """Runs of a second kernel, beside those of `bounded`."""
+    return {
+        ("fast", "l", 0): {"error": fast},
+        ("slow", "l", 0): {"error": slow},
+        ("exact", "l", 0): {"error": {None: 3.0}},
+    }
+
+
+@pytest.mark.parametrize(("level", "verdict"), [(3, "reproduced"), (4, "not run")])
+def test_a_smallest_ratio_counts_what_was_not_reached_from_below(level, verdict):
+    claim = {"across": "smallest", "by": [], "at_least": level}
+    reached = {**NEVER, 8: 3.2}  # a ratio of 4; the bound of the other is 12/4
+    found = bounded([reached], claim, others=two_kernels({**NEVER, 4: 2.0}, NEVER))
+    assert found[0] == verdict and "Toy, l not reached in 1 of 1 runs" in found[2]
+    # Looked at with gaps, it might be the smallest.
+    assert bounded([reached], claim, others=two_kernels({1: 2.0}, {12: 9.0}))[0] == "not run"
+
+
+@pytest.mark.parametrize(("level", "verdict"), [(4, "reproduced"), (5, "deviates")])
+def test_a_smallest_ratio_that_was_measured_below_all_bounds_is_no_bound(level, verdict):
+    claim = {"across": "smallest", "by": [], "at_least": level}
+    others = two_kernels({1: 2.0}, NEVER)
+    assert bounded([{**NEVER, 8: 3.2}], claim, others=others)[:2] == (verdict, 4.0)
+    # So is one of the runs beside one that did not reach the level.
+    assert bounded([{**NEVER, 8: 3.2}, NEVER], claim)[:2] == (verdict, 4.0)
+
+
+def test_a_largest_ratio_tells_what_it_leaves_out():
+    other = two_kernels({1: 2.0}, {12: 9.0})
+    claim = {"across": "largest", "by": [], "at_least": 3}
+    verdict, measured, reason = bounded([{**NEVER, 8: 3.2}], claim, others=other)
+    assert (verdict, measured) == ("reproduced", 4.0)
+    assert reason.endswith("at least 3; without Toy, l not reached in 1 of 1 runs, by one side or both")
+    assert bounded([{**NEVER, 8: 3.2}], {"across": "largest", "by": [], "at_most": 9}, others=other)[0] == "not run"
+
+
+def test_a_group_in_which_nothing_was_reached_is_told_so():
+    verdict, _, reason = bounded([{12: 9.0}], {"across": "smallest", "by": [], "at_least": 3})
+    assert verdict == "not run" and reason == "Toy, g not reached in 1 of 1 runs, by one side or both"
+
+
+def test_a_level_that_is_met_to_rounding_is_reached():
+    metrics = copy.deepcopy(REACHED)
+    metrics["epochs_needed"]["reached"]["plus"] = 0.05
+    curves = {("fast", "g", 0): {"error": {1: 49.0, 2: 48.24}}, ("exact", "g", 0): {"error": {None: 48.19}}}
+    comparison, measured = made(curves, metrics=metrics)
+    assert Measurements(comparison, measured).curves(comparison["series"][0], "epochs_needed") == [{None: 2.0}]
+
+
+def test_a_level_can_be_what_a_paper_prints():
+    level = {"printed": "exact_errors", "method": "exact", "metric": "error"}
+    metrics = {"epochs": {"label": "epochs", "reached": {"of": "error", "at_most": level, "plus": 0.5}}}
+    curves = {("fast", kernel, 0): {"error": {1: 5.0, 2: 3.4, 3: 2.0}} for kernel in "glm"}
+    comparison, measured = made(curves, metrics=metrics)
+    rows = [("exact", "kernel=g", 3.0), ("fast", "kernel=l", 9.0), ("exact", "kernel=l", 4.5)]
+    comparison["printed"] = {
+        "exact_errors": [
+            {"dataset": "Toy", "method": method, "setting": setting, "metric": "error", "published": str(value)}
+            for method, setting, value in rows
+        ]
+    }
+    found = Measurements(comparison, measured)
+    assert [found.curves(series, "epochs") for series in comparison["series"]] == [[{None: 2.0}], [{None: 1.0}], [{}]]
+
+
+def test_what_some_runs_reached_is_told():
+    curves = {**RACE, ("fast", "g", 1): {"error": {1: 9.0, 2: 9.0, 3: 9.0}}, ("fast", "g", 2): RACE["fast", "g", 0]}
+    comparison, measured = made(curves, metrics=REACHED, published=[("Toy", "fast", "kernel=g", "epochs_needed", "2")])
+    row = next(row for row in rows_of(comparison, measured) if row["method"] == "fast")
+    assert row["verdict"] == "deviates" and row["measured_mean"] == ""
+    assert row["reason"] == "not reached within 3 epochs by 1 of 3 runs, by the others after 2 and 2"
+
+
+def test_levels_of_other_seeds_are_their_mean():
+    curves = {
+        ("fast", "g", 5): {"error": {1: 5.0, 2: 3.0}},
+        **{("exact", "g", seed): {"error": {None: level}} for seed, level in ((0, 2.0), (1, 4.0))},
+    }
+    comparison, measured = made(curves, metrics=REACHED)
+    found = Measurements(comparison, measured)
+    assert found.curves(comparison["series"][0], "epochs_needed") == [{None: 2.0}]
