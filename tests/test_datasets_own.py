@@ -18,7 +18,7 @@ from shallows.datasets import DatasetError
 from shallows.datasets.draws import draw_rows
 from shallows.datasets.own import describe, request, streams, tables
 from shallows.errors import MissingExtraError, UnknownNameError
-from shallows.experiments import own
+from shallows.experiments.user_data import comparison as own
 
 DIVISION = {"test": 0.2, "validation": 0.2, "rows": 5000}
 
