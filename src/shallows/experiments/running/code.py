@@ -31,7 +31,7 @@ NUMERICAL = (
     "projection.py",
     "spectrum",
     "features",
-    "reach.py",
+    "gradient_descent_path.py",
     "training",
     "solvers",
     "estimators",

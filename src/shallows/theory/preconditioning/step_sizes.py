@@ -1,4 +1,4 @@
-"""Speed and divergence of EigenPro against the size of its step, and where the named rules lie (section 4)."""
+"""Convergence and divergence of EigenPro by step size, and the steps that named rules choose (section 4)."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from .. import arrays
-from ..gram import Gram
-from ..solvers import EigenPro
-from ..solvers.base import KernelProblem
-from ..solvers.steps import make as make_rule
-from ..spectrum import make_preconditioner
-from ..training import Batches
-from .findings import Findings, Sample, sample
+from ... import arrays
+from ...gram import Gram
+from ...solvers.base import KernelProblem
+from ...solvers.eigenpro import EigenPro
+from ...solvers.steps import make as make_rule
+from ...spectrum.kernel_form import make_preconditioner
+from ...training.batches import Batches
+from ..results import AnalysisResult
+from ..samples import Sample, sample
 
 #: A run whose loss on a batch exceeds this many times that of zero on all points has diverged.
 DIVERGED = 1e3
@@ -36,7 +37,7 @@ def losses_by_step(
     random_state: int = 0,
     device: str = "auto",
     memory: int | str | None = None,
-) -> Findings:
+) -> AnalysisResult:
     """The training loss after some epochs for a grid of steps, and for the steps of named rules.
 
     Parameters
@@ -56,7 +57,7 @@ def losses_by_step(
 
     Returns
     -------
-    Findings
+    AnalysisResult
         Over the step in units of the certified one: ``loss``, mean square over points and outputs over that at zero,
         infinite where the iteration diverges. Numbers: ``best_step`` of the grid, ``best_mean_step``, the same for the
         mean over a batch, ``largest_stable``, and for each rule ``step_<rule>`` in the unit of the grid and
@@ -94,7 +95,7 @@ def losses_by_step(
         numbers[f"step_{name}"] = step / certified
         numbers[f"speed_{name}"] = max(0.0, math.log(reached) / math.log(best)) if math.isfinite(reached) else 0.0
     effective = {**part.effective, "rank": preconditioner.rank, "n_subsample": preconditioner.n_subsample}
-    return Findings(grid, {"loss": found}, numbers, {**effective, "batch_size": m, "n_epochs": n_epochs})
+    return AnalysisResult(grid, {"loss": found}, numbers, {**effective, "batch_size": m, "n_epochs": n_epochs})
 
 
 def rules_by_batch(
@@ -104,7 +105,7 @@ def rules_by_batch(
     *,
     batch_sizes: Sequence[int] = (4, 16, 64, 256, 1024),
     **parameters: Any,
-) -> Findings:
+) -> AnalysisResult:
     """The numbers of `losses_by_step`, by the size of the batch.
 
     Parameters
@@ -118,12 +119,12 @@ def rules_by_batch(
 
     Returns
     -------
-    Findings
+    AnalysisResult
         Over m: ``best_step``, ``best_mean_step``, ``largest_stable``, ``step_<rule>``, ``speed_<rule>``.
     """
     found = [losses_by_step(data, kernel, bandwidth, batch_size=m, **parameters) for m in batch_sizes]
     curve = {name: [one.numbers[name] for one in found] for name in found[0].numbers}
-    return Findings(list(batch_sizes), curve, effective=found[0].effective)
+    return AnalysisResult(list(batch_sizes), curve, effective=found[0].effective)
 
 
 def _problem(part: Sample, matrix: Gram, rank: int, n_subsample: int, power: float, seed: int) -> KernelProblem:

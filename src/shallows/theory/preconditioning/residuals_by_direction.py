@@ -1,22 +1,24 @@
-"""What flattening the top of a spectrum gains: direction by direction with full batches, and with small ones."""
+"""The residual that full-batch EigenPro and gradient descent leave in each eigenvector of the kernel matrix."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from .. import arrays, streams
-from ..gram import Gram
-from ..solvers import EigenPro, Richardson
-from ..solvers.base import KernelProblem
-from ..spectrum import make_preconditioner
-from .findings import Findings, Sample, check_rank, diagonal, eigenpairs, sample
+from ... import arrays
+from ...gram import Gram
+from ...solvers.base import KernelProblem
+from ...solvers.eigenpro import EigenPro
+from ...solvers.richardson import Richardson
+from ...spectrum.kernel_form import make_preconditioner
+from ..eigenvalues import check_rank, eigenpairs
+from ..results import AnalysisResult
+from ..samples import sample
 
 
-def directions(
+def residuals_by_direction(
     data: Any,
     kernel: str = "gaussian",
     bandwidth: float | None = None,
@@ -28,7 +30,7 @@ def directions(
     random_state: int = 0,
     device: str = "auto",
     memory: int | str | None = None,
-) -> Findings:
+) -> AnalysisResult:
     """Full-batch EigenPro and gradient descent, run with the solvers, seen in the eigenvectors of the kernel matrix.
 
     Steps are 1/λ_{q+1} and 1/λ₁; the preconditioner is exact.
@@ -50,7 +52,7 @@ def directions(
 
     Returns
     -------
-    Findings
+    AnalysisResult
         Over i: ``residual_descent`` and ``residual_eigenpro``, the share of the residual in the direction i that is
         left after t steps (root mean square over outputs); ``predicted_descent`` and ``predicted_eigenpro``,
         (1 − λᵢ/λ₁)ᵗ and (1 − λᵢ/λ_{q+1})ᵗ (0 up to q + 1); beyond q + 1 ``acceleration``, the ratio of the iterations
@@ -92,7 +94,7 @@ def directions(
     gain[beyond] = np.log(measured["eigenpro"][beyond]) / np.log(measured["descent"][beyond])
     gain_predicted[beyond] = np.log1p(-values[beyond] / values[q]) / np.log1p(-values[beyond] / values[0])
     difference = max(float(np.max(np.abs(measured[name] - predicted[name]))) for name in measured)
-    return Findings(
+    return AnalysisResult(
         list(range(1, k + 1)),
         {
             **{f"residual_{name}": one for name, one in measured.items()},
@@ -107,90 +109,3 @@ def directions(
         },
         {**part.effective, "rank": q, "n_iterations": n_iterations},
     )
-
-
-def batches(
-    data: Any,
-    kernel: str = "gaussian",
-    bandwidth: float | None = None,
-    *,
-    rank: int = 40,
-    n_points: int = 1000,
-    batch_sizes: Sequence[int] = (4, 16, 64, 256),
-    n_epochs: int = 200,
-    share: float = 0.01,
-    steps: Sequence[float] = (0.125, 0.25, 0.5, 1.0, 2.0),
-    random_state: int = 0,
-    device: str = "auto",
-    memory: int | str | None = None,
-) -> Findings:
-    """How many times fewer epochs EigenPro needs than SGD, by the size of the batch, each at its best step.
-
-    Parameters
-    ----------
-    data, kernel, bandwidth, rank, n_points
-        As for `directions`; the preconditioner is exact.
-    batch_sizes : sequence of int
-        m.
-    n_epochs : int
-        Where a run ends.
-    share : float
-        Of the training loss at zero: the level that is to be reached.
-    steps : sequence of float
-        Multiples of 2/(β + (m − 1) λ) that are tried for each method.
-
-    Returns
-    -------
-    Findings
-        Over m: ``epochs_sgd`` and ``epochs_eigenpro``, to the level, interpolated between epochs; ``acceleration``,
-        their ratio. Numbers: ``eigenvalue_ratio`` λ₁/λ_{q+1} and its ``root``.
-    """
-    part = sample(data, kernel, bandwidth, n_points=n_points, random_state=random_state, device=device)
-    n = part.inputs.shape[0]
-    check_rank(rank, n)
-    matrix = part.matrix
-    values, vectors = eigenpairs(matrix)
-    # The preconditioned iteration in function values: f ← f − η K_P[:, S] (f_S − y_S) with K_P = P K.
-    xp = arrays.namespace(matrix)
-    brought = xp.concat([xp.full(rank, float(values[rank]), dtype=values.dtype), values[rank:]])
-    preconditioned = (vectors * brought[None, :]) @ vectors.T
-    found: dict[str, list[float]] = {"epochs_sgd": [], "epochs_eigenpro": []}
-    sizes = [min(m, n) for m in batch_sizes]
-    for m in sizes:
-        for name, operator, top in (
-            ("epochs_sgd", matrix, float(values[0])),
-            ("epochs_eigenpro", preconditioned, float(values[rank])),
-        ):
-            largest = float(xp.max(diagonal(operator)))
-            certified = 2.0 / (largest + (m - 1) * top / n)
-            tried = [_epochs(part, operator, m, one * certified, n_epochs, share, random_state) for one in steps]
-            found[name].append(min(tried))
-    gains = [slow / fast for slow, fast in zip(found["epochs_sgd"], found["epochs_eigenpro"], strict=True)]
-    ratio = float(values[0] / values[rank])
-    return Findings(
-        sizes,
-        {**found, "acceleration": gains},
-        {"eigenvalue_ratio": ratio, "root": math.sqrt(ratio)},
-        {**part.effective, "rank": rank, "n_epochs": n_epochs, "share": share},
-    )
-
-
-def _epochs(part: Sample, operator: Any, m: int, step: float, n_epochs: int, share: float, seed: int) -> float:
-    """Epochs until the training loss is a share of its start; infinite where that does not come about."""
-    xp = arrays.namespace(operator)
-    n = operator.shape[0]
-    residual = -part.targets
-    start = before = float(xp.sum(residual**2))
-    for epoch in range(n_epochs):
-        order = streams.permutation(seed, "epoch", epoch, n)
-        for rows in (order[at : at + m] for at in range(0, n, m)):
-            residual = residual - step * operator[:, rows] @ arrays.take_rows(residual, rows)
-        loss = float(xp.sum(residual**2))
-        if not loss < 1e3 * start:
-            return math.inf
-        if loss <= share * start:
-            if not loss > 0:
-                return epoch + 1.0
-            return epoch + math.log(before / (share * start)) / math.log(before / loss)
-        before = loss
-    return math.inf
