@@ -36,6 +36,14 @@ NUMERICAL = (
     "solvers",
     "estimators",
 )
+RUNNING = (
+    "experiments/running/run.py",
+    "experiments/running/training_run.py",
+    "experiments/running/single_fit.py",
+    "experiments/running/analysis_run.py",
+    "experiments/running/measures",
+    "resumable.py",
+)
 STAGES = {
     "preparation": ("datasets", "streams.py"),
     "preconditioner": (
@@ -48,9 +56,9 @@ STAGES = {
         "gram.py",
         "spectrum",
     ),
-    "training": (*NUMERICAL, "experiments/running/run.py", "experiments/running/metrics.py"),
+    "training": (*NUMERICAL, *RUNNING),
     "nets": ("arrays.py", "streams.py", "training", "nets"),
-    "theory": (*NUMERICAL, "theory", "datasets/generated/circle.py", "experiments/running/run.py"),
+    "theory": (*NUMERICAL, "theory", "datasets/generated/circle.py", *RUNNING),
     "comparison": (*NUMERICAL, "experiments/user_data/selection.py"),
     "own": ("datasets/own", "experiments/user_data/comparison.py"),
     "tables": (

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShallowsError
+from ...resumable import ResumableLoop
 from ...solvers.coordinates import Checked, Fresh, UniformReuse
 from ..results import AnalysisResult
 from .batched_trajectories import Trajectories, by_the_solver, feature_variance
@@ -158,6 +159,7 @@ def cost_of_reuse(
     random_state: int = 0,
     device: str = "auto",
     memory: int | str | None = None,
+    progress: ResumableLoop | None = None,
 ) -> AnalysisResult:
     """What UDSG costs beside DSG to the same error, from the errors of both.
 
@@ -168,6 +170,8 @@ def cost_of_reuse(
     ----------
     rounds : sequence of pairs
         (G, U).
+    progress : ResumableLoop, optional
+        Keeps the errors of the rounds that are done.
 
     Others are those of `errors_by_iteration`.
 
@@ -180,7 +184,8 @@ def cost_of_reuse(
     """
     marks = [t for t in log_marks(n_iterations) if t >= n_iterations / 4]
 
-    def constants(method: str, G: int, U: int) -> tuple[float, float, float]:
+    def constants(setting: tuple[str, int, int]) -> tuple[float, float, float]:
+        method, G, U = setting
         p, trajectories = _start(
             data, kernel, bandwidth, loss, method, theta_nu, regularisation, n_points, n_places, n_repeats,
             G, U, 2.0, random_state,
@@ -191,11 +196,13 @@ def cost_of_reuse(
             parts.append(t * ((trajectories.values - trajectories.companions)[:, p.n :] ** 2).mean())
         return float(np.mean(errors)), float(np.mean(parts)), float(trajectories.in_use.mean() / n_iterations)
 
-    plain = constants("dsg", 1, 0)
+    progress = progress or ResumableLoop()
     rounds = sorted(rounds, key=lambda one: one[1] / one[0])
+    plain, *with_reuse = progress.map(
+        "rounds of re-use", constants, [("dsg", 1, 0), *(("udsg", G, U) for G, U in rounds)]
+    )
     found: dict[str, list[float]] = {}
-    for G, U in rounds:
-        error, part, share = constants("udsg", G, U)
+    for (G, U), (error, part, share) in zip(rounds, with_reuse, strict=True):
         ratio = error / plain[0]
         values = {
             "sample_ratio": ratio,

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ... import streams
+from ...resumable import ResumableLoop
 
 BATCH_SIZES = (1, 4, 16, 64, 256)
 
@@ -28,13 +29,21 @@ def bound(following: float, kappa: float, batch_size: int, logarithm: float) -> 
 
 
 def over_batches(
-    n: int, sizes: Sequence[int], n_batches: int, seed: int, measure: Callable[[np.ndarray], float]
+    n: int,
+    sizes: Sequence[int],
+    n_batches: int,
+    seed: int,
+    measure: Callable[[np.ndarray], float],
+    progress: ResumableLoop | None = None,
+    name: str = "norms",
 ) -> list[np.ndarray]:
     """Values of a measure on random batches of each size, drawn without replacement."""
-    return [
-        np.array([measure(streams.permutation(seed, f"batches of {m}", k, n)[:m]) for k in range(n_batches)])
-        for m in sizes
-    ]
+
+    def values(m: int) -> list[float]:
+        return [measure(streams.permutation(seed, f"batches of {m}", k, n)[:m]) for k in range(n_batches)]
+
+    progress = progress or ResumableLoop()
+    return [np.array(found) for found in progress.map(f"sizes of batches ({name})", values, sizes)]
 
 
 def beside_bounds(prefix: str, found: Sequence[np.ndarray], bounds: Sequence[float]) -> dict[str, list[float]]:

@@ -11,6 +11,7 @@ import numpy as np
 from ... import arrays
 from ...arrays import Array
 from ...features.fourier import FourierFeatures
+from ...resumable import ResumableLoop
 from ..eigenvalues import check_rank, eigenpairs, largest_eigenvalue
 from ..results import AnalysisResult
 from ..samples import sample
@@ -31,6 +32,7 @@ def norms_of_feature_batches(
     random_state: int = 0,
     device: str = "auto",
     memory: int | str | None = None,
+    progress: ResumableLoop | None = None,
 ) -> AnalysisResult:
     """Theorem 3 and Lemma 1 on random Fourier features of data.
 
@@ -50,6 +52,8 @@ def norms_of_feature_batches(
         Batches of each size, drawn without replacement.
     delta : float
         δ.
+    progress : ResumableLoop, optional
+        Keeps the norms of the sizes that are done.
 
     Returns
     -------
@@ -73,7 +77,7 @@ def norms_of_feature_batches(
     def norm(rows: np.ndarray) -> float:
         return _norm(arrays.take_rows(flattened, rows))
 
-    found = over_batches(n, batch_sizes, n_batches, random_state, norm)
+    found = over_batches(n, batch_sizes, n_batches, random_state, norm, progress)
     bounds = [bound(following, kappa, m, logarithm) for m in batch_sizes]
     curve = beside_bounds("", found, bounds)
     if rank == 0:
@@ -85,7 +89,7 @@ def norms_of_feature_batches(
             return max(abs(float(ends[0])), abs(float(ends[-1])))
 
         fewer = max(1, n_batches // 5)  # each asks for the spectrum of a d × d matrix
-        found = over_batches(n, batch_sizes, fewer, random_state, deviation)
+        found = over_batches(n, batch_sizes, fewer, random_state, deviation, progress, "deviations")
         first = [(top + kappa) / (3.0 * m) * logarithm for m in batch_sizes]
         bounds = [
             a + math.sqrt(a * a + 2.0 * top * kappa / m * logarithm) for a, m in zip(first, batch_sizes, strict=True)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import arrays
 from ...arrays import Array
+from ...resumable import ResumableLoop
 from ..eigenvalues import check_rank, diagonal, eigenpairs, largest_eigenvalue
 from ..results import AnalysisResult
 from ..samples import sample
@@ -29,6 +30,7 @@ def norms_of_kernel_batches(
     random_state: int = 0,
     device: str = "auto",
     memory: int | str | None = None,
+    progress: ResumableLoop | None = None,
 ) -> AnalysisResult:
     """Theorem 4 in the space of a kernel, with the intrinsic dimension as printed and as it should be.
 
@@ -59,7 +61,7 @@ def norms_of_kernel_batches(
         chosen = arrays.take_rows(preconditioned, rows)[:, rows]
         return largest_eigenvalue(chosen) / len(rows)
 
-    found = over_batches(n, batch_sizes, n_batches, random_state, norm)
+    found = over_batches(n, batch_sizes, n_batches, random_state, norm, progress)
     bounds = [bound(following, kappa, m, math.log(8.0 * dimension / delta)) for m in batch_sizes]
     curve = beside_bounds("", found, bounds)
     curve["bound_printed"] = [bound(following, kappa, m, math.log(8.0 * printed / delta)) for m in batch_sizes]

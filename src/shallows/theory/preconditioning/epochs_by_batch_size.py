@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from ... import arrays, streams
+from ...resumable import ResumableLoop
 from ..eigenvalues import check_rank, diagonal, eigenpairs
 from ..results import AnalysisResult
 from ..samples import Sample, sample
@@ -26,6 +28,7 @@ def epochs_by_batch_size(
     random_state: int = 0,
     device: str = "auto",
     memory: int | str | None = None,
+    progress: ResumableLoop | None = None,
 ) -> AnalysisResult:
     """How many times fewer epochs EigenPro needs than SGD, by the size of the batch, each at its best step.
 
@@ -41,6 +44,8 @@ def epochs_by_batch_size(
         Of the training loss at zero: the level that is to be reached.
     steps : sequence of float
         Multiples of 2/(β + (m − 1) λ) that are tried for each method.
+    progress : ResumableLoop, optional
+        Keeps the numbers of epochs of the steps that are done.
 
     Returns
     -------
@@ -48,6 +53,7 @@ def epochs_by_batch_size(
         Over m: ``epochs_sgd`` and ``epochs_eigenpro``, to the level, interpolated between epochs; ``acceleration``,
         their ratio. Numbers: ``eigenvalue_ratio`` λ₁/λ_{q+1} and its ``root``.
     """
+    progress = progress or ResumableLoop()
     part = sample(data, kernel, bandwidth, n_points=n_points, random_state=random_state, device=device)
     n = part.inputs.shape[0]
     check_rank(rank, n)
@@ -60,14 +66,16 @@ def epochs_by_batch_size(
     found: dict[str, list[float]] = {"epochs_sgd": [], "epochs_eigenpro": []}
     sizes = [min(m, n) for m in batch_sizes]
     for m in sizes:
-        for name, operator, top in (
-            ("epochs_sgd", matrix, float(values[0])),
-            ("epochs_eigenpro", preconditioned, float(values[rank])),
+        for method, operator, top in (
+            ("sgd", matrix, float(values[0])),
+            ("eigenpro", preconditioned, float(values[rank])),
         ):
             largest = float(xp.max(diagonal(operator)))
             certified = 2.0 / (largest + (m - 1) * top / n)
-            tried = [_epochs(part, operator, m, one * certified, n_epochs, share, random_state) for one in steps]
-            found[name].append(min(tried))
+            epochs = partial(_epochs, part, operator, m, n_epochs=n_epochs, share=share, seed=random_state)
+            lengths = [one * certified for one in steps]
+            tried = progress.map(f"steps of {method} for batches of {m}", epochs, lengths)
+            found[f"epochs_{method}"].append(min(tried))
     gains = [slow / fast for slow, fast in zip(found["epochs_sgd"], found["epochs_eigenpro"], strict=True)]
     ratio = float(values[0] / values[rank])
     return AnalysisResult(

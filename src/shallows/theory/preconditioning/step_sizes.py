@@ -8,6 +8,7 @@ from typing import Any
 
 from ... import arrays
 from ...gram import Gram
+from ...resumable import ResumableLoop
 from ...solvers.base import KernelProblem
 from ...solvers.eigenpro import EigenPro
 from ...solvers.steps import make as make_rule
@@ -37,6 +38,7 @@ def losses_by_step(
     random_state: int = 0,
     device: str = "auto",
     memory: int | str | None = None,
+    progress: ResumableLoop | None = None,
 ) -> AnalysisResult:
     """The training loss after some epochs for a grid of steps, and for the steps of named rules.
 
@@ -54,6 +56,8 @@ def losses_by_step(
         The grid has the powers of 2^(1/finest) between ``smallest`` and ``largest``, in units of the certified step.
     rules : sequence of str
         Names in `solvers.steps`.
+    progress : ResumableLoop, optional
+        Keeps the losses of the steps that are done.
 
     Returns
     -------
@@ -68,6 +72,7 @@ def losses_by_step(
     -----
     The rule ``release2017`` is tried with the preconditioner that belongs to it, that of power ½.
     """
+    progress = progress or ResumableLoop()
     part = sample(data, kernel, bandwidth, n_points=n_points, random_state=random_state, device=device)
     n = part.inputs.shape[0]
     m = min(batch_size, n)
@@ -81,17 +86,21 @@ def losses_by_step(
 
     low, high = (round(finest * math.log2(end)) for end in (smallest, largest))
     grid = [2.0 ** (power / finest) for power in range(low, high + 1)]
-    found = [loss(one * certified) for one in grid]
+    found = progress.map(f"steps for batches of {m}", lambda one: loss(one * certified), grid)
     best = min(found)
     numbers = {
         "best_step": grid[found.index(best)],
         "best_mean_step": grid[found.index(best)] * certified * m,
         "largest_stable": max(step for step, value in zip(grid, found, strict=True) if math.isfinite(value)),
     }
-    for name in rules:
+
+    def by_rule(name: str) -> tuple[float, float]:
         power = 0.5 if name == "release2017" else 1.0
         step = make_rule(name)(problems[power].preconditioner, m, n)
-        reached = loss(step, power)
+        return step, loss(step, power)
+
+    by_rules = progress.map(f"rules for batches of {m}", by_rule, rules)
+    for name, (step, reached) in zip(rules, by_rules, strict=True):
         numbers[f"step_{name}"] = step / certified
         numbers[f"speed_{name}"] = max(0.0, math.log(reached) / math.log(best)) if math.isfinite(reached) else 0.0
     effective = {**part.effective, "rank": preconditioner.rank, "n_subsample": preconditioner.n_subsample}
@@ -104,6 +113,7 @@ def rules_by_batch(
     bandwidth: float | None = None,
     *,
     batch_sizes: Sequence[int] = (4, 16, 64, 256, 1024),
+    progress: ResumableLoop | None = None,
     **parameters: Any,
 ) -> AnalysisResult:
     """The numbers of `losses_by_step`, by the size of the batch.
@@ -114,6 +124,8 @@ def rules_by_batch(
         As there.
     batch_sizes : sequence of int
         m.
+    progress : ResumableLoop, optional
+        Keeps the losses of the steps that are done.
     **parameters
         The others of `losses_by_step`.
 
@@ -122,7 +134,10 @@ def rules_by_batch(
     AnalysisResult
         Over m: ``best_step``, ``best_mean_step``, ``largest_stable``, ``step_<rule>``, ``speed_<rule>``.
     """
-    found = [losses_by_step(data, kernel, bandwidth, batch_size=m, **parameters) for m in batch_sizes]
+    progress = progress or ResumableLoop()
+    found = [
+        losses_by_step(data, kernel, bandwidth, batch_size=m, progress=progress, **parameters) for m in batch_sizes
+    ]
     curve = {name: [one.numbers[name] for one in found] for name in found[0].numbers}
     return AnalysisResult(list(batch_sizes), curve, effective=found[0].effective)
 
