@@ -6,8 +6,9 @@ SCALE ?= demo
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# Two processes with one thread each: files stay whole, so that what a file has prepared is prepared once.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+# Two processes with one thread each. Files stay whole, so that what a file has prepared is prepared once, and come in the
+# order of tests/conftest.py, the longest first.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := demo
 .PHONY: demo laptop paper test test-fast lint format bench explain lock clean distclean help

@@ -344,3 +344,38 @@ def test_a_rank_that_leaves_nothing_is_refused(data):
 
 def test_every_rule_that_is_compared_exists():
     assert {"certified", "theorem", "paper", "release2017", "release2019"} <= set(steps.RULES)
+
+
+# Imports
+
+ALGORITHMS = {"cholesky", "doubly_stochastic", "eigenpro", "feature_eigenpro", "norma", "pegasos", "projected", "sag",
+              "sdca", "svrg"}  # fmt: skip
+RUNS = {
+    "data_summary": set(),
+    "eigenvalue_decay": set(),
+    "heat_kernel_circle": set(),
+    "doubly_stochastic.convergence": {"doubly_stochastic"},
+    "doubly_stochastic.expansion_cost": {"doubly_stochastic"},
+    "doubly_stochastic.orders_of_cost": {"doubly_stochastic", "norma", "pegasos", "sdca"},
+    "preconditioning.approximate_eigenvectors": set(),
+    "preconditioning.batch_norms_of_features": set(),
+    "preconditioning.batch_norms_of_kernel": set(),
+    "preconditioning.eigensystem_cost": set(),
+    "preconditioning.epochs_by_batch_size": set(),
+    "preconditioning.iteration_cost": {"eigenpro"},
+    "preconditioning.residuals_by_direction": {"eigenpro"},
+    "preconditioning.step_sizes": {"eigenpro"},
+}
+
+
+@pytest.fixture(scope="module")
+def imports():
+    """The imports of the package, as a graph."""
+    return pytest.importorskip("grimp").build_graph("shallows", cache_dir=None)
+
+
+@pytest.mark.parametrize("analysis", RUNS)
+def test_an_analysis_imports_the_solvers_that_it_runs_and_no_others(imports, analysis):
+    reached = imports.find_upstream_modules(f"shallows.theory.{analysis}")
+    solvers = {name.removeprefix("shallows.solvers.") for name in reached if name.startswith("shallows.solvers.")}
+    assert solvers & ALGORITHMS <= RUNS[analysis]
