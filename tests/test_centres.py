@@ -564,6 +564,7 @@ def test_more_centres_than_the_memory_takes_are_refused_before_anything_is_made(
         EigenProCentresRegressor(centres=20_000, memory="600MB").fit(X, y)
 
 
+@pytest.mark.slow
 def test_a_fit_stays_within_its_memory(tmp_path):
     # The matrix of points and centres would be 800 MB. Pages of the file that were read, 40 MB, count too.
     np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(100_000, 100)).astype(np.float32))

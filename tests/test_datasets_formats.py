@@ -315,6 +315,7 @@ def test_a_file_of_the_form_of_mnist8m_is_read_in_blocks_with_its_idx_test_part(
     np.testing.assert_array_equal(rows_of(opened.test)[0], x[:4])
 
 
+@pytest.mark.slow
 def test_a_long_file_is_read_in_bounded_memory(tmp_path):
     line = "3 " + " ".join(f"{j}:{j % 255 + 1}" for j in range(1, 785)) + "\n"
     path = tmp_path / "long.xz"
