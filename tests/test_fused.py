@@ -58,7 +58,7 @@ def gpu(request, monkeypatch, folder):
         cuda, "elementwise", lambda xp, name, body, dtype: cuda_on_cpu.elementwise(cuda.function(body, dtype), folder)
     )
     monkeypatch.setattr(cuda, "_made", {})
-    monkeypatch.setattr(cuda, "_told", set())
+    monkeypatch.setattr(cuda, "_warned", set())
     monkeypatch.delenv(cuda.VARIABLE, raising=False)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -1,4 +1,4 @@
-"""Long work in independent pieces: finished pieces are kept on disk and found again after a kill; progress is told."""
+"""Long work in independent pieces: finished ones are kept on disk and found again after a kill; progress is printed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ResumableLoop:
     Parameters
     ----------
     label : str
-        What the work is called in the lines that tell its progress; without one none are printed.
+        What the work is called in the lines of its progress; without a label no lines are printed.
     checkpoint : Checkpoint, optional
         Keeps the results of finished pieces. It is written when it is due, and at once when a stop is requested.
     every_seconds : float
@@ -39,10 +39,10 @@ class ResumableLoop:
         self.label, self.checkpoint, self.every_seconds = label, checkpoint, every_seconds
         self.seconds_before = 0.0
         self._results: dict[str, list[Any]] = {}
-        self._started = self._told = time.monotonic()
+        self._started = self._last_line = time.monotonic()
 
     def __enter__(self) -> ResumableLoop:
-        self._started = self._told = time.monotonic()
+        self._started = self._last_line = time.monotonic()
         if self.checkpoint is not None:
             self.checkpoint.acquire()
             try:
@@ -81,7 +81,7 @@ class ResumableLoop:
         for item in items[found:]:
             # As the checkpoint holds it, so that a result is the same whether it was computed or found.
             results.append(json.loads(json.dumps(function(item))))
-            self._tell(name, len(results), len(items), (time.monotonic() - started) / (len(results) - found))
+            self._print_progress(name, len(results), len(items), (time.monotonic() - started) / (len(results) - found))
             if self.checkpoint is not None and self.checkpoint.due():
                 self._save()
         return list(results)
@@ -92,10 +92,10 @@ class ResumableLoop:
         if self.checkpoint.stop_requested:
             raise TrainingInterrupted(f"The work was stopped; {self.checkpoint.path} holds what was finished.")
 
-    def _tell(self, name: str, done: int, total: int, seconds_each: float) -> None:
+    def _print_progress(self, name: str, done: int, total: int, seconds_each: float) -> None:
         now = time.monotonic()
-        if not self.label or now - self._told < self.every_seconds:
+        if not self.label or now - self._last_line < self.every_seconds:
             return
-        self._told = now
+        self._last_line = now
         left = f", about {seconds_each * (total - done):.0f} s left" if done < total else ""
         print(f"{self.label}: {done} of {total} {name}{left}", file=sys.stderr, flush=True)

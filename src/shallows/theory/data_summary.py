@@ -19,7 +19,7 @@ def summarise(
     data
         Has ``x_train``, ``y_train`` and ``x_test``.
     n_rows : int
-        The first training rows, by which the ranges are told.
+        The first training rows, of which the ranges are taken.
 
     Returns
     -------

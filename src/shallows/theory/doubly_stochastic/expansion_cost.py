@@ -41,7 +41,7 @@ def iteration_cost(
     Parameters
     ----------
     data
-        Not looked at: points are normal numbers.
+        Not used: points are normal numbers.
     along : {"n_features", "n_inputs"}
     sizes : sequence of int
         Its values.

@@ -44,7 +44,7 @@ def orders_of_cost(
     Parameters
     ----------
     data
-        Not looked at: points are normal numbers with labels of a noisy sign.
+        Not used: points are normal numbers with labels of a noisy sign.
     method : {"dsg", "kernel", "fourier", "nystrom"}
         One block of features for every batch; NORMA; SDCA on n/2 frequencies; on n/2 landmarks.
     along : {"n", "d"}

@@ -41,7 +41,7 @@ def epochs_by_batch_size(
     n_epochs : int
         Where a run ends.
     share : float
-        Of the training loss at zero: the level that is to be reached.
+        The level at which epochs are counted, as a share of the training loss of the zero function.
     steps : sequence of float
         Multiples of 2/(β + (m − 1) λ) that are tried for each method.
     progress : ResumableLoop, optional

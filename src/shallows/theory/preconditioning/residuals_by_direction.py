@@ -46,7 +46,7 @@ def residuals_by_direction(
     n_iterations : int
         t; after a few the residuals next to q + 1 are lost in rounding.
     n_directions : int
-        How many directions are looked at.
+        How many directions are measured, from the first.
     n_points : int
         Of a random part.
 

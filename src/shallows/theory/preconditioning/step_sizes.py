@@ -100,9 +100,9 @@ def losses_by_step(
         return step, loss(step, power)
 
     by_rules = progress.map(f"rules for batches of {m}", by_rule, rules)
-    for name, (step, reached) in zip(rules, by_rules, strict=True):
+    for name, (step, final_loss) in zip(rules, by_rules, strict=True):
         numbers[f"step_{name}"] = step / certified
-        numbers[f"speed_{name}"] = max(0.0, math.log(reached) / math.log(best)) if math.isfinite(reached) else 0.0
+        numbers[f"speed_{name}"] = max(0.0, math.log(final_loss) / math.log(best)) if math.isfinite(final_loss) else 0.0
     effective = {**part.effective, "rank": preconditioner.rank, "n_subsample": preconditioner.n_subsample}
     return AnalysisResult(grid, {"loss": found}, numbers, {**effective, "batch_size": m, "n_epochs": n_epochs})
 

@@ -29,7 +29,7 @@ def regression(snapshot: Any, data: Any) -> dict[str, float]:
 
 
 def classification_of_predictions(predictions: Any, data: Any) -> dict[str, float]:
-    """The error on the test part, all that can be told of an estimator that only predicts."""
+    """The error on the test part, all that an estimator which only predicts lets us measure."""
     return {"test_error": 100.0 * float(np.mean(np.asarray(predictions) != np.asarray(data.y_test)))}
 
 
