@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, kernels, losses, training
-from ..errors import ShallowsError
-from ..solvers import doubly_stochastic
-from ..solvers.coordinates import Checked, Fresh, UniformReuse
-from ..solvers.doubly_stochastic import DoublyStochastic
-from .base import Estimator
-from .parameters import check_positive, check_whole, is_positive, keep
+from ... import arrays, kernels, losses, training
+from ...errors import ShallowsError
+from ...solvers import doubly_stochastic
+from ...solvers.coordinates import Checked, Fresh, UniformReuse
+from ...solvers.doubly_stochastic import DoublyStochastic
+from ..base import Estimator
+from ..parameter_checks import check_positive, check_whole, is_positive
 
 METHODS = ("dsg", "udsg", "cdsg")
 SCHEDULES = ("auto", "line_search", "constant", "decay", "theory")
 
 
-class Planned(Estimator):
+class PlannedExpansion(Estimator):
     """Parameters and the plan of a training."""
 
     _least_memory = 2**26
@@ -59,7 +59,35 @@ class Planned(Estimator):
         dtype: str = "auto",
         verbose: int = 0,
     ):
-        keep(self, locals())
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.kernel_params = kernel_params
+        self.loss = loss
+        self.method = method
+        self.regularisation = regularisation
+        self.block_size = block_size
+        self.batch_size = batch_size
+        self.schedule = schedule
+        self.step_size = step_size
+        self.theta_nu = theta_nu
+        self.decrease = decrease
+        self.preconditioning = preconditioning
+        self.damping = damping
+        self.fresh = fresh
+        self.reused = reused
+        self.cap = cap
+        self.gradient_bound = gradient_bound
+        self.feature_variance = feature_variance
+        self.features = features
+        self.orthogonal = orthogonal
+        self.n_iter = n_iter
+        self.max_epochs = max_epochs
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.device = device
+        self.memory = memory
+        self.dtype = dtype
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         for name, known in (
@@ -112,7 +140,7 @@ class Planned(Estimator):
             return kind
         bandwidth = self.bandwidth
         if bandwidth is None and kind.takes_bandwidth:
-            together = self._coordinates.coincide or (sample == sample[0]).all()
+            together = self._centring.coincide or (sample == sample[0]).all()
             # Where all points coincide, every bandwidth gives the same function.
             bandwidth = 1.0 if together else kernels.median_bandwidth(sample, seed)
         return kernels.make(self.kernel, bandwidth, **(self.kernel_params or {}))

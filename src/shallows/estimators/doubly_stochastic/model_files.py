@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import __version__, arrays, kernels, losses
-from ..errors import ShallowsError
-from ..features import FourierFeatures
-from ..solvers.coordinates import Checked, Fresh, UniformReuse
-from ..solvers.doubly_stochastic import DoublyStochastic
-from ..solvers.expansion import ExpansionProblem, ExpansionState
-from .centres import Coordinates
+from ... import __version__, arrays, kernels, losses
+from ...errors import ShallowsError
+from ...features import FourierFeatures
+from ...solvers.coordinates import Checked, Fresh, UniformReuse
+from ...solvers.doubly_stochastic import DoublyStochastic
+from ...solvers.expansion import ExpansionProblem, ExpansionState
+from ..centring import Centring
 
 FORMAT = 1
 """Raised when a file of before can no longer be read in the same sense."""
@@ -59,7 +59,7 @@ def save(model: Any, path: Any) -> None:
         "targets": targets_told,
         "mean_weight": model._mean_weight,
     }
-    held |= {"mean": model._coordinates.mean, "probes": _probes(features), **targets_held}
+    held |= {"mean": model._centring.mean, "probes": _probes(features), **targets_held}
     if hasattr(model, "feature_names_in_"):
         held["feature_names_in_"] = np.asarray(model.feature_names_in_, dtype=str)
     partial = path.with_name(path.name + ".partial")
@@ -110,7 +110,7 @@ def load(cls: type, path: Any, device: str) -> Any:
     loss = _loss(header["loss"])
     model._features, model._dtype = features, np.dtype(header["dtype"])
     model.n_features_in_ = features.n_inputs
-    model._coordinates = Coordinates(held.pop("mean"), np.ones(features.n_inputs, dtype=bool))
+    model._centring = Centring(held.pop("mean"), np.ones(features.n_inputs, dtype=bool))
     growth = math.inf if header["growth"] is None else header["growth"]
     model._problem = ExpansionProblem(features, loss, header["n_outputs"], growth=growth)
     model.effective_params_ = header["effective"]

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping
 from typing import Any
 
 from ..errors import ShallowsError
-
-
-def keep(estimator: Any, given: Mapping[str, Any]) -> None:
-    """Set a constructor's arguments, its ``locals()``, as attributes: all that scikit-learn lets a constructor do."""
-    vars(estimator).update((name, value) for name, value in given.items() if name != "self")
 
 
 def is_positive(value: Any) -> bool:

@@ -9,40 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, gram, kernels, losses, streams, training
-from ..errors import ShallowsError
-from ..features.design import Blocks, Design
-from ..solvers.lazy_gram import LazyGram
-from ..solvers.risk import FeatureSpan, KernelSpan, RiskProblem, RiskState
-from . import feature_maps
-from .base import SMALL, Estimator
-from .centres import Coordinates
-from .kernel_checks import check_scale, check_scores, check_values
-from .parameters import check_positive, check_whole
-from .snapshot import Snapshot
-
-
-class FirstInOrder(training.Batches):
-    """Batches whose first epoch goes through the rows as they lie, which is a random order already.
-
-    So the rows that were visited are the first ones, and of a kernel matrix that is not kept only their columns are
-    made.
-    """
-
-    def of_epoch(self, epoch: int) -> list[slice]:
-        """The batches of an epoch, in their order."""
-        return list(arrays.blocks(self.n, self.size)) if epoch == 0 else super().of_epoch(epoch)
-
-
-class Drawn(FirstInOrder):
-    """Batches that are drawn with replacement after a first epoch in order."""
-
-    def of_epoch(self, epoch: int) -> list[slice]:
-        """The batches of an epoch, in their order."""
-        slices = list(arrays.blocks(self.n, self.size))
-        if epoch == 0:
-            return slices
-        return [slices[int(i % len(slices))] for i in streams.integers(self.seed, "drawn batches", epoch, len(slices))]
+from ... import arrays, gram, kernels, losses, streams, training
+from ...errors import ShallowsError
+from ...features.design import Blocks, Design
+from ...solvers.lazy_gram import LazyGram
+from ...solvers.risk import FeatureSpan, KernelSpan, RiskProblem, RiskState
+from .. import feature_maps
+from ..base import SMALL, Estimator
+from ..centring import Centring
+from ..kernel_checks import check_scale, check_scores, check_values
+from ..parameter_checks import check_positive, check_whole
+from ..snapshot import Snapshot
+from .batch_orders import InOrderThenShuffled
 
 
 class RiskSnapshot(Snapshot):
@@ -79,7 +57,7 @@ class RiskModel(Estimator):
 
     _growth = math.inf
     _default_loss = "square"
-    _batches: type[training.Batches] = FirstInOrder
+    _batches: type[training.Batches] = InOrderThenShuffled
     features: Any = None
     kernel: Any = "gaussian"
     bandwidth: float | None = None
@@ -145,7 +123,7 @@ class RiskModel(Estimator):
         # A fit that fails must not leave an old function beside new coordinates.
         vars(self).pop("_model", None)
         self._check_parameters()
-        X, y, weights = self._checked_training_set(X, y, sample_weight)
+        X, y, weights = self._validated_training_set(X, y, sample_weight)
         n = X.shape[0]
         self._learn_targets(y, weights)
         loss, unit = self._scaled_loss()
@@ -154,7 +132,7 @@ class RiskModel(Estimator):
         budget = self._working_budget(device)
         with device.active():
             order = streams.permutation(seed, "order", 0, n)
-            points = self._lay_out(X, order, device)
+            points = self._prepare_points(X, order, device)
             targets = arrays.to_device(self._encode(y)[order], device, self._dtype)
             w = None
             if weights is not None:
@@ -180,7 +158,7 @@ class RiskModel(Estimator):
                     problem,
                     self._batches(n, size, seed),
                     training.Stopping(self.max_epochs, max_seconds=self.max_seconds),
-                    observers=[*self._own_observers(), *observers],
+                    observers=[*self._progress_observers(), *observers],
                     checkpoint=checkpoint,
                     snapshot=lambda state, epoch: RiskSnapshot(self, problem, state, epoch),
                     may_shrink=getattr(self, "step_size", None) is None,
@@ -190,7 +168,7 @@ class RiskModel(Estimator):
                 del self._order, self._fitted
             arrays.synchronise(points)
         finished = time.perf_counter()
-        self._conclude(run, problem, kernel, blocks, order, size, seed, device, budget, float(reg))
+        self._set_fitted_attributes(run, problem, kernel, blocks, order, size, seed, device, budget, float(reg))
         self.timings_ = {
             "preparation": prepared - started,
             "eigensystem": mapped - prepared,
@@ -200,19 +178,19 @@ class RiskModel(Estimator):
         }
         return self
 
-    def _lay_out(self, X: Any, order: np.ndarray, device: arrays.Device) -> Any:
+    def _prepare_points(self, X: Any, order: np.ndarray, device: arrays.Device) -> Any:
         """Augmented training points; the origin is moved only where the kernel does not see it."""
         named = self.features is None or isinstance(self.features, str)
         kind = kernels.kind(self.kernel)
-        self._coordinates = Coordinates.of(
+        self._centring = Centring.of(
             X,
             centred=named and (kind.shift_invariant or self.features == "linear"),
             without_constants=self.features is None and kind.of_distance,
         )
-        points = self._coordinates.training_points(X, order, device, self._dtype)
+        points = self._centring.training_points(X, order, device, self._dtype)
         if named:
             seen = not kind.shift_invariant and self.features != "linear"
-            check_scale(points, self._dtype, may_vanish=self._coordinates.coincide or seen)
+            check_scale(points, self._dtype, may_vanish=self._centring.coincide or seen)
         return points
 
     def _make_kernel(self, points: Any, seed: int) -> kernels.Kernel | None:
@@ -225,7 +203,7 @@ class RiskModel(Estimator):
         bandwidth = self.bandwidth
         if bandwidth is None and kind.takes_bandwidth:
             # Where all points coincide, every bandwidth gives the same function.
-            bandwidth = 1.0 if self._coordinates.coincide else kernels.median_bandwidth(points[:, :-2], seed)
+            bandwidth = 1.0 if self._centring.coincide else kernels.median_bandwidth(points[:, :-2], seed)
         made = kernels.make(self.kernel, bandwidth, **(self.kernel_params or {}))
         made.check_inputs(points.shape[1] - 2)
         check_values(made, points)
@@ -244,7 +222,7 @@ class RiskModel(Estimator):
         largest, smallest = (256, 16) if self.features is None else (64, 8)
         return max(smallest, min(largest, n // 20))
 
-    def _conclude(
+    def _set_fitted_attributes(
         self,
         run: training.Run,
         problem: RiskProblem,
@@ -336,7 +314,7 @@ class RiskModel(Estimator):
                 at_a_time = max(1, budget // (2 * widest * out.itemsize))
             else:
                 points = arrays.to_device(model["points"], device)
-            for rows, x, extra in self._coordinates.new_points(X, device, self._dtype):
+            for rows, x, extra in self._centring.new_points(X, device, self._dtype):
                 if "blocks" not in model:
                     made = gram.cross_product(model["kernel"], x, points, a, budget=budget, extra=extra)
                     out[rows] = arrays.to_numpy(made)

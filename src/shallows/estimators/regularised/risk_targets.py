@@ -11,8 +11,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
-from .. import losses
-from .regularised import RiskModel
+from ... import losses
+from .regularised_risk import RiskModel
 
 
 def _has_probabilities(model: Any) -> bool:
@@ -55,19 +55,19 @@ class RiskClassifier(ClassifierMixin, RiskModel):
         -------
         ndarray, shape (n_samples,) for two classes, else (n_samples, n_classes)
         """
-        scores = self._raw_predict(self._checked(X))
+        scores = self._raw_predict(self._validated(X))
         if scores.shape[1] == 1:
             return scores[:, 0]
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> np.ndarray:
         """Class labels, shape (n_samples,), for X of shape (n_samples, n_features)."""
-        return self._decode(self._raw_predict(self._checked(X)))
+        return self._decode(self._raw_predict(self._validated(X)))
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes, shape (n_samples, n_classes); for the losses 'logistic' and 'softmax'."""
-        return self._named_loss().probabilities(self._raw_predict(self._checked(X)).astype(np.float64))
+        return self._named_loss().probabilities(self._raw_predict(self._validated(X)).astype(np.float64))
 
 
 class RiskRegressor(RegressorMixin, MultiOutputMixin, RiskModel):
@@ -107,4 +107,4 @@ class RiskRegressor(RegressorMixin, MultiOutputMixin, RiskModel):
 
     def predict(self, X: Any) -> np.ndarray:
         """Values of the fitted function, shape (n_samples,) or (n_samples, n_outputs), as y was."""
-        return self._decode(self._raw_predict(self._checked(X)))
+        return self._decode(self._raw_predict(self._validated(X)))

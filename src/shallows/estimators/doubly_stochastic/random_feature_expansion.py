@@ -14,61 +14,22 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from .. import arrays, losses, streams, training
-from ..errors import DivergenceError, ShallowsError
-from ..features import FourierFeatures
-from ..solvers.expansion import ExpansionProblem, ExpansionState
-from . import growing_stream, model_files
-from .base import SMALL
-from .centres import Coordinates
-from .growing_plan import Planned
-from .kernel_checks import check_scale, check_scores
-from .snapshot import Snapshot
+from ... import arrays, losses, streams, training
+from ...errors import DivergenceError, ShallowsError
+from ...features import FourierFeatures
+from ...solvers.expansion import ExpansionProblem, ExpansionState
+from ..base import SMALL
+from ..centring import Centring
+from ..kernel_checks import check_scale, check_scores
+from . import model_files, stream_batches
+from .expansion_snapshot import ExpansionSnapshot
+from .solver_plan import PlannedExpansion
 
 SAMPLE = 1000
 """Points by which a first look at the data is taken: bandwidth, top eigenvalue, variance of the features."""
 
 
-class GrowingSnapshot(Snapshot):
-    """A growing model in the middle of its training."""
-
-    @property
-    def n_blocks(self) -> int:
-        """Blocks of features in use."""
-        return self.state.n_blocks
-
-    @property
-    def n_random_features(self) -> int:
-        """Frequencies in use."""
-        return self.state.n_blocks * self.estimator._features.block_size
-
-    def _scores(self, X: Any) -> np.ndarray:
-        return self.estimator._raw_predict(X, self.state)
-
-    def _scores_in_training(self) -> np.ndarray:
-        problem, order = self.estimator._problem, self.estimator._order
-        fitted = arrays.to_numpy(self.state.values(problem, problem.points))
-        scores = np.empty_like(fitted)
-        scores[order] = fitted
-        return self.estimator._unscale(scores)
-
-    def objective(self) -> float:
-        """Mean training loss, E ℓ(f(x), y), in the units that it is minimised in; without the regulariser."""
-        problem = self.estimator._problem
-        scores = self.state.values(problem, problem.points)
-        targets = self.state.targets_for(problem, problem.take(slice(0, scores.shape[0])), scores)
-        values = problem.loss.value(scores, targets)
-        w = problem.weights
-        return float(arrays.namespace(scores).mean(values if w is None else values * w[:, 0]))
-
-    def mean_loss(self, X: Any, y: Any) -> float:
-        """Mean of the loss on any points, for losses of classes; without the regulariser."""
-        loss, scores = self.estimator._problem.loss, self.decision_function(X)
-        targets = self.estimator._encode(np.asarray(y)).astype(scores.dtype)
-        return float(np.mean(loss.value(scores, targets), dtype=np.float64))
-
-
-class GrowingModel(Planned):
+class RandomFeatureExpansion(PlannedExpansion):
     """Base of the estimators whose function is a growing sum over blocks of streamed random features."""
 
     # ---------------------------------------------------------------------- what subclasses say
@@ -98,9 +59,26 @@ class GrowingModel(Planned):
 
         Parameters
         ----------
-        {parameters}
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like, shape (n_samples,), optional
+        observers : sequence of shallows.training.Observer
+            `Progress`, `Curve` and others that look on.
+        checkpoint : shallows.training.Checkpoint, optional
+            Go on from it if it exists, and keep it up to date.
 
-        {ending}
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, shapes that do not agree, one class only.
+        ShallowsError
+            A parameter out of its range.
+        DivergenceError
+            With a ``step_size`` of the user's that is too large.
         """
         return self._fit(X, y, sample_weight, observers, checkpoint)
 
@@ -119,9 +97,33 @@ class GrowingModel(Planned):
 
         Parameters
         ----------
-        {parameters}
+        X : array-like, memory map, or iterable of batches
+            Arrays are read in slices of ``batch_size`` rows, one step each, and are never copied whole. An iterable,
+            such as a generator, gives tuples ``(X, y)`` or ``(X, y, sample_weight)``, one step each; it need not end
+            if ``n_iter`` or ``max_seconds`` is given.
+        y : array-like, optional
+            Targets, where X is an array. Not used for novelty.
+        sample_weight : array-like, optional
+        n_iter : int, optional
+            Batches at most.
+        max_seconds : float, optional
+            Of training, at most.
+        observers : sequence of shallows.training.Observer
+        checkpoint : shallows.training.Checkpoint, optional
 
-        {ending}
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN, infinity or an unknown label in a batch, which the message numbers; the model is then that of the
+            batches before.
+        ShallowsError
+            A stream that ends before its first batch.
+        DivergenceError
+            If the loss of a batch leaves the numbers or explodes.
         """
         y = y if self._takes_targets else None
         return self._partial_fit(X, y, None, sample_weight, n_iter, max_seconds, observers, checkpoint)
@@ -131,14 +133,14 @@ class GrowingModel(Planned):
         # A fit that fails must not leave an old function beside new coordinates.
         vars(self).pop("_state", None)
         self._check_parameters()
-        X, y, weights = self._checked_training_set(X, y, sample_weight)
+        X, y, weights = self._validated_training_set(X, y, sample_weight)
         n = X.shape[0]
         device = arrays.resolve_device(self.device)
         seed = self._seed()
         with device.active():
             self._begin(X, y, weights, n, seed, device)
             order = streams.permutation(seed, "order", 0, n)
-            points = self._coordinates.training_points(X, order, device, self._dtype)[:, :-2]
+            points = self._centring.training_points(X, order, device, self._dtype)[:, :-2]
             points = points if device.kind == "cpu" else arrays.contiguous(points)
             targets, w = self._encode(y), None
             targets = None if targets is None else arrays.to_device(targets[order], device, self._dtype)
@@ -164,9 +166,9 @@ class GrowingModel(Planned):
                     training.Stopping(
                         max_epochs or math.ceil(n_iter / n_batches), n_iter, self.max_seconds, tolerance=-math.inf
                     ),
-                    observers=[*self._own_observers(), *observers],
+                    observers=[*self._progress_observers(), *observers],
                     checkpoint=checkpoint,
-                    snapshot=lambda state, epoch: GrowingSnapshot(self, state, epoch),
+                    snapshot=lambda state, epoch: ExpansionSnapshot(self, state, epoch),
                     may_shrink=self.step_size is None,
                 )
                 if not run.state.is_finite():
@@ -177,7 +179,7 @@ class GrowingModel(Planned):
                 del self._order
             arrays.synchronise(points)
         self._state, self._n_batches_seen = run.state, 0
-        self._conclude(run, {"preparation": prepared - started}, time.perf_counter() - prepared)
+        self._set_fitted_attributes(run, {"preparation": prepared - started}, time.perf_counter() - prepared)
         return self
 
     def _partial_fit(
@@ -193,13 +195,13 @@ class GrowingModel(Planned):
     ) -> Self:
         self._check_parameters()
         started = time.perf_counter()
-        source = growing_stream.batches_of(self, X, y, sample_weight)
+        source = stream_batches.batches_of(self, X, y, sample_weight)
         if not hasattr(self, "_state"):
             first = next(source, None)
             if first is None:
                 raise ShallowsError("The stream ended before its first batch.")
             device, seed = arrays.resolve_device(self.device), self._seed()
-            first_X, first_y, first_w = self._checked_training_set(*first)
+            first_X, first_y, first_w = self._validated_training_set(*first)
             with device.active():
                 self._begin(first_X, first_y, first_w, None, seed, device, classes=classes)
                 like = arrays.to_device(np.empty(0), device, self._dtype)
@@ -215,11 +217,11 @@ class GrowingModel(Planned):
             run = training.train(
                 self._solver,
                 self._problem,
-                training.Stream(growing_stream.examples(self, source, device)),
+                training.Stream(stream_batches.examples(self, source, device)),
                 training.Stopping(1, n_iter, max_seconds, tolerance=-math.inf),
-                observers=[*self._own_observers(), *observers],
+                observers=[*self._progress_observers(), *observers],
                 checkpoint=checkpoint,
-                snapshot=lambda state, epoch: GrowingSnapshot(self, state, epoch),
+                snapshot=lambda state, epoch: ExpansionSnapshot(self, state, epoch),
                 state=self._state,
             )
         if run.stopped_by == "max_epochs":
@@ -231,7 +233,7 @@ class GrowingModel(Planned):
                     ConvergenceWarning,
                     stacklevel=3,
                 )
-        self._conclude(run, {"preparation": prepared - started}, time.perf_counter() - prepared)
+        self._set_fitted_attributes(run, {"preparation": prepared - started}, time.perf_counter() - prepared)
         return self
 
     # ------------------------------------------------------------------------------------ the plan
@@ -245,7 +247,7 @@ class GrowingModel(Planned):
         budget = self._working_budget(device)
         small = n is not None and n <= SMALL
         self._dtype = np.dtype(("float64" if small else "float32") if self.dtype == "auto" else self.dtype)
-        self._coordinates = Coordinates.of(X, without_constants=False)
+        self._centring = Centring.of(X, without_constants=False)
         block_size, batch_size = self._default_sizes(n)
         self.block_size_ = self.block_size or block_size
         self.batch_size_ = self.batch_size or (batch_size if n is not None else X.shape[0])
@@ -253,7 +255,7 @@ class GrowingModel(Planned):
             self.batch_size_ = min(n, self.batch_size_)
 
         rows = streams.permutation(seed, "first look", 0, X.shape[0])[:SAMPLE]
-        sample = self._coordinates.training_points(
+        sample = self._centring.training_points(
             X[rows], np.arange(len(rows)), arrays.Device("cpu"), np.dtype("float64")
         )
         check_scale(sample, sample.dtype, may_vanish=bool((sample == sample[0]).all()))
@@ -291,7 +293,7 @@ class GrowingModel(Planned):
     def _finish_fit(self, state: ExpansionState) -> None:
         """What is settled on the whole training set at the end of a fit."""
 
-    def _conclude(self, run: training.Run, timings: dict[str, float], spent: float) -> None:
+    def _set_fitted_attributes(self, run: training.Run, timings: dict[str, float], spent: float) -> None:
         state = run.state
         self.n_iter_, self.n_epochs_ = state.n_steps, run.epoch
         self.n_blocks_, self.n_reused_ = state.n_blocks, state.n_reused
@@ -326,7 +328,7 @@ class GrowingModel(Planned):
             state = self._state
         out = np.empty((X.shape[0], self._problem.n_outputs), dtype=self._dtype)
         with device.active(), np.errstate(over="ignore", invalid="ignore"):
-            for rows, x, _ in self._coordinates.new_points(X, device, self._dtype):
+            for rows, x, _ in self._centring.new_points(X, device, self._dtype):
                 out[rows] = arrays.to_numpy(state.values(self._problem, x))
         # A stream under steps that are long by design may have left the numbers by itself.
         if not fitting and state.is_finite():

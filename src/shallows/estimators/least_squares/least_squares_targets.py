@@ -10,8 +10,8 @@ from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
-from ..errors import ShallowsError
-from .least_squares import KernelLeastSquares
+from ...errors import ShallowsError
+from .kernel_least_squares import KernelLeastSquares
 
 
 class LeastSquaresClassifier(ClassifierMixin, KernelLeastSquares):
@@ -55,7 +55,7 @@ class LeastSquaresClassifier(ClassifierMixin, KernelLeastSquares):
         -------
         ndarray, shape (n_samples,) for two classes, else (n_samples, n_classes)
         """
-        scores = self._raw_predict(self._checked(X))
+        scores = self._raw_predict(self._validated(X))
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> np.ndarray:
@@ -70,7 +70,7 @@ class LeastSquaresClassifier(ClassifierMixin, KernelLeastSquares):
         ndarray, shape (n_samples,)
             (n_samples, n_labels) of 0 and 1 after a fit on such labels.
         """
-        return self._decode(self._raw_predict(self._checked(X)))
+        return self._decode(self._raw_predict(self._validated(X)))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Estimates of the class probabilities.
@@ -87,7 +87,7 @@ class LeastSquaresClassifier(ClassifierMixin, KernelLeastSquares):
         -------
         ndarray, shape (n_samples, n_classes)
         """
-        scores = self._raw_predict(self._checked(X))
+        scores = self._raw_predict(self._validated(X))
         shares = np.maximum((scores.astype(np.float64) + 1.0) / 2.0, 0.0)
         if self._multilabel:
             return np.clip(shares, 1e-6, 1.0 - 1e-6)  # No finite sample makes a label impossible or certain.
@@ -143,4 +143,4 @@ class LeastSquaresRegressor(RegressorMixin, MultiOutputMixin, KernelLeastSquares
         -------
         ndarray, shape (n_samples,) or (n_samples, n_outputs), as y was
         """
-        return self._decode(self._raw_predict(self._checked(X)))
+        return self._decode(self._raw_predict(self._validated(X)))

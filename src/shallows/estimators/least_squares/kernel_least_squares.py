@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import arrays, gram, kernels, streams, training
-from ..errors import ShallowsError
-from ..kernels import Kernel
-from ..solvers.base import KernelProblem
-from ..spectrum import Preconditioner
-from . import validation
-from .base import SMALL, Estimator
-from .centres import Coordinates
-from .kernel_checks import check_scale, check_scores, check_values
-from .looked_at import LookedAt
-from .parameters import check_positive, check_whole, is_positive
-from .snapshot import Snapshot
+from ... import arrays, gram, kernels, streams, training
+from ...errors import ShallowsError
+from ...kernels import Kernel
+from ...solvers.base import KernelProblem
+from ...spectrum import Preconditioner
+from ..base import SMALL, Estimator
+from ..centring import Centring
+from ..kernel_checks import check_scale, check_scores, check_values
+from ..parameter_checks import check_positive, check_whole, is_positive
+from ..snapshot import Snapshot
+from . import early_stopping
+from .evaluation_cache import EvaluationCache
 
 BLOCKS_BYTES = 2**28
 """What the blocks of a prediction may take on a CPU."""
@@ -139,12 +139,12 @@ class KernelLeastSquares(Estimator):
         for name in ("dual_coef_", "coef_"):
             vars(self).pop(name, None)
         self._check_parameters()
-        X, y, weights = self._checked_training_set(X, y, sample_weight)
+        X, y, weights = self._validated_training_set(X, y, sample_weight)
         seed = self._seed()
         self._held_out = None
         if getattr(self, "early_stopping", False):
             of_labels = not self._y_is_numeric
-            self._held_out = validation.hold_out(X, y, weights, self.validation_fraction, seed, of_labels)
+            self._held_out = early_stopping.hold_out(X, y, weights, self.validation_fraction, seed, of_labels)
             rows = self._held_out.training_rows
             X, y, weights = X[rows], y[rows], None if weights is None else weights[rows]
         n = X.shape[0]
@@ -160,13 +160,13 @@ class KernelLeastSquares(Estimator):
             order = streams.permutation(seed, "order", 0, n)
             if given is not None:
                 order = _subsample_first(given.indices, order)
-            points = self._lay_out(X, order, device, dtype)
+            points = self._prepare_points(X, order, device, dtype)
             kernel = self._make_kernel(points, seed)
             w = None if weights is None else arrays.to_device(weights[order] / weights.max(), device, dtype)
             prepared = time.perf_counter()
 
             plan = self._make_plan(points, w, kernel, seed, budget - points.nbytes)
-            if self._coincide(points) and self.batch_size is None and self.step_size is None:
+            if self._all_points_equal(points) and self.batch_size is None and self.step_size is None:
                 # All points coincide, so all that can be learnt is the mean of the targets, and one step learns it.
                 plan.batch_size, plan.step_size = n, 1.0 / (n * plan.top_eigenvalue)
             decomposed = time.perf_counter()
@@ -174,7 +174,7 @@ class KernelLeastSquares(Estimator):
             codes = arrays.to_device(targets[order], device, dtype)
             spent = points.nbytes + self._n_held * codes.nbytes + self._step_bytes(plan, codes.shape[1], dtype.itemsize)
             problem = self._make_problem(plan, points, codes, None if w is None else w[:, None], budget - spent)
-            self._order, self._looked_at = order, self._make_looked_at()
+            self._order, self._evaluation_cache = order, self._make_evaluation_cache()
             built = time.perf_counter()
 
             try:
@@ -183,19 +183,19 @@ class KernelLeastSquares(Estimator):
                     problem,
                     training.Batches(n, plan.batch_size, seed),
                     self._stopping(),
-                    observers=[*self._own_observers(), *observers],
+                    observers=[*self._progress_observers(), *observers],
                     checkpoint=checkpoint,
                     snapshot=lambda state, epoch: LeastSquaresSnapshot(self, state, epoch),
                     may_shrink=self.step_size is None,
                 )
             finally:
                 kept_fraction, held_out = self._gram.kept_fraction, self._held_out
-                del self._gram, self._order, self._looked_at, self._held_out
+                del self._gram, self._order, self._evaluation_cache, self._held_out
             arrays.synchronise(points)
         finished = time.perf_counter()
 
-        self._keep(run.state, plan, points, order if held_out is None else held_out.training_rows[order])
-        self._conclude(run, plan, held_out, kept_fraction, budget, dtype, device, seed)
+        self._store_model(run.state, plan, points, order if held_out is None else held_out.training_rows[order])
+        self._set_fitted_attributes(run, plan, held_out, kept_fraction, budget, dtype, device, seed)
         self.timings_ = {
             "preparation": prepared - started,
             "eigensystem": decomposed - prepared,
@@ -203,14 +203,14 @@ class KernelLeastSquares(Estimator):
             "training": run.seconds,
             "evaluation": max(0.0, finished - built - run.seconds),
         }
-        self._look_back(run)
+        self._warn_if_unconverged(run)
         return self
 
-    def _conclude(
+    def _set_fitted_attributes(
         self,
         run: training.Run,
         plan: Plan,
-        held_out: validation.HeldOut | None,
+        held_out: early_stopping.HeldOut | None,
         kept_fraction: float,
         budget: int,
         dtype: np.dtype,
@@ -226,7 +226,7 @@ class KernelLeastSquares(Estimator):
         self.losses_ = run.losses
         self.n_rollbacks_, self.n_resumes_ = run.n_rollbacks, run.n_resumes
         self.effective_params_ = {
-            **self._told_of_the_model(plan),
+            **self._model_parameters(plan),
             "batch_size": plan.batch_size,
             "step_size": run.state.step_size,
             "certified_step_size": plan.step_size,
@@ -241,45 +241,45 @@ class KernelLeastSquares(Estimator):
             "precision": dtype.name,
             "device": str(device),
             "seed": seed,
-            "n_features_used": int(self._coordinates.varies.sum()),
+            "n_features_used": int(self._centring.varies.sum()),
             "n_validation": 0 if held_out is None else len(held_out.rows),
         }
 
     # ------------------------------------------------------ what the space of the functions decides
 
-    def _lay_out(self, X: Any, order: np.ndarray, device: arrays.Device, dtype: np.dtype) -> Any:
+    def _prepare_points(self, X: Any, order: np.ndarray, device: arrays.Device, dtype: np.dtype) -> Any:
         """The training points on the device, in a given order."""
         kind = kernels.kind(self.kernel)
         kind.check_inputs(X.shape[1])
-        self._coordinates = Coordinates.of(X, centred=kind.shift_invariant, without_constants=kind.of_distance)
-        points = self._coordinates.training_points(X, order, device, dtype)
+        self._centring = Centring.of(X, centred=kind.shift_invariant, without_constants=kind.of_distance)
+        points = self._centring.training_points(X, order, device, dtype)
         check_scale(points, dtype, may_vanish=not kind.shift_invariant)
         return points
 
-    def _coincide(self, points: Any) -> bool:
+    def _all_points_equal(self, points: Any) -> bool:
         """Whether all training points are one: no feature varies."""
-        return self._coordinates.coincide
+        return self._centring.coincide
 
     def _make_problem(self, plan: Plan, points: Any, targets: Any, weights: Any, budget: int) -> Any:
         """What the solver is given; ``_gram`` is the matrix that makes training scores of coefficients."""
         self._gram = gram.Gram(plan.kernel, points, budget=budget)
         return KernelProblem(self._gram, targets, weights, plan.preconditioner)
 
-    def _make_looked_at(self) -> LookedAt | None:
+    def _make_evaluation_cache(self) -> EvaluationCache | None:
         """What keeps the kernel values of points that are looked at, where the matrix at hand leaves room for them."""
         if not isinstance(self._gram, gram.Gram):
             return None
         itemsize = arrays.itemsize(self._gram.points)
-        return LookedAt(self._gram.n, itemsize, self._gram.spare_bytes - BLOCKS_BYTES)
+        return EvaluationCache(self._gram.n, itemsize, self._gram.spare_bytes - BLOCKS_BYTES)
 
-    def _keep(self, state: Any, plan: Plan, points: Any, rows: np.ndarray) -> None:
+    def _store_model(self, state: Any, plan: Plan, points: Any, rows: np.ndarray) -> None:
         """The fitted attributes that predictions are made of; ``rows`` are those of ``points`` among the rows given."""
         self.dual_coef_ = arrays.to_numpy(state.coefficients)
         self.support_ = rows
         self._points, self._kernel = arrays.to_numpy(points), plan.kernel
         self.bandwidth_ = plan.kernel.bandwidth
 
-    def _told_of_the_model(self, plan: Plan) -> dict[str, Any]:
+    def _model_parameters(self, plan: Plan) -> dict[str, Any]:
         """What ``effective_params_`` says of the space of the functions."""
         told = {"kernel": plan.kernel.name, "bandwidth": plan.kernel.bandwidth}
         return told | ({"kernel_params": plan.kernel.parameters} if plan.kernel.parameters else {})
@@ -299,7 +299,7 @@ class KernelLeastSquares(Estimator):
             patience=self.n_iter_no_change,
         )
 
-    def _look_back(self, run: training.Run) -> None:
+    def _warn_if_unconverged(self, run: training.Run) -> None:
         """Warn of what a finished training left undone."""
         if self.tol > 0 and run.stopped_by == "max_epochs" and run.losses[-1] > 0.5:
             warnings.warn(
@@ -323,7 +323,7 @@ class KernelLeastSquares(Estimator):
         check_whole(self, "batch_size", optional=True)
         check_whole(self, "max_epochs")
         if getattr(self, "early_stopping", False):
-            validation.check(self.validation_fraction, self.n_iter_no_change)
+            early_stopping.check(self.validation_fraction, self.n_iter_no_change)
         if not (isinstance(self.tol, numbers.Real) and self.tol >= 0):
             raise ShallowsError(f"tol must be a number of at least 0, got {self.tol!r}.")
         if self.dtype not in ("auto", "float32", "float64"):
@@ -335,7 +335,7 @@ class KernelLeastSquares(Estimator):
             check_values(kind, points)
             return kind
         bandwidth = self.bandwidth
-        if bandwidth is None and kind.takes_bandwidth and self._coincide(points):
+        if bandwidth is None and kind.takes_bandwidth and self._all_points_equal(points):
             bandwidth = 1.0  # Every bandwidth gives the same function.
         kernel = kernels.choose(self.kernel, bandwidth, points, seed, getattr(self, "kernel_params", None))
         check_values(kernel, points)
@@ -362,11 +362,11 @@ class KernelLeastSquares(Estimator):
             points, kernel = arrays.to_device(self._points, device), self._kernel
             coefficients = arrays.to_device(self.dual_coef_, device)
         budget = min(self._working_budget(device) // 2, BLOCKS_BYTES if device.kind == "cpu" else 2**32)
-        kept = self._looked_at.find(X, budget) if fitting and self._looked_at else None
+        kept = self._evaluation_cache.find(X, budget) if fitting and self._evaluation_cache else None
         budget = kept.budget if kept else budget
         out = np.empty((X.shape[0], coefficients.shape[1]), dtype=np.dtype(str(points.dtype)))
         with device.active(), np.errstate(over="ignore", invalid="ignore"):
-            for rows, x, extra in self._coordinates.new_points(X, device, out.dtype):
+            for rows, x, extra in self._centring.new_points(X, device, out.dtype):
                 blocks = None if kept is None else kept.blocks.setdefault(rows.start, {})
                 made = gram.cross_product(kernel, x, points, coefficients, budget=budget, extra=extra, kept=blocks)
                 out[rows] = arrays.to_numpy(made)

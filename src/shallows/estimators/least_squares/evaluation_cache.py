@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..gram import Blocks
+from ...gram import Blocks
 
 
 @dataclass
-class KeptValues:
+class CachedKernelValues:
     """Kernel values between points that are looked at and the training points.
 
     Attributes
@@ -33,7 +33,7 @@ REMEMBERED = 4
 """How many sets of points that were looked at once are remembered."""
 
 
-class LookedAt:
+class EvaluationCache:
     """Keeps the kernel values of points that are scored more than once during a fit, as a test set after every epoch.
 
     To score them takes the kernel values between them and all training points, which for ten thousand points can take
@@ -52,9 +52,9 @@ class LookedAt:
 
     def __init__(self, n: int, itemsize: int, budget: int):
         self.n, self.itemsize, self.left = n, itemsize, budget
-        self._known: list[KeptValues] = []
+        self._known: list[CachedKernelValues] = []
 
-    def find(self, X: Any, budget: int) -> KeptValues | None:
+    def find(self, X: Any, budget: int) -> CachedKernelValues | None:
         """Where to keep, or to find, the values of some points; None where they are new, sparse or too many.
 
         Parameters
@@ -76,7 +76,7 @@ class LookedAt:
             self._known = [known for known in self._known if known is not once[0]]
             self.left += once[0].points.nbytes
         if self._takes(X.nbytes):
-            self._known.append(KeptValues(np.array(X)))
+            self._known.append(CachedKernelValues(np.array(X)))
         return None
 
     def _takes(self, nbytes: int) -> bool:

@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse
 from sklearn.utils.validation import validate_data
 
-from .. import arrays
-from ..errors import ShallowsError
-from ..solvers.expansion import Examples
+from ... import arrays
+from ...errors import ShallowsError
+from ...solvers.expansion import Examples
 
 
 def batches_of(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Any, Any, Any]]:
@@ -53,9 +53,9 @@ def examples(estimator: Any, source: Iterable[tuple[Any, Any, Any]], device: arr
     for X, y, sample_weight in source:
         number = estimator._n_batches_seen + 1
         try:
-            X, y, weights = estimator._checked_training_set(X, y, sample_weight, first=False)
+            X, y, weights = estimator._validated_training_set(X, y, sample_weight, first=False)
             targets = estimator._encode(y)
-            points = estimator._coordinates.training_points(X, np.arange(X.shape[0]), device, estimator._dtype)[:, :-2]
+            points = estimator._centring.training_points(X, np.arange(X.shape[0]), device, estimator._dtype)[:, :-2]
         except (ValueError, ShallowsError) as error:
             if number == 1:
                 raise

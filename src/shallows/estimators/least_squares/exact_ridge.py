@@ -11,15 +11,13 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import arrays, training
-from ..errors import ShallowsError
-from ..kernels import Kernel
-from ..solvers import Cholesky, ConjugateGradients
-from .documentation import documented
-from .least_squares import Plan
-from .least_squares_doc import PARTS
+from ... import arrays, training
+from ...errors import ShallowsError
+from ...kernels import Kernel
+from ...solvers import Cholesky, ConjugateGradients
+from ..parameter_checks import check_whole
+from .kernel_least_squares import Plan
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
-from .parameters import check_whole, keep
 
 SOLVERS = ("auto", "cholesky", "conjugate_gradients")
 
@@ -31,55 +29,7 @@ DIRECT_BYTES = 8 * 1.2
 
 
 class _ExactKernelRidge:
-    """{summary}
-
-    The minimiser of Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖² in the kernel's space: by a Cholesky factorisation in double precision
-    where the matrix fits, else by conjugate gradients, preconditioned with the top of the spectrum of a subsample, that
-    read as much of the matrix as the memory holds and make the rest anew.
-
-    Parameters
-    ----------
-    {kernel}
-    {bandwidth}
-    regularisation : float, default=1.0
-        λ, for the sum of the losses over all points (``alpha`` of `sklearn.kernel_ridge.KernelRidge`). 0 interpolates;
-        where rounding then makes the matrix singular, a little is added to its diagonal, which
-        ``effective_params_["jitter"]`` tells.
-    solver : {"auto", "cholesky", "conjugate_gradients"}, default="auto"
-        "auto" factors up to 20,000 points where about 10 n² bytes are free.
-    tol : float, default=1e-4
-        Conjugate gradients stop when the residual is this share of the targets' norm.
-    max_iterations : int, default=1000
-        Of conjugate gradients; each is a pass over the kernel matrix.
-    warm_start : bool, default=False
-        Let conjugate gradients begin with the coefficients of the fit before, of as many points: for a path over
-        several ``regularisation``, from the largest to the smallest, with the same ``random_state``.
-    random_state : int, RandomState or None
-        Of the order of the points, and so of the subsample.
-    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-    {memory}
-    dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" is float64 for the factorisation and up to 1,000 points, else float32.
-    verbose : int, default=0
-        1 shows progress.
-
-    Attributes
-    ----------
-    {learnt}
-    dual_coef_ : ndarray, shape (n_samples, n_outputs)
-        Coefficients of the kernel functions at the training rows ``support_``.
-    support_ : ndarray of int, shape (n_samples,)
-    bandwidth_ : float
-    n_iter_ : int
-    effective_params_ : dict
-        Everything that the program chose, with the jitter and the relative residual that is left.
-    timings_ : dict
-        Seconds by phase.
-
-    See Also
-    --------
-    EigenProClassifier, EigenProRegressor : the same space at a fraction of the cost.
-    """
+    """Parameters, plan and solvers of exact kernel ridge regression, for classes and for values."""
 
     # What the base asks of the methods that go through the data in batches; here all rows are one batch.
     batch_size = None
@@ -102,7 +52,19 @@ class _ExactKernelRidge:
         dtype: str = "auto",
         verbose: int = 0,
     ):
-        keep(self, locals())
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.kernel_params = kernel_params
+        self.regularisation = regularisation
+        self.solver = solver
+        self.tol = tol
+        self.max_iterations = max_iterations
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.device = device
+        self.memory = memory
+        self.dtype = dtype
+        self.verbose = verbose
 
     def fit(
         self,
@@ -232,7 +194,7 @@ class _ExactKernelRidge:
     def _stopping(self) -> training.Stopping:
         return training.Stopping(self.max_epochs, tolerance=self.tol**2)
 
-    def _look_back(self, run: training.Run) -> None:
+    def _warn_if_unconverged(self, run: training.Run) -> None:
         left, self._jitter = math.sqrt(max(run.losses[-1], 0.0)), run.state.jitter
         if self._chosen != "cholesky" and left > self.tol:
             warnings.warn(
@@ -243,9 +205,63 @@ class _ExactKernelRidge:
             )
 
 
-@documented(PARTS)
 class ExactKernelRidgeClassifier(_ExactKernelRidge, LeastSquaresClassifier):
     """Kernel classification by regularised least squares on ±1 targets, solved to the end (KRLS).
+
+    The minimiser of Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖² in the kernel's space: by a Cholesky factorisation in double precision
+    where the matrix fits, else by conjugate gradients, preconditioned with the top of the spectrum of a subsample, that
+    read as much of the matrix as the memory holds and make the rest anew.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="gaussian"
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
+    bandwidth : float, optional
+        σ, in the units of the features, of the kernels that have one. None takes the median distance of a subsample.
+    kernel_params : dict, optional
+        Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
+    regularisation : float, default=1.0
+        λ, for the sum of the losses over all points (``alpha`` of `sklearn.kernel_ridge.KernelRidge`). 0 interpolates;
+        where rounding then makes the matrix singular, a little is added to its diagonal, which
+        ``effective_params_["jitter"]`` tells.
+    solver : {"auto", "cholesky", "conjugate_gradients"}, default="auto"
+        "auto" factors up to 20,000 points where about 10 n² bytes are free.
+    tol : float, default=1e-4
+        Conjugate gradients stop when the residual is this share of the targets' norm.
+    max_iterations : int, default=1000
+        Of conjugate gradients; each is a pass over the kernel matrix.
+    warm_start : bool, default=False
+        Let conjugate gradients begin with the coefficients of the fit before, of as many points: for a path over
+        several ``regularisation``, from the largest to the smallest, with the same ``random_state``.
+    random_state : int, RandomState or None, default=None
+        Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
+        int gives the same model.
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        "auto" takes a GPU where CuPy finds one.
+    memory : int or str, optional
+        Bytes (or a text such as "4GB") that the process may hold. None takes a share of what is free.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        "auto" is float64 for the factorisation and up to 1,000 points, else float32.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (n_classes,)
+    dual_coef_ : ndarray, shape (n_samples, n_outputs)
+        Coefficients of the kernel functions at the training rows ``support_``.
+    support_ : ndarray of int, shape (n_samples,)
+    bandwidth_ : float
+    n_iter_ : int
+    effective_params_ : dict
+        Everything that the program chose, with the jitter and the relative residual that is left.
+    timings_ : dict
+        Seconds by phase.
+
+    See Also
+    --------
+    EigenProClassifier, EigenProRegressor : the same space at a fraction of the cost.
 
     Examples
     --------
@@ -258,6 +274,62 @@ class ExactKernelRidgeClassifier(_ExactKernelRidge, LeastSquaresClassifier):
     """
 
 
-@documented(PARTS)
 class ExactKernelRidgeRegressor(_ExactKernelRidge, LeastSquaresRegressor):
-    """Kernel regression by regularised least squares about the mean of the targets, solved to the end (KRLS)."""
+    """Kernel regression by regularised least squares about the mean of the targets, solved to the end (KRLS).
+
+    The minimiser of Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖² in the kernel's space: by a Cholesky factorisation in double precision
+    where the matrix fits, else by conjugate gradients, preconditioned with the top of the spectrum of a subsample, that
+    read as much of the matrix as the memory holds and make the rest anew.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="gaussian"
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
+    bandwidth : float, optional
+        σ, in the units of the features, of the kernels that have one. None takes the median distance of a subsample.
+    kernel_params : dict, optional
+        Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
+    regularisation : float, default=1.0
+        λ, for the sum of the losses over all points (``alpha`` of `sklearn.kernel_ridge.KernelRidge`). 0 interpolates;
+        where rounding then makes the matrix singular, a little is added to its diagonal, which
+        ``effective_params_["jitter"]`` tells.
+    solver : {"auto", "cholesky", "conjugate_gradients"}, default="auto"
+        "auto" factors up to 20,000 points where about 10 n² bytes are free.
+    tol : float, default=1e-4
+        Conjugate gradients stop when the residual is this share of the targets' norm.
+    max_iterations : int, default=1000
+        Of conjugate gradients; each is a pass over the kernel matrix.
+    warm_start : bool, default=False
+        Let conjugate gradients begin with the coefficients of the fit before, of as many points: for a path over
+        several ``regularisation``, from the largest to the smallest, with the same ``random_state``.
+    random_state : int, RandomState or None, default=None
+        Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
+        int gives the same model.
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        "auto" takes a GPU where CuPy finds one.
+    memory : int or str, optional
+        Bytes (or a text such as "4GB") that the process may hold. None takes a share of what is free.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        "auto" is float64 for the factorisation and up to 1,000 points, else float32.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    intercept_ : ndarray, shape (n_outputs,)
+        Mean of the targets.
+    dual_coef_ : ndarray, shape (n_samples, n_outputs)
+        Coefficients of the kernel functions at the training rows ``support_``.
+    support_ : ndarray of int, shape (n_samples,)
+    bandwidth_ : float
+    n_iter_ : int
+    effective_params_ : dict
+        Everything that the program chose, with the jitter and the relative residual that is left.
+    timings_ : dict
+        Seconds by phase.
+
+    See Also
+    --------
+    EigenProClassifier, EigenProRegressor : the same space at a fraction of the cost.
+    """

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import streams
-from ..errors import ShallowsError
+from ... import streams
+from ...errors import ShallowsError
 
 
 @dataclass

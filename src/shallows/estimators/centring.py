@@ -18,7 +18,7 @@ _BLOCK_BYTES = 2**25
 
 
 @dataclass(frozen=True)
-class Coordinates:
+class Centring:
     """Features without those that were constant in training, centred, where the kernel allows it.
 
     Kernels of distances do not change when all points are shifted, and float32 does: centred data keep the digits
@@ -39,7 +39,7 @@ class Coordinates:
     coincide: bool = False
 
     @classmethod
-    def of(cls, x: Any, *, centred: bool = True, without_constants: bool = True) -> Coordinates:
+    def of(cls, x: Any, *, centred: bool = True, without_constants: bool = True) -> Centring:
         """Measured on training data, dense or CSR, block by block.
 
         Parameters
@@ -78,7 +78,7 @@ class Coordinates:
             block = _dense(x[order[rows]])
             block = block if everything else block[:, self.varies]
             # The difference is taken in the wider of the two precisions and rounded once.
-            with _told_of_overflow(block, points.dtype):
+            with _overflow_as_error(block, points.dtype):
                 np.subtract(
                     block,
                     mean if block.dtype == np.float64 else mean.astype(block.dtype),
@@ -93,7 +93,7 @@ class Coordinates:
         everything, mean = bool(self.varies.all()), self.mean
         for rows in _row_blocks(x):
             block, extra = _dense(x[rows]), None
-            with _told_of_overflow(block, dtype):
+            with _overflow_as_error(block, dtype):
                 block = block - (mean if block.dtype == np.float64 else mean.astype(block.dtype))
                 if not everything:
                     outside = block[:, ~self.varies]
@@ -106,7 +106,7 @@ class Coordinates:
             yield rows, arrays.to_device(block, device, dtype), extra
 
 
-class Rows:
+class TrainingRows:
     """Augmented training points by their place in the order of a fit: held, or read from the data batch by batch.
 
     Parameters
@@ -114,7 +114,7 @@ class Rows:
     x : array or CSR matrix, shape (n, d)
         Dense, sparse or a memory map.
     order : array of int, shape (n,)
-    coordinates : Coordinates
+    coordinates : Centring
     device, dtype
         Of what is handed out.
     held : bool
@@ -122,9 +122,9 @@ class Rows:
     """
 
     def __init__(
-        self, x: Any, order: np.ndarray, coordinates: Coordinates, device: Device, dtype: Any, *, held: bool = True
+        self, x: Any, order: np.ndarray, coordinates: Centring, device: Device, dtype: Any, *, held: bool = True
     ):
-        self._x, self._order, self._coordinates, self._device, self._dtype = x, order, coordinates, device, dtype
+        self._x, self._order, self._centring, self._device, self._dtype = x, order, coordinates, device, dtype
         self.width = int(coordinates.varies.sum())
         self._held = coordinates.training_points(x, order, device, dtype) if held else None
 
@@ -145,12 +145,12 @@ class Rows:
         ascending = np.argsort(rows, kind="stable")
         places = np.empty_like(ascending)
         places[ascending] = np.arange(len(rows))
-        sorted_points = self._coordinates.training_points(self._x, rows[ascending], arrays.Device("cpu"), self._dtype)
+        sorted_points = self._centring.training_points(self._x, rows[ascending], arrays.Device("cpu"), self._dtype)
         return arrays.to_device(sorted_points[places], self._device, self._dtype)
 
 
 @contextlib.contextmanager
-def _told_of_overflow(block: np.ndarray, dtype: Any) -> Iterator[None]:
+def _overflow_as_error(block: np.ndarray, dtype: Any) -> Iterator[None]:
     """Numbers of a block that leave a precision inside the context are an error that names the largest."""
     try:
         with np.errstate(over="raise", invalid="ignore"):
