@@ -9,7 +9,7 @@
     Any loss, for a function that gains random features step by step.
 
 All share `base` (checked data, seeds, memory), `snapshot` (a model in the middle of its training), `centring` (training
-points as the solvers take them), `feature_maps`, `kernel_checks` and `parameter_checks`.
+points as the solvers take them), `kernel_checks` and `parameter_checks`.
 """
 
 from .doubly_stochastic import DoublyStochasticClassifier, DoublyStochasticNoveltyDetector, DoublyStochasticRegressor

@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ... import arrays, kernels, spectrum
+from ... import arrays, features, kernels, spectrum
 from ...errors import UnknownNameError
-from ...features.design import Design
+from ...features import Design
 from ...kernels import Kernel, RadialKernel
 from ...solvers import FeatureEigenPro, steps
 from ...solvers.feature_eigenpro import FeatureProblem
 from ...solvers.steps import StepRule
 from ...spectrum import power_of
-from .. import feature_maps
 from ..base import SMALL
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores
@@ -86,7 +85,7 @@ class _FeatureEigenPro:
         steps.make(self.step_rule)
         if self.eigensystem not in spectrum.EIGENSYSTEMS:
             raise UnknownNameError("eigensystem", self.eigensystem, spectrum.EIGENSYSTEMS)
-        feature_maps.check(self.features)
+        features.check(self.features)
 
     # ------------------------------------------------------------------------- points and features
 
@@ -117,7 +116,7 @@ class _FeatureEigenPro:
 
     def _make_plan(self, points: Any, weights: Any, kernel: Any, seed: int, budget: int) -> Plan:
         n, points = points.shape[0], points[:, :-2]
-        self._blocks = feature_maps.make(self.features, kernel, points, self.n_features, seed, budget)
+        self._blocks = features.in_blocks(self.features, kernel, points, self.n_features, seed, budget)
         n_subsample, rank = self._sizes(n, self._blocks.n_features, arrays.itemsize(points), budget)
         small = self.rank is None and n <= SMALL
         p = spectrum.make_feature_preconditioner(
@@ -175,13 +174,13 @@ class _FeatureEigenPro:
 
     def _store_model(self, state: Any, plan: Plan, points: Any, rows: np.ndarray) -> None:
         self.coef_ = np.ascontiguousarray(arrays.to_numpy(state.coefficients).T)
-        self._blocks = feature_maps.on(self._blocks, arrays.Device("cpu"))
+        self._blocks = self._blocks.to(arrays.Device("cpu"))
         if plan.kernel is not None:
             self.bandwidth_ = plan.kernel.bandwidth
 
     def _model_parameters(self, plan: Plan) -> dict[str, Any]:
         told = {
-            "features": feature_maps.name_of(self.features),
+            "features": features.name_of(self.features),
             "n_features": self._blocks.n_features,
             "eigensystem": self.eigensystem,
         }
@@ -195,7 +194,7 @@ class _FeatureEigenPro:
         blocks, fitting = self._blocks, coefficients is not None
         if not fitting:
             coefficients = arrays.to_device(self.coef_.T, device)
-            blocks = feature_maps.on(blocks, device)
+            blocks = blocks.to(device)
         out = np.empty((X.shape[0], coefficients.shape[1]), dtype=np.dtype(str(coefficients.dtype)))
         widest = max(span.stop - span.start for span in blocks.spans)
         budget = min(self._working_budget(device) // 4, 2**27 if device.kind == "cpu" else 2**31)

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ... import arrays, gram, kernels, losses, streams, training
+from ... import arrays, features, gram, kernels, losses, streams, training
 from ...errors import ShallowsError
-from ...features.design import Blocks, Design
+from ...features import Blocks, Design
 from ...solvers.lazy_gram import LazyGram
 from ...solvers.risk import FeatureSpan, KernelSpan, RiskProblem, RiskState
-from .. import feature_maps
 from ..base import SMALL, Estimator
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores, check_values
@@ -142,7 +141,7 @@ class RiskModel(Estimator):
 
             blocks = None
             if self.features is not None:
-                blocks = feature_maps.make(self.features, kernel, points[:, :-2], self.n_features, seed, budget)
+                blocks = features.in_blocks(self.features, kernel, points[:, :-2], self.n_features, seed, budget)
             mapped = time.perf_counter()
             size = min(n, self.batch_size or self._default_batch_size(n))
             span = self._make_span(kernel, blocks, points, budget - points.nbytes - 6 * targets.nbytes)
@@ -247,7 +246,7 @@ class RiskModel(Estimator):
         self.effective_params_ = {
             "kernel": None if kernel is None else kernel.name,
             "bandwidth": None if kernel is None else kernel.bandwidth,
-            "features": feature_maps.name_of(self.features),
+            "features": features.name_of(self.features),
             "n_features": None if blocks is None else blocks.n_features,
             "n_support": len(self.support_) if blocks is None else None,
             "loss": problem.loss.name,
@@ -269,7 +268,7 @@ class RiskModel(Estimator):
         check_whole(self, "max_epochs", "n_features")
         if self.dtype not in ("auto", "float32", "float64"):
             raise ShallowsError(f"dtype must be 'auto', 'float32' or 'float64', got {self.dtype!r}.")
-        feature_maps.check(self.features)
+        features.check(self.features)
         loss = self._named_loss()
         if loss.coding == "offset" or (loss.for_classes and self._y_is_numeric):
             raise ShallowsError(f"The loss {loss.name!r} is none for {type(self).__name__}.")
@@ -287,7 +286,7 @@ class RiskModel(Estimator):
             if not final:
                 return {"blocks": blocks, "coefficients": state.coefficients}
             return {
-                "blocks": feature_maps.on(blocks, arrays.Device("cpu")),
+                "blocks": blocks.to(arrays.Device("cpu")),
                 "coefficients": arrays.to_numpy(state.coefficients),
             }
         points, a = problem.span.gram.points, state.coefficients
@@ -309,7 +308,7 @@ class RiskModel(Estimator):
         with device.active(), np.errstate(over="ignore", invalid="ignore"):
             a = arrays.to_device(model["coefficients"], device)
             if "blocks" in model:
-                blocks = feature_maps.on(model["blocks"], device)
+                blocks = model["blocks"].to(device)
                 widest = max(span.stop - span.start for span in blocks.spans)
                 at_a_time = max(1, budget // (2 * widest * out.itemsize))
             else:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from .. import arrays
 from ..arrays import Array
 from ..errors import ShallowsError
-from .base import Kernel, in_strips
-from .radial import check_positive
+from .base import Kernel, check_positive, in_strips
 
 
 @dataclass(frozen=True)
