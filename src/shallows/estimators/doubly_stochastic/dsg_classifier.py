@@ -196,15 +196,15 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         return self._make_loss().encode(self._numbers(y), len(self.classes_))
 
     def _codes(self, y: np.ndarray) -> np.ndarray:
-        return losses.make("hinge").encode(self._numbers(y), len(self.classes_))
+        return losses.Hinge().encode(self._numbers(y), len(self.classes_))
 
     def _make_loss(self) -> losses.Loss:
         if isinstance(self.loss, str) and self.loss == "auto":
-            return losses.make("logistic" if len(self.classes_) == 2 else "softmax")
+            return losses.Logistic() if len(self.classes_) == 2 else losses.Softmax()
         return losses.make(self.loss)
 
     def _check_loss(self) -> None:
-        loss = losses.make("logistic" if isinstance(self.loss, str) and self.loss == "auto" else self.loss)
+        loss = losses.make(losses.Logistic() if isinstance(self.loss, str) and self.loss == "auto" else self.loss)
         if not (loss.for_classes or loss.name == "square"):
             raise ShallowsError(f"The loss {loss.name!r} is none for classes; take the regressor for it.")
 

@@ -187,7 +187,7 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
     @property
     def loss(self) -> losses.Loss:
         """The loss of novelty with the fraction asked for."""
-        return losses.make("novelty", fraction=self.fraction)
+        return losses.Novelty(fraction=self.fraction)
 
     @property
     def offset_(self) -> float:

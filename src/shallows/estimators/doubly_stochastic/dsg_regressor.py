@@ -137,7 +137,7 @@ class DoublyStochasticRegressor(RegressorMixin, MultiOutputMixin, RandomFeatureE
         return loss
 
     def _requested_loss(self) -> losses.Loss:
-        return losses.make("square" if isinstance(self.loss, str) and self.loss == "auto" else self.loss)
+        return losses.make(losses.Square() if isinstance(self.loss, str) and self.loss == "auto" else self.loss)
 
     def _check_loss(self) -> None:
         loss = self._requested_loss()

@@ -26,7 +26,7 @@ FORMAT = 1
 
 N_PROBES = 16
 
-POLICIES = {policy.name: policy for policy in (Fresh, UniformReuse, Checked)}
+POLICIES = {"dsg": Fresh, "udsg": UniformReuse, "cdsg": Checked}
 
 
 def save(model: Any, path: Any) -> None:

@@ -10,8 +10,10 @@ from typing import Any
 from ... import arrays, kernels, spectrum
 from ...errors import ShallowsError
 from ...kernels import Kernel
-from ...solvers import ConjugateResiduals, EigenPro, by_rule, steps
+from ...solvers import steps
 from ...solvers.base import KernelProblem
+from ...solvers.conjugate_residuals import ConjugateResiduals
+from ...solvers.eigenpro import EigenPro, by_rule
 from ...solvers.steps import StepRule
 from ...spectrum import Preconditioner, power_of
 from ..base import SMALL

@@ -12,8 +12,8 @@ from ... import arrays, features, kernels, spectrum
 from ...errors import UnknownNameError
 from ...features import Design
 from ...kernels import Kernel, RadialKernel
-from ...solvers import FeatureEigenPro, steps
-from ...solvers.feature_eigenpro import FeatureProblem
+from ...solvers import steps
+from ...solvers.feature_eigenpro import FeatureEigenPro, FeatureProblem
 from ...solvers.steps import StepRule
 from ...spectrum import power_of
 from ..base import SMALL

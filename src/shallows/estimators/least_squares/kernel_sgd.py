@@ -8,7 +8,9 @@ from typing import Any
 from ... import spectrum
 from ...errors import UnknownNameError
 from ...kernels import Kernel
-from ...solvers import EigenPro, Richardson, steps
+from ...solvers import steps
+from ...solvers.averaged_richardson import AveragedRichardson
+from ...solvers.richardson import Richardson
 from .kernel_least_squares import Plan
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
 
@@ -80,8 +82,8 @@ class _KernelSGD:
         rule = self.step_rule if self.step_size is None else "given"
         return super()._model_parameters(plan) | {"step_rule": rule}
 
-    def _make_solver(self, step_size: float) -> EigenPro | Richardson:
-        return Richardson(step_size) if self._cycle is None else EigenPro(step_size, self._cycle)
+    def _make_solver(self, step_size: float) -> AveragedRichardson | Richardson:
+        return Richardson(step_size) if self._cycle is None else AveragedRichardson(step_size, self._cycle)
 
 
 class KernelSGDClassifier(_KernelSGD, LeastSquaresClassifier):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import arrays
+from ...losses import Hinge
 from ...solvers.norma import NORMA
 from ...solvers.risk import RiskProblem
 from ...training import GROWTH
@@ -148,7 +149,7 @@ class NORMAClassifier(_NORMA, RiskClassifier):
     Processing 52.
     """
 
-    _default_loss = "hinge"
+    _default_loss = Hinge()
 
 
 class NORMARegressor(_NORMA, RiskRegressor):

@@ -55,7 +55,7 @@ class RiskModel(Estimator):
     """Base of the estimators that minimise λ/2 ‖f‖² + (1/n) Σ wᵢ ℓ(f(xᵢ), yᵢ)."""
 
     _growth = math.inf
-    _default_loss = "square"
+    _default_loss: losses.Loss = losses.Square()
     _batches: type[training.Batches] = InOrderThenShuffled
     features: Any = None
     kernel: Any = "gaussian"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...losses import Logistic
 from ...solvers import smoothness
 from ...solvers.risk import RiskProblem
 from ...solvers.sag import SAG
@@ -132,7 +133,7 @@ class SAGClassifier(_SAG, RiskClassifier):
     method with support for non-strongly convex composite objectives", NIPS 27.
     """
 
-    _default_loss = "logistic"
+    _default_loss = Logistic()
 
 
 class SAGRegressor(_SAG, RiskRegressor):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...losses import Hinge
 from ...solvers.risk import RiskProblem
 from ...solvers.sdca import SDCA
 from .risk_targets import RiskClassifier, RiskRegressor
@@ -116,7 +117,7 @@ class SDCAClassifier(_SDCA, RiskClassifier):
     minimization", Journal of Machine Learning Research 14.
     """
 
-    _default_loss = "hinge"
+    _default_loss = Hinge()
 
 
 class SDCARegressor(_SDCA, RiskRegressor):

@@ -6,6 +6,7 @@ import numbers
 from typing import Any
 
 from ...errors import ShallowsError
+from ...losses import Logistic
 from ...solvers import smoothness
 from ...solvers.risk import RiskProblem
 from ...solvers.svrg import SVRG
@@ -132,7 +133,7 @@ class SVRGClassifier(_SVRG, RiskClassifier):
     NIPS 26.
     """
 
-    _default_loss = "logistic"
+    _default_loss = Logistic()
 
 
 class SVRGRegressor(_SVRG, RiskRegressor):

@@ -1,25 +1,22 @@
-"""A net in the middle of its training, as curves see it."""
+"""A net in the middle of its training, as observers see it."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .descent import NetState
 
-if TYPE_CHECKING:
-    from .estimators import NeuralNet
 
-
-class Snapshot:
+class NetSnapshot:
     """A net in the middle of its training, as observers see it.
 
     Outputs are kept, so that several measures of the same points cost one evaluation.
     """
 
-    def __init__(self, estimator: NeuralNet, state: NetState, epoch: int):
+    def __init__(self, estimator: Any, state: NetState, epoch: int):
         self.estimator, self.state, self.epoch = estimator, state, epoch
         self._training_scores: np.ndarray | None = None
         self._last: tuple[Any, np.ndarray] | None = None
