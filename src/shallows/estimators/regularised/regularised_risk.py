@@ -52,19 +52,62 @@ class RiskSnapshot(Snapshot):
 
 
 class RiskModel(Estimator):
-    """Base of the estimators that minimise λ/2 ‖f‖² + (1/n) Σ wᵢ ℓ(f(xᵢ), yᵢ)."""
+    """Base of the estimators that minimise λ/2 ‖f‖² + (1/n) Σ wᵢ ℓ(f(xᵢ), yᵢ).
 
-    _growth = math.inf
+    A method derives from `RiskClassifier`, from `RiskRegressor` or from both by a common base, and says with which
+    solver it trains (`_make_solver`). Everything else has a default: the constructor, if the method has no parameters
+    of its own, the loss that "auto" stands for (``_default_loss``), the order of the batches (``_batch_order``), and
+    the multiple of the zero function's loss at which a training is given up as diverging (``_divergence_factor``).
+    """
+
     _default_loss: losses.Loss = losses.Square()
-    _batches: type[training.Batches] = InOrderThenShuffled
+    _batch_order: type[training.Batches] = InOrderThenShuffled
+    _divergence_factor = math.inf
+    # For methods whose constructor leaves these out.
     features: Any = None
     kernel: Any = "gaussian"
     bandwidth: float | None = None
     kernel_params: dict[str, Any] | None = None
 
-    # ----------------------------------------------------------------------------- what subclasses say
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        bandwidth: float | None = None,
+        kernel_params: dict[str, Any] | None = None,
+        features: Any = None,
+        n_features: int = 512,
+        loss: Any = "auto",
+        regularisation: float | None = None,
+        batch_size: int | None = None,
+        max_epochs: int = 10,
+        max_seconds: float | None = None,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ):
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.kernel_params = kernel_params
+        self.features = features
+        self.n_features = n_features
+        self.loss = loss
+        self.regularisation = regularisation
+        self.batch_size = batch_size
+        self.max_epochs = max_epochs
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.device = device
+        self.memory = memory
+        self.dtype = dtype
+        self.verbose = verbose
+
+    # ------------------------------------------------------------------------ what a method must or may say
 
     def _make_solver(self, problem: RiskProblem, batch_size: int) -> Any:
+        """The solver of `shallows.solvers` with its parameters, for a problem whose features and targets are known."""
         raise NotImplementedError
 
     def _learn_targets(self, y: np.ndarray, weights: np.ndarray | None) -> None:
@@ -146,7 +189,7 @@ class RiskModel(Estimator):
             size = min(n, self.batch_size or self._default_batch_size(n))
             span = self._make_span(kernel, blocks, points, budget - points.nbytes - 6 * targets.nbytes)
             reg = self.regularisation if self.regularisation is not None else 1.0 / n
-            problem = RiskProblem(span, targets, loss, float(reg) * unit, w, self._growth)
+            problem = RiskProblem(span, targets, loss, float(reg) * unit, w, self._divergence_factor)
             solver = self._make_solver(problem, size)
             built = time.perf_counter()
 
@@ -155,7 +198,7 @@ class RiskModel(Estimator):
                 run = training.train(
                     solver,
                     problem,
-                    self._batches(n, size, seed),
+                    self._batch_order(n, size, seed),
                     training.Stopping(self.max_epochs, max_seconds=self.max_seconds),
                     observers=[*self._progress_observers(), *observers],
                     checkpoint=checkpoint,

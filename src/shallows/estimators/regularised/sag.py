@@ -18,7 +18,7 @@ class _SAG(VarianceReduced):
 
     # Without replacement the gradients of the table are about half a pass old in step with each other, and the
     # iteration is stable for steps below 5/(number of batches · λ_max) only.
-    _batches = InOrderThenDrawn
+    _batch_order = InOrderThenDrawn
 
     def __init__(
         self,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...losses import Hinge
 from ...solvers.risk import RiskProblem
 from ...solvers.sdca import SDCA
@@ -12,41 +10,6 @@ from .risk_targets import RiskClassifier, RiskRegressor
 
 class _SDCA:
     """Parameters and solver of dual coordinate ascent, for classes and for values."""
-
-    def __init__(
-        self,
-        kernel: Any = "gaussian",
-        *,
-        bandwidth: float | None = None,
-        kernel_params: dict[str, Any] | None = None,
-        features: Any = None,
-        n_features: int = 512,
-        loss: Any = "auto",
-        regularisation: float | None = None,
-        batch_size: int | None = None,
-        max_epochs: int = 10,
-        max_seconds: float | None = None,
-        random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-        verbose: int = 0,
-    ):
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.kernel_params = kernel_params
-        self.features = features
-        self.n_features = n_features
-        self.loss = loss
-        self.regularisation = regularisation
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
 
     def _make_solver(self, problem: RiskProblem, batch_size: int) -> SDCA:
         return SDCA()

@@ -12,7 +12,7 @@ from ...solvers.risk import RiskProblem
 class VarianceReduced:
     """Needs explicit features, and takes the step size from their smoothness where none is given."""
 
-    _growth = 100.0
+    _divergence_factor = 100.0
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
