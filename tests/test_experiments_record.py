@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from shallows.errors import ShallowsError
-from shallows.experiments.running import code, record
+from shallows.experiments.identity import code
+from shallows.experiments.running import record
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,8 @@ import inspect
 import math
 import signal
 import time
-import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,88 +17,12 @@ from typing import Any
 import numpy as np
 
 from shallows import datasets
-from shallows.errors import ShallowsError, TrainingInterrupted
+from shallows.errors import ShallowsError
 from shallows.training import Checkpoint, Curve, Observer, Progress
 
-from ..planning.runs import digest
-from . import code, record
+from . import record
+from .job import Conditions, Job, key_of
 from .metrics import METRICS, OF_PREDICTIONS, Sampled
-
-
-@dataclass(frozen=True)
-class Conditions:
-    """How runs are done, which must not change what they find.
-
-    Attributes
-    ----------
-    device : str
-        ``"auto"``, ``"cpu"`` or ``"gpu"``.
-    memory : int, str or None
-        Budget of one run; None for a share of what is free.
-    checkpoint_seconds : float
-        How often a training saves its state.
-    """
-
-    device: str = "auto"
-    memory: int | str | None = None
-    checkpoint_seconds: float = 60.0
-
-    @classmethod
-    def of(cls, settings: Mapping[str, Any]) -> Conditions:
-        """From the contents of ``config.yaml``."""
-        return cls(settings["device"], settings["memory"], settings["checkpoint_seconds"])
-
-
-@dataclass(frozen=True)
-class Job:
-    """One run with its places.
-
-    Attributes
-    ----------
-    asked : dict
-        What `Run.asked` of the plan gives.
-    prepared : Path
-        Folder of the prepared arrays.
-    out : Path
-        Folder of ``record.json`` and ``curve.csv``.
-    checkpoints : Path
-        Folder for what a killed run leaves, shared by all runs.
-    preconditioner : Path or None
-        The artifact, where the method takes one.
-    """
-
-    asked: dict[str, Any]
-    prepared: Path
-    out: Path
-    checkpoints: Path
-    preconditioner: Path | None = None
-
-
-def execute_all(jobs: Sequence[Job], conditions: Conditions) -> list[str]:
-    """Do several runs in one process, each whatever becomes of the others.
-
-    Returns
-    -------
-    list of str
-        One sentence for each run that failed.
-
-    Raises
-    ------
-    TrainingInterrupted
-        When the process was asked to stop (SIGTERM); the state of the run at hand is saved.
-    """
-    failures = []
-    for job in jobs:
-        try:
-            execute(job, conditions)
-        except TrainingInterrupted:
-            raise
-        except ShallowsError as error:
-            failures.append(f"{name_of(job.asked)}: {error}")
-        except Exception as error:
-            traceback.print_exc()
-            failures.append(f"{name_of(job.asked)}: {type(error).__name__}: {error}")
-    return failures
 
 
 def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
@@ -119,7 +41,8 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
         # Found again: what a batch had finished before another of its runs failed, or before its outputs were deleted.
         found, rows = record.read(finished)
         found["run"]["target_ids"] = job.asked["target_ids"]
-        record.write(job.out, found, rows)
+        if job.out is not None:
+            record.write(job.out, found, rows)
         print(f"{name_of(job.asked)}: found finished", flush=True)
         return found
     record.reset_peak_memory()
@@ -130,7 +53,10 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
     made = record.plain(
         {
             "schema_version": record.SCHEMA_VERSION,
-            "run": {**{name: value for name, value in job.asked.items() if name != "definition"}, "key": key},
+            "run": {
+                **{name: value for name, value in job.asked.items() if name not in ("definition", "code")},
+                "key": key,
+            },
             "data": {
                 name: data.info[name]
                 for name in ("title", "n_train", "n_test", "n_features", "sha256", "licence", "steps")
@@ -144,23 +70,12 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
         }
     )
     record.write(finished, made, rows)
-    record.write(job.out, made, rows)
+    if job.out is not None:
+        record.write(job.out, made, rows)
     final = ", ".join(f"{name} {float(value):.4g}" for name, value in made["metrics"]["final"].items())
     resumed = f", resumed {made['resumes']} times" if made["resumes"] else ""
     print(f"{name_of(job.asked)}: {final} ({seconds:.1f} s{resumed})", flush=True)
     return made
-
-
-def key_of(asked: Mapping[str, Any], data_sha256: str) -> str:
-    """Hash of all that a run's numbers depend on: parameters, marks, seed, data and code."""
-    what = {name: value for name, value in asked.items() if name not in ("target_ids", "scale", "id", "definition")}
-    definition = asked["definition"]
-    call, looked_at = (
-        definition["call"],
-        {name: definition[name] for name in ("marks", "measures") if name in definition},
-    )
-    parts = (what, call, data_sha256, code.version_of_runs(call.values()))
-    return digest(*parts, *([looked_at] if looked_at else []), length=16)
 
 
 def name_of(asked: Mapping[str, Any]) -> str:

@@ -19,9 +19,10 @@ from shallows.datasets.files import write_json
 from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.training import Curve
 
+from ..identity import code
 from ..planning.runs import digest
-from ..running import code, record
-from ..running.run import Conditions
+from ..running import record
+from ..running.job import Conditions
 from .comparison import SCALE, TARGET
 
 _MODEL_ATTRIBUTES = ("dual_coef_", "coef_")
@@ -145,7 +146,7 @@ def _run(asked: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions
                 "seed": seed,
                 "marks": [best.epochs] if best.epochs else [],
                 "key": digest(
-                    asked, data.info["sha256"], choose.info["sha256"], code.version_of("comparison"), length=16
+                    asked, data.info["sha256"], choose.info["sha256"], code.digest_of_comparison(definition), length=16
                 ),
             },
             "effective": {"device": "cpu", **effective},
