@@ -50,7 +50,7 @@ STAGES = {
     ),
     "training": (*NUMERICAL, "experiments/run.py", "experiments/metrics.py"),
     "nets": ("arrays.py", "streams.py", "training", "nets"),
-    "theory": (*NUMERICAL, "theory", "datasets/generated/circle.py", "experiments/run.py"),
+    "theory": (*NUMERICAL, "theory", "datasets/synthetic", "experiments/run.py"),
     "comparison": (*NUMERICAL, "experiments/selection.py"),
     "own": ("datasets/own", "experiments/own.py"),
     "tables": (

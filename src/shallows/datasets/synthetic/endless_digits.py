@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from shallows import streams
-from shallows.datasets.generated.base import Generator
+from shallows.datasets.synthetic.generator import Generator
 from shallows.errors import ShallowsError, UnknownNameError
 
 _CHUNK = 64  # images; their arrays stay in the processor's cache

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shallows import streams
-from shallows.datasets.generated.base import Generator
+from shallows.datasets.synthetic.generator import Generator
 
 
 @dataclass(frozen=True, eq=False)

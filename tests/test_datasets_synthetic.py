@@ -17,17 +17,18 @@ import pytest
 from scipy import stats
 
 from datasets_example import needs_mirror
-from generated_example import EMBEDDED, KINDS, drawn_digits, embedded_digits, molecules
+from synthetic_example import EMBEDDED, KINDS, drawn_digits, embedded_digits, molecules
 from shallows import datasets
-from shallows.datasets import catalogue, generated
+from shallows.datasets import catalogue, synthetic
 from shallows.datasets.files import DatasetError
 from shallows.datasets.formats import read_idx
-from shallows.datasets.generated import LabelNoise, make
+from shallows.datasets.synthetic import make, source
+from shallows.datasets.synthetic.label_noise import LabelNoise
 from shallows.datasets.sources import ArrayPart, Source
 from shallows.errors import ShallowsError, UnknownNameError
 
 # What stands beside the molecules' own tests: their geometries need RDKit.
-assert set(generated.names()) == {*KINDS, "smiles_molecules"}
+assert set(synthetic.names()) == {*KINDS, "smiles_molecules"}
 
 
 @pytest.fixture(params=KINDS)
@@ -128,7 +129,7 @@ def test_deformed_pixels_stay_what_they_are():
 
 def test_pixels_are_the_same_by_another_instruction_set():
     code = (
-        "import hashlib; from generated_example import drawn_digits; from shallows.datasets.generated import make;"
+        "import hashlib; from synthetic_example import drawn_digits; from shallows.datasets.synthetic import make;"
         "x, y = make('endless_mnist', digits=drawn_digits()).block(0, 500);"
         "print(hashlib.sha256(x.tobytes()).hexdigest())"
     )
@@ -136,7 +137,7 @@ def test_pixels_are_the_same_by_another_instruction_set():
     environment = os.environ | {
         "OPENBLAS_CORETYPE": "Nehalem",
         "NPY_DISABLE_CPU_FEATURES": "AVX2 FMA3 AVX512F",
-        "PYTHONPATH": str(Path(__file__).parent),
+        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]),
         "PYTHONWARNINGS": "ignore",
     }
     found = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120)
@@ -255,18 +256,18 @@ def opened(name, monkeypatch, **changes):
     if base is not None:
         part = ArrayPart(*base)
         monkeypatch.setattr(sources, "open_source", lambda dataset, paths: Source(part, part))
-    return entry, generated.open_source(entry, {"anything": Path("x")} if base else {})
+    return entry, source.open_source(entry, {"anything": Path("x")} if base else {})
 
 
 @pytest.mark.parametrize("name", [name for name in entries() if name != "cep_coulomb"])
 def test_a_catalogue_entry_gives_the_rows_and_columns_it_states(name, monkeypatch):
-    entry, source = opened(name, monkeypatch, n_train=300, n_test=20)
-    blocks = list(source.train.blocks(128))
+    entry, rows = opened(name, monkeypatch, n_train=300, n_test=20)
+    blocks = list(rows.train.blocks(128))
     x, y = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
     assert x.shape == (300, entry.n_features)
     if entry.task == "classification":
         assert y.max() < entry.n_classes
-    test = next(iter(source.test.blocks(1000)))
+    test = next(iter(rows.test.blocks(1000)))
     assert test.x.shape[1] == entry.n_features
     if "made_from" not in entry.generator:
         assert len(test.x) == 20
@@ -277,13 +278,13 @@ def test_a_catalogue_entry_gives_the_rows_and_columns_it_states(name, monkeypatc
 
 def test_a_generated_dataset_that_is_made_of_another_wants_its_files():
     with pytest.raises(DatasetError, match="made from 'mnist'"):
-        generated.open_source(entries()["mnist_endless"], {})
+        source.open_source(entries()["mnist_endless"], {})
 
 
 def test_a_generator_that_takes_no_data_cannot_be_made_of_some():
     entry = dataclasses.replace(entries()["gaussian_1d"], generator={"name": "gaussian_1d", "made_from": "mnist"})
     with pytest.raises(DatasetError, match="takes no data"):
-        generated.open_source(entry, {"x": Path("x")})
+        source.open_source(entry, {"x": Path("x")})
 
 
 def prepared(tmp_path, entry, steps=()):

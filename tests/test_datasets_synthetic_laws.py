@@ -9,7 +9,7 @@ import pytest
 from numpy.polynomial.hermite_e import hermegauss
 from scipy import stats
 
-from shallows.datasets.generated import make
+from shallows.datasets.synthetic import make
 
 # Normal numbers under a Gaussian kernel
 
