@@ -61,7 +61,9 @@ def test_sorted_rows_descend_and_keep_the_spectrum():
     matrices = several()
     found = coulomb_matrices.sort_rows(matrices)
     assert (np.diff(np.linalg.norm(found, axis=2), axis=1) <= 1e-6).all()
-    np.testing.assert_allclose(coulomb_matrices.eigenspectrum(found), coulomb_matrices.eigenspectrum(matrices), atol=1e-9)
+    np.testing.assert_allclose(
+        coulomb_matrices.eigenspectrum(found), coulomb_matrices.eigenspectrum(matrices), atol=1e-9
+    )
     np.testing.assert_array_equal(found, found.transpose(0, 2, 1))
 
 
@@ -114,7 +116,9 @@ def test_the_first_draw_is_sorted_and_the_others_are_orders_of_the_same_matrix()
     np.testing.assert_array_equal(y, np.tile(np.arange(4.0), 10))
     np.testing.assert_array_equal(x[:4], coulomb_matrices.represent(matrices))
     spectra = coulomb_matrices.eigenspectrum(coulomb_matrices.from_triangle(x)).reshape(10, 4, -1)
-    np.testing.assert_allclose(spectra, np.broadcast_to(coulomb_matrices.eigenspectrum(matrices), spectra.shape), atol=1e-9)
+    np.testing.assert_allclose(
+        spectra, np.broadcast_to(coulomb_matrices.eigenspectrum(matrices), spectra.shape), atol=1e-9
+    )
     # Few orders of so small a molecule are likely, so ten draws repeat some.
     assert len(np.unique(x[0::4], axis=0)) > 3
 

@@ -17,15 +17,15 @@ import pytest
 from scipy import stats
 
 from datasets_example import needs_mirror
-from synthetic_example import EMBEDDED, KINDS, drawn_digits, embedded_digits, molecules
 from shallows import datasets
 from shallows.datasets import catalogue, synthetic
 from shallows.datasets.files import DatasetError
 from shallows.datasets.formats import read_idx
+from shallows.datasets.sources import ArrayPart, Source
 from shallows.datasets.synthetic import make, source
 from shallows.datasets.synthetic.label_noise import LabelNoise
-from shallows.datasets.sources import ArrayPart, Source
 from shallows.errors import ShallowsError, UnknownNameError
+from synthetic_example import EMBEDDED, KINDS, drawn_digits, embedded_digits, molecules
 
 # What stands beside the molecules' own tests: their geometries need RDKit.
 assert set(synthetic.names()) == {*KINDS, "smiles_molecules"}
