@@ -322,7 +322,7 @@ def test_a_long_file_is_read_in_bounded_memory(tmp_path):
             file.write(line * 500)
     code = (
         "import sys; from pathlib import Path; from shallows.datasets.formats import svmlight, read_libsvm; "
-        "from shallows.datasets.preparation import _peak_memory; import sklearn.datasets; "
+        "from shallows.datasets.preparation.pipeline import _peak_memory; import sklearn.datasets; "
         "first = next(svmlight.libsvm_blocks(Path(sys.argv[1]), 784, 1000, 'uint8', True)); before = _peak_memory(); "
         "n = sum(len(b.y) for b in svmlight.libsvm_blocks(Path(sys.argv[1]), 784, 1000, 'uint8', True)); "
         "print(n, _peak_memory() - before)"

@@ -15,8 +15,8 @@ from sklearn.datasets import dump_svmlight_file
 
 from shallows import datasets
 from shallows.datasets import DatasetError
-from shallows.datasets.draws import draw_rows
 from shallows.datasets.own import describe, request, streams, tables
+from shallows.datasets.preparation.row_draws import draw_rows
 from shallows.errors import MissingExtraError, UnknownNameError
 from shallows.experiments import own
 

@@ -237,10 +237,10 @@ class Plan:
         return reasons
 
     def _not_prepared(self, variant: str) -> str | None:
-        from shallows.datasets.steps import STEPS
+        from shallows.datasets.preparation.steps import STEPS, step_class
 
         steps = self.configuration.steps_of(variant) if variant in self.configuration.variants else ()
-        extras = (STEPS[name].extra for step in steps for name in step if name in STEPS)
+        extras = (step_class(name).extra for step in steps for name in step if name in STEPS)
         return next(filter(None, map(_not_installed, extras)), None)
 
     def _left_out(self, target: str, scale: str) -> str:
@@ -263,7 +263,7 @@ class Plan:
 
     def size(self, dataset: str, variant: str) -> costs.Size:
         """Sizes of prepared data, as known before it is prepared."""
-        from shallows.datasets.steps import check_steps
+        from shallows.datasets.preparation.steps import check_steps
 
         entry = self.catalogue[dataset]
         n_train, n_test, n_features = entry.n_train or 0, entry.n_test or 0, entry.n_features or 1

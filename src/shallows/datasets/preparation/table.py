@@ -11,8 +11,8 @@ import numpy as np
 
 from shallows.datasets.catalogue import Dataset
 from shallows.datasets.files import DatasetError
+from shallows.datasets.preparation.row_store import Allowance, RowStore
 from shallows.datasets.sources import Source
-from shallows.datasets.store import Allowance, Store
 
 # Statistics add up block by block, so their last digits depend on where blocks end: on this number and on the data,
 # never on the memory at hand.
@@ -31,9 +31,9 @@ class Table:
     Attributes
     ----------
     dataset : Dataset
-    x : dict of str to Store
+    x : dict of str to RowStore
         Raw features of "train" and "test", in the type of the files or CSR.
-    y : dict of str to Store
+    y : dict of str to RowStore
         Raw targets, where they are numbers; empty where they are classes.
     codes : dict of str to ndarray
         Class indices of the raw rows; empty where the targets are numbers.
@@ -66,8 +66,8 @@ class Table:
     """
 
     dataset: Dataset
-    x: dict[str, Store]
-    y: dict[str, Store]
+    x: dict[str, RowStore]
+    y: dict[str, RowStore]
     codes: dict[str, np.ndarray]
     rows: dict[str, tuple[str, np.ndarray]]
     n_features: int
@@ -107,7 +107,7 @@ class Table:
         is_class = dataset.task == "classification"
         x, y, labels, shapes = {}, {}, {}, {}
         for part, rows in (("train", source.train), ("test", source.test)):
-            x[part], y[part], seen = Store(allowance, folder), Store(allowance, folder), _Labels()
+            x[part], y[part], seen = RowStore(allowance, folder), RowStore(allowance, folder), _Labels()
             shapes[part] = ()
             wanted = max(_READ_ROWS[0], min(_READ_ROWS[1], BLOCK_BYTES // (8 * (dataset.n_features or 1024))))
             for block in rows.blocks(wanted) if rows is not None else ():
@@ -162,6 +162,22 @@ class Table:
             )
         raw_part, rows = self.rows[part]
         return self.codes[raw_part][rows] if self.codes else None
+
+    def strata(self, part: str, stratify: bool | None) -> np.ndarray | None:
+        """Return the classes that a draw of rows is to keep in proportion; None where it is to look at none."""
+        if stratify is False:
+            return None
+        codes = self.class_codes(part)
+        if stratify and codes is None:
+            raise DatasetError(
+                f"'{self.dataset.name}' has no classes to stratify by: its targets are {self.target_coding}."
+            )
+        return codes
+
+    def replace_features(self, n_features: int) -> None:
+        """State that the features are now others, of which nothing is known but how many there are."""
+        self.n_features, self.sparse = n_features, False
+        self.value_range, self.image, self.views, self.categorical = None, None, None, ()
 
     def add(self, transform: Transform, *, keeps_sparse: bool = False) -> None:
         """Add a transform of the features; what cannot take CSR gets dense blocks from here on."""
@@ -223,7 +239,7 @@ class Table:
         )
 
 
-def _check_size(dataset: Dataset, x: Mapping[str, Store]) -> None:
+def _check_size(dataset: Dataset, x: Mapping[str, RowStore]) -> None:
     for part, name, n in (("train", "training", dataset.n_train), ("test", "test", dataset.n_test)):
         found, width = x[part].n_rows, x[part].width
         if not found and part == "train":

@@ -11,9 +11,10 @@ import scipy.sparse
 
 from datasets_example import dataset, write_table
 from shallows import datasets
-from shallows.datasets import DatasetError, preparation, table
+from shallows.datasets import DatasetError
+from shallows.datasets.preparation import pipeline, table
+from shallows.datasets.preparation.steps import check_steps
 from shallows.datasets.sources import ArrayPart, Source
-from shallows.datasets.steps import check_steps
 
 # What a chain may have otherwise than a single list.
 OWN = {"after", "arrays", "peak_memory_bytes", "seconds", "sha256", "statistics"}
@@ -185,7 +186,7 @@ def test_sparse_rows_go_on_as_they_were_left(tmp_path, second, density):
     source = Source(ArrayPart(x[:150], y[:150]), ArrayPart(x[150:], y[150:]))
     first = [{"zscore": {"center": False}}]
     for name, steps in (("first", first), ("whole", [*first, *second])):
-        preparation.prepare_source(entry, source, [], tmp_path / name, check_steps(steps))
+        pipeline.prepare_source(entry, source, [], tmp_path / name, check_steps(steps))
     datasets.prepare(entry, tmp_path / "first" / "prepared.json", tmp_path / "second", second)
     assert datasets.load(tmp_path / "first").info["sparse"] == (density < 0.1)
     assert_agree(datasets.load(tmp_path / "whole"), datasets.load(tmp_path / "second"))
@@ -235,7 +236,7 @@ def test_no_array_of_features_is_read_whole(tmp_path, monkeypatch, sparse):
     y = np.arange(n) % 2
     entry = dataset(name="wide", state="generated", n_train=n - 100, n_test=100, n_features=x.shape[1], files=())
     source = Source(ArrayPart(x[:-100], y[:-100]), ArrayPart(x[-100:], y[-100:]))
-    preparation.prepare_source(entry, source, [], tmp_path / "first", [])
+    pipeline.prepare_source(entry, source, [], tmp_path / "first", [])
     size = sum((tmp_path / "first" / f"x_train{end}.npy").stat().st_size for end in ("", ".indices")[: 1 + sparse])
     monkeypatch.setattr(table, "BLOCK_BYTES", 1 << 18)
     tracemalloc.start()
@@ -284,7 +285,7 @@ def test_targets_that_the_files_give_as_indicators_have_no_classes_to_ask_for(tm
     source = Source(ArrayPart(x[:40], y[:40]), ArrayPart(x[40:], y[40:]))
     first, second = [{"signs": {}}], [{"subset": {"n_train": 15}}]
     for name, steps in (("first", first), ("whole", [*first, *second])):
-        preparation.prepare_source(entry, source, [], tmp_path / name, check_steps(steps))
+        pipeline.prepare_source(entry, source, [], tmp_path / name, check_steps(steps))
     datasets.prepare(entry, tmp_path / "first" / "prepared.json", tmp_path / "second", second)
     assert_agree(datasets.load(tmp_path / "whole"), datasets.load(tmp_path / "second"))
 

@@ -18,17 +18,17 @@ from typing import Any
 import numpy as np
 
 from shallows import arrays
-from shallows.datasets import further
 from shallows.datasets.catalogue import Dataset, File, get
 from shallows.datasets.download import verify
 from shallows.datasets.files import DatasetError, replacing, write_json
-from shallows.datasets.further import Beginning
+from shallows.datasets.preparation import continuation
+from shallows.datasets.preparation.continuation import Beginning
+from shallows.datasets.preparation.row_store import Allowance
+from shallows.datasets.preparation.step import Step
+from shallows.datasets.preparation.steps import check_steps
+from shallows.datasets.preparation.table import BLOCK_BYTES, Table
 from shallows.datasets.prepared import ARRAYS, CSR, RECORD
 from shallows.datasets.sources import Source, open_source
-from shallows.datasets.steps import Impute, Step, check_steps
-from shallows.datasets.store import Allowance
-from shallows.datasets.table import BLOCK_BYTES, Table
-from shallows.datasets.transforms import apply_step
 
 # Sparse features stay so where that is so many times smaller; else a dense array is the faster one to work with.
 SPARSE_GAIN = 10
@@ -88,7 +88,7 @@ def prepare(
     dataset = get(name) if isinstance(name, str) else name
     stamp, out = Path(verified), Path(out)
     if stamp.name == RECORD:
-        beginning, todo = further.begin(dataset, stamp, out, steps)
+        beginning, todo = continuation.begin(dataset, stamp, out, steps)
         return _prepare(dataset, beginning, out, todo, memory)
     todo = check_steps(steps)
     paths, sources = _verified_files(dataset, stamp)
@@ -134,9 +134,9 @@ def _prepare(
     with threadpool_limits(1, user_api="blas"):
         table = beginning.read(Allowance(max(0, budget - working)), out)
         was_read = time.perf_counter()
-        if any(isinstance(step, Impute) for step in todo):
+        if any(step.fills_missing for step in todo):
             table.may_miss = True
-        statistics = [{step.name: learned} for step in todo if (learned := apply_step(step, table))]
+        statistics = [{step.name: learned} for step in todo if (learned := step.apply(table))]
         if not table.n_rows("test"):
             raise DatasetError(
                 f"The dataset '{dataset.name}' has no test part of its own. Add the step split: for instance "
@@ -165,7 +165,7 @@ def _prepare(
         "steps": [*beginning.steps, *(step.as_data() for step in todo)],
         "statistics": [*beginning.statistics, *statistics],
         "after": beginning.after,
-        "table": further.told_of(table),
+        "table": continuation.description_of(table),
         "sha256": _combined([arrays_written[key]["sha256"] for key in sorted(arrays_written, key=_place)]),
         "arrays": arrays_written,
         "sources": [dict(one) for one in beginning.sources],

@@ -18,11 +18,12 @@ from shallows.datasets import prepared
 from shallows.datasets.catalogue import Dataset
 from shallows.datasets.files import DatasetError
 from shallows.datasets.formats.matrices import NpyRows
+from shallows.datasets.preparation.row_store import Allowance
+from shallows.datasets.preparation.step import Step
+from shallows.datasets.preparation.steps import check_steps
+from shallows.datasets.preparation.table import Table
 from shallows.datasets.prepared import CSR
 from shallows.datasets.sources import ArrayPart, Source
-from shallows.datasets.steps import Impute, Step, check_steps
-from shallows.datasets.store import Allowance
-from shallows.datasets.table import Table
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def begin(
     if "table" not in info:
         raise DatasetError(f"{record} is by an earlier version, from which none can begin. Prepare it again.")
     todo = check_steps([*info["steps"], *steps])[len(info["steps"]) :]
-    if any(isinstance(step, Impute) for step in todo):
+    if any(step.fills_missing for step in todo):
         raise DatasetError(
             "The step impute must be the first that changes features: prepared values are never missing. Let it be "
             "among the steps of the variant that this one stands after."
@@ -96,7 +97,7 @@ def begin(
     return Beginning(read, info["sources"], info["steps"], info["statistics"], after), todo
 
 
-def told_of(table: Table) -> dict[str, Any]:
+def description_of(table: Table) -> dict[str, Any]:
     """What a record must say of a table, beside its arrays, for further steps to find it as it was left."""
     return {
         "value_range": list(table.value_range) if table.value_range else None,
