@@ -62,7 +62,7 @@ def test_the_schema_refuses_a_spoilt_entry(schema, content, spoil):
 def test_the_schema_names_exactly_the_formats_that_are_read(schema):
     # Generated and own data do not come from files of a format.
     named = set(schema.schema["$defs"]["dataset"]["properties"]["format"]["enum"])
-    assert named - {"generated", "own"} == set(READERS)
+    assert named - {"generated", "user"} == set(READERS)
 
 
 @pytest.mark.parametrize("name", sorted(datasets.catalogue()))

@@ -20,7 +20,7 @@ from datasets_example import needs_mirror
 from shallows import datasets
 from shallows.datasets import catalogue, synthetic
 from shallows.datasets.files import DatasetError
-from shallows.datasets.formats import read_idx
+from shallows.datasets.formats.idx import read_idx
 from shallows.datasets.sources import ArrayPart, Source
 from shallows.datasets.synthetic import make, source
 from shallows.datasets.synthetic.label_noise import LabelNoise

@@ -373,7 +373,7 @@ def _trusted_problem(dataset: Dataset, form: Form, file: File, path: Path) -> st
     """Look into a file that is to be trusted without a checksum: whole, and of rows as the catalogue describes them."""
     if file.has_checksum or dataset.state == "supplied":
         return None
-    from shallows.datasets.formats import peek
+    from shallows.datasets.formats.source import peek
 
     return container_problem(path, file.name) or peek(dataset, form, path, file.name)
 

@@ -67,8 +67,8 @@ class ArrayPart:
 # Who opens the datasets of a state; all others are files of a format of the catalogue.
 _OPENERS = {
     "generated": "shallows.datasets.synthetic.source:open_source",
-    "own": "shallows.datasets.own:open_source",
-    "files": "shallows.datasets.formats:open_source",
+    "user": "shallows.datasets.user_data.file_forms:open_source",
+    "files": "shallows.datasets.formats.source:open_source",
 }
 
 

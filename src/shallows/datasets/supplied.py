@@ -110,7 +110,7 @@ def check(dataset: Dataset, form: Form, folder: Path) -> None:
     SuppliedDataError
         When they are not of the form asked for; the message says which file, what is wrong, and what is asked for.
     """
-    from shallows.datasets.formats import open_source
+    from shallows.datasets.formats.source import open_source
 
     paths = {file.part: folder / file.name for file in form.files}
     try:
@@ -128,10 +128,10 @@ def check(dataset: Dataset, form: Form, folder: Path) -> None:
 
 
 def _check_arrays(form: Form, paths: Mapping[str, Path]) -> None:
-    from shallows.datasets.formats.matrices import open_arrays
+    from shallows.datasets.formats.arrays import named_arrays
 
     try:
-        arrays = open_arrays(paths)
+        arrays = named_arrays(paths)
     except (ValueError, OSError, EOFError) as error:
         raise ValueError(
             f"{', '.join(path.name for path in paths.values())} cannot be read as arrays: {error}"

@@ -52,7 +52,7 @@ STAGES = {
     "nets": ("arrays.py", "streams.py", "training", "nets"),
     "theory": (*NUMERICAL, "theory", "datasets/synthetic", "experiments/run.py"),
     "comparison": (*NUMERICAL, "experiments/selection.py"),
-    "own": ("datasets/own", "experiments/own.py"),
+    "own": ("datasets/user_data", "experiments/own.py"),
     "tables": (
         "experiments/compare.py",
         "experiments/measurements.py",

@@ -17,7 +17,7 @@ import numpy as np
 from shallows.datasets import prepared
 from shallows.datasets.catalogue import Dataset
 from shallows.datasets.files import DatasetError
-from shallows.datasets.formats.matrices import NpyRows
+from shallows.datasets.formats.arrays import NpyRows
 from shallows.datasets.preparation.row_store import Allowance
 from shallows.datasets.preparation.step import Step
 from shallows.datasets.preparation.steps import check_steps

@@ -152,7 +152,7 @@ class EndlessDigits(Generator):
 
     def _read(self) -> tuple[np.ndarray, np.ndarray]:
         if isinstance(self.digits, str | Path):
-            from shallows.datasets.formats import read_idx
+            from shallows.datasets.formats.idx import read_idx
 
             paths = []
             for name in ("train-images-idx3-ubyte", "train-labels-idx1-ubyte"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from shallows.datasets.files import DatasetError
-from shallows.datasets.own.request import Request
-from shallows.datasets.own.streams import npy_stream, npz_streams
+from shallows.datasets.formats import arrays
+from shallows.datasets.formats.containers import CONTAINER_ERRORS
+from shallows.datasets.formats.libsvm import libsvm_blocks
+from shallows.datasets.formats.matlab import load_matlab
 from shallows.datasets.sources import Block
+from shallows.datasets.user_data.request import Request
 from shallows.errors import UnknownNameError
 
-_TEXT_BYTES = 16 << 20
 _FEATURES = ("x_train", "x", "data", "features", "inputs")
 _TARGETS = ("y_train", "y", "target", "targets", "label", "labels", "class", "t")
 
@@ -44,7 +45,7 @@ def arrays_layout(path: Path, request: Request) -> dict[str, Any]:
     if isinstance(request.target, str) and y is None and not _is_columns(request.target):
         raise UnknownNameError(f"array in {path}", request.target, found)
     if x is None:
-        wide = [name for name, array in found.items() if array.ndim > 1 and min(array.shape) > 1 and name != y]
+        wide = [name for name, array in found.items() if len(array.shape) > 1 and min(array.shape) > 1 and name != y]
         if len(wide) != 1:
             raise DatasetError(
                 f"Which array of {path} holds the features cannot be told. It holds {_shapes(found)}. Name it: an "
@@ -75,34 +76,25 @@ def _shapes(found: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {tuple(array.shape)}" for name, array in found.items())
 
 
-def _rows(array: np.ndarray, n: int) -> int:
+def _rows(array: Any, n: int) -> int:
     """Rows of a target, which MATLAB may hold as one row of n columns."""
-    return array.shape[1] if array.ndim == 2 and array.shape[0] == 1 and array.shape[1] == n else array.shape[0]
+    return n if tuple(array.shape) == (1, n) else array.shape[0]
 
 
 def _named_arrays(path: Path) -> dict[str, Any]:
+    suffix = path.suffix.lower()
     try:
-        if path.suffix.lower() == ".npz":
-            found = npz_streams(path)
-        elif path.suffix.lower() == ".npy":
-            found = {"array": npy_stream(path)}
+        if suffix == ".npz":
+            found = arrays.npz_arrays(path)
+        elif suffix == ".npy":
+            found = {"array": arrays.NpyRows(path)}
         else:
-            from scipy.io import loadmat
-
-            found = {name: array for name, array in loadmat(path).items() if not name.startswith("__")}
-    except NotImplementedError:
-        raise DatasetError(
-            f"{path} is of MATLAB's version 7.3 (HDF5), which is not read here. Save it again with save(..., '-v7')."
-        ) from None
+            found = load_matlab(path)
     except Exception as error:  # zipfile, zlib, scipy and NumPy each have errors of their own for a damaged file
         reason = "it holds Python objects" if "pickle" in str(error) else str(error) or type(error).__name__
         raise DatasetError(f"{path} cannot be read: {reason}.") from error
-    found = {name: _dense(array) for name, array in found.items()}
+    found = {name: array.toarray() if hasattr(array, "toarray") else array for name, array in found.items()}
     return {name: one for name, one in found.items() if hasattr(one, "dtype") and one.dtype.kind in "fiubUS"}
-
-
-def _dense(array: Any) -> Any:
-    return array.toarray() if hasattr(array, "toarray") else array
 
 
 @dataclass(frozen=True)
@@ -160,25 +152,11 @@ class LibsvmPart:
 
     def blocks(self, rows: int) -> Iterator[Block]:
         """See `shallows.datasets.sources.Part.blocks`."""
-        from sklearn.datasets import load_svmlight_file
-
-        from shallows.datasets.formats import open_binary
-
         width, first = self.options.get("width"), self.options.get("first_index", 0)
-        seen = 0
-        with open_binary(self.path) as file:
-            while lines := file.readlines(_TEXT_BYTES):
-                for start in range(0, len(lines), rows):
-                    some = lines[start : start + rows]
-                    try:
-                        x, y = load_svmlight_file(
-                            io.BytesIO(b"".join(some)), n_features=width, zero_based=True, dtype=np.float64
-                        )
-                    except (ValueError, IndexError, OverflowError) as error:
-                        raise DatasetError(
-                            f"{self.path} is not in LIBSVM form (label index:value index:value ...) somewhere in lines "
-                            f"{seen + start + 1:,} to {seen + start + len(some):,}: {error}."
-                        ) from error
-                    if len(y):
-                        yield Block(x[:, first:] if first else x, y)
-                seen += len(lines)
+        try:
+            for block in libsvm_blocks(self.path, width, rows, zero_based=True):
+                yield Block(block.x[:, first:] if first else block.x, block.y)
+        except (ValueError, *CONTAINER_ERRORS) as error:
+            raise DatasetError(
+                f"{self.path} is not in LIBSVM form (label index:value index:value ...): {error}."
+            ) from error

@@ -1,38 +1,59 @@
-"""Sparse rows of text: LIBSVM (SVMlight) files, and RCV1 with its list of topics."""
+"""LIBSVM (SVMlight) files: sparse rows of text, parsed by scikit-learn piece by piece."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
+from shallows.datasets.catalogue import Dataset, Form
+from shallows.datasets.formats import idx
 from shallows.datasets.formats.containers import open_binary
-from shallows.datasets.sources import Block
+from shallows.datasets.formats.parts import Parts, Read, each_part, reader_options
+from shallows.datasets.sources import Block, Part
 
 # Text that is parsed at once: enough that the calls cost nothing, and little beside any memory budget.
 TEXT_BYTES = 8 << 20
 
 
+def open_parts(dataset: Dataset, form: Form, paths: Mapping[str, Path]) -> Parts:
+    """Open one LIBSVM file a part; MNIST-8M is tested on MNIST's own idx files."""
+
+    def one(path: Path) -> Part:
+        return Read(path, "libsvm", lambda rows: libsvm_blocks(path, dataset.n_features, rows, **reader_options(form)))
+
+    return idx.open_parts(dataset, form, paths) | each_part(paths, one)
+
+
+def peek(dataset: Dataset, form: Form, path: Path, name: str) -> Block | None:
+    """Read the first rows of a file under its later name."""
+    if name.endswith("-ubyte.gz"):
+        raise NotImplementedError("idx files are not looked into")
+    blocks = libsvm_blocks(path, dataset.n_features, 50, **reader_options(form), name=name, text_bytes=1 << 16)
+    return next(blocks, None)
+
+
 def libsvm_blocks(
     path: Path,
-    n_features: int,
+    n_features: int | None,
     rows: int,
     dtype: str = "float64",
     dense: bool = False,
     name: str | None = None,
     text_bytes: int | None = None,
+    zero_based: bool = False,
 ) -> Iterator[Block]:
-    """Read a LIBSVM file with indices from 1 in blocks, in bounded memory.
+    """Read a LIBSVM file in blocks, in bounded memory.
 
     Parameters
     ----------
     path : Path
         The file, compressed or not.
-    n_features : int
-        Columns of the result; stated, since a file need not show the last ones.
+    n_features : int or None
+        Columns of the result; stated, since a file need not show the last ones. None: as many as each piece shows.
     rows : int
         Rows of a block at most.
     dtype : str
@@ -43,6 +64,8 @@ def libsvm_blocks(
         The name that counts, where the file bears another one for now.
     text_bytes : int, optional
         Text to parse at once.
+    zero_based : bool
+        Whether the first column has the index 0; otherwise 1.
 
     Yields
     ------
@@ -50,10 +73,16 @@ def libsvm_blocks(
     """
     from sklearn.datasets import load_svmlight_file
 
-    parsed = "float32" if np.dtype(dtype).itemsize <= 4 else "float64"
+    parsed = np.dtype("float32" if np.dtype(dtype).itemsize <= 4 else "float64")
+    seen = 0
     with open_binary(path, name, ahead=True) as file:  # opened here, since the function itself knows no .xz
         for text in _whole_lines(file, text_bytes or TEXT_BYTES):
-            x, y = load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=False, dtype=np.dtype(parsed))
+            n_lines = text.count(b"\n") + (not text.endswith(b"\n"))
+            try:
+                x, y = load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=zero_based, dtype=parsed)
+            except (ValueError, IndexError, OverflowError) as error:
+                raise ValueError(f"{error} (somewhere in lines {seen + 1:,} to {seen + n_lines:,})") from error
+            seen += n_lines
             x = _cast(x, np.dtype(dtype))
             for start in range(0, len(y), rows):
                 block = x[start : start + rows]
@@ -80,19 +109,3 @@ def _cast(x: Any, dtype: np.dtype) -> Any:
     if x.nnz and not (limits.min <= x.data.min() and x.data.max() <= limits.max and (x.data == np.rint(x.data)).all()):
         raise ValueError(f"it holds values that are no whole numbers from {limits.min} to {limits.max}")
     return x.astype(dtype)
-
-
-def topic_documents(path: Path, topic: str) -> np.ndarray:
-    """Return the sorted numbers of the documents that a list of topics (lines of topic, document, 1) gives a topic."""
-    wanted = topic.encode()
-    with open_binary(path) as file:
-        found = [int(parts[1]) for line in file if (parts := line.split()) and parts[0] == wanted]
-    if not found:
-        raise ValueError(f"it gives no document the topic {topic}")
-    return np.unique(np.array(found))
-
-
-def rcv1_blocks(path: Path, positive: np.ndarray, n_features: int, rows: int, dtype: str) -> Iterator[Block]:
-    """Read vectors whose label is the document's number; the target is whether it is among `positive`."""
-    for block in libsvm_blocks(path, n_features, rows, dtype):
-        yield Block(block.x, np.isin(block.y.astype(np.int64), positive).astype(np.int8))

@@ -1,22 +1,21 @@
-"""Images: idx files, the batches of CIFAR-10 in both forms, the MATLAB files of SVHN."""
+"""The batches of CIFAR-10, in an archive or as loose files, in their binary and their python form."""
 
 from __future__ import annotations
 
 import io
-import math
 import pickle
-import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from shallows.datasets.formats.containers import open_binary, tar_members
+from shallows.datasets.catalogue import Dataset, Form
+from shallows.datasets.formats.containers import tar_members
+from shallows.datasets.formats.parts import Parts, Read, each_part
 from shallows.datasets.sources import Block
 
-# Third byte of the header: the type; fourth: the number of dimensions; then big-endian 32-bit sizes.
-_IDX_TYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 _CIFAR_RECORD = 1 + 3072
 _CIFAR_BATCHES = {
     "train": [f"data_batch_{number}" for number in range(1, 6)],
@@ -24,65 +23,16 @@ _CIFAR_BATCHES = {
 }
 
 
-def read_idx(path: Path) -> np.ndarray:
-    """Read an idx file (the format of MNIST), compressed or not.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Returns
-    -------
-    ndarray
-        Read-only, in the type and shape that the header states.
-    """
-    with open_binary(path) as file:
-        dtype, shape, offset = _idx_header(file)
-        content = file.read()
-    expected = math.prod(shape) * dtype.itemsize
-    if len(content) != expected:
-        raise ValueError(f"its header promises {offset + expected:,} bytes and it holds {offset + len(content):,}")
-    return np.frombuffer(content, dtype).reshape(shape)
-
-
-def _idx_header(file: BinaryIO) -> tuple[np.dtype, tuple[int, ...], int]:
-    magic = file.read(4)
-    if len(magic) < 4 or magic[:2] != b"\0\0" or magic[2] not in _IDX_TYPES:
-        raise ValueError("it does not begin with an idx header")
-    n_dims = magic[3]
-    sizes = file.read(4 * n_dims)
-    if len(sizes) < 4 * n_dims:
-        raise ValueError("its idx header is cut off")
-    return np.dtype(_IDX_TYPES[magic[2]]), struct.unpack(f">{n_dims}I", sizes), 4 + 4 * n_dims
-
-
-def write_idx(array: np.ndarray) -> bytes:
-    """Return the bytes of an idx file (uncompressed) that holds unsigned 8-bit numbers."""
-    if array.dtype != np.uint8:
-        raise ValueError(f"only uint8 is written, not {array.dtype}")
-    return struct.pack(f">HBB{array.ndim}I", 0, 0x08, array.ndim, *array.shape) + array.tobytes()
-
-
-def idx_blocks(images: Path, labels: Path, rows: int) -> Iterator[Block]:
-    """Read a pair of idx files in blocks, each image as a row."""
-    y = read_idx(labels)
-    with open_binary(images) as file:
-        dtype, shape, offset = _idx_header(file)
-        if shape[0] != len(y):
-            raise ValueError(f"it holds {shape[0]:,} images, and {labels.name} {len(y):,} labels")
-        width = math.prod(shape[1:])
-        read = offset
-        for start in range(0, shape[0], rows):
-            n = min(rows, shape[0] - start)
-            content = file.read(n * width * dtype.itemsize)
-            read += len(content)
-            if len(content) != n * width * dtype.itemsize:
-                promised = offset + math.prod(shape) * dtype.itemsize
-                raise ValueError(f"its header promises {promised:,} bytes and it holds {read:,}")
-            yield Block(np.frombuffer(content, dtype).reshape(n, width), y[start : start + n])
-        if file.read(1):
-            raise ValueError(f"it goes on after the {read:,} bytes that its header promises")
+def open_parts(dataset: Dataset, form: Form, paths: Mapping[str, Path]) -> Parts:
+    """Open the archive, or the files of batches."""
+    python = form.format == "cifar_python"
+    if "archive" in paths:
+        path = paths["archive"]
+        return {
+            part: Read(path, form.format, partial(cifar_archive_blocks, path, part, python))
+            for part in ("train", "test")
+        }
+    return each_part(paths, lambda path: Read(path, form.format, partial(cifar_file_blocks, path, python)))
 
 
 def cifar_binary_blocks(file: BinaryIO, rows: int) -> Iterator[Block]:
@@ -168,16 +118,3 @@ def cifar_stream_blocks(file: BinaryIO, python: bool, rows: int) -> Iterator[Blo
         raise ValueError(f"it is no pickle of images: {error}") from error
     for start in range(0, len(y), rows):
         yield Block(x[start : start + rows], y[start : start + rows])
-
-
-def svhn_blocks(path: Path, rows: int) -> Iterator[Block]:
-    """Read a MATLAB file of SVHN: X of (height, width, 3, n) bytes, y of labels 1 to 10. It is read whole."""
-    from shallows.datasets.formats.matrices import load_matlab
-
-    content = load_matlab(path, ("X", "y"))
-    x, y = content["X"], content["y"].ravel()
-    if x.ndim != 4 or x.shape[2] != 3 or x.dtype != np.uint8 or x.shape[3] != len(y):
-        raise ValueError(f"its X has the shape {x.shape} of {x.dtype}, and {len(y):,} labels stand beside it")
-    for start in range(0, len(y), rows):
-        images = x[..., start : start + rows].transpose(3, 2, 0, 1)
-        yield Block(np.ascontiguousarray(images).reshape(len(images), -1), y[start : start + rows])

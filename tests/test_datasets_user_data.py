@@ -15,8 +15,9 @@ from sklearn.datasets import dump_svmlight_file
 
 from shallows import datasets
 from shallows.datasets import DatasetError
-from shallows.datasets.own import describe, request, streams, tables
+from shallows.datasets.formats import arrays
 from shallows.datasets.preparation.row_draws import draw_rows
+from shallows.datasets.user_data import describe, file_forms, request, table_layouts
 from shallows.errors import MissingExtraError, UnknownNameError
 from shallows.experiments import own
 
@@ -45,7 +46,7 @@ def source(path, **settings):
     description = describe.describe(asked)
     found = describe.dataset_of(description)
     paths = dict(zip(("train", "test"), map(type(path), asked.files), strict=False))
-    return datasets.own.open_source(found, paths), description
+    return file_forms.open_source(found, paths), description
 
 
 def rows(part):
@@ -325,7 +326,7 @@ def test_a_form_that_is_not_read_is_told_with_those_that_are(tmp_path):
 def test_parquet_without_its_package_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingExtraError, match="parquet"):
-        tables.parquet_layout(tmp_path / "x.parquet", None)
+        table_layouts.parquet_layout(tmp_path / "x.parquet", None)
 
 
 @pytest.mark.parametrize("name", ["broken.npz", "broken.npy", "broken.mat", "broken.parquet"])
@@ -419,7 +420,7 @@ def test_numbers_are_standardised_and_categories_stay_zero_and_one(tmp_path):
 def test_rows_of_an_archive_come_in_any_order_of_blocks(tmp_path, save, order):
     x = np.asarray(np.arange(600.0).reshape(100, 2, 3), order=order)
     save(tmp_path / "x.npz", x=x)
-    rows = streams.npz_streams(tmp_path / "x.npz")["x"]
+    rows = arrays.npz_arrays(tmp_path / "x.npz")["x"]
     for block in (slice(0, 30), slice(30, 100), slice(10, 20), slice(90, 200), slice(5, 5)):
         np.testing.assert_array_equal(rows[block], x[block])
 
@@ -427,7 +428,7 @@ def test_rows_of_an_archive_come_in_any_order_of_blocks(tmp_path, save, order):
 def test_rows_of_a_file_stored_by_columns_are_the_same_rows(tmp_path):
     x = np.asfortranarray(np.arange(600.0).reshape(100, 2, 3))
     np.save(tmp_path / "x.npy", x)
-    rows = streams.npy_stream(tmp_path / "x.npy")
+    rows = arrays.NpyRows(tmp_path / "x.npy")
     np.testing.assert_array_equal(rows[17:60], x[17:60])
 
 
@@ -436,7 +437,7 @@ def test_reading_an_archive_in_blocks_holds_a_block_and_not_the_whole(tmp_path):
     np.savez_compressed(path, x=np.zeros((400_000, 50)), y=np.zeros(400_000))
     code = (
         "import sys; from pathlib import Path; from shallows import arrays\n"
-        "from shallows.datasets.own.matrices import ArrayFilePart\n"
+        "from shallows.datasets.user_data.array_files import ArrayFilePart\n"
         "before = arrays.peak_memory()\n"
         "part = ArrayFilePart(Path(sys.argv[1]), {'layout': {'x': 'x', 'y': 'y'}})\n"
         "n = sum(len(block.x) for block in part.blocks(10_000))\n"

@@ -16,7 +16,7 @@ _FEW = 20
 
 
 @dataclass
-class Column:
+class ColumnSummary:
     """One column of a table as it has been seen so far."""
 
     name: str
@@ -109,7 +109,7 @@ class Column:
 
 
 @dataclass
-class Target:
+class TargetSummary:
     """The values of the target as they have been seen so far."""
 
     n_rows: int = 0
