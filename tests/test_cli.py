@@ -13,7 +13,8 @@ import pytest
 from PIL import Image
 
 from shallows import cli, datasets
-from shallows.datasets import download, shelf, transfer
+from shallows.datasets import shelf
+from shallows.datasets.download import fetching, http_transfer
 
 ROOT = Path(__file__).resolve().parents[1]
 EMBEDDED = ROOT / "data" / "embedded"
@@ -79,9 +80,9 @@ def test_fetch_goes_on_after_a_dataset_that_cannot_be_had(capsys):
 
 def test_fetch_from_a_mirror_tells_of_a_wrong_file(capsys, tmp_path, monkeypatch):
     def unplugged(*_):
-        raise transfer.TransferError("no connection")
+        raise http_transfer.TransferError("no connection")
 
-    monkeypatch.setattr(download, "download", unplugged)
+    monkeypatch.setattr(fetching, "download", unplugged)
     (tmp_path / "mirror" / "cpu_act").mkdir(parents=True)
     (tmp_path / "mirror" / "cpu_act" / "cpu_act.arff").write_text("<html>moved</html>")
     assert data("fetch", "cpu_act", "--mirror", tmp_path / "mirror", "--root", tmp_path / "raw") == 1

@@ -17,7 +17,7 @@ from shallows.datasets.catalogue import Dataset, File, catalogue, get
 from shallows.datasets.files import DatasetError, DatasetWarning, SuppliedDataError
 
 if TYPE_CHECKING:
-    from shallows.datasets.download import fetch
+    from shallows.datasets.download.fetching import fetch
     from shallows.datasets.preparation.pipeline import prepare
     from shallows.datasets.preparation.steps import check_steps, shape_after
     from shallows.datasets.prepared import Prepared, load
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Loaded at first use, so that a plan which only asks the catalogue imports neither NumPy nor the network
 # stack.
 _LAZY = {
-    "fetch": "download",
+    "fetch": "download.fetching",
     "prepare": "preparation.pipeline",
     "load": "prepared",
     "Prepared": "prepared",

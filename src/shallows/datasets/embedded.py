@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from shallows.datasets.catalogue import Dataset, catalogue, get
-from shallows.datasets.download import fetch
+from shallows.datasets.download.fetching import fetch
 from shallows.datasets.files import DatasetError, digest, replacing
 from shallows.datasets.formats.containers import open_binary
 from shallows.datasets.formats.idx import read_idx, write_idx

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from shallows.datasets import lock, supplied
 from shallows.datasets.catalogue import Dataset, File, catalogue
+from shallows.datasets.download import checksum_lock, supplied_files
 from shallows.datasets.files import DatasetError, replacing
 
 PICTURE_ROWS, PICTURE_COLUMNS = 10, 10
@@ -195,11 +195,11 @@ def describe(dataset: Dataset, root: Path, seen: Seen | None = None) -> Iterator
         held = f"{', '.join(known)} published" if known else _pinned(dataset, file, root)
         yield f"  file       {file.name} ({human_size(file.size)}; {held})"
     if dataset.state == "supplied":
-        yield "  " + supplied.how_to_supply(dataset, root / dataset.name).replace("\n", "\n  ")
+        yield "  " + supplied_files.how_to_supply(dataset, root / dataset.name).replace("\n", "\n  ")
 
 
 def _pinned(dataset: Dataset, file: File, root: Path) -> str:
-    note = lock.pinned(root, dataset.name, file.name)
+    note = checksum_lock.pinned(root, dataset.name, file.name)
     return f"pinned on {note['date']}" if note else "no checksum published"
 
 
@@ -262,7 +262,7 @@ def check_files(dataset: Dataset, root: Path, embedded_root: Path) -> Iterator[t
     problem : str or None
         What is wrong with it, in words.
     """
-    from shallows.datasets.download import verify
+    from shallows.datasets.download.verification import verify
 
     folder = (embedded_root if dataset.state == "embedded" else root) / dataset.name
     forms = [form for form in dataset.all_forms if any((folder / file.name).is_file() for file in form.files)]
@@ -272,11 +272,11 @@ def check_files(dataset: Dataset, root: Path, embedded_root: Path) -> Iterator[t
             if not path.is_file():
                 yield path, "it is not there"
                 continue
-            note = None if file.has_checksum else lock.pinned(root, dataset.name, file.name)
+            note = None if file.has_checksum else checksum_lock.pinned(root, dataset.name, file.name)
             yield path, verify(path, file if note is None else replace(file, sha256=note["sha256"]))[0]
         if dataset.state == "supplied" and all((folder / file.name).is_file() for file in form.files):
             try:
-                supplied.check(dataset, form, folder)
+                supplied_files.check(dataset, form, folder)
             except DatasetError as error:
                 yield folder, str(error)
 

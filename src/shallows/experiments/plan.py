@@ -253,13 +253,15 @@ class Plan:
         return "; ".join(filter(None, told))
 
     def _to_be_supplied(self, dataset: str) -> str | None:
-        from shallows.datasets import supplied
+        from shallows.datasets.download import supplied_files
 
         entry, settings = self.catalogue.get(dataset), self.configuration.settings
         if entry is None or entry.state != "supplied":
             return None
         place = self.configuration.root / settings["data"] / "raw" / dataset
-        return None if supplied.is_there(entry, place, settings["mirror"]) else supplied.not_run(entry, place)
+        return (
+            None if supplied_files.is_there(entry, place, settings["mirror"]) else supplied_files.not_run(entry, place)
+        )
 
     def size(self, dataset: str, variant: str) -> costs.Size:
         """Sizes of prepared data, as known before it is prepared."""

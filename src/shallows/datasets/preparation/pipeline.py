@@ -19,7 +19,7 @@ import numpy as np
 
 from shallows import arrays
 from shallows.datasets.catalogue import Dataset, File, get
-from shallows.datasets.download import verify
+from shallows.datasets.download.verification import verify
 from shallows.datasets.files import DatasetError, replacing, write_json
 from shallows.datasets.preparation import continuation
 from shallows.datasets.preparation.continuation import Beginning

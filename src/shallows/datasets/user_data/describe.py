@@ -55,8 +55,8 @@ def describe(request: Request) -> dict[str, Any]:
     if summary.missing and request.missing is None:
         raise DatasetError(
             f"{request.file} lacks {count_of(summary.missing, 'value')}; the first is in {summary.first_missing}. Fill "
-            "them in or remove those rows; or ask for it to be done: missing=mean, missing=median, missing=most_frequent "
-            "or a number, such as --config dataset=... missing=median."
+            "them in or remove those rows; or ask for it to be done: missing=mean, missing=median, "
+            "missing=most_frequent or a number, such as --config dataset=... missing=median."
         )
     task = guess_task(request, summary)
     scaling = guess_scaling(request, summary)

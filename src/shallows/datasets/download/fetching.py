@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from hashlib import sha256
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from filelock import FileLock
 
-from shallows.datasets import lock, supplied
 from shallows.datasets.catalogue import Dataset, File, Form, get
+from shallows.datasets.download import checksum_lock, supplied_files
+from shallows.datasets.download.addresses import MIRROR_VARIABLE, Address, addresses, in_a_mirror
+from shallows.datasets.download.http_transfer import TransferError, download
+from shallows.datasets.download.verification import expected_checksum, verify
 from shallows.datasets.files import (
     DatasetError,
     DatasetWarning,
@@ -26,10 +25,8 @@ from shallows.datasets.files import (
     told_if_full,
     write_json,
 )
-from shallows.datasets.formats.containers import CONTAINER_ERRORS, container_problem, open_binary
-from shallows.datasets.transfer import TransferError, download
+from shallows.datasets.formats.containers import container_problem
 
-MIRROR_VARIABLE = "SHALLOWS_MIRROR"
 STAMP = "verified.json"
 _CHUNK = 1 << 18
 
@@ -40,15 +37,6 @@ class _SourceFailedError(Exception):
     def __init__(self, message: str, wrong_content: bool = False):
         super().__init__(message)
         self.wrong_content = wrong_content
-
-
-@dataclass(frozen=True)
-class _Source:
-    address: str | Path
-    is_mirror: bool
-
-    def __str__(self) -> str:
-        return f"mirror {self.address}" if self.is_mirror else str(self.address)
 
 
 def fetch(
@@ -160,91 +148,12 @@ def _record(file: File, place: Path, folder: Path, found: str) -> dict[str, Any]
     return record
 
 
-def _borrowed(stamp: Path, folder: Path) -> list[dict[str, Any]]:
-    """Return the records of another dataset's files as they are seen from `folder`."""
-    files = json.loads(stamp.read_text(encoding="utf-8"))["files"]
-    return [
-        {**file, "path": Path(os.path.relpath(stamp.resolve().parent / file["path"], folder.resolve())).as_posix()}
-        for file in files
-    ]
-
-
-def verify(path: Path, file: File) -> tuple[str | None, str]:
-    """Hold a file against its catalogue entry.
-
-    Parameters
-    ----------
-    path : Path
-        The file as it lies.
-    file : File
-        What the catalogue says of it. Every checksum that it knows is computed and compared, the file being read once.
-
-    Returns
-    -------
-    problem : str or None
-        What is wrong with it, in words.
-    sha256 : str
-        The digest of the file as it lies.
-    """
-    known = {name: getattr(file, name) for name in ("sha256", "md5", "git_sha1") if getattr(file, name) is not None}
-    found = digests(path, dict.fromkeys(("sha256", *known)))
-    size = path.stat().st_size
-    if known:
-        right = all(found[name] == value for name, value in known.items())
-    elif file.content_sha256 is not None:
-        right = False
-    else:  # nothing but the size, if that, is known of it
-        right = size > 0 and not _is_page(path) and file.size in (None, size)
-    if right or found["sha256"] in file.accepted:
-        return None, found["sha256"]
-    if file.content_sha256 is not None and _content_digest(path, file.name) == file.content_sha256:
-        return None, found["sha256"]
-    return _what_is_wrong(path, file, known, found, size), found["sha256"]
-
-
-def _what_is_wrong(path: Path, file: File, known: dict[str, str], found: dict[str, str], size: int) -> str:
-    if size == 0:
-        return "it is empty"
-    if _is_page(path):
-        return "it is an HTML page, not the data"
-    if file.size is not None and size < file.size:
-        return f"it is truncated: {size:,} of {file.size:,} bytes"
-    if file.size is not None and size != file.size:
-        return f"it has {size:,} bytes instead of {file.size:,}"
-    for name, value in known.items():
-        if found[name] != value:
-            told = "" if name == "sha256" else f"{name} "
-            return f"its content is altered: the {told}checksum is {found[name][:12]}..., not {value[:12]}..."
-    return f"its content is altered: the checksum is {found['sha256'][:12]}..., not {_expected(file)[:12]}..."
-
-
-def _expected(file: File) -> str:
-    return file.sha256 or file.md5 or file.git_sha1 or file.content_sha256 or "unknown"
-
-
-def _content_digest(path: Path, name: str) -> str | None:
-    state = sha256()
-    try:
-        with open_binary(path, name) as content:
-            while block := content.read(_CHUNK):
-                state.update(block)
-    except (ValueError, *CONTAINER_ERRORS):
-        return None
-    return state.hexdigest()
-
-
-def _is_page(path: Path) -> bool:
-    with open(path, "rb") as file:
-        head = file.read(512).lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    return head.startswith((b"<!doctype html", b"<html"))
-
-
 # Embedded datasets
 
 
 def _embedded_folder(dataset: Dataset, root: Path) -> Path:
     # The second place serves one who runs Python elsewhere with the package installed from a clone.
-    clone = Path(__file__).resolve().parents[3] / "data" / "embedded"
+    clone = Path(__file__).resolve().parents[4] / "data" / "embedded"
     for place in (root, clone):
         if (place / dataset.name).is_dir():
             return place / dataset.name
@@ -275,13 +184,13 @@ def _verify_embedded(dataset: Dataset, file: File, path: Path) -> str:
 def _supplied(dataset: Dataset, folder: Path, mirror: str | Path | None, progress: bool) -> list[dict[str, Any]]:
     form = next((form for form in dataset.all_forms if form.files and _lies_in(folder, form)), None)
     if form is None:
-        mirrored = (form for form in dataset.all_forms if form.files and _in_a_mirror(dataset, form, mirror))
+        mirrored = (form for form in dataset.all_forms if form.files and in_a_mirror(dataset, form, mirror))
         form = next(mirrored, None)
         if form is None:
-            raise supplied.absent(dataset, folder)
+            raise supplied_files.absent(dataset, folder)
         for file in form.files:
             _ensure(dataset, form, file, folder / file.name, mirror, progress)
-    supplied.check(dataset, form, folder)
+    supplied_files.check(dataset, form, folder)
     return [_record(file, folder, folder, digests(folder / file.name, ["sha256"])["sha256"]) for file in form.files]
 
 
@@ -291,9 +200,9 @@ def _supplied(dataset: Dataset, folder: Path, mirror: str | Path | None, progres
 def _any_form(dataset: Dataset, folder: Path, mirror: str | Path | None, progress: bool) -> list[dict[str, Any]]:
     """Bring the first form that can be had: those at hand before those to download, in the catalogue's order."""
     at_hand = [form for form in dataset.all_forms if _lies_in(folder, form)]
-    at_hand += [form for form in dataset.all_forms if form not in at_hand and _in_a_mirror(dataset, form, mirror)]
+    at_hand += [form for form in dataset.all_forms if form not in at_hand and in_a_mirror(dataset, form, mirror)]
     main, *others = dataset.all_forms
-    addressed = [form for form in others if all(list(_sources(dataset, file, mirror, [])) for file in form.files)]
+    addressed = [form for form in others if all(list(addresses(dataset, file, mirror, [])) for file in form.files)]
     forms = at_hand + [form for form in (main, *addressed) if form not in at_hand]
     errors = []
     for form in forms:
@@ -321,16 +230,14 @@ def _lies_in(folder: Path, form: Form) -> bool:
     return all((folder / file.name).is_file() for file in form.files)
 
 
-def _in_a_mirror(dataset: Dataset, form: Form, mirror: str | Path | None) -> bool:
-    return all(
-        any(isinstance(source.address, Path) for source in _sources(dataset, file, mirror, [])) for file in form.files
-    )
-
-
 def _ensure(dataset: Dataset, form: Form, file: File, target: Path, mirror: str | Path | None, progress: bool) -> str:
     """Return the sha256 of the file at `target`, which is right and was brought there if it was not."""
     root = target.parent.parent
-    note = None if file.has_checksum or dataset.state == "supplied" else lock.pinned(root, dataset.name, file.name)
+    note = (
+        None
+        if file.has_checksum or dataset.state == "supplied"
+        else checksum_lock.pinned(root, dataset.name, file.name)
+    )
     known = file if note is None else replace(file, sha256=note["sha256"], size=note["size"])
     if target.exists():
         problem, found = verify(target, known)
@@ -349,7 +256,7 @@ def _ensure(dataset: Dataset, form: Form, file: File, target: Path, mirror: str 
             stacklevel=4,
         )
     failures = []
-    for source in _sources(dataset, file, mirror, failures):
+    for source in addresses(dataset, file, mirror, failures):
         try:
             with replacing(target) as partial:
                 _bring(source, partial, f"{dataset.name}: {file.name}", progress)
@@ -382,10 +289,10 @@ def _pin(dataset: Dataset, file: File, target: Path, found: str, note: dict[str,
     if file.has_checksum or note is not None or dataset.state == "supplied":
         return
     root = target.parent.parent
-    lock.pin(root, dataset.name, file.name, found, target.stat().st_size, source)
+    checksum_lock.pin(root, dataset.name, file.name, found, target.stat().st_size, source)
     warnings.warn(
         f"Nobody published a checksum of {file.name} ('{dataset.name}'). This first copy is whole and can be read, so "
-        f"it is trusted: its sha256 {found[:12]}... is noted in {root / lock.LOCK_NAME}, and a file that "
+        f"it is trusted: its sha256 {found[:12]}... is noted in {root / checksum_lock.LOCK_NAME}, and a file that "
         "differs from it will be refused.",
         DatasetWarning,
         stacklevel=5,
@@ -397,7 +304,7 @@ def _since(root: Path, note: dict[str, Any] | None) -> str:
         return ""
     return (
         f" (it is held against the first copy, of {note['date']} from {note['source']}; if the publisher has changed "
-        f"the file, remove its entry from {root / lock.LOCK_NAME})"
+        f"the file, remove its entry from {root / checksum_lock.LOCK_NAME})"
     )
 
 
@@ -410,32 +317,10 @@ def _tell_of_a_copy(file: File, found: str, target: Path) -> None:
         )
 
 
-def _sources(dataset: Dataset, file: File, mirror: str | Path | None, failures: list[str]) -> Iterator[_Source]:
-    """Give every place to look, mirrors first; note in `failures` the mirror folders that lack the file."""
-    names = (dataset.name, *dataset.mirror_folders)
-    mirrors = [mirror, os.environ.get(MIRROR_VARIABLE)]
-    for place in dict.fromkeys(str(place) for place in mirrors if place):
-        parts = urlsplit(place)
-        if parts.scheme in ("http", "https"):
-            for name in names:
-                yield _Source(f"{place.rstrip('/')}/{name}/{file.name}", is_mirror=True)
-            continue
-        folder = Path(unquote(parts.path) if parts.scheme == "file" else place).expanduser()
-        candidates = [folder / name / file.name for name in names]
-        present = [path for path in candidates if path.is_file()]
-        if not present:
-            what = f"no {names[0]}/{file.name} in it" if folder.is_dir() else "there is no such folder"
-            failures.append(f"mirror {folder}: {what}")
-        for path in present:
-            yield _Source(path, is_mirror=True)
-    for url in file.urls:
-        yield _Source(url, is_mirror=False)
-
-
 def _no_source_left(dataset: Dataset, file: File, target: Path, failures: list[str]) -> str:
     tried = "".join(f"\n  - {failure}" for failure in failures) or "\n  - (the catalogue knows no address of it)"
     size = f"{file.size:,} bytes, " if file.size else ""
-    checksum = f"sha256 {file.sha256}" if file.sha256 else f"checksum {_expected(file)}"
+    checksum = f"sha256 {file.sha256}" if file.sha256 else f"checksum {expected_checksum(file)}"
     return (
         f"The file {file.name} of the dataset '{dataset.name}' could not be had. Tried:{tried}\n"
         "What to do: check the network and run it again; or name a mirror (a URL or a folder laid out as "
@@ -444,12 +329,12 @@ def _no_source_left(dataset: Dataset, file: File, target: Path, failures: list[s
     )
 
 
-def _bring(source: _Source, partial: Path, label: str, progress: bool) -> None:
-    if isinstance(source.address, Path):
-        _copy(source.address, partial)
+def _bring(source: Address, partial: Path, label: str, progress: bool) -> None:
+    if isinstance(source.place, Path):
+        _copy(source.place, partial)
         return
     try:
-        download(source.address, partial, label, progress)
+        download(source.place, partial, label, progress)
     except TransferError as error:
         raise _SourceFailedError(str(error)) from error
 
