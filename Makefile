@@ -29,7 +29,7 @@ format: $(READY) ## put code and rules into their format
 	@$(BIN)/snakefmt Snakefile workflow/rules
 
 explain: $(READY) ## what TARGET would run at SCALE, on which data, at what cost: make explain TARGET=... SCALE=laptop; all targets without one
-	@$(BIN)/python -m shallows.experiments.explain $(TARGET) --scale $(SCALE)
+	@$(BIN)/python -m shallows.experiments.planning.explain $(TARGET) --scale $(SCALE)
 
 bench: $(READY) ## the benchmark against other packages, in an environment of its own
 	@benchmarks/run.sh

@@ -1,7 +1,7 @@
 """Targets with invented curves, for tests of what is made of measurements."""
 
-from shallows.experiments import values
-from shallows.experiments.compare import Measured
+from shallows.experiments.comparing import values
+from shallows.experiments.comparing.compare import Measured
 
 PRINTED = ("dataset", "method", "setting", "metric", "published")
 SIZE = {"dataset": "toy", "title": "Toy", "n_train": 10, "n_test": 5}

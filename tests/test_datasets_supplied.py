@@ -13,7 +13,7 @@ from shallows import datasets
 from shallows.datasets import DatasetError, File, SuppliedDataError
 from shallows.datasets.catalogue import Form
 from shallows.datasets.download import supplied_files
-from shallows.experiments.plan import Plan
+from shallows.experiments.planning.plan import Plan
 
 ROOT = Path(__file__).resolve().parents[1]
 X, Y = {"shape": ["n", 3]}, {"shape": ["n"], "low": 0, "high": 2, "whole": True}

@@ -19,7 +19,7 @@ from shallows.datasets.formats import arrays
 from shallows.datasets.preparation.row_draws import draw_rows
 from shallows.datasets.user_data import describe, file_forms, request, table_layouts
 from shallows.errors import MissingExtraError, UnknownNameError
-from shallows.experiments import own
+from shallows.experiments.user_data import comparison as own
 
 DIVISION = {"test": 0.2, "validation": 0.2, "rows": 5000}
 

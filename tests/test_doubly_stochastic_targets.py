@@ -2,9 +2,9 @@
 
 import pytest
 
-from shallows.experiments import costs
-from shallows.experiments.configuration import SCALES
-from shallows.experiments.plan import Plan
+from shallows.experiments.planning import costs
+from shallows.experiments.planning.configuration import SCALES
+from shallows.experiments.planning.plan import Plan
 from workflow_runs import PROJECT
 
 DSG = {

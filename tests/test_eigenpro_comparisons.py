@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from shallows.experiments.plan import Plan
+from shallows.experiments.planning.plan import Plan
 from workflow_runs import PROJECT
 
 SCALES = ("demo", "laptop", "paper")

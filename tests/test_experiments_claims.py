@@ -10,11 +10,12 @@ import yaml
 
 from claims_example import RACE, claim_of, made, rows_of
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.experiments import claims, configuration, kinds
-from shallows.experiments.compare import Measured
-from shallows.experiments.configuration import ConfigurationError
-from shallows.experiments.measurements import ratio
-from shallows.experiments.plan import Plan
+from shallows.experiments.comparing import claims
+from shallows.experiments.comparing.compare import Measured
+from shallows.experiments.comparing.measurements import ratio
+from shallows.experiments.planning import configuration, kinds
+from shallows.experiments.planning.configuration import ConfigurationError
+from shallows.experiments.planning.plan import Plan
 from workflow_runs import PROJECT
 
 FALLING = {("fast", "g", 0): {"error": {1: 8.0, 2: 4.0, 4: 2.0, 8: 1.0}}}

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from shallows.experiments import claims, compare, values, verdicts
-from shallows.experiments.plan import Plan
+from shallows.experiments.comparing import claims, compare, values, verdicts
+from shallows.experiments.planning.plan import Plan
 from shallows.report.target import code_text
 from workflow_runs import PROJECT
 

@@ -5,8 +5,8 @@ import yaml
 
 from shallows.datasets import DatasetError
 from shallows.errors import UnknownNameError
-from shallows.experiments import configuration
-from shallows.experiments.configuration import ConfigurationError
+from shallows.experiments.planning import configuration
+from shallows.experiments.planning.configuration import ConfigurationError
 from workflow_runs import PROJECT
 
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from shallows.experiments import own
-from shallows.experiments.configuration import load
+from shallows.experiments.planning.configuration import load
+from shallows.experiments.user_data import comparison as own
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import yaml
 
 from shallows import datasets
 from shallows.errors import UnknownNameError
-from shallows.experiments import configuration, requests
-from shallows.experiments.configuration import SCALES, ConfigurationError
-from shallows.experiments.plan import Plan
-from shallows.experiments.runs import digest, slug
+from shallows.experiments.planning import configuration, requests
+from shallows.experiments.planning.configuration import SCALES, ConfigurationError
+from shallows.experiments.planning.plan import Plan
+from shallows.experiments.planning.runs import digest, slug
 from workflow_runs import PROJECT, environment
 
 SMALL_PAPER = """
@@ -69,8 +69,9 @@ def test_planning_imports_nothing_heavy():
     heavy = ("numpy", "scipy", "sklearn", "pandas", "matplotlib", "snakemake")
     program = f"""
 import sys
-from shallows.experiments import code, requests
-from shallows.experiments.plan import Plan
+from shallows.experiments.running import code
+from shallows.experiments.planning import requests
+from shallows.experiments.planning.plan import Plan
 Plan.load({str(PROJECT)!r})
 code.version_of("training")
 print([name for name in {heavy!r} if name in sys.modules])

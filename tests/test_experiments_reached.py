@@ -6,7 +6,7 @@ import math
 import pytest
 
 from claims_example import RACE, REACHED, claim_of, made, rows_of
-from shallows.experiments.measurements import Measurements
+from shallows.experiments.comparing.measurements import Measurements
 
 
 def reached(published, **changes):

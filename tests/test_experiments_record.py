@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from shallows.errors import ShallowsError
-from shallows.experiments import code, record
+from shallows.experiments.running import code, record
 
 
 @pytest.mark.parametrize(

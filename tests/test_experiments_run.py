@@ -11,10 +11,12 @@ import pytest
 
 from shallows import datasets
 from shallows.errors import ShallowsError, TrainingInterrupted
-from shallows.experiments import compare, configuration, explain, metrics, record, run
-from shallows.experiments.plan import Plan
-from shallows.experiments.run import Conditions, Job
-from shallows.experiments.runs import digest
+from shallows.experiments.comparing import compare
+from shallows.experiments.planning import configuration, explain
+from shallows.experiments.planning.plan import Plan
+from shallows.experiments.planning.runs import digest
+from shallows.experiments.running import metrics, record, run
+from shallows.experiments.running.run import Conditions, Job
 from workflow_runs import PROJECT
 
 METHODS = configuration.load(PROJECT).methods

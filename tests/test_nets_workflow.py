@@ -14,8 +14,9 @@ from nets_example import bars, needs_torch, one_thread  # noqa: F401
 from shallows import datasets
 from shallows.datasets import DatasetError
 from shallows.errors import UnknownNameError
-from shallows.experiments import code, configuration, costs
-from shallows.experiments.plan import Plan
+from shallows.experiments.planning import configuration, costs
+from shallows.experiments.planning.plan import Plan
+from shallows.experiments.running import code
 from shallows.nets import ARCHITECTURES, NeuralNetClassifier
 from workflow_runs import PROJECT
 
@@ -222,7 +223,7 @@ def test_features_that_are_no_images_are_told(tmp_path):
 
 @needs_torch
 def test_a_workflow_s_run_trains_a_net_to_its_marks(tmp_path):
-    from shallows.experiments import run
+    from shallows.experiments.running import run
 
     features_of(tmp_path, [{"subset": {"n_train": 40}}])
     job = run.Job(

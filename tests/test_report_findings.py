@@ -3,7 +3,7 @@ import re
 import pytest
 
 from shallows.errors import ShallowsError
-from shallows.experiments.plan import Plan
+from shallows.experiments.planning.plan import Plan
 from shallows.report import findings
 from workflow_runs import PROJECT
 

@@ -8,7 +8,7 @@ import pytest
 
 import report_example
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.experiments import verdicts
+from shallows.experiments.comparing import verdicts
 from shallows.report import tables
 from shallows.report.target import VERDICTS, label, parse_setting, read
 

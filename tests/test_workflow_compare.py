@@ -12,9 +12,13 @@ import pytest
 from shallows import datasets
 from shallows.datasets.user_data import describe, request
 from shallows.errors import ShallowsError
-from shallows.experiments import configuration, own, own_table, record, selection
-from shallows.experiments.configuration import ConfigurationError
-from shallows.experiments.run import Conditions
+from shallows.experiments.planning import configuration
+from shallows.experiments.planning.configuration import ConfigurationError
+from shallows.experiments.running import record
+from shallows.experiments.running.run import Conditions
+from shallows.experiments.user_data import comparison as own
+from shallows.experiments.user_data import selection
+from shallows.experiments.user_data import table as own_table
 from workflow_runs import PROJECT, copy_project, snakemake
 
 CONDITIONS = Conditions("cpu", None, 60.0)
@@ -140,8 +144,8 @@ def test_a_ragged_file_ends_with_its_line_and_without_a_traceback(project):
 
 
 def test_a_comparison_without_data_is_refused_in_the_plan():
-    from shallows.experiments import requests
-    from shallows.experiments.plan import Plan
+    from shallows.experiments.planning import requests
+    from shallows.experiments.planning.plan import Plan
 
     with pytest.raises(ConfigurationError, match=r"dataset=my\.csv"):
         requests.check(["compare"], Plan.load(PROJECT), ["compare"])

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from shallows.experiments import record
-from shallows.experiments.plan import Plan
+from shallows.experiments.planning.plan import Plan
+from shallows.experiments.running import record
 from workflow_runs import PROJECT, copy_project, snakemake
 
 pytestmark = [pytest.mark.workflow, pytest.mark.timeout(1500)]

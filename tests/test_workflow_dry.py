@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from shallows.experiments.configuration import SCALES
-from shallows.experiments.plan import Plan
+from shallows.experiments.planning.configuration import SCALES
+from shallows.experiments.planning.plan import Plan
 from workflow_runs import PROJECT, copy_project, snakemake
 
 pytestmark = pytest.mark.workflow
@@ -160,7 +160,7 @@ def test_the_slurm_profile_is_read_where_its_plugin_is(project):
 )
 def test_jobs_on_one_machine_declare_no_more_memory_than_it_has(tmp_path, arguments, most):
     root = copy_project(tmp_path)
-    with (root / "src/shallows/experiments/costs.py").open("a") as file:
+    with (root / "src/shallows/experiments/planning/costs.py").open("a") as file:
         file.write("\n\ndef main_memory():\n    return 3_000_000_000\n")
     done = snakemake(root, "-n", "eigenpro_table6", *arguments, "--config", "scale=paper")
     assert done.returncode == 0, done.stdout

@@ -4,8 +4,11 @@ import sys
 from pathlib import Path
 
 from shallows.errors import ShallowsError
-from shallows.experiments import code, costs, own, requests
-from shallows.experiments.plan import SCALES, Plan
+from shallows.experiments.running import code
+from shallows.experiments.planning import costs
+from shallows.experiments.user_data import comparison as own
+from shallows.experiments.planning import requests
+from shallows.experiments.planning.plan import SCALES, Plan
 
 ROOT = Path(workflow.basedir)
 

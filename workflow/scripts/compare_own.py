@@ -1,8 +1,8 @@
 from pathlib import Path
 
-from shallows.experiments import selection
-from shallows.experiments.journal import journal
-from shallows.experiments.run import Conditions
+from shallows.experiments.running.journal import journal
+from shallows.experiments.running.run import Conditions
+from shallows.experiments.user_data import selection
 
 with journal(snakemake.log[0]):
     choose, test = (Path(path).parent for path in (snakemake.input.choose, snakemake.input.test))

@@ -1,4 +1,4 @@
-from shallows.experiments.journal import journal
+from shallows.experiments.running.journal import journal
 from shallows.report import contact_sheet
 
 output = snakemake.output

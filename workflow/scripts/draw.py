@@ -1,4 +1,4 @@
-from shallows.experiments.journal import journal
+from shallows.experiments.running.journal import journal
 from shallows.report import figures
 
 with journal(snakemake.log[0]):

@@ -1,7 +1,7 @@
 from pathlib import Path
 
-from shallows.experiments.journal import journal
-from shallows.experiments.run import Conditions, make_preconditioner
+from shallows.experiments.running.journal import journal
+from shallows.experiments.running.run import Conditions, make_preconditioner
 
 with journal(snakemake.log[0]):
     prepared = Path(snakemake.input[0]).parent

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from shallows import datasets
-from shallows.experiments.journal import journal
+from shallows.experiments.running.journal import journal
 
 with journal(snakemake.log[0]):
     out = Path(snakemake.output.record).parent

@@ -1,7 +1,7 @@
 from pathlib import Path
 
-from shallows.experiments import own
-from shallows.experiments.journal import journal
+from shallows.experiments.running.journal import journal
+from shallows.experiments.user_data import comparison as own
 
 with journal(snakemake.log[0]):
     out = Path(snakemake.output.record).parent

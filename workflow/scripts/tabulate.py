@@ -1,5 +1,5 @@
-from shallows.experiments import compare
-from shallows.experiments.journal import journal
+from shallows.experiments.comparing import compare
+from shallows.experiments.running.journal import journal
 from shallows.report import tables
 
 with journal(snakemake.log[0]):

@@ -1,5 +1,5 @@
-from shallows.experiments import own_table
-from shallows.experiments.journal import journal
+from shallows.experiments.running.journal import journal
+from shallows.experiments.user_data import table as own_table
 
 with journal(snakemake.log[0]):
     numbers, meta = snakemake.output.numbers, snakemake.output.meta

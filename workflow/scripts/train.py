@@ -1,8 +1,8 @@
 from pathlib import Path
 
 from shallows.errors import ShallowsError
-from shallows.experiments.journal import journal
-from shallows.experiments.run import Conditions, Job, execute_all
+from shallows.experiments.running.journal import journal
+from shallows.experiments.running.run import Conditions, Job, execute_all
 
 with journal(snakemake.log[0]):
     preconditioners = snakemake.params.preconditioners

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from shallows.experiments.journal import journal
+from shallows.experiments.running.journal import journal
 from shallows.report import page
 
 with journal(snakemake.log[0]):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from shallows.errors import ShallowsError
 
-from .configuration import parse_setting
+from ..planning.configuration import parse_setting
 
 if TYPE_CHECKING:
     from .compare import Measured

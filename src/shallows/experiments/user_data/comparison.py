@@ -15,8 +15,8 @@ from typing import Any
 
 from shallows.datasets.user_data.request import Request, resolve
 
-from . import costs
-from .configuration import Configuration
+from ..planning import costs
+from ..planning.configuration import Configuration
 
 #: It stands in paths where the scale of a paper's target stands: a user's data have the size that they have.
 SCALE = "own"

@@ -11,11 +11,11 @@ from typing import Any
 
 from shallows.datasets.files import replacing, write_json
 
-from . import record as records
-from . import verdicts
-from .compare import COLUMNS, describe_runs
-from .measurements import standard_error
-from .own import SCALE, TARGET
+from ..comparing import verdicts
+from ..comparing.compare import COLUMNS, describe_runs
+from ..comparing.measurements import standard_error
+from ..running import record as records
+from .comparison import SCALE, TARGET
 
 _METRICS = {
     "validation_error": {"label": "validation error", "unit": "%"},

@@ -19,10 +19,10 @@ from shallows.datasets.files import write_json
 from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.training import Curve
 
-from . import code, record
-from .own import SCALE, TARGET
-from .run import Conditions
-from .runs import digest
+from ..planning.runs import digest
+from ..running import code, record
+from ..running.run import Conditions
+from .comparison import SCALE, TARGET
 
 _MODEL_ATTRIBUTES = ("dual_coef_", "coef_")
 
@@ -59,7 +59,7 @@ def compare(asked: Mapping[str, Any], choose: Path, test: Path, out: Path, condi
     Parameters
     ----------
     asked : mapping
-        What `shallows.experiments.own.Comparison.asked` gives.
+        What `shallows.experiments.user_data.comparison.Comparison.asked` gives.
     choose, test : Path
         Folders of the two preparations. The test part of the first is the validation part.
     out : Path
@@ -256,7 +256,7 @@ def _fit(
     conditions: Conditions,
 ) -> Fitted:
     """Fit on the training part and predict the other one."""
-    from .run import _callable
+    from ..running.run import _callable
 
     make = _callable(definition["call"], task)
     given = {**definition.get("parameters", {}), **parameters}
@@ -313,7 +313,7 @@ def _squared_errors(predictions: np.ndarray, data: Any) -> np.ndarray:
 
 
 def _model_sha256(estimator: Any) -> str | None:
-    from .run import _sha256
+    from ..running.run import _sha256
 
     values = next((getattr(estimator, name) for name in _MODEL_ATTRIBUTES if hasattr(estimator, name)), None)
     return _sha256(values.toarray() if hasattr(values, "toarray") else values)

@@ -22,9 +22,9 @@ from shallows import datasets
 from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.training import Checkpoint, Curve, Observer, Progress
 
+from ..planning.runs import digest
 from . import code, record
 from .metrics import METRICS, OF_PREDICTIONS, Sampled
-from .runs import digest
 
 
 @dataclass(frozen=True)

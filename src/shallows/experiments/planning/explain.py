@@ -1,6 +1,6 @@
 """What a target would run: on which data, with which parameters, at what cost, and what of it is done.
 
-``python -m shallows.experiments.explain TARGET [--scale SCALE]``
+``python -m shallows.experiments.planning.explain TARGET [--scale SCALE]``
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..planning.configuration import parse_setting
 from . import verdicts
 from .compare import Measured, Row
-from .configuration import parse_setting
 from .measurements import Curve, Measurements, common_marks, first, in_order, last
 
 #: The dataset of a claim that is about several at once.

@@ -15,9 +15,9 @@ from typing import Any
 from shallows.datasets.files import replacing, write_json
 from shallows.errors import ShallowsError
 
-from . import record as records
+from ..planning.configuration import format_setting
+from ..running import record as records
 from . import verdicts
-from .configuration import format_setting
 from .measurements import Curve
 
 COLUMNS = (

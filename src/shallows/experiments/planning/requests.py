@@ -8,8 +8,8 @@ from pathlib import Path, PurePosixPath
 
 from shallows.errors import UnknownNameError
 
+from ..user_data.comparison import PURPOSES, Comparison
 from .configuration import SCALES, ConfigurationError
-from .own import PURPOSES, Comparison
 from .plan import Plan
 
 _FORMS = {"tables": ("csv", "json", "md", "html"), "figures": ("svg", "png"), "evaluation": ("json",)}

@@ -15,7 +15,7 @@ from typing import Any
 
 from shallows.datasets.files import replacing
 
-PACKAGE = Path(__file__).resolve().parents[1]
+PACKAGE = Path(__file__).resolve().parents[2]
 
 #: What a number depends on, stage by stage; a change there makes the results of that stage out of date.
 NUMERICAL = (
@@ -48,18 +48,18 @@ STAGES = {
         "gram.py",
         "spectrum",
     ),
-    "training": (*NUMERICAL, "experiments/run.py", "experiments/metrics.py"),
+    "training": (*NUMERICAL, "experiments/running/run.py", "experiments/running/metrics.py"),
     "nets": ("arrays.py", "streams.py", "training", "nets"),
-    "theory": (*NUMERICAL, "theory", "datasets/synthetic", "experiments/run.py"),
-    "comparison": (*NUMERICAL, "experiments/selection.py"),
-    "own": ("datasets/user_data", "experiments/own.py"),
+    "theory": (*NUMERICAL, "theory", "datasets/synthetic", "experiments/running/run.py"),
+    "comparison": (*NUMERICAL, "experiments/user_data/selection.py"),
+    "own": ("datasets/user_data", "experiments/user_data/comparison.py"),
     "tables": (
-        "experiments/compare.py",
-        "experiments/measurements.py",
-        "experiments/values.py",
-        "experiments/claims.py",
-        "experiments/verdicts.py",
-        "experiments/own_table.py",
+        "experiments/comparing/compare.py",
+        "experiments/comparing/measurements.py",
+        "experiments/comparing/values.py",
+        "experiments/comparing/claims.py",
+        "experiments/comparing/verdicts.py",
+        "experiments/user_data/table.py",
     ),
     "report": ("report",),
 }

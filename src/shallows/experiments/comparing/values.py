@@ -6,9 +6,9 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ..planning.configuration import parse_setting
 from . import verdicts
 from .compare import Measured, Row
-from .configuration import parse_setting
 from .measurements import Mark, Measurements, common_marks
 
 

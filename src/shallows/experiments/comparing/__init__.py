@@ -1,0 +1,1 @@
+"""Comparing: published values beside measured ones, each with a verdict."""

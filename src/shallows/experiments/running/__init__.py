@@ -1,0 +1,1 @@
+"""Running: one run with its record, curve, log and provenance."""

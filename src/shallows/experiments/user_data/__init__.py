@@ -1,0 +1,1 @@
+"""The comparison of methods on a user's own data."""
