@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import subprocess
 import sys
@@ -20,7 +19,7 @@ from shallows.errors import UnknownNameError
 
 @pytest.fixture
 def schema():
-    return jsonschema.Draft202012Validator(json.loads(SCHEMA_PATH.read_text()))
+    return jsonschema.Draft202012Validator(yaml.safe_load(SCHEMA_PATH.read_text()))
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from sklearn.datasets import dump_svmlight_file
 from shallows import datasets
 from shallows.datasets import DatasetError
 from shallows.datasets.formats import arrays
+from shallows.datasets.npy_rows import NpyRows
 from shallows.datasets.preparation.row_draws import draw_rows
 from shallows.datasets.user_data import describe, file_forms, request, table_layouts
 from shallows.errors import MissingExtraError, UnknownNameError
@@ -428,7 +429,7 @@ def test_rows_of_an_archive_come_in_any_order_of_blocks(tmp_path, save, order):
 def test_rows_of_a_file_stored_by_columns_are_the_same_rows(tmp_path):
     x = np.asfortranarray(np.arange(600.0).reshape(100, 2, 3))
     np.save(tmp_path / "x.npy", x)
-    rows = arrays.NpyRows(tmp_path / "x.npy")
+    rows = NpyRows(tmp_path / "x.npy")
     np.testing.assert_array_equal(rows[17:60], x[17:60])
 
 

@@ -13,25 +13,8 @@ import numpy as np
 
 from shallows.datasets.catalogue import Dataset, Form
 from shallows.datasets.formats.parts import Parts, Read
+from shallows.datasets.npy_rows import NpyRows
 from shallows.datasets.sources import Block
-
-
-class NpyRows:
-    """The rows of an .npy file, mapped while they are copied: what stays mapped counts as memory of the process."""
-
-    def __init__(self, path: Path):
-        self.path = path
-        mapped = self._mapped()
-        self.shape, self.dtype, self.by_columns = mapped.shape, mapped.dtype, not mapped.flags.c_contiguous
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __getitem__(self, rows: slice) -> np.ndarray:
-        return np.array(self._mapped()[rows], order="C")
-
-    def _mapped(self) -> np.ndarray:
-        return np.load(self.path, mmap_mode="r", allow_pickle=False)
 
 
 class NpzRows:

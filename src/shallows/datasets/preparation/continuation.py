@@ -17,12 +17,12 @@ import numpy as np
 from shallows.datasets import prepared
 from shallows.datasets.catalogue import Dataset
 from shallows.datasets.files import DatasetError
-from shallows.datasets.formats.arrays import NpyRows
+from shallows.datasets.npy_rows import NpyRows
 from shallows.datasets.preparation.row_store import Allowance
 from shallows.datasets.preparation.step import Step
 from shallows.datasets.preparation.steps import check_steps
 from shallows.datasets.preparation.table import Table
-from shallows.datasets.prepared import CSR
+from shallows.datasets.prepared import CSR, view_widths
 from shallows.datasets.sources import ArrayPart, Source
 
 
@@ -132,10 +132,15 @@ def _read(dataset: Dataset, folder: Path, info: Mapping[str, Any], allowance: Al
     return table
 
 
-def _features(folder: Path, part: str, info: Mapping[str, Any]) -> NpyRows | _SparseRows:
-    if not info["sparse"]:
-        return NpyRows(folder / f"x_{part}.npy")
-    return _SparseRows(*(NpyRows(folder / f"x_{part}{ending}.npy") for ending in CSR), info["n_features"])
+def _features(folder: Path, part: str, info: Mapping[str, Any]) -> NpyRows | _SparseRows | _SideBySide:
+    views = []
+    for name, width in view_widths(info).items():
+        place = f"{name}_{part}"
+        if info["sparse"]:
+            views.append(_SparseRows(*(NpyRows(folder / f"{place}{ending}.npy") for ending in CSR), width))
+        else:
+            views.append(NpyRows(folder / f"{place}.npy"))
+    return views[0] if len(views) == 1 else _SideBySide(*views)
 
 
 @dataclass(frozen=True)
@@ -155,3 +160,19 @@ class _SparseRows:
         stated = slice(int(ends[0]), int(ends[-1]))
         parts = self.values[stated], self.columns[stated], ends - ends[0]
         return csr_matrix(parts, shape=(stop - start, self.width))
+
+
+@dataclass(frozen=True)
+class _SideBySide:
+    """Rows of two views, joined when they are asked for."""
+
+    first: NpyRows | _SparseRows
+    second: NpyRows | _SparseRows
+
+    def __getitem__(self, rows: slice) -> Any:
+        views = self.first[rows], self.second[rows]
+        if isinstance(views[0], np.ndarray):
+            return np.hstack(views)
+        from scipy.sparse import hstack
+
+        return hstack(views, format="csr")

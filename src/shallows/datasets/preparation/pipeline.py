@@ -27,7 +27,7 @@ from shallows.datasets.preparation.row_store import Allowance
 from shallows.datasets.preparation.step import Step
 from shallows.datasets.preparation.steps import check_steps
 from shallows.datasets.preparation.table import BLOCK_BYTES, Table
-from shallows.datasets.prepared import ARRAYS, CSR, RECORD
+from shallows.datasets.prepared import ARRAYS, CSR, RECORD, SECOND_VIEW
 from shallows.datasets.sources import Source, open_source
 
 # Sparse features stay so where that is so many times smaller; else a dense array is the faster one to work with.
@@ -63,7 +63,8 @@ def prepare(
     out : path
         The folder for ``x_train.npy``, ``y_train.npy``, ``x_test.npy``, ``y_test.npy`` and, written last,
         ``prepared.json``. Of sparse features ``x_train.npy`` holds the values, ``x_train.indices.npy`` and
-        ``x_train.indptr.npy`` the rest of the CSR form.
+        ``x_train.indptr.npy`` the rest of the CSR form. Of data with two views, x holds the first, and ``z_train.npy``
+        and ``z_test.npy`` the second.
     steps : sequence of mappings
         What to do, in this order; see `shallows.datasets.check_steps`. Statistics come from the training part
         alone.
@@ -185,7 +186,7 @@ def _prepare(
 
 def _place(key: str) -> tuple[int, str]:
     """The order in which the arrays count in the checksum of all of them."""
-    return ARRAYS.index(key.partition(".")[0]), key
+    return (*ARRAYS, *SECOND_VIEW).index(key.partition(".")[0]), key
 
 
 def _worth_being_sparse(table: Table) -> bool:
@@ -221,24 +222,36 @@ def _verified_files(dataset: Dataset, stamp: Path) -> tuple[dict[str, Path], lis
 def _write_arrays(table: Table, out: Path) -> dict[str, dict[str, Any]]:
     """Write the arrays beside their places and move them there together."""
     _refuse_without_room(table, out)
+    views = dict(zip("xz", table.views, strict=True)) if table.views else {"x": None}
     written = {}
     with ExitStack() as places:
+
+        def place(name: str) -> Path:
+            return places.enter_context(replacing(out / f"{name}.npy"))
+
         for part in ("train", "test"):
             n = table.n_rows(part)
-            x = places.enter_context(replacing(out / f"x_{part}.npy"))
-            if table.sparse:
-                others = [places.enter_context(replacing(out / f"x_{part}{ending}.npy")) for ending in CSR[1:]]
-                # One type for columns and ends, since SciPy would copy the one into the type of the other.
-                most = max(table.n_features, *(store.n_values for store in table.x.values()))
-                index_dtype = np.dtype("<i4" if most < 2**31 else "<i8")
-                told = _write_csr([x, *others], index_dtype, table.blocks(part))
-                written |= {f"x_{part}{ending}": one for ending, one in zip(CSR, told, strict=True)}
-            else:
-                written[f"x_{part}"] = _write_array(x, (n, table.n_features), np.dtype("<f4"), table.blocks(part))
-            y = places.enter_context(replacing(out / f"y_{part}.npy"))
+            for view, columns in views.items():
+                name, blocks = f"{view}_{part}", _columns(table.blocks(part), columns)
+                if table.sparse:
+                    # One type for columns and ends, since SciPy would copy the one into the type of the other.
+                    most = max(table.n_features, *(store.n_values for store in table.x.values()))
+                    paths = [place(name + ending) for ending in CSR]
+                    told = _write_csr(paths, np.dtype("<i4" if most < 2**31 else "<i8"), blocks)
+                    written |= {name + ending: one for ending, one in zip(CSR, told, strict=True)}
+                else:
+                    width = table.n_features if columns is None else columns[1] - columns[0]
+                    written[name] = _write_array(place(name), (n, width), np.dtype("<f4"), blocks)
             shape = (n, *table.target_shape)
-            written[f"y_{part}"] = _write_array(y, shape, table.target_dtype, table.target_blocks(part))
+            written[f"y_{part}"] = _write_array(
+                place(f"y_{part}"), shape, table.target_dtype, table.target_blocks(part)
+            )
     return written
+
+
+def _columns(blocks: Iterator[Any], view: tuple[int, int] | None) -> Iterator[Any]:
+    """Give the columns of a view, or all where there is one view only."""
+    return blocks if view is None else (block[:, slice(*view)] for block in blocks)
 
 
 def _refuse_without_room(table: Table, out: Path) -> None:

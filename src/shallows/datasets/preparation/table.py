@@ -53,8 +53,8 @@ class Table:
         Whether blocks are CSR after all transforms so far.
     image : mapping or None
         Height, width, channels and order of the images whose pixels the features are now.
-    views : list of (int, int) or None
-        Columns of each view, where the features fall into views.
+    views : list of two (int, int), or None
+        Columns of the two views, where the features fall into views.
     categorical : tuple of int
         Columns whose numbers are codes.
     classes_coded : bool

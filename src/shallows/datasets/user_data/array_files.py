@@ -14,6 +14,7 @@ from shallows.datasets.formats import arrays
 from shallows.datasets.formats.containers import CONTAINER_ERRORS
 from shallows.datasets.formats.libsvm import libsvm_blocks
 from shallows.datasets.formats.matlab import load_matlab
+from shallows.datasets.npy_rows import NpyRows
 from shallows.datasets.sources import Block
 from shallows.datasets.user_data.request import Request
 from shallows.errors import UnknownNameError
@@ -87,7 +88,7 @@ def _named_arrays(path: Path) -> dict[str, Any]:
         if suffix == ".npz":
             found = arrays.npz_arrays(path)
         elif suffix == ".npy":
-            found = {"array": arrays.NpyRows(path)}
+            found = {"array": NpyRows(path)}
         else:
             found = load_matlab(path)
     except Exception as error:  # zipfile, zlib, scipy and NumPy each have errors of their own for a damaged file

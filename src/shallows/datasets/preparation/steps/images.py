@@ -95,7 +95,7 @@ class Grayscale(_ImageStep):
 
     def describe_output(self, table: Table) -> None:
         """See `FeatureStep.describe_output`."""
-        table.n_features, table.image = self.n_pixels_, {**self.image_, "channels": 1}
+        table.n_features, table.image, table.views = self.n_pixels_, {**self.image_, "channels": 1}, None
         if table.value_range is not None and abs(self.weights_.sum() - 1) > 1e-9:
             table.value_range = None
 

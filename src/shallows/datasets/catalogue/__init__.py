@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,9 +13,9 @@ import yaml
 
 from shallows.errors import UnknownNameError
 
-CATALOGUE_PATH = Path(__file__).with_name("catalogue")
+CATALOGUE_PATH = Path(__file__).parent
 STATES = ("public", "embedded", "supplied", "generated")
-SCHEMA_PATH = Path(__file__).with_name("catalogue.schema.json")
+SCHEMA_PATH = CATALOGUE_PATH / "schema.yaml"
 
 
 @dataclass(frozen=True)
@@ -183,14 +184,18 @@ class Dataset:
 
 
 @functools.cache
-def _entries() -> Mapping[str, Dataset]:
+def _content() -> Mapping[str, Mapping[str, Any]]:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    entries: dict[str, Dataset] = {}
+    content: dict[str, Any] = {}
     for state in STATES:
         with open(CATALOGUE_PATH / f"{state}.yaml", encoding="utf-8") as file:
-            content = yaml.load(file, Loader=loader)
-        entries |= {name: _dataset(name, entry) for name, entry in content["datasets"].items()}
-    return entries
+            content |= yaml.load(file, Loader=loader)["datasets"]
+    return content
+
+
+@functools.cache
+def _entries() -> Mapping[str, Dataset]:
+    return {name: _dataset(name, entry) for name, entry in _content().items()}
 
 
 @functools.cache
@@ -237,6 +242,17 @@ def catalogue() -> dict[str, Dataset]:
         A new dictionary; the files behind it are read once in a process.
     """
     return dict(_entries())
+
+
+def entry(name: str) -> dict[str, Any]:
+    """Return what the catalogue says of a dataset, as the plain data that stand in its file.
+
+    Parameters
+    ----------
+    name : str
+        As for `get`.
+    """
+    return copy.deepcopy(dict(_content()[get(name).name]))
 
 
 def get(name: str) -> Dataset:
