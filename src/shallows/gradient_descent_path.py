@@ -1,0 +1,325 @@
+"""Gradient descent on the square loss in closed form: its coefficients after any number of iterations.
+
+After t steps from zero, full-batch gradient descent on the square loss has the coefficients
+
+    αᵗ = Σᵢ (1 − (1 − ηλᵢ)ᵗ)/λᵢ ⟨eᵢ, y⟩ eᵢ
+
+for the eigenpairs (λᵢ, eᵢ) of the kernel matrix (Ma and Belkin 2017, section 2), so that a hundred thousand iterations
+cost one eigendecomposition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import arrays, kernels
+from .arrays import Array
+from .errors import ShallowsError
+from .kernels import Kernel
+
+
+@dataclass(frozen=True)
+class Path:
+    """Gradient descent as a function of the number of iterations.
+
+    Attributes
+    ----------
+    eigenvalues : array, shape (n,)
+        Of the kernel matrix, ascending.
+    eigenvectors : array, shape (n, n)
+    projections : array, shape (n, c)
+        ⟨eᵢ, y⟩ of each output.
+    step_size : float
+        η, for the sum over all points.
+    """
+
+    eigenvalues: Array
+    eigenvectors: Array
+    projections: Array
+    step_size: float
+
+    def progress(self, n_iterations: int) -> Array:
+        """1 − (1 − ηλᵢ)ᵗ, shape (n,): the share of each direction that is fitted after t iterations."""
+        xp = arrays.namespace(self.eigenvalues)
+        shrink = 1.0 - self.step_size * self.eigenvalues
+        # Below one half the power is taken through logarithms, where 1 − (1 − x)ᵗ loses no digits for small x.
+        small = xp.clip(self.step_size * self.eigenvalues, None, 0.5)
+        return xp.where(shrink > 0.5, -xp.expm1(n_iterations * xp.log1p(-small)), 1.0 - shrink**n_iterations)
+
+    def coefficients(self, n_iterations: int) -> Array:
+        """αᵗ, shape (n, c)."""
+        xp = arrays.namespace(self.eigenvalues)
+        positive = self.eigenvalues > 0
+        safe = xp.where(positive, self.eigenvalues, xp.ones_like(self.eigenvalues))
+        # As λ goes to zero (1 − (1 − ηλ)ᵗ)/λ goes to ηt.
+        filtered = xp.where(positive, self.progress(n_iterations) / safe, self.step_size * n_iterations)
+        return self.eigenvectors @ (filtered[:, None] * self.projections)
+
+    def fitted(self, n_iterations: int) -> Array:
+        """K αᵗ, shape (n, c)."""
+        return self.eigenvectors @ (self.progress(n_iterations)[:, None] * self.projections)
+
+
+def gradient_descent_path(matrix: Array, targets: Array, *, relative_step: float = 1.0) -> Path:
+    """The path for a kernel matrix and targets.
+
+    Parameters
+    ----------
+    matrix : array, shape (n, n)
+        Symmetric, positive semi-definite.
+    targets : array, shape (n, c)
+    relative_step : float
+        η in units of 1/λ₁, in (0, 2).
+
+    Raises
+    ------
+    ShallowsError
+        If the step is outside the range in which the iteration converges.
+    """
+    if not 0 < relative_step < 2:
+        raise ShallowsError(f"relative_step must lie in (0, 2), where the iteration converges, got {relative_step!r}.")
+    xp = arrays.namespace(matrix)
+    values, vectors = xp.linalg.eigh(matrix)
+    values = xp.clip(values, 0.0, None)
+    return Path(values, vectors, vectors.T @ targets, relative_step / float(values[-1]))
+
+
+#: The iterations after which gradient descent is measured: those of the paper's own table, and others between them.
+ITERATIONS = (1, 2, 5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120, 10240, 20480, 40960, 81920)
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Losses and errors of gradient descent after some numbers of iterations.
+
+    Attributes
+    ----------
+    index : list of int
+        The numbers of iterations.
+    curve : dict of list of float
+        ``train_l2``, ``test_l2`` (mean over points and outputs, classes coded −1 and +1), ``test_error`` in percent for
+        classes, ``coefficient_norm``.
+    effective : dict
+    """
+
+    index: list[int]
+    curve: dict[str, list[float]]
+    effective: dict[str, Any]
+
+
+def gradient_descent(
+    data: Any,
+    kernel: str | Kernel = "gaussian",
+    bandwidth: float | None = None,
+    *,
+    iterations: Sequence[int] = ITERATIONS,
+    relative_step: float = 1.0,
+    random_state: int = 0,
+    device: str = "auto",
+    memory: int | str | None = None,
+) -> Descent:
+    """Losses of full-batch gradient descent in a kernel's space, in float64.
+
+    Parameters
+    ----------
+    data
+        Has ``x_train, y_train, x_test, y_test``, labels (integers) or values.
+    kernel, bandwidth
+        As for `kernels.make`; ``bandwidth=None`` takes the median rule.
+    iterations : sequence of int
+        After which to measure.
+    relative_step : float
+        η in units of 1/λ₁.
+    random_state : int
+        Of the median rule's subsample.
+    device, memory
+        Where, and how many bytes may be used: about 40 n² + 8 n · n_test are.
+
+    Raises
+    ------
+    ShallowsError
+        If the decomposition does not fit into the memory.
+    """
+    device = arrays.resolve_device(device)
+    n, n_test = len(data.x_train), len(data.x_test)
+    _check_room(n, memory, device)
+    classes = _classes(data)
+    with device.active():
+        kernel, points, new_points, y = _placed(data, kernel, bandwidth, random_state, device)
+        y_new = arrays.to_device(_codes(data.y_test, classes), device, np.float64)
+        path = gradient_descent_path(kernels.matrix(kernel, points), y, relative_step=relative_step)
+        cross = kernels.values(kernel, new_points, points)
+        curve: dict[str, list[float]] = {"train_l2": [], "test_l2": [], "coefficient_norm": []}
+        for t in iterations:
+            coefficients = path.coefficients(t)
+            predicted = arrays.to_numpy(cross @ coefficients)
+            curve["train_l2"].append(_mean_square(arrays.to_numpy(path.fitted(t)), arrays.to_numpy(y)))
+            curve["test_l2"].append(_mean_square(predicted, arrays.to_numpy(y_new)))
+            curve["coefficient_norm"].append(float(np.linalg.norm(arrays.to_numpy(coefficients))))
+            if classes is not None:
+                labels = _labels(predicted, classes)
+                curve.setdefault("test_error", []).append(100.0 * float(np.mean(labels != np.asarray(data.y_test))))
+    effective = {
+        "kernel": kernel.name,
+        "bandwidth": kernel.bandwidth,
+        "step_size": path.step_size,
+        "top_eigenvalue": float(path.eigenvalues[-1]) / n,
+        "n_test": n_test,
+        "device": str(device),
+        "precision": "float64",
+    }
+    return Descent([int(t) for t in iterations], curve, effective)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Errors of the interpolating function and of gradient descent for one bandwidth.
+
+    Attributes
+    ----------
+    index : list of int
+        Numbers of iterations.
+    curve : dict of list of float
+        ``train_l2`` and ``test_error`` (percent) of gradient descent.
+    numbers : dict of float
+        Of the interpolating function: ``interpolation_error`` and ``agreement``, the share of test points at which it
+        says what the nearest neighbour says (percent); ``nearest_neighbour_error``; and ``eigenvalue_share``,
+        λ₁₆₁/λ₁ (of the last one where there are fewer points).
+    effective : dict
+    """
+
+    index: list[int]
+    curve: dict[str, list[float]]
+    numbers: dict[str, float]
+    effective: dict[str, Any]
+
+
+def nearest_neighbour_limit(
+    data: Any,
+    kernel: str | Kernel = "gaussian",
+    bandwidth: float | None = None,
+    *,
+    iterations: Sequence[int] = (1, 10, 100, 1000, 10_000),
+    random_state: int = 0,
+    device: str = "auto",
+    memory: int | str | None = None,
+) -> Limit:
+    """How a classifier of a bandwidth stands to the nearest neighbour, which it becomes as the bandwidth goes to zero.
+
+    Parameters
+    ----------
+    data
+        Has ``x_train, y_train, x_test, y_test``; labels.
+    kernel, bandwidth, random_state, device, memory
+        As for `gradient_descent`.
+    iterations : sequence of int
+        After which to measure gradient descent, with the step 1/λ₁.
+
+    Raises
+    ------
+    ShallowsError
+        If the data have no classes, or the decomposition does not fit into the memory.
+    """
+    device = arrays.resolve_device(device)
+    n, classes = len(data.x_train), _classes(data)
+    if classes is None:
+        raise ShallowsError("The nearest neighbour's limit is about classes; the targets of these data are values.")
+    _check_room(n, memory, device)
+    with device.active():
+        xp = device.namespace
+        kernel, points, new_points, y = _placed(data, kernel, bandwidth, random_state, device)
+        path = gradient_descent_path(kernels.matrix(kernel, points), y)
+        distances = xp.clip(
+            new_points[:, -2:-1] + points[:, -2][None, :] - 2.0 * new_points[:, :-2] @ points[:, :-2].T, 0.0, None
+        )
+        neighbours = np.asarray(data.y_train)[arrays.to_numpy(xp.argmin(distances, axis=1))]
+        if kernel.name == "gaussian":
+            # At small bandwidths all values of a row underflow. A factor for each row, which changes no decision, makes
+            # the largest 1.
+            distances -= xp.min(distances, axis=1)[:, None]
+            cross = xp.exp(-distances / (2.0 * kernel.bandwidth**2))
+        else:
+            cross = kernels.values(kernel, new_points, points)
+
+        def labels(coefficients: Array) -> np.ndarray:
+            return _labels(arrays.to_numpy(cross @ coefficients), classes)
+
+        def error(found: np.ndarray) -> float:
+            return 100.0 * float(np.mean(found != np.asarray(data.y_test)))
+
+        curve: dict[str, list[float]] = {"train_l2": [], "test_error": []}
+        for t in iterations:
+            curve["train_l2"].append(_mean_square(arrays.to_numpy(path.fitted(t)), arrays.to_numpy(y)))
+            curve["test_error"].append(error(labels(path.coefficients(t))))
+        resolved = path.eigenvalues > float(path.eigenvalues[-1]) * n * float(np.finfo(np.float64).eps)
+        inverse = xp.where(resolved, 1.0 / xp.where(resolved, path.eigenvalues, 1.0), 0.0)
+        interpolating = labels(path.eigenvectors @ (inverse[:, None] * path.projections))
+        place = min(161, n)
+        numbers = {
+            "interpolation_error": error(interpolating),
+            "nearest_neighbour_error": error(neighbours),
+            "agreement": 100.0 * float(np.mean(interpolating == neighbours)),
+            "eigenvalue_share": float(path.eigenvalues[-place]) / float(path.eigenvalues[-1]),
+        }
+    effective = {
+        "kernel": kernel.name,
+        "bandwidth": kernel.bandwidth,
+        "eigenvalue_index": place,
+        "n_resolved": int(xp.sum(resolved)),
+        "device": str(device),
+        "precision": "float64",
+    }
+    return Limit([int(t) for t in iterations], curve, numbers, effective)
+
+
+def _check_room(n: int, memory: int | str | None, device: arrays.Device) -> None:
+    needed, budget = 40 * n * n, arrays.memory_budget(memory, device)
+    if needed > budget:
+        raise ShallowsError(
+            f"The full eigendecomposition of {n} points takes about {needed / 1e9:.1f} GB; "
+            f"the budget is {budget / 1e9:.1f} GB. Use a smaller subset."
+        )
+
+
+def _classes(data: Any) -> np.ndarray | None:
+    return np.unique(data.y_train) if np.asarray(data.y_train).dtype.kind in "iub" else None
+
+
+def _placed(
+    data: Any, kernel: str | Kernel, bandwidth: float | None, seed: int, device: arrays.Device
+) -> tuple[Kernel, Array, Array, Array]:
+    """The kernel, the augmented training and test points, and the coded training targets.
+
+    Points are taken about the training mean where that is the same to the kernel.
+    """
+    mean = np.mean(data.x_train, axis=0, dtype=np.float64) if kernels.kind(kernel).shift_invariant else 0.0
+    points, new_points = (
+        kernels.augmented(arrays.to_device(np.asarray(x, dtype=np.float64) - mean, device))
+        for x in (data.x_train, data.x_test)
+    )
+    kernel = kernels.choose(kernel, bandwidth, points, seed)
+    y = arrays.to_device(_codes(data.y_train, _classes(data)), device, np.float64)
+    return kernel, points, new_points, y
+
+
+def _codes(y: Any, classes: np.ndarray | None) -> np.ndarray:
+    y = np.asarray(y)
+    if classes is None:
+        return y.astype(np.float64).reshape(len(y), -1)
+    if len(classes) == 2:
+        return np.where(y[:, None] == classes[1], 1.0, -1.0)
+    return np.where(y[:, None] == classes[None, :], 1.0, -1.0)
+
+
+def _labels(scores: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    if scores.shape[1] == 1:
+        return classes[(scores[:, 0] > 0).astype(int)]
+    return classes[scores.argmax(axis=1)]
+
+
+def _mean_square(a: np.ndarray, b: np.ndarray) -> float:
+    return float(np.mean((a - b) ** 2))

@@ -1,0 +1,46 @@
+"""Sizes, numbers of labels and ranges of prepared data, to compare with what a paper prints of its datasets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .results import AnalysisResult
+
+
+def summarise(
+    data: Any, *, n_rows: int = 10000, random_state: int = 0, device: str = "auto", memory: int | str | None = None
+) -> AnalysisResult:
+    """Numbers that describe prepared data.
+
+    Parameters
+    ----------
+    data
+        Has ``x_train``, ``y_train`` and ``x_test``.
+    n_rows : int
+        The first training rows, of which the ranges are taken.
+
+    Returns
+    -------
+    AnalysisResult
+        Numbers: ``n`` (training points), ``d`` (features), ``n_labels`` (classes, or numbers to predict at once),
+        ``smallest`` and ``largest`` feature, ``mean`` and ``deviation`` (the mean over features of each one's),
+        ``n_test``, ``smallest_target`` and ``largest_target`` of the training part.
+    """
+    x, y = data.x_train, np.asarray(data.y_train)
+    rows = np.asarray(x[:n_rows], dtype=np.float64)
+    labels = len(np.unique(y)) if y.dtype.kind in "iub" and y.ndim == 1 else (y.shape[1] if y.ndim == 2 else 1)
+    numbers = {
+        "n": x.shape[0],
+        "d": x.shape[1],
+        "n_labels": labels,
+        "smallest": rows.min(),
+        "largest": rows.max(),
+        "mean": rows.mean(),
+        "deviation": rows.std(axis=0).mean(),
+        "n_test": data.x_test.shape[0],
+        "smallest_target": y.min(),
+        "largest_target": y.max(),
+    }
+    return AnalysisResult([], {}, {name: float(value) for name, value in numbers.items()})

@@ -1,0 +1,263 @@
+"""How fast doubly stochastic gradients converge to a known minimum, over many trajectories, beside the proved bounds.
+
+Theorems 4 to 6 of Dai et al. (2014), Theorems 3, 4 and 14 of Li and Póczos. The setting is theirs: one point and one
+random feature an iteration, steps θ/t. The population is a sample, so that the minimum f* of E ℓ(f(x), y) + ν/2 ‖f‖² is
+known from Newton's method with the kernel matrix.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...errors import ShallowsError
+from ...resumable import ResumableLoop
+from ...solvers.coordinates import Checked, Fresh, UniformReuse
+from ..results import AnalysisResult
+from .batched_trajectories import Trajectories, by_the_solver, feature_variance
+from .bounds import Bounds, coefficient_ratio
+from .population import Population
+
+
+def errors_by_iteration(
+    data: Any,
+    kernel: str = "gaussian",
+    bandwidth: float | None = None,
+    *,
+    loss: str = "logistic",
+    method: str = "dsg",
+    theta_nu: float = 1.5,
+    regularisation: float = 0.1,
+    n_points: int = 100,
+    n_places: int = 25,
+    n_iterations: int = 2000,
+    n_repeats: int = 16,
+    fresh: int = 1,
+    reused: int = 1,
+    cap: float = 2.0,
+    delta: float = 0.05,
+    random_state: int = 0,
+    device: str = "auto",
+    memory: int | str | None = None,
+) -> AnalysisResult:
+    """|f_t(x) − f*(x)|² and the risk over it, of many trajectories, beside the bounds.
+
+    Parameters
+    ----------
+    data
+        Has ``x_train`` and ``y_train``.
+    kernel, bandwidth
+        As for `kernels.make`; the median rule where nothing is said.
+    loss : {"logistic", "square"}
+        The slopes of the square have no bound: M is then the largest that was seen.
+    method : {"dsg", "udsg", "cdsg"}
+    theta_nu : float
+        θν.
+    regularisation : float
+        ν.
+    n_points, n_places : int
+        Points of the population, and places beside it where f is compared with f*.
+    n_iterations, n_repeats : int
+        t at most, and trajectories.
+    fresh, reused : int
+        G and U of udsg.
+    cap : float
+        θ'/θ of cdsg.
+    delta : float
+        δ.
+
+    Returns
+    -------
+    AnalysisResult
+        Over t: ``error`` (mean over trajectories and places), ``feature_part`` |f − h|² and ``data_part`` |h − f*|² of
+        it, ``quantile`` (that of 1 − 3δ), ``excess`` (mean |R(f) − R(f*)|), their bounds ``bound``,
+        ``quantile_bound``, ``excess_bound``, ``share_within`` the bound of Theorem 5, ``n_features`` (mean),
+        ``feature_count`` (over that of DSG), ``coefficient`` (largest, in units of θ/t), ``relative_error`` (error over
+        the mean of f*²). Numbers: ``solver_difference``, from the solver itself after 100 iterations, over the largest
+        value; ``minimum_square``, ``slope_bound`` M, ``feature_variance`` σ², ``longest`` step over γ.
+    """
+    p, trajectories = _start(
+        data, kernel, bandwidth, loss, method, theta_nu, regularisation, n_points, n_places, n_repeats,
+        fresh, reused, cap, random_state,
+    )  # fmt: skip
+    marks = log_marks(n_iterations)
+    checked = min(100, n_iterations)
+    found: dict[str, list[float]] = {}
+    least = p.risk(p.minimum[None, :])[0]
+    difference = math.nan
+    kept: list[tuple[int, dict[str, float], np.ndarray]] = []
+    for t in trajectories.run(sorted({*marks, checked})):
+        if t == checked:
+            by_solver = by_the_solver(trajectories, t)
+            difference = float(np.abs(by_solver - trajectories.values[0]).max() / np.abs(by_solver).max())
+        if t not in marks:
+            continue
+        off = (trajectories.values[:, p.n :] - p.minimum[p.n :]) ** 2
+        excess = np.abs(p.risk(trajectories.values) - least)
+        kept.append(
+            (
+                t,
+                {
+                    "error": off.mean(),
+                    "feature_part": ((trajectories.values - trajectories.companions)[:, p.n :] ** 2).mean(),
+                    "data_part": ((trajectories.companions[:, p.n :] - p.minimum[p.n :]) ** 2).mean(),
+                    "quantile": np.quantile(off, 1.0 - 3.0 * delta),
+                    "excess": excess.mean(),
+                    "n_features": trajectories.in_use.mean(),
+                    "feature_count": trajectories.in_use.mean() / t,
+                    "coefficient": coefficient_ratio(theta_nu, t),
+                },
+                off,
+            )
+        )
+    slope = p.loss.slope_bound
+    slope = trajectories.largest_slope if math.isinf(slope) else slope
+    # The theorems take one L for the loss and for its derivative.
+    longest = cap if method == "cdsg" else 1.0
+    bounds = Bounds(
+        longest * theta_nu / regularisation, regularisation, slope, max(slope, p.loss.smoothness), p.norm,
+        kappa=float(p.rows.max()),
+    )  # fmt: skip
+    square = float((p.minimum[p.n :] ** 2).mean())
+    for t, values, off in kept:
+        within = bounds.with_probability(t, delta)
+        values |= {
+            "relative_error": values["error"] / square,
+            "bound": bounds.expected(t, fresh, reused if method == "udsg" else 0),
+            "quantile_bound": within,
+            "excess_bound": bounds.of_risk(t, delta),
+            "share_within": float((off <= within).mean()),
+        }
+        for name, value in values.items():
+            found.setdefault(name, []).append(float(value))
+    numbers = {
+        "solver_difference": difference,
+        "minimum_square": square,
+        "slope_bound": slope,
+        "feature_variance": trajectories.variance,
+        "longest": trajectories.longest,
+    }
+    return AnalysisResult(marks, found, numbers, _setting(p, theta_nu, n_repeats, method))
+
+
+def cost_of_reuse(
+    data: Any,
+    kernel: str = "gaussian",
+    bandwidth: float | None = None,
+    *,
+    rounds: Sequence[Sequence[int]] = ((2, 1), (1, 1), (1, 2), (1, 3)),
+    loss: str = "logistic",
+    theta_nu: float = 1.5,
+    regularisation: float = 0.1,
+    n_points: int = 100,
+    n_places: int = 25,
+    n_iterations: int = 1200,
+    n_repeats: int = 24,
+    random_state: int = 0,
+    device: str = "auto",
+    memory: int | str | None = None,
+    progress: ResumableLoop | None = None,
+) -> AnalysisResult:
+    """What UDSG costs beside DSG to the same error, from the errors of both.
+
+    With errors c/t, UDSG needs c_U/c_D times the iterations; the cost is quadratic in them and proportional to the
+    share of features.
+
+    Parameters
+    ----------
+    rounds : sequence of pairs
+        (G, U).
+    progress : ResumableLoop, optional
+        Keeps the errors of the rounds that are done.
+
+    Others are those of `errors_by_iteration`.
+
+    Returns
+    -------
+    AnalysisResult
+        Over U/G: ``sample_ratio`` c_U/c_D, ``feature_ratio`` the same of |f − h|² alone, ``predicted`` 1 + 2U/G,
+        ``feature_share`` and ``predicted_share`` G/(G + U), ``cost_ratio``, its ``printed_bound`` (G + 2U)/(G + U) and
+        ``corrected`` (G + 2U)²/(G (G + U)).
+    """
+    marks = [t for t in log_marks(n_iterations) if t >= n_iterations / 4]
+
+    def constants(setting: tuple[str, int, int]) -> tuple[float, float, float]:
+        method, G, U = setting
+        p, trajectories = _start(
+            data, kernel, bandwidth, loss, method, theta_nu, regularisation, n_points, n_places, n_repeats,
+            G, U, 2.0, random_state,
+        )  # fmt: skip
+        errors, parts = [], []
+        for t in trajectories.run(marks):
+            errors.append(t * ((trajectories.values[:, p.n :] - p.minimum[p.n :]) ** 2).mean())
+            parts.append(t * ((trajectories.values - trajectories.companions)[:, p.n :] ** 2).mean())
+        return float(np.mean(errors)), float(np.mean(parts)), float(trajectories.in_use.mean() / n_iterations)
+
+    progress = progress or ResumableLoop()
+    rounds = sorted(rounds, key=lambda one: one[1] / one[0])
+    plain, *with_reuse = progress.map(
+        "rounds of re-use", constants, [("dsg", 1, 0), *(("udsg", G, U) for G, U in rounds)]
+    )
+    found: dict[str, list[float]] = {}
+    for (G, U), (error, part, share) in zip(rounds, with_reuse, strict=True):
+        ratio = error / plain[0]
+        values = {
+            "sample_ratio": ratio,
+            "feature_ratio": part / plain[1],
+            "predicted": 1.0 + 2.0 * U / G,
+            "feature_share": share,
+            "predicted_share": G / (G + U),
+            "cost_ratio": ratio * ratio * share,
+            "printed_bound": (G + 2.0 * U) / (G + U),
+            "corrected": (G + 2.0 * U) ** 2 / (G * (G + U)),
+        }
+        for name, value in values.items():
+            found.setdefault(name, []).append(value)
+    return AnalysisResult(
+        [U / G for G, U in rounds], found, effective={"n_iterations": n_iterations, "n_repeats": n_repeats}
+    )
+
+
+def log_marks(last: int, count: int = 24) -> list[int]:
+    """Iterations from 10 on, evenly spaced in the logarithm."""
+    first = min(10, last)
+    return sorted({round(first * (last / first) ** (i / (count - 1))) for i in range(count)})
+
+
+def _start(
+    data: Any, kernel: str, bandwidth: float | None, loss: str, method: str, theta_nu: float, nu: float, n: int,
+    n_places: int, n_repeats: int, G: int, U: int, cap: float, seed: int,
+) -> tuple[Population, Trajectories]:  # fmt: skip
+    if method not in ("dsg", "udsg", "cdsg"):
+        raise ShallowsError(f"method is 'dsg', 'udsg' or 'cdsg', not {method!r}.")
+    # The population stays the same for every seed; what differs are points and features.
+    p = Population.of(data, kernel, bandwidth, loss, nu, n, n_places, 0)
+    policy: Any = Fresh()
+    variance = 0.0
+    if method == "udsg":
+        policy = UniformReuse(G, U)
+    elif method == "cdsg":
+        variance, bound = feature_variance(p, seed), p.loss.slope_bound
+        if math.isinf(bound):
+            raise ShallowsError("The rule of cdsg needs a loss of bounded slopes.")
+        policy = Checked(variance, bound, cap)
+    seeds = [n_repeats * seed + r for r in range(n_repeats)]
+    return p, Trajectories(p, theta_nu / nu, policy, seeds, variance)
+
+
+def _setting(p: Population, theta_nu: float, n_repeats: int, method: str) -> dict[str, Any]:
+    return {
+        "method": method,
+        "kernel": p.kernel.name,
+        "bandwidth": p.kernel.bandwidth,
+        "loss": p.loss.name,
+        "regularisation": p.regularisation,
+        "theta_nu": theta_nu,
+        "n_points": p.n,
+        "n_places": len(p.points) - p.n,
+        "n_repeats": n_repeats,
+        "precision": "float64",
+    }

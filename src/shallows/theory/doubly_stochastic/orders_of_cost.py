@@ -1,0 +1,134 @@
+"""How preprocessing, training, prediction and storage of four methods grow with the number of examples or of inputs.
+
+Section 6 of Dai et al. (2014): with n = 1/ε examples, doubly stochastic gradients train in O(d/ε²), predict in O(d/ε)
+and keep O(1/ε) numbers whatever d is. Here these exponents are measured. Times are ratios within one process, over
+rounds in which all sizes take turns.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import streams
+from ...errors import ShallowsError
+from ...estimators.competitors import NORMAClassifier, SDCAClassifier
+from ...estimators.doubly_stochastic import DoublyStochasticClassifier
+from ..results import AnalysisResult
+
+PREDICTED = 2000
+"""Points that a prediction is timed on."""
+
+METHODS = ("dsg", "kernel", "fourier", "nystrom")
+
+
+def orders_of_cost(
+    data: Any = None,
+    *,
+    method: str = "dsg",
+    along: str = "n",
+    sizes: Sequence[int] = (1000, 2000, 4000),
+    n_points: int = 1000,
+    n_inputs: int = 20,
+    rounds: int = 3,
+    random_state: int = 0,
+    device: str = "auto",
+    memory: int | str | None = None,
+) -> AnalysisResult:
+    """Preprocessing, one pass of training, prediction and storage of a method against n or d; ranks grow with n.
+
+    Parameters
+    ----------
+    data
+        Not used: points are normal numbers with labels of a noisy sign.
+    method : {"dsg", "kernel", "fourier", "nystrom"}
+        One block of features for every batch; NORMA; SDCA on n/2 frequencies; on n/2 landmarks.
+    along : {"n", "d"}
+    sizes : sequence of int
+    n_points, n_inputs : int
+        n and d where they are not varied.
+    rounds : int
+
+    Returns
+    -------
+    AnalysisResult
+        Over the sizes: ``preprocessing`` (of landmarks and their map), ``training`` and ``prediction`` of 2,000 points,
+        all in units of the first size, and ``storage``, bytes of what a prediction needs, seeds aside.
+    """
+    if method not in METHODS or along not in ("n", "d"):
+        raise ShallowsError(
+            f"method is one of {', '.join(METHODS)} and along 'n' or 'd', not {method!r} and {along!r}."
+        )
+    found: dict[str, dict[int, list[float]]] = {
+        name: {size: [] for size in sizes} for name in ("preprocessing", "training", "prediction")
+    }
+    storage = []
+    for turn in range(rounds + 1):
+        for size in sizes if turn % 2 else list(reversed(sizes)):
+            n, d = (size, n_inputs) if along == "n" else (n_points, size)
+            model, times = _fitted(method, n, d, random_state)
+            if turn:
+                for name, seconds in times.items():
+                    found[name][size].append(seconds)
+            if turn == rounds:
+                storage.append((size, _stored(model)))
+    curve = {}
+    for name, seconds in found.items():
+        first = min(seconds[sizes[0]])
+        if first > 0 and not (name == "preprocessing" and method != "nystrom"):
+            # The shortest of the rounds: what else the machine does only ever adds.
+            curve[name] = [min(seconds[size]) / first for size in sizes]
+    curve["storage"] = [float(dict(storage)[size]) for size in sizes]
+    return AnalysisResult(list(sizes), curve, effective={"method": method, "along": along, "rounds": rounds})
+
+
+def _fitted(method: str, n: int, d: int, seed: int) -> tuple[Any, dict[str, float]]:
+    x = streams.normal(seed, "growth points", n, (n + PREDICTED, d)).astype(np.float32)
+    y = np.where(x[:, 0] + 0.3 * streams.normal(seed, "growth noise", n, (n + PREDICTED,)) > 0, 1, 0)
+    same = {"bandwidth": math.sqrt(2.0 * d), "batch_size": 50, "max_epochs": 1, "random_state": seed, "device": "cpu",
+            "dtype": "float32"}  # fmt: skip
+    if method == "dsg":
+        model = DoublyStochasticClassifier(
+            loss="hinge",
+            schedule="constant",
+            step_size=1.0,
+            preconditioning=None,
+            features="cosine",
+            block_size=50,
+            **same,
+        )
+    elif method == "kernel":
+        model = NORMAClassifier(**same)
+    else:
+        rank = {"fourier": n, "nystrom": n // 2}[method]
+        model = SDCAClassifier(features=method, n_features=rank, **same)
+    # Processor time, which other work on the machine does not touch; within a fit it is divided as the clock's is.
+    started = time.process_time()
+    model.fit(x[:n], y[:n])
+    spent, timings = time.process_time() - started, model.timings_
+    predicted = math.inf
+    for _ in range(2):
+        started = time.process_time()
+        model.predict(x[n:])
+        predicted = min(predicted, time.process_time() - started)
+    landmarks, features = timings.get("eigensystem", 0.0), timings.get("kernel_matrix", 0.0)
+    # Landmarks, their map and its application belong to the preprocessing; random features are made in the training.
+    before = landmarks + features if method == "nystrom" else 0.0
+    during = timings["training"] + (0.0 if method == "nystrom" else features)
+    unit = spent / max(timings.get("preparation", 0.0) + landmarks + features + timings["training"], 1e-9)
+    return model, {"preprocessing": before * unit, "training": during * unit, "prediction": predicted}
+
+
+def _stored(model: Any) -> int:
+    """Bytes that a prediction needs beside the seed."""
+    if hasattr(model, "coef_"):
+        blocks = model._model["blocks"].features
+        landmarks = sum(v.nbytes for v in vars(blocks).values() if isinstance(v, np.ndarray))
+        return model.coef_.nbytes + landmarks
+    if hasattr(model, "support_"):
+        return model.dual_coef_.nbytes + model._model["points"].nbytes
+    return model.dual_coef_.nbytes

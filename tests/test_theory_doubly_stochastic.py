@@ -1,0 +1,173 @@
+"""Checks of the theory of doubly stochastic gradients, against closed forms and against the solver itself."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from shallows import losses, streams
+from shallows.errors import ShallowsError
+from shallows.features import FourierFeatures
+from shallows.solvers.coordinates import Checked, Fresh, UniformReuse, admitted_steps
+from shallows.theory.doubly_stochastic import batched_trajectories, expansion_cost
+from shallows.theory.doubly_stochastic.batched_trajectories import Trajectories
+from shallows.theory.doubly_stochastic.bounds import Bounds, coefficient_ratio
+from shallows.theory.doubly_stochastic.convergence import cost_of_reuse, errors_by_iteration
+from shallows.theory.doubly_stochastic.orders_of_cost import orders_of_cost
+from shallows.theory.doubly_stochastic.population import Population, curvature, minimiser
+
+
+@pytest.fixture(scope="module")
+def data():
+    x = streams.normal(3, "theory test", 0, (80, 4))
+    return SimpleNamespace(x_train=x, y_train=(x[:, 0] + 0.5 * x[:, 1] > 0).astype(np.int64))
+
+
+@pytest.fixture(scope="module")
+def population(data):
+    return Population.of(data, "gaussian", None, "logistic", 0.1, 50, 20, 0)
+
+
+def test_the_minimum_of_the_square_is_that_of_kernel_ridge(data):
+    p = Population.of(data, "gaussian", 2.0, "square", 0.3, 50, 20, 0)
+    K = p.rows[:, : p.n]
+    exact = np.linalg.solve(K + p.n * 0.3 * np.eye(p.n), p.targets)
+    np.testing.assert_allclose(p.minimum, exact @ p.rows, atol=1e-12)
+    assert p.norm == pytest.approx(math.sqrt(exact @ K @ exact))
+
+
+def test_no_small_change_lowers_the_regularised_risk_at_the_minimum(population):
+    p, K = population, population.rows[:, : population.n]
+    a = minimiser(K, p.targets, p.loss, p.regularisation)
+
+    def risk(a):
+        u = K @ a
+        return p.loss.value(u[:, None], p.targets[:, None]).mean() + 0.5 * p.regularisation * a @ u
+
+    for k in range(5):
+        change = 1e-4 * streams.normal(k, "change", 0, a.shape)
+        assert risk(a + change) > risk(a)
+
+
+def test_losses_that_are_not_smooth_have_no_known_minimum(data):
+    with pytest.raises(ShallowsError, match=r"square.*logistic"):
+        Population.of(data, "gaussian", None, "hinge", 0.1, 50, 20, 0)
+
+
+@pytest.mark.parametrize("policy", [Fresh(), UniformReuse(2, 3), Checked(0.02, 1.0, 2.0)], ids=lambda one: one.name)
+@pytest.mark.parametrize("theta_nu", [1.0, 1.5])
+def test_trajectories_are_those_of_the_solver(population, policy, theta_nu):
+    many = Trajectories(population, theta_nu / 0.1, policy, [5, 6, 7])
+    assert list(many.run([150])) == [150]
+    by_solver = batched_trajectories.by_the_solver(many, 150)
+    np.testing.assert_allclose(many.values[0], by_solver, atol=1e-10 * np.abs(by_solver).max())
+    if isinstance(policy, Checked):
+        assert (many.in_use < 150).all()  # some were used again, so that this branch was tried
+
+
+def test_features_one_by_one_are_those_of_the_blocks_they_are_drawn_in(population):
+    d, x = population.points.shape[1], population.points
+    wide = FourierFeatures(population.kernel, d, batched_trajectories.CHUNK, 9, form="cosine")
+    single = batched_trajectories.SingleFeatures(population.kernel, d, 1, 9, form="cosine")
+    i = batched_trajectories.CHUNK + 3
+    np.testing.assert_allclose(single.block(i, x)[:, 0], wide.block(1, x)[:, 3], atol=1e-12)
+
+
+def test_companions_are_the_mean_of_f_over_the_features(population):
+    # f − h has mean zero (the proof's martingale): over many seeds it is smaller than its spread over √R.
+    many = Trajectories(population, 10.0, Fresh(), list(range(200)))
+    list(many.run([40]))
+    off = many.values - many.companions
+    assert np.abs(off.mean(axis=0)).max() < 5.0 * off.std() / math.sqrt(200)
+
+
+def test_longest_steps_are_those_of_the_rule_for_each_trajectory():
+    traces, g = streams.normal(0, "traces", 0, (3, 7)), np.array([0.4, -0.7, 0.0])
+    found = batched_trajectories.longest_steps(traces, g, 0.5, 0.02)
+    for r in range(3):
+        np.testing.assert_allclose(found[r], admitted_steps(traces[r][:, None], g[r : r + 1], 0.5, 0.02))
+
+
+@pytest.mark.parametrize("theta_nu", [1.0, 1.4, 4.0])
+def test_coefficients_are_the_products_of_their_formula(theta_nu):
+    nu, t = 0.2, 9
+    theta = theta_nu / nu
+    a = [-theta / i * math.prod(1 - theta / j * nu for j in range(i + 1, t + 1)) for i in range(1, t + 1)]
+    assert coefficient_ratio(theta_nu, t) == pytest.approx(max(map(abs, a)) / (theta / t))
+
+
+def test_coefficients_keep_to_the_bound_where_it_is_true_and_leave_it_where_it_is_not():
+    assert all(coefficient_ratio(q, t) <= 1 + 1e-12 for q in (1.0, 1.5, 2.0, 3.0) for t in range(1, 60))
+    assert coefficient_ratio(6.0, 3) > 1  # whole θν of 4 and more, before t = θν
+    assert coefficient_ratio(6.0, 30) <= 1 + 1e-12
+
+
+def test_the_bound_without_reuse_is_that_of_theorem_4():
+    M, L, theta, nu, norm, kappa, phi = 1.0, 0.25, 15.0, 0.1, 2.0, 1.0, 2.0
+    C2 = 4 * (kappa + phi) ** 2 * M**2 * theta**2
+    Q0 = 2 * math.sqrt(2) * math.sqrt(kappa) * (kappa + phi) * L * M * theta**2
+    z = 2 * theta * nu - 1
+    Q1 = max(norm, (Q0 + math.sqrt(Q0**2 + z * (1 + theta * nu) ** 2 * theta**2 * kappa * M**2)) / z)
+    assert Bounds(theta, nu, M, L, norm).expected(7) == pytest.approx((2 * C2 + 2 * kappa * Q1**2) / 7)
+
+
+def test_reuse_multiplies_the_constant_of_the_samples_by_one_and_two_u_over_g():
+    plain = Bounds(15.0, 0.1, 1.0, 0.0, 0.0)  # with L = 0 the bound is 2C² and what does not depend on C
+    rest = plain.expected(1e9) * 1e9 - 2 * plain.constant**2
+    for G, U in ((1, 1), (2, 1), (1, 3)):
+        squared = (plain.expected(1e9, G, U) * 1e9 - rest) / (2 * plain.constant**2)
+        assert squared == pytest.approx(1 + 2 * U / G, rel=1e-6)
+
+
+@pytest.mark.parametrize("method", ["dsg", "udsg", "cdsg"])
+def test_the_error_falls_as_one_over_t(data, method):
+    found = errors_by_iteration(data, method=method, n_points=50, n_places=20, n_iterations=600, n_repeats=24)
+    t, error = np.array(found.index), np.array(found.curve["error"])
+    slope = np.polyfit(np.log(t[t >= 30]), np.log(error[t >= 30]), 1)[0]
+    assert -1.25 < slope < -0.75
+    assert (error <= found.curve["bound"]).all()
+    assert found.numbers["solver_difference"] < 1e-10
+
+
+def test_udsg_has_the_features_of_its_rounds(data):
+    found = errors_by_iteration(data, method="udsg", fresh=2, reused=3, n_iterations=203, n_repeats=2)
+    assert found.curve["n_features"][-1] == 2 * (203 // 5) + min(2, 203 % 5)
+
+
+def test_cdsg_is_refused_without_a_bound_on_the_slopes(data):
+    with pytest.raises(ShallowsError, match="bounded slopes"):
+        errors_by_iteration(data, method="cdsg", loss="square", n_iterations=20, n_repeats=1)
+
+
+def test_reuse_tells_the_share_of_features_and_what_was_printed(data):
+    found = cost_of_reuse(data, n_iterations=200, n_repeats=4, n_points=40, n_places=10).curve
+    np.testing.assert_allclose(found["feature_share"], found["predicted_share"], atol=0.01)
+    assert found["printed_bound"][1] == 1.5 and found["corrected"][1] == 4.5  # G = U = 1
+
+
+def test_what_dsg_keeps_grows_with_its_features_and_not_with_the_inputs():
+    found = expansion_cost.iteration_cost(sizes=(256, 512, 1024), n_inputs=8, rounds=1).curve
+    np.testing.assert_allclose(np.array(found["bytes"]) / found["bytes"][0], [1, 2, 4])
+    found = expansion_cost.iteration_cost(along="n_inputs", sizes=(4, 400), n_features=128, rounds=1).curve
+    assert found["bytes"][0] == found["bytes"][1]
+
+
+def test_a_landmark_method_stores_its_landmarks():
+    found = orders_of_cost(method="nystrom", along="d", sizes=(50, 1000), n_points=60, rounds=1).curve["storage"]
+    assert found[1] - found[0] >= 0.9 * 4 * 30 * 950  # 30 landmarks of 950 inputs more
+    found = orders_of_cost(method="dsg", along="d", sizes=(50, 1000), n_points=60, rounds=1).curve["storage"]
+    assert found[0] == found[1]
+
+
+def test_stored_features_take_their_product_in_bytes(data):
+    found = expansion_cost.stored_feature_bytes(data, n_points=8_100_000, n_features=100_000, n_outputs=10).numbers
+    assert found["stored_terabytes"] == pytest.approx(8.1e6 * 1e5 * 8 / 1e12)
+    assert found["coefficients_megabytes"] == pytest.approx(4.0)
+
+
+def test_the_loss_has_a_second_derivative_by_differences():
+    loss, u, y = losses.make("logistic"), np.linspace(-4, 4, 9), np.ones(9)
+    step = 1e-5
+    rise = loss.derivative((u + step)[:, None], y[:, None]) - loss.derivative((u - step)[:, None], y[:, None])
+    np.testing.assert_allclose(curvature(loss, u, y), rise[:, 0] / (2 * step), atol=1e-8)
