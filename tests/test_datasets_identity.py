@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import importlib
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 import shallows
 from shallows import datasets
@@ -93,3 +95,14 @@ def test_what_a_preparation_depends_on_is_told_without_importing_anything_heavy(
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert told.stdout.strip() == "[]"
+
+
+def test_the_schema_of_the_configuration_names_the_steps_and_parameters_of_the_classes():
+    path = Path(__file__).parents[1] / "workflow" / "schemas" / "datasets.schema.yaml"
+    named = yaml.safe_load(path.read_text())["$defs"]["step"]["properties"]
+    assert set(named) == set(steps.STEPS)
+    for name, spec in named.items():
+        fields = {field.name: field for field in dataclasses.fields(steps.step_class(name))}
+        assert set(spec.get("properties", {})) == set(fields), name
+        needed = {key for key, field in fields.items() if field.default is dataclasses.MISSING}
+        assert set(spec.get("required", [])) == needed, name
