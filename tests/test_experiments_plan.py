@@ -19,7 +19,7 @@ title: A small paper
 citation: Nobody
 targets:
   first: &target
-    kind: marks
+    kind: table
     title: One
     source: Table 1
     caption: None
@@ -156,7 +156,10 @@ def test_levels_that_are_printed_come_from_a_target_that_there_is():
     def with_level(target):
         def change(paper):
             level = {"of": "test_error", "at_most": {"printed": target, "method": "EigenPro"}}
-            paper["targets"]["first"]["metrics"] = {"test_error": {"label": "e"}, "n": {"label": "n", "reached": level}}
+            paper["targets"]["first"]["metrics"] = {
+                "test_error": {"label": "e"},
+                "n": {"label": "n", "first_passage": level},
+            }
 
         return change
 
