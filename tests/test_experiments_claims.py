@@ -219,6 +219,29 @@ def test_values_that_are_not_finite_stand_in_the_table():
     assert row["measured_mean"] == "inf" and row["measured_sd"] == "nan"
 
 
+def test_a_target_may_name_any_metric_of_methods_that_transform():
+    curves = {
+        ("kernel PCA", "g", seed): {"angle": {10: 0.4 + seed, 100: 0.1}, "correlation": {None: 0.9}} for seed in (0, 1)
+    }
+    metrics = {
+        "angle": {"label": "angle of the subspaces", "better": "lower", "tolerance": {"absolute": 0.1, "relative": 0}},
+        "correlation": {"label": "canonical correlation", "better": "higher"},
+        "iterations": {"label": "iterations", "first_passage": {"of": "angle", "at_most": 0.5}},
+    }
+    claims = {
+        "aligned": {"label": "last angle", "at_most": 0.2},
+        "claim": {"label": "x", "metric": "rank", "at_most": 1},
+    }
+    said = [("Toy", "kernel PCA", "kernel=g; epochs=100", "angle", "0.15"), ("Toy", "", "", "aligned", "small")]
+    comparison, measured = made(curves, metrics=metrics, claims=claims, published=said)
+    kinds.check("toy", {**comparison["spec"], "settings": {"kernel": {}}})
+    found = {(row["metric"], row["setting"]): row for row in rows_of(comparison, measured)}
+    assert found["angle", "kernel=g; epochs=100"]["verdict"] == "reproduced"
+    assert found["aligned", "kernel=g"]["verdict"] == "reproduced"
+    assert float(found["correlation", "kernel=g"]["measured_mean"]) == 0.9
+    assert found["iterations", "kernel=g"]["measured_mean"] == "55"
+
+
 # Curves as they are written
 
 
@@ -261,6 +284,8 @@ def test_marks_are_a_list_or_a_range_with_both_ends():
     assert kinds.marks({"marks": [1, 5]}) == (1, 5)
     assert kinds.marks({"marks": {"to": 3}}) == (1, 2, 3)
     assert kinds.marks({"marks": {"from": 5, "to": 15, "step": 5}}) == (5, 10, 15)
+    assert kinds.marks({"marks": {"seconds": [1, 10]}}) == (1, 10)
+    assert [kinds.unit(group) for group in ({}, {"marks": [1]}, {"marks": {"seconds": [1]}})] == ["", "", "seconds"]
 
 
 SPEC = {

@@ -1,3 +1,4 @@
+import re
 import shutil
 
 import pytest
@@ -5,7 +6,7 @@ import yaml
 
 from shallows.datasets import DatasetError
 from shallows.errors import UnknownNameError
-from shallows.experiments.planning import configuration
+from shallows.experiments.planning import configuration, retired
 from shallows.experiments.planning.configuration import ConfigurationError
 from workflow_runs import PROJECT
 
@@ -87,6 +88,47 @@ def test_published_values_need_their_columns(project):
 def test_a_setting_is_read_as_it_is_written():
     setting = {"kernel": "Gaussian", "epochs": "5"}
     assert configuration.parse_setting(configuration.format_setting(setting)) == setting
+
+
+def test_every_retired_key_names_its_successor(project):
+    for one in retired.RETIRED:
+        contents = value = {}
+        *above, key = one.path.replace("*_timed", "norma_timed").split("/")
+        for part in above:
+            value = value.setdefault("some" if part == "*" else part, {})
+        value[key] = {"anything": 1} if one.value == ".*" else example_of(one.value)
+        with pytest.raises(retired.RetiredKeyError, match=re.escape(one.successor)):
+            retired.check(contents, "a file")
+
+
+def example_of(pattern):
+    """A text that a pattern of the table matches."""
+    return pattern.replace(".*", "norma").split("|")[-1]
+
+
+@pytest.mark.parametrize(
+    ("change", "successor"),
+    [
+        (lambda target: target.update(kind="marks"), "kind: table"),
+        (lambda target: target["methods"]["EigenPro"].update(method="norma_timed"), r"marks: \{seconds"),
+        (lambda target: target["metrics"].update(n={"label": "n", "reached": {"of": "test_error"}}), "first_passage"),
+        (lambda target: target.update(claims={"c": {"label": "c", "seeds": "smallest"}}), "every_seed: true"),
+        (lambda target: target.update(claims={"c": {"label": "c", "reduce": "at", "at": 3}}), "at alone"),
+        (lambda target: target.update(claims={"c": {"label": "c", "across": "spread"}}), "largest_log_gap"),
+        (lambda target: target.update(claims={"c": {"label": "c", "over": "first"}}), "reduce: growth"),
+    ],
+)
+def test_a_file_of_the_version_before_is_told_what_moved_where(project, change, successor):
+    path = project / "config" / "papers" / "eigenpro.yaml"
+    changed(path, lambda paper: change(paper["targets"]["eigenpro_table6"]))
+    with pytest.raises(retired.RetiredKeyError, match=f"Write .*{successor}.*eigenpro_table6.*eigenpro\\.yaml"):
+        configuration.load(project)
+
+
+def test_a_timed_copy_of_a_method_is_told_its_successor(project):
+    changed(project / "config" / "methods.yaml", lambda one: one["methods"].update(norma_timed=one["methods"]["norma"]))
+    with pytest.raises(retired.RetiredKeyError, match=r"norma_timed.*marks: \{seconds"):
+        configuration.load(project)
 
 
 # Variants that stand after another one

@@ -7,7 +7,7 @@ import yaml
 
 from shallows import datasets
 from shallows.errors import UnknownNameError
-from shallows.experiments.planning import configuration, requests
+from shallows.experiments.planning import configuration, costs, requests
 from shallows.experiments.planning.configuration import SCALES, ConfigurationError
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.planning.runs import digest, slug
@@ -166,6 +166,21 @@ def test_levels_that_are_printed_come_from_a_target_that_there_is():
     assert small(with_level("second")).comparison("first", "demo")["printed"] == {"second": []}
     with pytest.raises(UnknownNameError, match=r"secnod.*Did you mean 'second'"):
         small(with_level("secnod")).comparison("first", "demo")
+
+
+def test_evaluation_points_in_seconds_make_another_run_of_the_same_method():
+    def timed(paper):
+        run = {"settings": {"kernel": ["Gaussian"]}, "marks": {"seconds": [1, 5]}}
+        paper["targets"]["first"]["scales"]["demo"]["runs"].append(run)
+
+    plan = small(timed)
+    series = [one for one in plan.series("first", "demo") if one.setting == {"kernel": "Gaussian"}]
+    plain, timed = (plan.runs("demo")[one.run_ids[0]] for one in series)
+    assert (plain.unit, timed.unit, timed.marks) == ("", "seconds", (1, 5)) and plain.id != timed.id
+    assert replace(timed, unit="", marks=plain.marks).id == plain.id
+    methods = plan.configuration.methods
+    assert timed.asked(methods)["definition"] == {**methods["eigenpro"], "marks": "seconds"}
+    assert timed.cost == costs.timed_training(plan.size("mnist_demo", "unit"), timed.parameters, (1, 5))
 
 
 def test_a_preconditioner_is_shared_by_the_runs_that_need_the_same_one():

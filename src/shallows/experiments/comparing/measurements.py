@@ -92,7 +92,7 @@ class Measurements:
         """For each run a lower bound on the ratio of its first passage to that of another series.
 
         A run that never passed the level counts with the last of the evaluation points 1, 2, 3 and so on up to which
-        it has them all. There are no bounds where a run lacks the first of them, or a run of the other series never passed.
+        it has them all. There are none where a run lacks the first of them, or a run of the other series never passed.
         """
         divisors = self._of_partner(series, over, metric) if over else []
         watched = self.curves(series, self.spec["metrics"][metric]["first_passage"]["of"])

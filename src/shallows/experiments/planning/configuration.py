@@ -13,6 +13,8 @@ import yaml
 
 from shallows.errors import ShallowsError, UnknownNameError
 
+from . import retired
+
 #: From the quick demonstration to the sizes of the papers.
 SCALES = ("demo", "laptop", "paper")
 
@@ -76,6 +78,8 @@ def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> C
     ------
     UnknownNameError
         An unknown key or choice; it names the nearest right one.
+    RetiredKeyError
+        A key or choice of an earlier version; it says what is written instead.
     ConfigurationError
         A value of the wrong kind.
     """
@@ -215,5 +219,6 @@ def _add_paper(papers: dict[str, Any], paper: dict[str, Any], path: Path) -> Non
 
 def _checked(path: Path, schema_path: Path) -> Any:
     contents = read_yaml(path)
+    retired.check(contents, path.as_posix())
     check(contents, schema_path, path.as_posix())
     return contents

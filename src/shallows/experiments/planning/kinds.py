@@ -21,9 +21,16 @@ CRITERIA = ("at_most", "at_least", "between", "tolerance")
 def marks(group: Mapping[str, Any]) -> tuple[int, ...]:
     """The evaluation points of a group of runs: a list of them, or a range with both ends."""
     given = group.get("marks", ())
+    if isinstance(given, Mapping) and "seconds" in given:
+        return tuple(given["seconds"])
     if isinstance(given, Mapping):
         return tuple(range(given.get("from", 1), given["to"] + 1, given.get("step", 1)))
     return tuple(given)
+
+
+def unit(group: Mapping[str, Any]) -> str:
+    """What the evaluation points of a group count in place of the method's own unit; empty where it is that."""
+    return "seconds" if "seconds" in group.get("marks", ()) else ""
 
 
 def variants(data: Mapping[str, Any]) -> list[str]:

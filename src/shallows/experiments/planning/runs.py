@@ -63,8 +63,8 @@ class Preconditioner:
 class Run:
     """One method on one prepared dataset with one seed.
 
-    Its identity is its dataset, variant, method, parameters and seed. How far it goes (``marks``) is the union of
-    what its targets ask for.
+    Its identity is its dataset, variant, method, parameters, seed and unit. How far it goes (``marks``) is the union of
+    what its targets ask for, in the method's own unit or in another one (``unit``).
     """
 
     scale: str
@@ -74,6 +74,7 @@ class Run:
     parameters: dict[str, Any]
     seed: int
     marks: tuple[int, ...] = ()
+    unit: str = ""
     targets: tuple[str, ...] = ()
     preconditioner: Preconditioner | None = None
     cost: costs.Cost = field(default_factory=costs.Cost)
@@ -81,7 +82,8 @@ class Run:
     @cached_property
     def id(self) -> str:
         """Hash of the identity."""
-        return digest(self.dataset, self.variant, self.method, self.parameters, self.seed)
+        unit = [self.unit] if self.unit else []
+        return digest(self.dataset, self.variant, self.method, self.parameters, self.seed, *unit)
 
     @property
     def folder(self) -> str:
@@ -101,7 +103,7 @@ class Run:
             "parameters": self.parameters,
             "seed": self.seed,
             "marks": list(self.marks),
-            "definition": methods[self.method],
+            "definition": {**methods[self.method], **({"marks": self.unit} if self.unit else {})},
         }
 
 
