@@ -45,6 +45,12 @@ def test_every_schema_is_closed():
         assert configuration.read_yaml(path)["additionalProperties"] is False, path
 
 
+def test_no_line_of_yaml_is_over_160_characters():
+    files = [path for folder in ("config", "workflow", "profiles") for path in (PROJECT / folder).rglob("*.yaml")]
+    long = [f"{path.name}:{n}" for path in files for n, line in enumerate(path.open(), 1) if len(line) > 161]
+    assert len(files) > 10 and not long
+
+
 def test_the_scales_of_the_schemas_are_those_of_the_code():
     schemas = PROJECT / "workflow" / "schemas"
     config = configuration.read_yaml(schemas / "config.schema.yaml")
