@@ -16,6 +16,7 @@ from shallows.experiments.comparing import evaluations
 from shallows.experiments.planning import configuration, kinds
 from shallows.experiments.planning.configuration import ConfigurationError
 from shallows.experiments.planning.plan import Plan
+from shallows.experiments.setting_text import parse_setting
 from workflow_runs import PROJECT
 
 FALLING = {("fast", "g", 0): {"error": {1: 8.0, 2: 4.0, 4: 2.0, 8: 1.0}}}
@@ -403,4 +404,4 @@ def test_what_the_papers_say_names_methods_and_settings_that_exist():
         for row in plan.configuration.published[target]:
             if row["metric"] in spec.get("claims", {}):
                 assert row["method"] in ("", *spec["methods"]), (target, row)
-                assert set(configuration.parse_setting(row["setting"])) <= set(spec["settings"]), (target, row)
+                assert set(parse_setting(row["setting"])) <= set(spec["settings"]), (target, row)

@@ -9,7 +9,7 @@ from shallows.experiments import claim_functions
 from shallows.experiments.comparing import cells, target_table, verdicts
 from shallows.experiments.comparing.rows import COLUMNS, dataset_name
 from shallows.experiments.planning.plan import Plan
-from shallows.report.target import code_text
+from shallows.report.wording import code_text
 from workflow_runs import PROJECT
 
 TOLERANCE = {"absolute": 0.2, "relative": 0.1}

@@ -8,6 +8,7 @@ from shallows.datasets import DatasetError
 from shallows.errors import UnknownNameError
 from shallows.experiments.planning import configuration, retired
 from shallows.experiments.planning.configuration import ConfigurationError
+from shallows.experiments.setting_text import format_setting, parse_setting
 from workflow_runs import PROJECT
 
 
@@ -93,7 +94,7 @@ def test_published_values_need_their_columns(project):
 
 def test_a_setting_is_read_as_it_is_written():
     setting = {"kernel": "Gaussian", "epochs": "5"}
-    assert configuration.parse_setting(configuration.format_setting(setting)) == setting
+    assert parse_setting(format_setting(setting)) == setting
 
 
 def test_every_retired_key_names_its_successor(project):

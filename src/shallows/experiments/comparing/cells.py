@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..claim_functions import Point, common_points
-from ..planning.configuration import parse_setting
+from ..setting_text import parse_setting
 from . import verdicts
 from .measurements import Measurements
 from .rows import Rows

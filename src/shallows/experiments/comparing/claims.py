@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..claim_functions import ACROSS, ACROSS_CURVES, REDUCTIONS, Curve
-from ..planning.configuration import parse_setting
+from ..setting_text import parse_setting
 from . import verdicts
 from .measurements import Measurements
 from .rows import Rows

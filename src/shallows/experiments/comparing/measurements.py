@@ -10,7 +10,7 @@ from typing import Any
 from shallows.errors import ShallowsError
 
 from ..claim_functions import Curve, divide, divide_by_first, in_order, last, mean_curve, ratio
-from ..planning.configuration import parse_setting
+from ..setting_text import parse_setting
 from .evaluations import RunResult
 
 #: In a reference, the value of an axis that does not matter.

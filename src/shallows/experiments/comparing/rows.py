@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..planning.configuration import format_setting
+from ..setting_text import format_setting
 from . import verdicts
 from .evaluations import RunResult
 

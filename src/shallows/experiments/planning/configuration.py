@@ -125,17 +125,6 @@ def read_published(path: str | Path) -> list[dict[str, str]]:
         return list(reader)
 
 
-def parse_setting(text: str) -> dict[str, str]:
-    """``"kernel=Gaussian; epochs=5"`` as a dictionary."""
-    pairs = (part.partition("=") for part in text.split(";") if part.strip())
-    return {key.strip(): value.strip() for key, _, value in pairs}
-
-
-def format_setting(setting: Mapping[str, Any]) -> str:
-    """Inverse of :func:`parse_setting`."""
-    return "; ".join(f"{key}={value}" for key, value in setting.items())
-
-
 def check(instance: Any, schema_path: str | Path, what: str) -> None:
     """Check data against a schema, and say what is wrong in one sentence.
 

@@ -65,6 +65,7 @@ STAGES = {
     "own": ("datasets/own", "experiments/user_data/comparison.py"),
     "tables": (
         "experiments/claim_functions.py",
+        "experiments/setting_text.py",
         "experiments/comparing",
         "experiments/user_data/leaderboard.py",
     ),
