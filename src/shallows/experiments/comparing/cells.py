@@ -12,7 +12,7 @@ from . import verdicts
 from .measurements import Measurements
 from .rows import Rows
 
-NO_TOLERANCE = {"absolute": 0.0, "relative": 0.0}
+NO_TOLERANCE = {"tolerance": {"absolute": 0.0, "relative": 0.0}}
 
 
 def cells(measurements: Measurements) -> Iterator[dict[str, Any]]:
@@ -40,20 +40,10 @@ def cells(measurements: Measurements) -> Iterator[dict[str, Any]]:
         series, point = found[key]
         runs, definition = measurements.runs(series), spec["metrics"][metric]
         values = [curve[point] for curve in measurements.curves(series, metric) if point in curve]
-        verdict, reason = _judged(measurements, rows, series, metric, point, values, published)
-        tolerance = verdicts.criterion({"tolerance": definition.get("tolerance", NO_TOLERANCE)})
-        yield rows.row(
-            word,
-            method,
-            setting,
-            metric,
-            verdict,
-            published=published,
-            values=values if len(values) == len(runs) or point is not None else [],
-            runs=runs,
-            reason=reason,
-            tolerance=f"{definition['label']} {tolerance}" if published else "",
-        )
+        judgement = _judged(measurements, rows, series, metric, point, values, published)
+        shown = values if len(values) == len(runs) or point is not None else []
+        tolerance = f"{definition['label']} {verdicts.criterion({**NO_TOLERANCE, **definition})}" if published else ""
+        yield rows.row(word, method, setting, metric, judgement, published, shown, runs, tolerance)
 
 
 def missing(measurements: Measurements) -> Iterator[dict[str, Any]]:
@@ -61,7 +51,7 @@ def missing(measurements: Measurements) -> Iterator[dict[str, Any]]:
     comparison, spec, rows = measurements.comparison, measurements.spec, Rows(measurements.comparison)
     for word, reason in comparison["missing"].items():
         setting, metric = spec["published_data"].get(word, {}).get("setting", {}), next(iter(spec["metrics"]))
-        yield rows.row(word, comparison["method"], setting, metric, verdicts.NOT_RUN, reason=reason)
+        yield rows.row(word, comparison["method"], setting, metric, (verdicts.NOT_RUN, reason))
 
 
 def _judged(
@@ -100,8 +90,8 @@ def _judged(
         drawn = spec["kind"] == "curves" and point is not None
         silent = "the paper draws this curve and prints no number" if drawn else "the paper prints no number"
         return verdicts.NOT_COMPARABLE, silent
-    tolerance, better = definition.get("tolerance", NO_TOLERANCE), definition.get("better", "lower")
-    return verdicts.judge(number, statistics.fmean(values), tolerance, better), ""
+    tolerance = {**NO_TOLERANCE, **definition}["tolerance"]
+    return verdicts.judge(number, statistics.fmean(values), tolerance, definition.get("better", "lower")), ""
 
 
 def _number(text: str) -> float | None:

@@ -87,18 +87,11 @@ def claims(measurements: Measurements) -> Iterator[dict[str, Any]]:
                 continue
             verdict, reason = _judged(rows, claim, number, text)
             values = [statistics.fmean(number.values)] if number.never_passed and number.values else number.values
-            yield rows.row(
-                number.word,
-                number.method,
-                number.setting,
-                name,
-                verdict,
-                published=text,
-                values=[] if verdict == verdicts.NOT_RUN else values,
-                runs=[run for one in number.series for run in measurements.runs(one)],
-                reason="; ".join(filter(None, (reason, number.without))),
-                tolerance=f"{claim['label']} {verdicts.criterion(claim)}",
-            )
+            values = [] if verdict == verdicts.NOT_RUN else values
+            judgement = verdict, "; ".join(filter(None, (reason, number.without)))
+            runs = [run for one in number.series for run in measurements.runs(one)]
+            criterion = f"{claim['label']} {verdicts.criterion(claim)}"
+            yield rows.row(number.word, number.method, number.setting, name, judgement, text, values, runs, criterion)
         for one in (one for one in published if not any(one is printed for printed in answered)):
             method, setting = one["method"] or comparison["method"], parse_setting(one["setting"])
             yield rows.not_run(one["dataset"], method, setting, name, one["published"])

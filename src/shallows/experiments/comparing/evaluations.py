@@ -59,14 +59,8 @@ class RunResult:
 def read(path: str | Path, along: str = "") -> dict[str, RunResult]:
     """Read by identifier the runs that :func:`gather` wrote.
 
-    Parameters
-    ----------
-    path : path
-        The file.
-    along : str
-        The target's word for the column of evaluation points, ``"epochs"`` for the column ``epoch``. The other columns,
-        such as seconds, become metrics. A curve with a single column besides metric and value runs along that one. A
-        row without an evaluation point has the point None.
+    Their curves run along the column that the target names, or along their only one. Other columns, such as seconds,
+    become metrics. A row without an evaluation point has the point None.
 
     Raises
     ------

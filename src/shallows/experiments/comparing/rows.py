@@ -36,20 +36,15 @@ class Rows:
         method: str,
         setting: Mapping[str, Any],
         metric: str,
-        verdict: str,
-        *,
+        judgement: tuple[str, str],
         published: str = "",
         values: Sequence[float] = (),
         runs: Sequence[RunResult] = (),
-        reason: str = "",
         tolerance: str = "",
     ) -> dict[str, Any]:
-        """One row: a dataset by the paper's word, what was measured there over some runs, and the verdict."""
+        """One row: a dataset by the paper's word, what was measured there, and the verdict with its reason."""
         size = self.comparison["sizes"].get(word, {})
-        mean = statistics.fmean(values) if values else None
-        deviation = None
-        if len(values) > 1:
-            deviation = statistics.stdev(values) if all(map(math.isfinite, values)) else math.nan
+        deviation = statistics.stdev if all(map(math.isfinite, values)) else lambda _: math.nan
         return {
             "target": self.comparison["target"],
             "dataset": dataset_name(self.comparison["sizes"], word),
@@ -59,12 +54,12 @@ class Rows:
             "setting": format_setting(setting),
             "metric": metric,
             "published": published,
-            "measured_mean": "" if mean is None else f"{mean:.8g}",
-            "measured_sd": "" if deviation is None else f"{deviation:.8g}",
+            "measured_mean": f"{statistics.fmean(values):.8g}" if values else "",
+            "measured_sd": f"{deviation(values):.8g}" if len(values) > 1 else "",
             "seeds": " ".join(map(str, sorted({run.record["run"]["seed"] for run in runs}))),
-            "verdict": verdict,
+            "verdict": judgement[0],
             "scale": self.comparison["scale"],
-            "reason": reason,
+            "reason": judgement[1],
             "unit": self._defined.get(metric, {}).get("unit", ""),
             "tolerance": tolerance,
             "records": ";".join(run.folder for run in runs),
@@ -75,7 +70,7 @@ class Rows:
     ) -> dict[str, Any]:
         """The row of a published value beside which nothing was measured."""
         reason = self.comparison["missing"].get(word) or self.comparison["left_out"] or "not asked for at this scale"
-        return self.row(word, method, setting, metric, verdicts.NOT_RUN, published=published, reason=reason)
+        return self.row(word, method, setting, metric, (verdicts.NOT_RUN, reason), published)
 
     def incomparable(self, word: str) -> str | None:
         """Why the data of this scale cannot stand beside the paper's."""
