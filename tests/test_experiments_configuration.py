@@ -9,6 +9,7 @@ from shallows.errors import UnknownNameError
 from shallows.experiments.planning import configuration, retired
 from shallows.experiments.planning.configuration import ConfigurationError
 from shallows.experiments.setting_text import format_setting, parse_setting
+from shallows.report import figures
 from workflow_runs import PROJECT
 
 
@@ -83,6 +84,18 @@ def test_an_unknown_key_of_a_target_names_the_nearest_and_the_file(project):
     changed(path, lambda paper: next(iter(paper["targets"].values())).update(capton="x"))
     with pytest.raises(UnknownNameError, match=r"caption.*eigenpro\.yaml"):
         configuration.load(project)
+
+
+def test_an_unknown_key_of_a_figure_names_the_nearest(project):
+    path = project / "config" / "papers" / "eigenpro.yaml"
+    changed(path, lambda paper: paper["targets"]["eigenpro_table6"]["figure"].update(panles="kernel"))
+    with pytest.raises(UnknownNameError, match=r"Did you mean 'panels'.*eigenpro\.yaml"):
+        configuration.load(project)
+
+
+def test_every_kind_of_figure_of_the_schema_is_one_that_is_drawn():
+    schema = configuration.read_yaml(PROJECT / "workflow" / "schemas" / "paper.schema.yaml")
+    assert set(schema["$defs"]["target"]["properties"]["figure"]["properties"]["kind"]["enum"]) == set(figures.KINDS)
 
 
 def test_published_values_need_their_columns(project):

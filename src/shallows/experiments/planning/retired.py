@@ -42,6 +42,9 @@ RETIRED = (
         "targets/*/methods/*/method", "the name without _timed, and marks: {seconds: [...]} in the runs", ".*_timed"
     ),
     Retired("targets/*/kind", "kind: table", "marks"),
+    Retired("targets/*/figure/facet", "panels"),
+    Retired("targets/*/figure/hue", "lines"),
+    Retired("targets/*/figure/free_x", "nothing, as every axis has an x axis of its own"),
     Retired("targets/*/metrics/*/reached", "first_passage, with the same keys below it"),
     Retired(f"{_CLAIM}/axes", "parameters: {x: log, y: linear} beside reduce: slope"),
     Retired(f"{_CLAIM}/seeds", "every_seed: true, where the criterion is not for the mean"),
