@@ -178,7 +178,9 @@ def test_evaluation_points_in_seconds_make_another_run_of_the_same_method():
     plain, timed = (plan.runs("demo")[one.run_ids[0]] for one in series)
     assert (plain.unit, timed.unit, timed.marks) == ("", "seconds", (1, 5)) and plain.id != timed.id
     assert replace(timed, unit="", marks=plain.marks).id == plain.id
+    assert plain.folder.replace(plain.id, f"seconds-{timed.id}") == timed.folder
     methods = plan.configuration.methods
+    assert (timed.asked(methods)["unit"], "unit" in plain.asked(methods)) == ("seconds", False)
     assert timed.asked(methods)["definition"] == {**methods["eigenpro"], "marks": "seconds"}
     assert timed.cost == costs.timed_training(plan.size("mnist_demo", "unit"), timed.parameters, (1, 5))
 

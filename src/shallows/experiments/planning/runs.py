@@ -88,7 +88,7 @@ class Run:
     @property
     def folder(self) -> str:
         """Its folder, below the folder of the scale."""
-        name = f"{slug(self.parameters, self.seed)}-{self.id}"
+        name = "-".join(filter(None, (slug(self.parameters, self.seed), self.unit, self.id)))
         return f"runs/{self.dataset}-{self.variant}/{self.method}/{name}"
 
     def asked(self, methods: Mapping[str, Any]) -> dict[str, Any]:
@@ -103,6 +103,7 @@ class Run:
             "parameters": self.parameters,
             "seed": self.seed,
             "marks": list(self.marks),
+            **({"unit": self.unit} if self.unit else {}),
             "definition": {**methods[self.method], **({"marks": self.unit} if self.unit else {})},
         }
 
