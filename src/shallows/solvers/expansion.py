@@ -169,6 +169,10 @@ class ExpansionState:
 
     # ------------------------------------------------------------------------------------------ the loss
 
+    def monitored(self) -> tuple[float, float]:
+        """The loss of the last batch, held against that of the zero function."""
+        return self.loss, self.zero_loss
+
     def observe_gradient(self, mean_square: float) -> None:
         """Take a batch's mean of ‖ℓ'‖² into the estimate of M²."""
         self.gradient_square += (mean_square - self.gradient_square) / self.n_steps

@@ -226,6 +226,10 @@ class RiskState:
         self.zero_loss = problem.losses(arrays.namespace(scores).zeros_like(scores), batch)
         return scores
 
+    def monitored(self) -> tuple[float, float]:
+        """The loss of the last batch, held against that of the zero function."""
+        return self.loss, self.zero_loss
+
     def advance(self, batch: slice) -> None:
         """Count a step over a batch."""
         self.n_steps += 1
