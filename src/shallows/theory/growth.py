@@ -18,7 +18,8 @@ from .. import kernels, losses, streams
 from ..errors import ShallowsError
 from ..features import FourierFeatures
 from ..solvers.doubly_stochastic import DoublyStochastic
-from ..solvers.expansion import Examples, ExpansionProblem, ExpansionState
+from ..solvers.examples import Examples
+from ..solvers.expansion import ExpansionProblem, ExpansionState
 from .cost import medians
 from .findings import Findings
 

@@ -18,7 +18,8 @@ from .. import arrays, streams
 from ..features import FourierFeatures
 from ..solvers.coordinates import Checked, Fresh, UniformReuse
 from ..solvers.doubly_stochastic import DoublyStochastic
-from ..solvers.expansion import Examples, ExpansionProblem, ExpansionState
+from ..solvers.examples import Examples
+from ..solvers.expansion import ExpansionProblem, ExpansionState
 from .population import Population
 
 CHUNK = 128
