@@ -9,11 +9,11 @@ import pytest
 
 import cuda_on_cpu
 from engine_example import sample
-from shallows import arrays, cuda, fused, gram, kernels, rectangular, spectrum, training
+from shallows import arrays, cuda, fused, gram, kernels, spectrum, training
 from shallows.arrays import Device
+from shallows.gram import LazyGram, rectangular
 from shallows.solvers import EigenPro
 from shallows.solvers.base import KernelProblem
-from shallows.solvers.lazy_gram import LazyGram
 
 pytestmark = pytest.mark.skipif(cuda_on_cpu.COMPILER is None, reason="there is no g++")
 
@@ -346,7 +346,7 @@ def test_a_matrix_that_is_kept_whole_needs_no_launch(gpu):
 
 
 def test_new_points_are_told_of_as_they_are_done(gpu, monkeypatch):
-    monkeypatch.setattr(gram, "FUSED_ROWS", 32)
+    monkeypatch.setattr(gram.cross, "FUSED_ROWS", 32)
     kernel, (x, z, a), done = kernels.Cauchy(1.0), case(70, 50, 4, 2), []
     extra = sample(70, 1, 4)[:, 0] ** 2
     found = gram.cross_product(
@@ -357,7 +357,7 @@ def test_new_points_are_told_of_as_they_are_done(gpu, monkeypatch):
 
 
 def test_both_ways_through_a_rectangular_matrix(gpu, monkeypatch):
-    monkeypatch.setattr(gram, "FUSED_ROWS", 64)
+    monkeypatch.setattr(gram.cross, "FUSED_ROWS", 64)
     kernel, (x, z, a), seen = kernels.Gaussian(1.0), case(150, 40, 4, 2), []
 
     def respond(values, rows):

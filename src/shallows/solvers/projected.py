@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .. import arrays, kernels, rectangular
+from .. import arrays, kernels
 from ..arrays import Array
+from ..gram import rectangular
 from ..kernels import Kernel
 from ..projection import Projection
 from ..spectrum import Preconditioner, eigensystem, filtered, top_eigensystem

@@ -20,7 +20,7 @@ import numpy as np
 from .. import arrays, kernels
 from ..arrays import Array
 from ..features.design import Design
-from .lazy_gram import LazyGram
+from ..gram import LazyGram
 
 
 class Span(Protocol):

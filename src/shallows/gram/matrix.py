@@ -1,46 +1,14 @@
-"""Products with kernel matrices too big to hold: blocked, cached where they fit.
-
-A `Gram` is the symmetric kernel matrix of a set of points. It is cut into square tiles, of which only the upper
-triangle is ever made. As many tiles as the memory budget takes are kept; the others are made again when a product
-needs them. `cross_product` multiplies with the rectangular matrix of two sets of points, block by block. What is not
-kept is not even made where `shallows.fused` applies.
-"""
+"""The symmetric kernel matrix of a set of points, cut into square tiles, for products."""
 
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Callable
 
-from . import arrays, fused, kernels
-from .arrays import Array
-from .kernels import Kernel
-
-TILE = 1024
-"""Edge of a tile: measured flat from 512 to 2,048 on a CPU, where a tile of float32 (4 MB) lies near the cache."""
-
-GPU_TILE = 8192
-"""Edge of a tile on a GPU, where each product should fill the device."""
-
-FUSED_ROWS = 2**18
-"""Rows of a fused product at a time: enough for every thread of a GPU, and few enough to tell of progress."""
-
-SMALL_GPU_TILE = 2048
-"""Edge of a tile on a GPU of little memory: at 784 features a product still is 6.6 GFLOP for one launch."""
-
-
-def tile_edge(points: Array, budget: int) -> int:
-    """Edge of the tiles that the matrix of some points is cut into.
-
-    On a GPU three tiles of scratch space stay within half of the budget where they can, tiles are of nearly one size,
-    and edges are multiples of 64, since cuBLAS is faster on rows that start at multiples of 16 bytes.
-    """
-    n = max(points.shape[0], 1)
-    if arrays.device_of(points).kind == "cpu":
-        return min(TILE, n)
-    affordable = math.isqrt(max(0, int(budget)) // (6 * arrays.itemsize(points)))
-    largest = max(SMALL_GPU_TILE, min(GPU_TILE, affordable // 64 * 64))
-    return min(n, -(-n // -(-n // largest) // 64) * 64)
+from .. import arrays, fused, kernels
+from ..arrays import Array
+from ..kernels import Kernel
+from .columns import Columns, Piece
+from .tiles import tile_edge
 
 
 class Gram:
@@ -307,133 +275,3 @@ class Rows:
         products, pieces = zip(*arrays.in_threads(work, gram.n_workers), strict=True)
         columns = Columns((m, head), [piece for some in pieces for piece in some]) if head else None
         return arrays.sum_in_order(list(products)), columns
-
-
-Blocks = dict[tuple[int, int], Array]
-"""Parts of a matrix by their first row and column."""
-
-Piece = tuple[slice, slice, Array]
-"""Rows and columns of a matrix, and its values there."""
-
-
-class Columns:
-    """Some columns of some rows of a kernel matrix, in the pieces that they lie in.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        (m, M)
-    pieces : list of (rows, columns, values)
-        Slices of the m rows and of the M columns, and the values there; together they cover the matrix once.
-    """
-
-    def __init__(self, shape: tuple[int, int], pieces: list[Piece]):
-        self.shape = shape
-        self._by_columns: dict[tuple[int, int], list[Piece]] = {}
-        for rows, columns, values in pieces:
-            self._by_columns.setdefault((columns.start, columns.stop), []).append((rows, columns, values))
-
-    @classmethod
-    def of(cls, values: Array) -> Columns:
-        """A matrix in one piece, shape (m, M)."""
-        return cls(tuple(values.shape), [(slice(0, values.shape[0]), slice(0, values.shape[1]), values)])
-
-    @property
-    def spans(self) -> list[slice]:
-        """The ranges of columns that the pieces fall into, in order."""
-        return [slice(start, stop) for start, stop in sorted(self._by_columns)]
-
-    def product(self, left: Array, span: slice) -> Array:
-        """``left @ columns[:, span]`` for ``left`` of shape (c, m) and one of `spans`; shape (c, span)."""
-        pieces = self._by_columns[span.start, span.stop]
-        return arrays.sum_in_order([arrays.thin_product(values.T, left[:, rows].T) for rows, _, values in pieces]).T
-
-    def values(self) -> Array:
-        """The matrix in one piece, shape (m, M)."""
-        (_, _, first), *_ = next(iter(self._by_columns.values()))
-        out = arrays.namespace(first).empty(self.shape, dtype=first.dtype)
-        for pieces in self._by_columns.values():
-            for rows, columns, values in pieces:
-                out[rows, columns] = values
-        return out
-
-
-def cross_product(
-    kernel: Kernel,
-    x: Array,
-    points: Array,
-    a: Array,
-    *,
-    budget: int,
-    extra: Array | None = None,
-    observe: Callable[[int], None] | None = None,
-    kept: Blocks | None = None,
-) -> Array:
-    """``k(x, points) @ a`` without the matrix between.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    x : array, shape (m, d)
-        Where the function is evaluated.
-    points : array, shape (n, d + 2)
-        Augmented centres, as in ``Gram.points``.
-    a : array, shape (n, c)
-        Coefficients.
-    budget : int
-        Bytes that the blocks may take.
-    extra : array, shape (m,), optional
-        Squared distance that features outside ``points`` add (columns that were constant in training and left out).
-    observe : callable, optional
-        Told the number of rows done after each block of rows.
-    kept : dict, optional
-        Where the blocks of the matrix are kept, all m n values of it, and found again by a later product with the same
-        ``x``, ``points``, ``extra`` and ``budget``, which comes out the same to the bit. Not used where
-        `shallows.fused` applies.
-
-    Returns
-    -------
-    array, shape (m, c)
-    """
-    xp = arrays.namespace(x)
-    m, n = x.shape[0], points.shape[0]
-    if fused.applies(kernel, points, a):
-        out = xp.empty((m, a.shape[1]), dtype=a.dtype)
-        for span in arrays.blocks(m, FUSED_ROWS):
-            out[span, :] = fused.product(kernel, x[span, :], points, a, None if extra is None else extra[span])
-            if observe is not None:
-                observe(span.stop)
-        return out
-    n_workers = arrays.workers_for(x)
-    default = TILE if arrays.device_of(x).kind == "cpu" else GPU_TILE
-    edge = max(16, min(default, math.isqrt(max(1, int(budget) // (2 * n_workers * arrays.itemsize(x))))))
-    out = xp.zeros((m, a.shape[1]), dtype=a.dtype)
-    tall = edge * n_workers
-    for span in arrays.blocks(m, tall):
-        rows = list(arrays.blocks(span.stop - span.start, -(-(span.stop - span.start) // n_workers)))
-
-        def work(worker: int, span: slice = span, rows: list[slice] = rows) -> None:
-            if worker >= len(rows):
-                return
-            mine = slice(span.start + rows[worker].start, span.start + rows[worker].stop)
-            left, scratch = None, None
-            for columns in arrays.blocks(n, edge):
-                block = None if kept is None else kept.get((mine.start, columns.start))
-                if block is None:
-                    if left is None:
-                        here = kernels.augmented(x[mine, :])
-                        if extra is not None:
-                            here[:, -2] += extra[mine]
-                        left = kernels.left_factor(kernel, here)
-                    if scratch is None or kept is not None:
-                        scratch = xp.empty((left.shape[0], min(edge, n)), dtype=x.dtype)
-                    block = arrays.corner(scratch, left.shape[0], columns.stop - columns.start)
-                    kernels.fill(kernel, left, points[columns, :], block)
-                    if kept is not None:
-                        kept[mine.start, columns.start] = block
-                out[mine, :] += block @ a[columns, :]
-
-        arrays.in_threads(work, n_workers)
-        if observe is not None:
-            observe(span.stop)
-    return out
