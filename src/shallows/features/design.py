@@ -7,10 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import scipy.sparse
+
 from .. import arrays
 from ..arrays import Array
 from ..errors import ShallowsError
 from .fourier import FourierFeatures
+from .protocol import FeatureMap, SparseFeatureMap
+from .sparse_rows import is_sparse
 
 ROW_BYTES = 2**25
 """Features that are made at a time where many rows are gone through."""
@@ -38,14 +42,14 @@ class Blocks:
 
     Parameters
     ----------
-    features : object
-        With ``map(x)`` of shape (m, n_features) and ``n_features``. A `FourierFeatures` is gone through block by block;
-        any other map is one block.
+    features : FeatureMap
+        A `FourierFeatures` is gone through block by block; any other map is one block, whose rows may be sparse
+        (`protocol.SparseFeatureMap`).
     n_features : int, optional
         Of a `FourierFeatures`, how many columns; its last block may be used in part. None takes what it says of itself.
     """
 
-    def __init__(self, features: Any, n_features: int | None = None):
+    def __init__(self, features: FeatureMap, n_features: int | None = None):
         if not (callable(getattr(features, "map", None)) and hasattr(features, "n_features")):
             raise ShallowsError(
                 f"A feature map needs a method map(x) and a number n_features, got {type(features).__name__}."
@@ -55,9 +59,15 @@ class Blocks:
         self._streamed = isinstance(features, FourierFeatures)
         width = features.width if self._streamed else self.n_features
         self.spans = list(arrays.blocks(self.n_features, width))
+        self.is_sparse = isinstance(features, SparseFeatureMap)
 
-    def block(self, x: Array, k: int) -> Array:
-        """Columns ``spans[k]`` of the features of some points, shape (m, width)."""
+    @property
+    def numbers_of_row(self) -> int:
+        """How many numbers a row of all features takes: one a feature, or two for each that is not zero."""
+        return 2 * self.features.n_nonzeros if self.is_sparse else self.n_features
+
+    def block(self, x: Array, k: int) -> Any:
+        """Columns ``spans[k]`` of the features of some points, shape (m, width); a CSR matrix if they are sparse."""
         if not self._streamed:
             made = self.features.map(x)
             if made.shape != (x.shape[0], self.n_features):
@@ -65,7 +75,12 @@ class Blocks:
                     f"The feature map gave an array of shape {tuple(made.shape)} where "
                     f"{(x.shape[0], self.n_features)} was expected."
                 )
-            return made
+            if is_sparse(made) != self.is_sparse:
+                raise ShallowsError(
+                    "A feature map with sparse rows has a number n_nonzeros, the most values of a row that are not "
+                    "zero; one with dense rows has none."
+                )
+            return made.tocsr() if self.is_sparse else made
         f, span = self.features, self.spans[k]
         made = f.block(k, x)
         n_columns = span.stop - span.start
@@ -107,11 +122,14 @@ class Design:
         self.blocks, self.points = blocks, points
         self.n, self.n_features = points.shape[0], blocks.n_features
         self.dtype = points.dtype
-        self._bytes_of_row = self.n_features * arrays.itemsize(points)
+        self._bytes_of_row = blocks.numbers_of_row * arrays.itemsize(points)
         self.budget = int(budget)
         self.kept = self.n * self._bytes_of_row <= budget
-        self._values: Array | None = None
-        if self.kept:
+        self._values: Any = None
+        if self.kept and blocks.is_sparse:
+            parts = [blocks.block(points[rows, :], 0) for rows in self._row_blocks(self.n)]
+            self._values = scipy.sparse.vstack(parts, format="csr")
+        elif self.kept:
             self._values = arrays.namespace(points).empty((self.n, self.n_features), dtype=points.dtype)
             for rows in self._row_blocks(self.n):
                 for k, span in enumerate(blocks.spans):
@@ -119,6 +137,7 @@ class Design:
 
     def _row_blocks(self, n: int) -> Iterator[slice]:
         widest = max(span.stop - span.start for span in self.blocks.spans) * arrays.itemsize(self.points)
+        widest = self._bytes_of_row if self.blocks.is_sparse else widest
         return iter(arrays.blocks(n, max(1, ROW_BYTES // widest)))
 
     @property
@@ -131,8 +150,8 @@ class Design:
         """The ranges of columns that `block` hands out; one, if all is kept."""
         return [slice(0, self.n_features)] if self.kept else self.blocks.spans
 
-    def block(self, rows: slice, k: int) -> Array:
-        """Φ[rows, spans[k]]."""
+    def block(self, rows: slice, k: int) -> Any:
+        """Φ[rows, spans[k]], an array or a CSR matrix."""
         if self._values is not None:
             return self._values[rows, :]
         return self.blocks.block(self.points[rows, :], k)
