@@ -50,7 +50,7 @@ OTHERS = [
     SVRGClassifier,
     SVRGRegressor,
 ]
-MAPS = [*features.NAMES, "linear"]
+MAPS = list(features.FEATURE_MAPS)
 
 each = pytest.mark.parametrize("Estimator", ALL)
 each_regressor = pytest.mark.parametrize("Estimator", ALL[1::2])

@@ -27,7 +27,7 @@ from shallows import (
     training,
 )
 from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
-from shallows.estimators.centres import Coordinates, Rows
+from shallows.estimators.centring import Centring, TrainingRows
 from shallows.gram import rectangular
 from shallows.solvers import EigenPro, ProjectedEigenPro
 from shallows.solvers.base import KernelProblem
@@ -351,8 +351,8 @@ def test_rows_are_the_same_held_or_read_anew(form, tmp_path):
     if form == "map":
         np.save(tmp_path / "x.npy", x)
         x = np.load(tmp_path / "x.npy", mmap_mode="r")
-    coordinates = Coordinates.of(x)
-    held, anew = (Rows(x, order, coordinates, arrays.Device(), np.float32, held=h) for h in (True, False))
+    coordinates = Centring.of(x)
+    held, anew = (TrainingRows(x, order, coordinates, arrays.Device(), np.float32, held=h) for h in (True, False))
     assert held.held_bytes == 500 * 6 * 4
     assert anew.held_bytes == 0
     for batch in (slice(0, 500), slice(3, 77), slice(499, 500)):
@@ -388,7 +388,7 @@ def test_predictions_are_the_expansion_in_the_centres(Estimator, given):
     centres = Z[np.argsort(np.argsort(Z[:, 0]))] if given else X[model.support_]
     if given:
         assert model.support_ is None
-        centres = model._points[:, :3].astype(float) + model._coordinates.mean
+        centres = model._points[:, :3].astype(float) + model._centring.mean
         assert np.abs(np.sort(centres, axis=0) - np.sort(Z, axis=0)).max() < 1e-5
     scores = naive_kernel("cauchy", 2.0, new, centres) @ model.dual_coef_
     if not is_classifier(model):
@@ -436,13 +436,13 @@ def test_the_data_are_read_anew_where_they_do_not_fit(Estimator, monkeypatch, tm
     options = {"centres": 80, "random_state": 0, "max_epochs": 2, "bandwidth": 1.5}
     whole = Estimator(**options).fit(X, y)
     seen = []
-    original = Rows.__init__
+    original = TrainingRows.__init__
 
     def never(self, *args, held=True):
         seen.append(held)
         original(self, *args, held=False)
 
-    monkeypatch.setattr(Rows, "__init__", never)
+    monkeypatch.setattr(TrainingRows, "__init__", never)
     anew = Estimator(**options).fit(np.load(tmp_path / "x.npy", mmap_mode="r"), y)
     assert seen == [True]
     assert np.array_equal(whole.dual_coef_, anew.dual_coef_)

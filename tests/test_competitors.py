@@ -18,15 +18,18 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from engine_example import naive_kernel, sample
 from shallows import features, kernels, losses, training
 from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted, UnknownNameError
-from shallows.estimators.competitors import (
+from shallows.estimators import (
     NORMAClassifier,
     NORMARegressor,
     PegasosClassifier,
+    SAGClassifier,
+    SAGRegressor,
     SDCAClassifier,
     SDCARegressor,
+    SVRGClassifier,
+    SVRGRegressor,
 )
-from shallows.estimators.regularised import Drawn, FirstInOrder
-from shallows.estimators.variance_reduced import SAGClassifier, SAGRegressor, SVRGClassifier, SVRGRegressor
+from shallows.estimators.regularised.batch_orders import InOrderThenDrawn, InOrderThenShuffled
 
 WAYS = [
     NORMAClassifier(random_state=0),
@@ -275,14 +278,14 @@ def test_training_stops_when_its_time_is_up():
 
 
 def test_batches_come_in_order_first_and_then_in_the_order_that_was_asked_for():
-    for kind in (FirstInOrder, Drawn):
+    for kind in (InOrderThenShuffled, InOrderThenDrawn):
         batches = kind(100, 30, 0)
         assert [b.start for b in batches.of_epoch(0)] == [0, 30, 60, 90]
         assert batches.of_epoch(3) == kind(100, 30, 0).of_epoch(3)
-    later = [[b.start for b in FirstInOrder(100, 30, 0).of_epoch(e)] for e in range(1, 9)]
+    later = [[b.start for b in InOrderThenShuffled(100, 30, 0).of_epoch(e)] for e in range(1, 9)]
     assert all(sorted(order) == [0, 30, 60, 90] for order in later)
     assert len({tuple(order) for order in later}) > 3
-    drawn = [b.start for e in range(1, 400) for b in Drawn(100, 30, 0).of_epoch(e)]
+    drawn = [b.start for e in range(1, 400) for b in InOrderThenDrawn(100, 30, 0).of_epoch(e)]
     counts = np.unique(drawn, return_counts=True)[1]
     assert np.abs(counts - len(drawn) / 4).max() < 5 * np.sqrt(len(drawn) * 3 / 16)
 

@@ -11,7 +11,7 @@ from sklearn.base import is_classifier
 from estimators_example import brief, each, each_eigenpro, outputs, table
 from shallows import arrays, kernels, spectrum, streams, training
 from shallows.errors import ShallowsError, TrainingInterrupted
-from shallows.estimators.centres import Coordinates
+from shallows.estimators.centring import Centring
 
 pytestmark = brief
 
@@ -19,7 +19,7 @@ pytestmark = brief
 def internal(X, *, rank, n_subsample, seed, kernel):
     """The preconditioner that a fit makes for itself, with its rows counted in the user's order."""
     order = streams.permutation(seed, "order", 0, len(X))
-    points = Coordinates.of(X).training_points(X, order, arrays.Device(), np.float64)
+    points = Centring.of(X).training_points(X, order, arrays.Device(), np.float64)
     made = spectrum.make_preconditioner(kernel, points, rank=rank, n_subsample=n_subsample, seed=seed)
     return replace(made, indices=order[made.indices])
 

@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from engine_example import naive_kernel, sample
 from shallows import FeatureEigenProClassifier, FeatureEigenProRegressor, features, kernels, spectrum, training
 from shallows.errors import ShallowsError, TrainingInterrupted, UnknownNameError
-from shallows.features.design import Blocks, Design, Linear
+from shallows.features import Blocks, Design, Linear
 from shallows.solvers import EigenPro, FeatureEigenPro
 from shallows.solvers.base import KernelProblem
 from shallows.solvers.feature_eigenpro import FeatureProblem
@@ -365,7 +365,7 @@ def test_any_array_library_gives_what_numpy_gives(weights):
 BOTH = [FeatureEigenProClassifier, FeatureEigenProRegressor]
 each = pytest.mark.parametrize("Estimator", BOTH)
 quiet = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
-MAPS = [*features.NAMES, "linear"]
+MAPS = list(features.FEATURE_MAPS)
 
 
 def table(Estimator, n=120, seed=0):

@@ -321,7 +321,7 @@ def test_kmeans_centres_find_separate_clusters():
 # ------------------------------------------------------------------------------------------------ by name
 
 
-@pytest.mark.parametrize("name", features.NAMES)
+@pytest.mark.parametrize("name", features.FEATURE_MAPS)
 def test_every_named_map_gives_the_columns_it_says(name):
     x = sample(60)
     f = features.make(name, kernels.Laplace(2.0), x, 40, seed=1)

@@ -19,8 +19,7 @@ from shallows import (
     losses,
 )
 from shallows.errors import ShallowsError
-from shallows.features import FourierFeatures, block_sums, protocol
-from shallows.features.design import Blocks, Design, Linear
+from shallows.features import FEATURE_MAPS, Blocks, Design, FourierFeatures, block_sums, protocol
 from shallows.features.projectors import DenseProjector, joined
 from shallows.solvers import DoublyStochastic
 from shallows.solvers.expansion import ExpansionProblem
@@ -34,9 +33,8 @@ BINNING = RandomBinning(3.0, 3, 40, n_bins=64)
 
 def test_the_maps_of_the_library_keep_the_protocols():
     x = sample(20)
-    for name in features.NAMES:
-        assert isinstance(features.make(name, GAUSSIAN, x, 8), protocol.FeatureMap)
-    assert isinstance(Linear(3), protocol.FeatureMap)
+    for name in FEATURE_MAPS:
+        assert isinstance(features.make(name, GAUSSIAN, x, 8), protocol.ExplicitMap)
     assert isinstance(FourierFeatures(GAUSSIAN, 3, 8), protocol.FourierStream)
     assert not isinstance(FourierFeatures(GAUSSIAN, 3, 8), protocol.SparseFeatureMap)
     assert isinstance(BINNING, protocol.SparseFeatureMap)

@@ -10,8 +10,7 @@ from engine_example import sample
 from risk_example import N, batches_of, feature_risk, kernel_risk, run
 from shallows import arrays, features, kernels, losses
 from shallows.arrays import Device
-from shallows.estimators.competitors import NORMARegressor, PegasosClassifier, SDCAClassifier
-from shallows.estimators.variance_reduced import SAGRegressor
+from shallows.estimators import NORMARegressor, PegasosClassifier, SAGRegressor, SDCAClassifier
 from shallows.solvers import NORMA, SAG, SDCA, SVRG, Pegasos
 
 pytestmark = [

@@ -165,7 +165,7 @@ def test_a_step_that_diverges_is_halved_unless_it_was_asked_for():
     x, y = np.random.default_rng(0).normal(size=(60, 4)), np.arange(60.0)
     with pytest.raises(DivergenceError, match="step_size=1e"):
         NeuralNetRegressor("molecules_plain", step_size=1e3, max_epochs=5, random_state=0).fit(x, y)
-    import shallows.nets.estimators as module
+    import shallows.nets.neural_net as module
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "STEP_SIZE", 50.0)

@@ -11,8 +11,9 @@ from sklearn.datasets import load_digits, make_blobs
 
 from engine_example import largest_eigenvalue, naive_kernel, preconditioning_matrix, problem, sample
 from shallows import gram, kernels, spectrum, streams, training
-from shallows.solvers import EigenPro, Richardson
+from shallows.solvers import AveragedRichardson, EigenPro, Richardson
 from shallows.solvers.base import KernelProblem
+from shallows.solvers.steps import Cycle
 
 N = 60
 WHOLE = slice(0, N)
@@ -286,3 +287,15 @@ def test_training_with_the_certified_step_does_not_diverge(data, rank, n_subsamp
         run = training.train(EigenPro(p.step_size(batch_size)), held, batches, stopping)
         assert run.n_rollbacks == 0
         assert run.losses[-1] < run.losses[0]
+
+
+# ---------------------------------------------------------------------------------- nothing flattened
+
+
+@pytest.mark.parametrize("weights", [False, True])
+def test_eigenpro_with_nothing_flattened_takes_the_steps_of_averaged_richardson_to_the_bit(weights):
+    flat = problem(rank=0, n_subsample=1, weights=weights, budget=0)
+    cycle = Cycle(4, (0.7,), (1.3, 0.9), memory=6.0)
+    ours = steps(AveragedRichardson(0.2, cycle), flat, 12, BATCHES)
+    for mine, other in zip(ours, steps(EigenPro(0.2, cycle), flat, 12, BATCHES), strict=True):
+        assert np.array_equal(mine, other)

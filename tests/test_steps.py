@@ -24,7 +24,7 @@ from shallows import (
     training,
 )
 from shallows.errors import ShallowsError, TrainingInterrupted, UnknownNameError
-from shallows.estimators import validation
+from shallows.estimators.least_squares import early_stopping
 from shallows.solvers import EigenPro, steps
 from shallows.solvers.base import KernelProblem
 
@@ -475,7 +475,7 @@ def held_out_rows(model, X):
     if hasattr(model, "support_"):
         return np.setdiff1d(np.arange(len(X)), model.support_)
     y = table(type(model), noise=0.8)[1]
-    return validation.hold_out(X, y, None, 0.1, 0, is_classifier(model)).rows
+    return early_stopping.hold_out(X, y, None, 0.1, 0, is_classifier(model)).rows
 
 
 @each
@@ -498,14 +498,14 @@ def test_held_out_rows_are_not_trained_on(Estimator):
 @pytest.mark.parametrize("fraction", [0.1, 0.25, 0.5])
 def test_classes_have_their_share_among_the_rows_that_are_held_out(fraction, seed):
     y = np.repeat(["a", "b", "c", "d"], [50, 30, 19, 1])
-    held = validation.hold_out(np.arange(100)[:, None], y, None, fraction, seed, True)
+    held = early_stopping.hold_out(np.arange(100)[:, None], y, None, fraction, seed, True)
     counts = {label: int((held.y == label).sum()) for label in "abcd"}
     assert counts["d"] == 0, "a class keeps a row to be trained on"
     for label, n in zip("abc", (50, 30, 19), strict=True):
         assert abs(counts[label] - fraction * n) < 1
     assert len(held.rows) == pytest.approx(100 * fraction, abs=1)
     assert np.array_equal(np.sort([*held.rows, *held.training_rows]), np.arange(100))
-    other = validation.hold_out(np.arange(100)[:, None], y, None, fraction, seed + 1, True)
+    other = early_stopping.hold_out(np.arange(100)[:, None], y, None, fraction, seed + 1, True)
     assert not np.array_equal(held.rows, other.rows)
 
 

@@ -47,12 +47,12 @@ class Estimator(BaseEstimator):
 
     # ------------------------------------------------------------------------------- the door
 
-    def _checked(self, X: Any) -> Any:
+    def _validated(self, X: Any) -> Any:
         """New points for a fitted model."""
         check_is_fitted(self)
         return validate_data(self, native(X), accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
 
-    def _checked_training_set(
+    def _validated_training_set(
         self, X: Any, y: Any, sample_weight: Any, *, first: bool = True
     ) -> tuple[Any, np.ndarray | None, np.ndarray | None]:
         """Points, targets and weights; rows of weight zero are left out.
@@ -100,5 +100,5 @@ class Estimator(BaseEstimator):
             budget -= arrays.resident_memory() + 2**26
         return max(budget, self._least_memory)
 
-    def _own_observers(self) -> list[training.Observer]:
+    def _progress_observers(self) -> list[training.Observer]:
         return [training.Progress(type(self).__name__)] if self.verbose else []

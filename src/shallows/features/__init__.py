@@ -1,7 +1,121 @@
-"""Explicit feature maps: streams of random Fourier features, radial basis functions, Nyström."""
+"""Explicit feature maps: streams of random Fourier features, kernel functions at landmarks, Nyström, the inputs.
 
-from .fourier import FourierFeatures
-from .landmarks import NystromFeatures, RBFNetwork
-from .named import NAMES, make
+A map is asked for by its name, of `FEATURE_MAPS`, or handed in as an object of the user's. `make` gives the map,
+`in_blocks` the map cut into ranges of columns for a budget of memory, as the estimators use it.
+"""
 
-__all__ = ["NAMES", "FourierFeatures", "NystromFeatures", "RBFNetwork", "make"]
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..arrays import Array
+from ..errors import ShallowsError, UnknownNameError
+from .base import FeatureMap
+from .design import Blocks, Design
+from .fourier import FourierFeatures, fourier_cosines, fourier_pairs, orthogonal_pairs
+from .landmarks import (
+    NystromFeatures,
+    RBFNetwork,
+    nystrom_at_means,
+    nystrom_at_samples,
+    rbf_at_means,
+    rbf_at_samples,
+)
+from .linear import Linear, inputs_and_constant
+
+__all__ = [
+    "FEATURE_MAPS",
+    "Blocks",
+    "Design",
+    "FeatureMap",
+    "FourierFeatures",
+    "Linear",
+    "NystromFeatures",
+    "RBFNetwork",
+    "check",
+    "in_blocks",
+    "make",
+    "name_of",
+]
+
+FEATURE_MAPS: dict[str, Callable[..., FeatureMap]] = {
+    "fourier": fourier_pairs,
+    "fourier_cosine": fourier_cosines,
+    "orthogonal": orthogonal_pairs,
+    "rbf": rbf_at_samples,
+    "rbf_kmeans": rbf_at_means,
+    "nystrom": nystrom_at_samples,
+    "nystrom_kmeans": nystrom_at_means,
+    "linear": inputs_and_constant,
+}
+"""What makes the map of a name, of a kernel, training points, a number of features, a seed and a budget in bytes. The
+table is written out, so that whoever reads the source finds the module of a name."""
+
+
+def check(features: Any) -> None:
+    """Refuse a name that no map has; objects are the user's.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such map; the message has the nearest one.
+    """
+    if isinstance(features, str) and features not in FEATURE_MAPS:
+        raise UnknownNameError("feature map", features, FEATURE_MAPS)
+
+
+def name_of(features: Any) -> str | None:
+    """How a record calls a map: by its name, or by the class of an object; None stays None."""
+    return features if features is None or isinstance(features, str) else type(features).__name__
+
+
+def make(name: str, kernel: Any, x: Array, n_features: int, seed: int = 0) -> FeatureMap:
+    """The feature map of a name, fitted to training points where it needs them.
+
+    Parameters
+    ----------
+    name : str
+        ``"fourier"`` (cosines and sines), ``"fourier_cosine"``, ``"orthogonal"`` (Fourier, frequencies at right
+        angles), ``"rbf"`` (radial basis functions at sampled points), ``"rbf_kmeans"``, ``"nystrom"`` (landmarks
+        sampled), ``"nystrom_kmeans"``, ``"linear"`` (the inputs and a constant).
+    kernel : Kernel
+    x : array, shape (n, d)
+        Training points: landmarks are taken from them, the other maps read their number of inputs only.
+    n_features : int
+        Columns asked for. Landmarks are at most n; the paired Fourier forms need an even number.
+    seed : int
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such map.
+    ShallowsError
+        If the number of features does not fit the map.
+    """
+    check(name)
+    if not n_features >= 1:
+        raise ShallowsError(f"n_features must be at least 1, got {n_features!r}.")
+    return FEATURE_MAPS[name](kernel, x, n_features, seed)
+
+
+def in_blocks(features: Any, kernel: Any, x: Array, n_features: int, seed: int, budget: int) -> Blocks:
+    """The features of a name or of an object, in ranges of columns that are made one at a time.
+
+    Parameters
+    ----------
+    features : str or object
+        A key of `FEATURE_MAPS`, or an object with ``map(x)`` and ``n_features``.
+    kernel : Kernel or None
+        None where the map has none.
+    x : array, shape (n, d)
+        Training points, from which landmarks are drawn.
+    n_features : int
+        Columns of a named map.
+    seed : int
+    budget : int
+        Bytes, of which an eighth may hold frequencies.
+    """
+    if not isinstance(features, str):
+        return Blocks(features)
+    return Blocks(FEATURE_MAPS[features](kernel, x, n_features, seed, budget), n_features)

@@ -2,39 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import scipy.sparse
 
 from .. import arrays
-from ..arrays import Array
+from ..arrays import Array, Device
 from ..errors import ShallowsError
-from .fourier import FourierFeatures
-from .protocol import FeatureMap, SparseFeatureMap
+from .base import FeatureMap
+from .protocol import SparseFeatureMap
 from .sparse_rows import is_sparse
 
 ROW_BYTES = 2**25
 """Features that are made at a time where many rows are gone through."""
-
-
-@dataclass(frozen=True)
-class Linear:
-    """The points themselves and a constant one: f(x) = wᵀx + b."""
-
-    n_inputs: int
-
-    @property
-    def n_features(self) -> int:
-        """One more than the inputs."""
-        return self.n_inputs + 1
-
-    def map(self, x: Array) -> Array:
-        """[x, 1], shape (m, d + 1)."""
-        xp = arrays.namespace(x)
-        return xp.concat([x, xp.ones((x.shape[0], 1), dtype=x.dtype)], axis=1)
 
 
 class Blocks:
@@ -42,21 +23,23 @@ class Blocks:
 
     Parameters
     ----------
-    features : FeatureMap
-        A `FourierFeatures` is gone through block by block; any other map is one block, whose rows may be sparse
-        (`protocol.SparseFeatureMap`).
+    features : object
+        With ``map(x)`` of shape (m, n_features) and ``n_features``. A streamed `FeatureMap` is gone through block by
+        block; any other map is one block, whose rows may be sparse (`protocol.SparseFeatureMap`).
     n_features : int, optional
-        Of a `FourierFeatures`, how many columns; its last block may be used in part. None takes what it says of itself.
+        How many columns of a streamed map to use; its last block may be used in part. None takes what it says of
+        itself.
     """
 
-    def __init__(self, features: FeatureMap, n_features: int | None = None):
+    def __init__(self, features: Any, n_features: int | None = None):
         if not (callable(getattr(features, "map", None)) and hasattr(features, "n_features")):
             raise ShallowsError(
                 f"A feature map needs a method map(x) and a number n_features, got {type(features).__name__}."
             )
         self.features = features
-        self.n_features = int(features.n_features if n_features is None else n_features)
-        self._streamed = isinstance(features, FourierFeatures)
+        self._streamed = isinstance(features, FeatureMap) and features.streamed
+        in_part = self._streamed and n_features is not None
+        self.n_features = int(n_features if in_part else features.n_features)
         width = features.width if self._streamed else self.n_features
         self.spans = list(arrays.blocks(self.n_features, width))
         self.is_sparse = isinstance(features, SparseFeatureMap)
@@ -66,35 +49,27 @@ class Blocks:
         """How many numbers a row of all features takes: one a feature, or two for each that is not zero."""
         return 2 * self.features.n_nonzeros if self.is_sparse else self.n_features
 
+    def to(self, device: Device) -> Blocks:
+        """The same features with what they hold on a device; a map of the user's is theirs to place."""
+        moved = self.features.to(device) if isinstance(self.features, FeatureMap) else self.features
+        return self if moved is self.features else Blocks(moved, self.n_features)
+
     def block(self, x: Array, k: int) -> Any:
         """Columns ``spans[k]`` of the features of some points, shape (m, width); a CSR matrix if they are sparse."""
-        if not self._streamed:
-            made = self.features.map(x)
-            if made.shape != (x.shape[0], self.n_features):
-                raise ShallowsError(
-                    f"The feature map gave an array of shape {tuple(made.shape)} where "
-                    f"{(x.shape[0], self.n_features)} was expected."
-                )
-            if is_sparse(made) != self.is_sparse:
-                raise ShallowsError(
-                    "A feature map with sparse rows has a number n_nonzeros, the most values of a row that are not "
-                    "zero; one with dense rows has none."
-                )
-            return made.tocsr() if self.is_sparse else made
-        f, span = self.features, self.spans[k]
-        made = f.block(k, x)
-        n_columns = span.stop - span.start
-        columns_each = 2 if f.form == "pair" else 1
-        if n_columns < f.width:
-            # The first frequencies of the last block, with their cosines and their sines.
-            used, xp = n_columns // columns_each, arrays.namespace(x)
-            made = (
-                made[:, :used]
-                if columns_each == 1
-                else xp.concat([made[:, :used], made[:, f.block_size : f.block_size + used]], axis=1)
+        if self._streamed:
+            return self.features.columns(k, x, self.spans[k].stop - self.spans[k].start, self.n_features)
+        made = self.features.map(x)
+        if made.shape != (x.shape[0], self.n_features):
+            raise ShallowsError(
+                f"The feature map gave an array of shape {tuple(made.shape)} where "
+                f"{(x.shape[0], self.n_features)} was expected."
             )
-        made *= 1.0 / math.sqrt(self.n_features // columns_each)
-        return made
+        if is_sparse(made) != self.is_sparse:
+            raise ShallowsError(
+                "A feature map with sparse rows has a number n_nonzeros, the most values of a row that are not "
+                "zero; one with dense rows has none."
+            )
+        return made.tocsr() if self.is_sparse else made
 
     def dot(self, x: Array, a: Array) -> Array:
         """``map(x) @ a`` for ``a`` of shape (n_features, c)."""

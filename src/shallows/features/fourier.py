@@ -6,13 +6,14 @@ import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .. import arrays, streams
 from ..arrays import Array
 from ..errors import ShallowsError
+from .base import FeatureMap
 from .projectors import DenseProjector
 from .protocol import Projector
 
@@ -64,7 +65,7 @@ class BlockCache:
 
 
 @dataclass(frozen=True)
-class FourierFeatures:
+class FourierFeatures(FeatureMap):
     """Blocks of random Fourier features of a shift-invariant kernel, k(x − z) = E cos ωᵀ(x − z).
 
     Block i is a function of (seed, i) alone: the same in training and in prediction, in any order, for any batch and
@@ -105,6 +106,7 @@ class FourierFeatures:
     orthogonal: bool = False
     n_blocks: int = 1
     cache_bytes: int = 2**28
+    streamed: ClassVar[bool] = True
     _cache: BlockCache = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -200,6 +202,23 @@ class FourierFeatures:
         arrays.in_threads(work, n_workers)
         return out
 
+    def columns(self, i: int, x: Array, n_columns: int, n_features: int) -> Array:
+        """The first ``n_columns`` columns of block i, normalised as part of a map with ``n_features`` columns in all.
+
+        Of a block that is used in part, these are the cosines and the sines of its first frequencies.
+        """
+        made = self.block(i, x)
+        columns_each = 2 if self.form == "pair" else 1
+        if n_columns < self.width:
+            used, xp = n_columns // columns_each, arrays.namespace(x)
+            made = (
+                made[:, :used]
+                if columns_each == 1
+                else xp.concat([made[:, :used], made[:, self.block_size : self.block_size + used]], axis=1)
+            )
+        made *= 1.0 / math.sqrt(n_features // columns_each)
+        return made
+
     def map(self, x: Array, n_blocks: int | None = None) -> Array:
         """Normalised features z(x) of blocks 0 to n_blocks − 1, shape (m, n_blocks · width); z(x)ᵀz(y) → k(x, y)."""
         n_blocks = self.n_blocks if n_blocks is None else n_blocks
@@ -224,6 +243,42 @@ class FourierFeatures:
     def _draw_phases(self, i: int, like: Array) -> Array:
         turns = streams.uniform(self.seed, "phases", i, (self.block_size,), like=like)
         return arrays.astype(turns * (2.0 * math.pi), like.dtype)
+
+
+MOST_FREQUENCIES = 1024
+"""Frequencies of a block where a map is made for a budget: wide enough for fast products, narrow enough for a batch of
+thousands."""
+
+
+def fourier_pairs(kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None) -> FourierFeatures:
+    """The map that is called "fourier": cosines and sines of random frequencies; see `shallows.features.make`."""
+    return _random_fourier(kernel, x, n_features, seed, budget, form="pair", orthogonal=False)
+
+
+def fourier_cosines(
+    kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None
+) -> FourierFeatures:
+    """The map that is called "fourier_cosine": cosines with random phases; see `shallows.features.make`."""
+    return _random_fourier(kernel, x, n_features, seed, budget, form="cosine", orthogonal=False)
+
+
+def orthogonal_pairs(
+    kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None
+) -> FourierFeatures:
+    """The map that is called "orthogonal": pairs with frequencies at right angles; see `shallows.features.make`."""
+    return _random_fourier(kernel, x, n_features, seed, budget, form="pair", orthogonal=True)
+
+
+def _random_fourier(
+    kernel: Any, x: Array, n_features: int, seed: int, budget: int | None, *, form: str, orthogonal: bool
+) -> FourierFeatures:
+    columns_each = 2 if form == "pair" else 1
+    if n_features % columns_each:
+        raise ShallowsError(f"Cosines and sines come in pairs: n_features must be even, got {n_features!r}.")
+    block_size, options = n_features // columns_each, {}
+    if budget is not None:
+        block_size, options = min(MOST_FREQUENCIES, block_size), {"cache_bytes": max(2**20, budget // 8)}
+    return FourierFeatures(kernel, x.shape[1], block_size, seed, form=form, orthogonal=orthogonal, **options)
 
 
 def _kind(x: Array) -> tuple[Any, ...]:

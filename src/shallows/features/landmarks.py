@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from .. import arrays, kernels, streams
-from ..arrays import Array
+from ..arrays import Array, Device
 from ..errors import ShallowsError
+from .base import FeatureMap
 
 BLOCK_BYTES = 2**26
 """Kernel values that are held at a time where a product follows."""
@@ -31,7 +32,7 @@ def kmeans_centres(x: Array, n: int, seed: int) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class RBFNetwork:
+class RBFNetwork(FeatureMap):
     """The features k(x, z₁), …, k(x, z_D).
 
     Parameters
@@ -58,6 +59,14 @@ class RBFNetwork:
     def _augmented(self) -> Array:
         return kernels.augmented(self.centres)
 
+    def to(self, device: Device) -> RBFNetwork:
+        """The same map with its centres on a device."""
+        return (
+            self
+            if arrays.device_of(self.centres) == device
+            else replace(self, centres=arrays.to_device(self.centres, device))
+        )
+
     def map(self, x: Array) -> Array:
         """k(xᵢ, zⱼ), shape (m, D)."""
         _check_inputs(x, self.n_inputs)
@@ -65,7 +74,7 @@ class RBFNetwork:
 
 
 @dataclass(frozen=True, eq=False)
-class NystromFeatures:
+class NystromFeatures(FeatureMap):
     """The map z(x) = Σ^{−½} Uᵀ k(X_M, x) of Nyström, with k(X_M, X_M) = U Σ Uᵀ.
 
     z(x)ᵀz(y) is k(x, y) wherever one of the two is a landmark. Directions of Σ at the level of rounding are left out:
@@ -118,6 +127,12 @@ class NystromFeatures:
     def _augmented(self) -> Array:
         return kernels.augmented(self.landmarks)
 
+    def to(self, device: Device) -> NystromFeatures:
+        """The same map with its landmarks on a device."""
+        if arrays.device_of(self.landmarks) == device:
+            return self
+        return replace(self, landmarks=arrays.to_device(self.landmarks, device))
+
     def map(self, x: Array) -> Array:
         """z(x), shape (m, n_features)."""
         _check_inputs(x, self.n_inputs)
@@ -127,6 +142,30 @@ class NystromFeatures:
             K = kernels.values(self.kernel, kernels.augmented(x[part, :]), self._augmented)
             out[part, :] = K @ self.root
         return out
+
+
+def rbf_at_samples(kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None) -> RBFNetwork:
+    """The map that is called "rbf": kernel functions at sampled points; see `shallows.features.make`."""
+    return RBFNetwork(kernel, sample_rows(x, n_features, seed))
+
+
+def rbf_at_means(kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None) -> RBFNetwork:
+    """The map that is called "rbf_kmeans": kernel functions at centres of K-means; see `shallows.features.make`."""
+    return RBFNetwork(kernel, kmeans_centres(x, n_features, seed))
+
+
+def nystrom_at_samples(
+    kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None
+) -> NystromFeatures:
+    """The map that is called "nystrom": Nyström with sampled landmarks; see `shallows.features.make`."""
+    return NystromFeatures(kernel, sample_rows(x, n_features, seed))
+
+
+def nystrom_at_means(
+    kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None
+) -> NystromFeatures:
+    """The map that is called "nystrom_kmeans": Nyström with landmarks of K-means; see `shallows.features.make`."""
+    return NystromFeatures(kernel, kmeans_centres(x, n_features, seed))
 
 
 def _check_inputs(x: Array, n_inputs: int) -> None:

@@ -1,8 +1,8 @@
 """What is asked of feature maps: of a whole map, of one whose rows are sparse, and of a stream of blocks.
 
-Linear models take a `FeatureMap`. Functions that grow by a block of features at a time take a `FeatureStream`; where it
-is one of Fourier features, they ask it for projections (`FourierStream`) and take the cosines themselves, several
-blocks at once.
+Linear models take any `ExplicitMap`, the user's own included; `base.FeatureMap` is the base of ours. Functions that
+grow by a block of features at a time take a `FeatureStream`; where it is one of Fourier features, they ask it for
+projections (`FourierStream`) and take the cosines themselves, several blocks at once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ..arrays import Array
 
 
 @runtime_checkable
-class FeatureMap(Protocol):
+class ExplicitMap(Protocol):
     """Features of a fixed number."""
 
     n_features: int
@@ -23,7 +23,7 @@ class FeatureMap(Protocol):
 
 
 @runtime_checkable
-class SparseFeatureMap(FeatureMap, Protocol):
+class SparseFeatureMap(ExplicitMap, Protocol):
     """Features most of which are zero: `map` returns a sparse matrix of SciPy, for points on the CPU."""
 
     n_nonzeros: int
@@ -41,7 +41,7 @@ class FeatureStream(Protocol):
     """Columns of a block."""
 
     def block(self, i: int, x: Array) -> Any:
-        """Unnormalised features of block i, shape (m, width); may be sparse like those of `FeatureMap.map`."""
+        """Unnormalised features of block i, shape (m, width); may be sparse like those of `ExplicitMap.map`."""
 
 
 class Projector(Protocol):

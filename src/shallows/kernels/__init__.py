@@ -24,16 +24,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
-from .. import arrays
 from ..arrays import Array
 from ..errors import ShallowsError, UnknownNameError
 from .bandwidth import median_bandwidth
 from .base import Kernel, add_to_diagonal, augmented, fill, left_factor, matrix, set_diagonal, values
-from .circle import HeatCircle
 from .function import FunctionKernel
+from .heat import HeatCircle
 from .inner import ArcCosine, Linear, Polynomial
 from .products import CauchyProduct, LaplaceProduct, ProductKernel
 from .radial import Cauchy, Gaussian, Laplace, Matern, RadialKernel
@@ -55,7 +53,6 @@ __all__ = [
     "ProductKernel",
     "RadialKernel",
     "add_to_diagonal",
-    "arrays",
     "augmented",
     "choose",
     "described",
@@ -71,20 +68,18 @@ __all__ = [
 ]
 
 KERNELS: dict[str, type[Kernel]] = {
-    made.name: made
-    for made in (
-        Gaussian,
-        Laplace,
-        Cauchy,
-        Matern,
-        LaplaceProduct,
-        CauchyProduct,
-        Polynomial,
-        Linear,
-        ArcCosine,
-        HeatCircle,
-    )
+    "gaussian": Gaussian,
+    "laplace": Laplace,
+    "cauchy": Cauchy,
+    "matern": Matern,
+    "laplace_product": LaplaceProduct,
+    "cauchy_product": CauchyProduct,
+    "polynomial": Polynomial,
+    "linear": Linear,
+    "arc_cosine": ArcCosine,
+    "heat_circle": HeatCircle,
 }
+"""Every kernel by its name. The table is written out, so that whoever reads the source finds the module of a name."""
 
 
 def kind(name: Any) -> type[Kernel] | Kernel:
@@ -133,7 +128,7 @@ def make(name: Any, bandwidth: float | None = None, **parameters: Any) -> Kernel
         if bandwidth is not None:
             raise ShallowsError("A kernel function has no bandwidth; hand it on as one of its own parameters.")
         return FunctionKernel(name, parameters)
-    known = ("offset", "scale") if made is Linear else [f.name for f in fields(made) if f.name != "bandwidth"]
+    known = made.parameter_names()
     unknown = sorted(set(parameters) - set(known))
     if unknown:
         raise ShallowsError(

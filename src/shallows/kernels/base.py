@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, ClassVar
@@ -9,6 +10,9 @@ from typing import Any, ClassVar
 from .. import arrays
 from ..arrays import Array
 from ..errors import ShallowsError
+
+_SMALLEST = 1e-150
+"""Beyond it and its reciprocal, squares leave the numbers."""
 
 
 class Kernel:
@@ -39,6 +43,11 @@ class Kernel:
     def parameters(self) -> dict[str, Any]:
         """The parameters but for the bandwidth: with name and bandwidth they make the kernel again."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "bandwidth"}
+
+    @classmethod
+    def parameter_names(cls) -> tuple[str, ...]:
+        """Names of the parameters that the constructor takes beside the bandwidth."""
+        return tuple(f.name for f in fields(cls) if f.name != "bandwidth")
 
     @property
     def has_frequencies(self) -> bool:
@@ -173,3 +182,11 @@ def in_strips(out: Array, work: Callable[[slice], Any]) -> Array:
     else:
         work(slice(0, out.shape[0]))
     return out
+
+
+def check_positive(name: str, value: Any) -> None:
+    """Raise a `ShallowsError` if a parameter is not a positive, finite number."""
+    if not (isinstance(value, (int, float)) and math.isfinite(value) and value > 0):
+        raise ShallowsError(f"{name} must be a positive number, got {value!r}.")
+    if not _SMALLEST < value < 1.0 / _SMALLEST:
+        raise ShallowsError(f"{name} must lie between {_SMALLEST:g} and {1.0 / _SMALLEST:g}, got {value!r}.")

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from .. import arrays
 from ..arrays import Array
 from ..errors import ShallowsError
-from .base import Kernel, in_strips
-from .radial import check_positive
+from .base import Kernel, check_positive, in_strips
 
 
 @dataclass(frozen=True)
@@ -68,6 +67,10 @@ class Linear(Polynomial):
     @property
     def parameters(self) -> dict[str, float]:  # noqa: D102
         return {"offset": self.offset, "scale": self.scale}
+
+    @classmethod
+    def parameter_names(cls) -> tuple[str, ...]:  # noqa: D102
+        return ("offset", "scale")
 
 
 def _power_in_place(x: Array, degree: int) -> Array:

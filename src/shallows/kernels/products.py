@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from .. import arrays, streams
 from ..arrays import Array
-from .base import Kernel, in_strips
-from .radial import check_positive
+from .base import Kernel, check_positive, in_strips
 
 
 @dataclass(frozen=True)

@@ -12,19 +12,7 @@ import numpy as np
 
 from .. import arrays, cuda, streams
 from ..arrays import Array
-from ..errors import ShallowsError
-from .base import Kernel, in_strips
-
-_SMALLEST = 1e-150
-"""Beyond it and its reciprocal, squares leave the numbers."""
-
-
-def check_positive(name: str, value: Any) -> None:
-    """Raise a `ShallowsError` if a parameter is not a positive, finite number."""
-    if not (isinstance(value, (int, float)) and math.isfinite(value) and value > 0):
-        raise ShallowsError(f"{name} must be a positive number, got {value!r}.")
-    if not _SMALLEST < value < 1.0 / _SMALLEST:
-        raise ShallowsError(f"{name} must lie between {_SMALLEST:g} and {1.0 / _SMALLEST:g}, got {value!r}.")
+from .base import Kernel, check_positive, in_strips
 
 
 @dataclass(frozen=True)

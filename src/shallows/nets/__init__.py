@@ -13,16 +13,21 @@ other method.
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .architectures import ARCHITECTURES, Architecture
 
-_WHERE = {"NeuralNetClassifier": "estimators", "NeuralNetRegressor": "estimators"}
+if TYPE_CHECKING:
+    from .net_classifier import NeuralNetClassifier
+    from .net_regressor import NeuralNetRegressor
+
+_MODULES = {"NeuralNetClassifier": "net_classifier", "NeuralNetRegressor": "net_regressor"}
+"""Where the names lie that are loaded when they are first used, as the imports above say for editors."""
 
 __all__ = ["ARCHITECTURES", "Architecture", "NeuralNetClassifier", "NeuralNetRegressor"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _WHERE:
-        return getattr(importlib.import_module(f".{_WHERE[name]}", __name__), name)
+    if name in _MODULES:
+        return getattr(importlib.import_module(f".{_MODULES[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -165,8 +165,8 @@ class Architecture:
         named = {f"{part}{place}": one for part in ("body", "top") for place, one in enumerate(getattr(self, part))}
         return {**named, "output": Dense(n_outputs, activation=None)}
 
-    def seen(self, shape: Shape) -> Shape:
-        """Shape of what the first layer sees, given that of an example."""
+    def cropped(self, shape: Shape) -> Shape:
+        """Shape of the first layer's input, given that of an example: images are cut to ``crop`` pixels a side."""
         if self.crop is None:
             return shape
         channels, height, width = _image(shape)
@@ -182,7 +182,7 @@ class Architecture:
         ShallowsError
             If the examples are no images and must be, or too small ones.
         """
-        shape, found = self.seen(shape), {}
+        shape, found = self.cropped(shape), {}
         for name, layer in self.layers(n_outputs).items():
             found[name] = shape
             shape = layer.shape_after(shape)
@@ -190,7 +190,7 @@ class Architecture:
 
     def n_features(self, shape: Shape) -> int:
         """Width of the features of an example of this shape."""
-        shape = self.seen(shape)
+        shape = self.cropped(shape)
         for layer in self.body:
             shape = layer.shape_after(shape)
         return math.prod(shape)

@@ -46,7 +46,7 @@ def resolve_device(device: str) -> Any:
     return library.device("cuda", index)
 
 
-def told(device: Any) -> str:
+def device_name(device: Any) -> str:
     """A device by this package's names, for records."""
     return "cpu" if device.type == "cpu" else f"gpu:{device.index or 0}"
 

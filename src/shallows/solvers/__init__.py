@@ -1,5 +1,6 @@
 """Solvers: one file an algorithm, each a frozen dataclass with ``init`` and ``step``."""
 
+from .averaged_richardson import AveragedRichardson
 from .cholesky import Cholesky
 from .conjugate_gradients import ConjugateGradients
 from .conjugate_residuals import ConjugateResiduals
@@ -19,6 +20,7 @@ __all__ = [
     "SAG",
     "SDCA",
     "SVRG",
+    "AveragedRichardson",
     "Cholesky",
     "ConjugateGradients",
     "ConjugateResiduals",

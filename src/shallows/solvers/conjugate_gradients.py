@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from .. import arrays
 from ..arrays import Array
 from .base import KernelProblem, KernelState
+from .columns import dots, ratio
 from .nystrom import LowRank, low_rank
 
 REPLACE_EVERY = 50
@@ -163,15 +164,3 @@ def squared_residual(problem: KernelProblem, residual: Array) -> float:
     """Σᵢ wᵢ ‖rᵢ‖²."""
     weighted = residual if problem.weights is None else problem.weights * residual
     return float(arrays.namespace(residual).sum(weighted * residual))
-
-
-def dots(a: Array, b: Array) -> Array:
-    """Inner products column by column, shape (1, c)."""
-    return arrays.namespace(a).sum(a * b, axis=0)[None, :]
-
-
-def ratio(a: Array, b: Array) -> Array:
-    """A / b, and 0 where b is not positive."""
-    xp = arrays.namespace(a)
-    positive = b > 0
-    return xp.where(positive, a / xp.where(positive, b, xp.ones_like(b)), xp.zeros_like(a))

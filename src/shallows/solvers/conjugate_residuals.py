@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from .. import arrays
 from ..arrays import Array
 from .base import KernelProblem
-from .conjugate_gradients import dots, ratio
+from .columns import dots, ratio
 
 CHECK_EVERY = 25
 """Epochs after which the residual is computed anew: in float32 that of the recursion drifts from the true one."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .. import arrays
-from ..arrays import Array
 from .base import AveragedState, KernelProblem
-from .conjugate_gradients import dots
+from .columns import dots
 from .conjugate_residuals import ConjugateResiduals
 from .richardson import residual
+from .step_bounds import bounded_step
 from .steps import Cycle
 
 
@@ -61,18 +61,11 @@ class EigenPro:
         if share:
             fitting = dots(gradient, values - problem.targets[batch, :])
             energy = problem.gram.energy(batch.start, batch.stop, gradient) - preconditioner.energy(projected)
-            step_size = _bounded(step_size, fitting, energy)
+            step_size = bounded_step(step_size, fitting, energy)
         state.move(batch, -step_size * gradient)
         state.move(slice(0, m), step_size * preconditioner.expand(projected))
         state.advance(share)
         return state
-
-
-def _bounded(step_size: float, fitting: Array, energy: Array) -> Array:
-    """The step of each output: ``fitting / energy``, shape (1, c), where that is less."""
-    xp = arrays.namespace(energy)
-    usual, positive = step_size + xp.zeros_like(energy), energy > 0
-    return xp.where(positive, xp.minimum(usual, fitting / xp.where(positive, energy, usual)), usual)
 
 
 def by_rule(step_size: float, cycle: Cycle | None, batch_size: int, n_outputs: int) -> EigenPro | ConjugateResiduals:

@@ -1,0 +1,173 @@
+"""Training points as a kernel machine holds them, and new points in the same coordinates."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from .. import arrays
+from ..arrays import Array, Device
+from .kernel_checks import too_large
+
+_BLOCK_BYTES = 2**25
+
+
+@dataclass(frozen=True)
+class Centring:
+    """Features without those that were constant in training, centred, where the kernel allows it.
+
+    Kernels of distances do not change when all points are shifted, and float32 does: centred data keep the digits
+    that uncentred data lose. Constant features add nothing between training points, and half of an image's border is
+    constant; what a new point adds in them is kept as an extra distance.
+
+    Attributes
+    ----------
+    mean : ndarray, shape (d,), float64
+    varies : ndarray of bool, shape (d,)
+        Which features are kept.
+    coincide : bool
+        Whether all training points are one.
+    """
+
+    mean: np.ndarray
+    varies: np.ndarray
+    coincide: bool = False
+
+    @classmethod
+    def of(cls, x: Any, *, centred: bool = True, without_constants: bool = True) -> Centring:
+        """Measured on training data, dense or CSR, block by block.
+
+        Parameters
+        ----------
+        x : array or CSR matrix, shape (n, d)
+        centred : bool
+            False for kernels to which the origin matters.
+        without_constants : bool
+            False for kernels in which a constant feature is no distance to be added.
+        """
+        n, d = x.shape
+        total, lowest, highest = np.zeros(d), np.full(d, np.inf), np.full(d, -np.inf)
+        for rows in _row_blocks(x):
+            block = _dense(x[rows])
+            # A sum that leaves the numbers is told of by whoever checks the points.
+            with np.errstate(over="ignore", invalid="ignore"):
+                total += block.sum(axis=0, dtype=np.float64)
+            np.minimum(lowest, block.min(axis=0), out=lowest)
+            np.maximum(highest, block.max(axis=0), out=highest)
+        varies = highest > lowest
+        # The mean of a constant is that constant, to the last digit.
+        mean = np.where(varies, total / n, lowest) if centred else np.zeros(d)
+        kept = varies if without_constants else np.ones(d, dtype=bool)
+        return cls(mean, kept, not varies.any())
+
+    def training_points(self, x: Any, order: np.ndarray, device: Device, dtype: Any) -> Array:
+        """Augmented points (see `kernels.augmented`) in a given order, shape (len(order), d' + 2), on the device.
+
+        Written into place block by block: beside the result there is never more than a block.
+        """
+        kept = int(self.varies.sum())
+        points = np.empty((len(order), kept + 2), dtype=dtype)
+        points[:, kept + 1] = 1.0
+        everything, mean = bool(self.varies.all()), self.mean[self.varies]
+        for rows in arrays.blocks(len(order), _block_rows(x)):
+            block = _dense(x[order[rows]])
+            block = block if everything else block[:, self.varies]
+            # The difference is taken in the wider of the two precisions and rounded once.
+            with _overflow_as_error(block, points.dtype):
+                np.subtract(
+                    block,
+                    mean if block.dtype == np.float64 else mean.astype(block.dtype),
+                    out=points[rows, :kept],
+                    casting="same_kind",
+                )
+            np.einsum("ij,ij->i", points[rows, :kept], points[rows, :kept], out=points[rows, kept])
+        return points if device.kind == "cpu" else arrays.to_device(points, device, dtype)
+
+    def new_points(self, x: Any, device: Device, dtype: Any) -> Iterator[tuple[slice, Array, Array | None]]:
+        """Blocks of new points: their rows, their coordinates, the squared distance that constant features add."""
+        everything, mean = bool(self.varies.all()), self.mean
+        for rows in _row_blocks(x):
+            block, extra = _dense(x[rows]), None
+            with _overflow_as_error(block, dtype):
+                block = block - (mean if block.dtype == np.float64 else mean.astype(block.dtype))
+                if not everything:
+                    outside = block[:, ~self.varies]
+                    # An infinite distance is as good as one that is merely too large.
+                    with np.errstate(over="ignore"):
+                        extra = arrays.to_device(np.einsum("ij,ij->i", outside, outside), device, dtype)
+                    block = block[:, self.varies]
+                # Rounded on the host, where numbers beyond the precision are noticed at no cost.
+                block = np.ascontiguousarray(block, dtype=dtype)
+            yield rows, arrays.to_device(block, device, dtype), extra
+
+
+class TrainingRows:
+    """Augmented training points by their place in the order of a fit: held, or read from the data batch by batch.
+
+    Parameters
+    ----------
+    x : array or CSR matrix, shape (n, d)
+        Dense, sparse or a memory map.
+    order : array of int, shape (n,)
+    coordinates : Centring
+    device, dtype
+        Of what is handed out.
+    held : bool
+        Whether to lay all points out once; where not, a batch costs a pass over its rows of the data.
+    """
+
+    def __init__(
+        self, x: Any, order: np.ndarray, coordinates: Centring, device: Device, dtype: Any, *, held: bool = True
+    ):
+        self._x, self._order, self._centring, self._device, self._dtype = x, order, coordinates, device, dtype
+        self.width = int(coordinates.varies.sum())
+        self._held = coordinates.training_points(x, order, device, dtype) if held else None
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of the points that are held."""
+        return 0 if self._held is None else self._held.nbytes
+
+    def __call__(self, batch: slice) -> Array:
+        """The points of a batch, shape (m, d' + 2)."""
+        if self._held is not None:
+            return self._held[batch, :]
+        rows = self._order[batch]
+        # A memory map is read from front to back, and each row goes to its own place.
+        ascending = np.argsort(rows, kind="stable")
+        places = np.empty_like(ascending)
+        places[ascending] = np.arange(len(rows))
+        sorted_points = self._centring.training_points(self._x, rows[ascending], arrays.Device("cpu"), self._dtype)
+        return arrays.to_device(sorted_points[places], self._device, self._dtype)
+
+
+@contextlib.contextmanager
+def _overflow_as_error(block: np.ndarray, dtype: Any) -> Iterator[None]:
+    """Numbers of a block that leave a precision inside the context are an error that names the largest."""
+    try:
+        with np.errstate(over="raise", invalid="ignore"):
+            yield
+    except FloatingPointError as error:
+        raise too_large(float(np.abs(block).max()), dtype) from error
+
+
+def _row_blocks(x: Any) -> Iterator[slice]:
+    return iter(arrays.blocks(x.shape[0], _block_rows(x)))
+
+
+def _block_rows(x: Any) -> int:
+    return max(1, _BLOCK_BYTES // max(1, 8 * x.shape[1]))
+
+
+def _dense(block: Any) -> np.ndarray:
+    # In C order, so that sums, and with them the model, do not depend on how the data lie in memory.
+    block = block.toarray(order="C") if scipy.sparse.issparse(block) else np.ascontiguousarray(block)
+    return block if block.dtype in (np.float32, np.float64) else block.astype(np.float64)

@@ -1,0 +1,264 @@
+"""Classification by doubly stochastic gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from ... import losses, training
+from ...errors import ShallowsError
+from .random_feature_expansion import RandomFeatureExpansion
+
+
+class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
+    """Classification by doubly stochastic gradients: logistic regression, softmax, support vector machines.
+
+    The function is a sum of random Fourier features of the kernel, which gains a block of them in every step. Features
+    are regenerated from a seed whenever they are needed: memory does not depend on the number of inputs, and data may
+    stream past (`partial_fit`). By default every block of features is fitted through its covariance on one batch, as
+    the authors' release does, and its step is the one that serves the batch after it best.
+
+    Parameters
+    ----------
+    loss : {"logistic", "softmax", "hinge", "squared_hinge", "multiclass_hinge", "square"} or Loss, default="auto"
+        "auto" is the logistic loss for two classes and softmax for more. The losses of signs take a column a class,
+        one against the rest.
+    kernel : str or Kernel, default="gaussian"
+        A shift-invariant kernel of `shallows.kernels`: "gaussian", "laplace", "cauchy", "matern", "laplace_product",
+        "cauchy_product".
+    bandwidth : float, optional
+        σ, in the units of the features. None takes the median distance of a subsample (of the first batch of a stream).
+    kernel_params : dict, optional
+        Further parameters of the kernel, such as ``{"nu": 1.5}``.
+    method : {"dsg", "udsg", "cdsg"}, default="dsg"
+        Whether every step takes a new block of features, some draw an old one at random, or some take an old one where
+        the variance bound allows a longer step.
+    regularisation : float, default=1e-6
+        ν (λ), for ν/2 ‖f‖².
+    block_size : int, optional
+        F, frequencies of a block. None takes n/64 rounded up to a power of two, within 8 and 1,024; 256 for a stream.
+    batch_size : int, optional
+        B. None takes 10 F, five examples for every column of a block; a stream's batches are as they come, and slices
+        of 2,560 rows where arrays are handed in.
+    schedule : {"auto", "line_search", "constant", "decay", "theory"}, default="auto"
+        "line_search" (what "auto" is, but for novelty) gives every block the step that serves the next batch best.
+        "decay" has γ₁/(1 + decrease (t − 1)), "theory" θ/(t + t₀) with θ = theta_nu/regularisation.
+    step_size : float, optional
+        The first step; with the line search the longest. None takes half of the edge of stability; for the line search
+        2/L, L being the smoothness of the loss (without preconditioning 16 times half of the edge). With
+        schedule="theory", a step_size of at least θ gives the plain θ/t.
+    theta_nu : float, default=1
+        θν; the theory asks for (1, 2) or a positive whole number.
+    decrease : float, default=1e-4
+        As in the authors' release, for schedule="decay".
+    preconditioning : {"block", None}, default="block"
+        Whether the covariance of a block on the batch is inverted.
+    damping : float, default=1e-4
+        What is added to its diagonal. The authors' release has 1e-7, which float32 does not resolve.
+    fresh, reused : int, default=1
+        G and U of "udsg".
+    cap : float, default=2
+        θ'/θ of "cdsg": the longest step over the plain one. The paper recommends a cap and gives no number.
+    gradient_bound, feature_variance : float, optional
+        M and σ² of "cdsg". None estimates both: M as the root mean square of the gradients seen, σ² on a subsample.
+    features : {"pair", "cosine"}, default="pair"
+        Cosines and sines, or cosines with random phases.
+    orthogonal : bool, default=False
+        Frequencies at right angles.
+    n_iter, max_epochs : int, optional
+        Steps and passes over the data at most. None of both takes ten passes and 50 steps at least.
+    max_seconds : float, optional
+        Of training.
+    random_state : int, RandomState or None, default=None
+        Decides everything that is drawn: random features, the order of the rows and which blocks are used again. The
+        same int gives the same model.
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        "auto" takes a GPU where CuPy finds one.
+    memory : int or str, optional
+        Bytes (or a text such as "4GB") that the process may hold. None takes a share of what is free.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        "auto" is float32, and float64 for a fit to at most 1,000 points.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (n_classes,)
+    dual_coef_ : ndarray, shape (n_blocks, width, n_outputs)
+        Coefficients of the features.
+    n_blocks_, n_reused_, n_iter_, n_random_features_ : int
+        Blocks in use, steps that moved an old one, steps, frequencies.
+    effective_params_ : dict
+        What was chosen and estimated: bandwidth, steps, θ, M, σ², cap and more.
+
+    References
+    ----------
+    B. Dai, B. Xie, N. He, Y. Liang, A. Raj, M.-F. Balcan and L. Song (2014), "Scalable kernel methods via doubly
+    stochastic gradients", NIPS 27. C.-L. Li and B. Póczos (2016), "Utilize old coordinates: faster doubly stochastic
+    gradients for kernel methods", UAI.
+    """
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        classes: Any = None,
+        sample_weight: Any = None,
+        *,
+        n_iter: int | None = None,
+        max_seconds: float | None = None,
+        observers: Sequence[training.Observer] = (),
+        checkpoint: training.Checkpoint | None = None,
+    ) -> Self:
+        """Go on with data that stream past.
+
+        Parameters
+        ----------
+        X : array-like, memory map, or iterable of batches
+            Arrays are read in slices of ``batch_size`` rows, one step each, and are never copied whole. An iterable,
+            such as a generator, gives tuples ``(X, y)`` or ``(X, y, sample_weight)``, one step each; it need not end
+            if ``n_iter`` or ``max_seconds`` is given.
+        y : array-like, optional
+            Targets, where X is an array. Not used for novelty.
+        classes : array-like, optional
+            All labels that will ever come; needed on the first call.
+        sample_weight : array-like, optional
+        n_iter : int, optional
+            Batches at most.
+        max_seconds : float, optional
+            Of training, at most.
+        observers : sequence of shallows.training.Observer
+        checkpoint : shallows.training.Checkpoint, optional
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN, infinity or an unknown label in a batch, which the message numbers; the model is then that of the
+            batches before.
+        ShallowsError
+            A stream that ends before its first batch.
+        DivergenceError
+            If the loss of a batch leaves the numbers or explodes.
+        """
+        if classes is None and not hasattr(self, "_state"):
+            raise ValueError(
+                "classes must be passed on the first call to partial_fit: all labels that will ever come, which a "
+                "first batch need not show."
+            )
+        return self._partial_fit(X, y, classes, sample_weight, n_iter, max_seconds, observers, checkpoint)
+
+    def _learn_targets(self, y: Any, weights: Any, classes: Any) -> None:
+        if classes is None:
+            classes = self._labels(y)
+        self.classes_ = np.unique(np.asarray(classes))
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"The training labels hold one class only ({self.classes_.tolist()[0]!r}); two at least are needed."
+            )
+
+    def _check_classes(self, classes: Any) -> None:
+        if not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
+            raise ValueError(
+                f"classes={list(np.unique(np.asarray(classes)))!r} differ from those of the first call to partial_fit, "
+                f"{self.classes_.tolist()!r}."
+            )
+
+    @staticmethod
+    def _labels(y: Any) -> np.ndarray:
+        check_classification_targets(y)
+        if type_of_target(y).startswith("multi") and np.ndim(y) == 2 and np.shape(y)[1] > 1:
+            raise ValueError("y has several columns; fit one classifier for each output.")
+        return column_or_1d(y, warn=True)
+
+    def _numbers(self, y: Any) -> np.ndarray:
+        """Which class each label is."""
+        y = self._labels(y)
+        places = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
+        unknown = self.classes_[places] != y
+        if np.any(unknown):
+            shown = np.unique(y[unknown])[:5].tolist()
+            raise ValueError(
+                f"Labels {shown!r} are not among the classes {self.classes_.tolist()[:20]!r}; all labels that will "
+                "ever come must be given to the first partial_fit as classes."
+            )
+        return places
+
+    def _encode(self, y: Any) -> np.ndarray:
+        return self._make_loss().encode(self._numbers(y), len(self.classes_))
+
+    def _codes(self, y: np.ndarray) -> np.ndarray:
+        return losses.Hinge().encode(self._numbers(y), len(self.classes_))
+
+    def _make_loss(self) -> losses.Loss:
+        if isinstance(self.loss, str) and self.loss == "auto":
+            return losses.Logistic() if len(self.classes_) == 2 else losses.Softmax()
+        return losses.make(self.loss)
+
+    def _check_loss(self) -> None:
+        loss = losses.make(losses.Logistic() if isinstance(self.loss, str) and self.loss == "auto" else self.loss)
+        if not (loss.for_classes or loss.name == "square"):
+            raise ShallowsError(f"The loss {loss.name!r} is none for classes; take the regressor for it.")
+
+    def _decode(self, scores: np.ndarray) -> np.ndarray:
+        return self.classes_[np.asarray(self._problem.loss.decide(scores))]
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores of the classes.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,) for two classes, else (n_samples, n_classes)
+            For two classes, positive speaks for the second.
+        """
+        scores = self._raw_predict(self._validated(X))
+        if scores.shape[1] == 1:
+            return scores[:, 0]
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Class labels, shape (n_samples,).
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        """
+        return self._decode(self._raw_predict(self._validated(X)))
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the classes, shape (n_samples, n_classes), for losses that have a link to them.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Raises
+        ------
+        ShallowsError
+            For the losses of margins.
+        """
+        check_is_fitted(self)
+        if not self._problem.loss.has_probabilities:
+            self._problem.loss.probabilities(np.empty((0, 1)))
+        return self._problem.loss.probabilities(self._raw_predict(self._validated(X)).astype(np.float64))
+
+    def _targets_to_file(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        classes = self.classes_
+        return {"classes": classes.astype(str) if classes.dtype == object else classes}, {
+            "object": classes.dtype == object
+        }
+
+    def _targets_from_file(self, held: dict[str, np.ndarray], told: dict[str, Any]) -> None:
+        self.classes_ = held["classes"].astype(object) if told["object"] else held["classes"]

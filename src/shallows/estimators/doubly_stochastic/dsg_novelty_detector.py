@@ -1,0 +1,256 @@
+"""Novelty detection by doubly stochastic gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import OutlierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ... import losses, training
+from .random_feature_expansion import RandomFeatureExpansion
+
+ROUNDING = 1000.0
+"""How many units in the last place a score may be rounded by: sums of so many terms differ by fewer."""
+
+
+class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
+    """Novelty detection by doubly stochastic gradients, after the one-class support vector machine.
+
+    Minimises λ/2 ‖f‖² + E max(0, ρ − f)/ν − ρ. The offset ρ is always the best one for the scores at hand, the
+    quantile of ν. The function is a sum of random Fourier features of the kernel, which gains a block of them in every
+    step. Features are regenerated from a seed whenever they are needed: memory does not depend on the number of inputs,
+    and data may stream past (`partial_fit`). The steps are θ/(t + t₀), as in the theory.
+
+    Parameters
+    ----------
+    fraction : float, default=0.1
+        ν in (0, 1]: the share of the training points that may lie outside.
+    kernel : str or Kernel, default="gaussian"
+        A shift-invariant kernel of `shallows.kernels`: "gaussian", "laplace", "cauchy", "matern", "laplace_product",
+        "cauchy_product".
+    bandwidth : float, optional
+        σ, in the units of the features. None takes the median distance of a subsample (of the first batch of a stream).
+    kernel_params : dict, optional
+        Further parameters of the kernel, such as ``{"nu": 1.5}``.
+    method : {"dsg", "udsg", "cdsg"}, default="dsg"
+        Whether every step takes a new block of features, some draw an old one at random, or some take an old one where
+        the variance bound allows a longer step.
+    regularisation : float, default=1.0
+        ν (λ), for ν/2 ‖f‖².
+    block_size : int, optional
+        F, frequencies of a block. None takes n/64 rounded up to a power of two, within 8 and 1,024; 256 for a stream.
+    batch_size : int, optional
+        B. None takes 10 F, five examples for every column of a block; a stream's batches are as they come, and slices
+        of 2,560 rows where arrays are handed in.
+    theta_nu : float, default=1
+        θν; the theory asks for (1, 2) or a positive whole number.
+    fresh, reused : int, default=1
+        G and U of "udsg".
+    cap : float, default=2
+        θ'/θ of "cdsg": the longest step over the plain one. The paper recommends a cap and gives no number.
+    gradient_bound, feature_variance : float, optional
+        M and σ² of "cdsg". None estimates both: M as the root mean square of the gradients seen, σ² on a subsample.
+    features : {"pair", "cosine"}, default="pair"
+        Cosines and sines, or cosines with random phases.
+    orthogonal : bool, default=False
+        Frequencies at right angles.
+    n_iter, max_epochs : int, optional
+        Steps and passes over the data at most. None of both takes ten passes and 50 steps at least.
+    max_seconds : float, optional
+        Of training.
+    random_state : int, RandomState or None, default=None
+        Decides everything that is drawn: random features, the order of the rows and which blocks are used again. The
+        same int gives the same model.
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        "auto" takes a GPU where CuPy finds one.
+    memory : int or str, optional
+        Bytes (or a text such as "4GB") that the process may hold. None takes a share of what is free.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        "auto" is float32, and float64 for a fit to at most 1,000 points.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    offset_ : float
+        ρ: points with smaller scores are novel.
+    dual_coef_ : ndarray, shape (n_blocks, width, n_outputs)
+        Coefficients of the features.
+    n_blocks_, n_reused_, n_iter_, n_random_features_ : int
+        Blocks in use, steps that moved an old one, steps, frequencies.
+    effective_params_ : dict
+        What was chosen and estimated: bandwidth, steps, θ, M, σ², cap and more.
+
+    References
+    ----------
+    B. Dai, B. Xie, N. He, Y. Liang, A. Raj, M.-F. Balcan and L. Song (2014), "Scalable kernel methods via doubly
+    stochastic gradients", NIPS 27. C.-L. Li and B. Póczos (2016), "Utilize old coordinates: faster doubly stochastic
+    gradients for kernel methods", UAI.
+    """
+
+    _takes_targets = False
+    # Steps of the theory: with a free step the function would grow for ever, since f and ρ scale together.
+    schedule, step_size, decrease, preconditioning, damping = "theory", None, 0.0, None, 0.0
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        bandwidth: float | None = None,
+        kernel_params: dict[str, Any] | None = None,
+        fraction: float = 0.1,
+        method: str = "dsg",
+        regularisation: float = 1.0,
+        block_size: int | None = None,
+        batch_size: int | None = None,
+        theta_nu: float = 1.0,
+        fresh: int = 1,
+        reused: int = 1,
+        cap: float = 2.0,
+        gradient_bound: float | None = None,
+        feature_variance: float | None = None,
+        features: str = "pair",
+        orthogonal: bool = False,
+        n_iter: int | None = None,
+        max_epochs: int | None = None,
+        max_seconds: float | None = None,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ):
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.kernel_params = kernel_params
+        self.fraction = fraction
+        self.method = method
+        self.regularisation = regularisation
+        self.block_size = block_size
+        self.batch_size = batch_size
+        self.theta_nu = theta_nu
+        self.fresh = fresh
+        self.reused = reused
+        self.cap = cap
+        self.gradient_bound = gradient_bound
+        self.feature_variance = feature_variance
+        self.features = features
+        self.orthogonal = orthogonal
+        self.n_iter = n_iter
+        self.max_epochs = max_epochs
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.device = device
+        self.memory = memory
+        self.dtype = dtype
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        observers: Sequence[training.Observer] = (),
+        checkpoint: training.Checkpoint | None = None,
+    ) -> Self:
+        """Train on all of X; y is not used.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like, shape (n_samples,), optional
+        observers : sequence of shallows.training.Observer
+            `Progress`, `Curve` and others that look on.
+        checkpoint : shallows.training.Checkpoint, optional
+            Go on from it if it exists, and keep it up to date.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, shapes that do not agree, one class only.
+        ShallowsError
+            A parameter out of its range.
+        DivergenceError
+            With a ``step_size`` of the user's that is too large.
+        """
+        return self._fit(X, None, sample_weight, observers, checkpoint)
+
+    @property
+    def loss(self) -> losses.Loss:
+        """The loss of novelty with the fraction asked for."""
+        return losses.Novelty(fraction=self.fraction)
+
+    @property
+    def offset_(self) -> float:
+        """ρ, lowered by what sums may be rounded by.
+
+        ρ is the score of a training point, which is no novel one, in whatever order its terms are summed.
+        """
+        check_is_fitted(self)
+        return self._lowered_offset()
+
+    def _lowered_offset(self) -> float:
+        rho = float(self._state.offset)
+        return rho - ROUNDING * float(np.finfo(np.dtype(self.effective_params_["precision"])).eps) * abs(rho)
+
+    def _make_loss(self) -> losses.Loss:
+        return self.loss
+
+    def _check_loss(self) -> None:
+        self._make_loss()
+
+    def _encode(self, y: Any) -> None:
+        return None
+
+    def _codes(self, y: np.ndarray) -> np.ndarray:
+        return np.asarray(y, dtype=np.float64).reshape(-1, 1)
+
+    def _decode(self, scores: np.ndarray) -> np.ndarray:
+        return np.where(scores[:, 0] >= float(self._state.offset), 1, -1)
+
+    def _finish_fit(self, state: Any) -> None:
+        # On the whole set, where the steps had batches of it.
+        scores = state.values(self._problem, self._problem.points)
+        state.targets_for(self._problem, self._problem.take(slice(0, scores.shape[0])), scores)
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Values f(x), shape (n_samples,); the smaller, the more novel.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        """
+        return self._raw_predict(self._validated(X))[:, 0]
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Values f(x) − ρ, shape (n_samples,); negative for novel points.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        """
+        return self.score_samples(X) - self.offset_
+
+    def predict(self, X: Any) -> np.ndarray:
+        """−1 for novel points and 1 for the others, shape (n_samples,).
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        """
+        return np.where(self.decision_function(X) >= 0, 1, -1)
+
+    def _targets_to_file(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        return {}, {}
+
+    def _targets_from_file(self, held: dict[str, np.ndarray], told: dict[str, Any]) -> None:
+        return

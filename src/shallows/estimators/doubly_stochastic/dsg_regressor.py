@@ -1,0 +1,167 @@
+"""Regression by doubly stochastic gradients."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+
+from ... import losses
+from ...errors import ShallowsError
+from .random_feature_expansion import RandomFeatureExpansion
+
+
+class DoublyStochasticRegressor(RegressorMixin, MultiOutputMixin, RandomFeatureExpansion):
+    """Regression by doubly stochastic gradients: least squares, support vector, robust and quantile regression.
+
+    The function is a sum of random Fourier features of the kernel, which gains a block of them in every step. Features
+    are regenerated from a seed whenever they are needed: memory does not depend on the number of inputs, and data may
+    stream past (`partial_fit`). By default every block of features is fitted through its covariance on one batch, as
+    the authors' release does, and its step is the one that serves the batch after it best.
+
+    Parameters
+    ----------
+    loss : {"square", "epsilon_insensitive", "huber", "quantile"} or Loss, default="auto"
+        "auto" is the square loss. A loss with parameters is an object of `shallows.losses`, such as
+        ``losses.Huber(delta=2.0)``; ε and δ are in the units of the targets.
+    kernel : str or Kernel, default="gaussian"
+        A shift-invariant kernel of `shallows.kernels`: "gaussian", "laplace", "cauchy", "matern", "laplace_product",
+        "cauchy_product".
+    bandwidth : float, optional
+        σ, in the units of the features. None takes the median distance of a subsample (of the first batch of a stream).
+    kernel_params : dict, optional
+        Further parameters of the kernel, such as ``{"nu": 1.5}``.
+    method : {"dsg", "udsg", "cdsg"}, default="dsg"
+        Whether every step takes a new block of features, some draw an old one at random, or some take an old one where
+        the variance bound allows a longer step.
+    regularisation : float, default=1e-6
+        ν (λ), for ν/2 ‖f‖².
+    block_size : int, optional
+        F, frequencies of a block. None takes n/64 rounded up to a power of two, within 8 and 1,024; 256 for a stream.
+    batch_size : int, optional
+        B. None takes 10 F, five examples for every column of a block; a stream's batches are as they come, and slices
+        of 2,560 rows where arrays are handed in.
+    schedule : {"auto", "line_search", "constant", "decay", "theory"}, default="auto"
+        "line_search" (what "auto" is, but for novelty) gives every block the step that serves the next batch best.
+        "decay" has γ₁/(1 + decrease (t − 1)), "theory" θ/(t + t₀) with θ = theta_nu/regularisation.
+    step_size : float, optional
+        The first step; with the line search the longest. None takes half of the edge of stability; for the line search
+        2/L, L being the smoothness of the loss (without preconditioning 16 times half of the edge). With
+        schedule="theory", a step_size of at least θ gives the plain θ/t.
+    theta_nu : float, default=1
+        θν; the theory asks for (1, 2) or a positive whole number.
+    decrease : float, default=1e-4
+        As in the authors' release, for schedule="decay".
+    preconditioning : {"block", None}, default="block"
+        Whether the covariance of a block on the batch is inverted.
+    damping : float, default=1e-4
+        What is added to its diagonal. The authors' release has 1e-7, which float32 does not resolve.
+    fresh, reused : int, default=1
+        G and U of "udsg".
+    cap : float, default=2
+        θ'/θ of "cdsg": the longest step over the plain one. The paper recommends a cap and gives no number.
+    gradient_bound, feature_variance : float, optional
+        M and σ² of "cdsg". None estimates both: M as the root mean square of the gradients seen, σ² on a subsample.
+    features : {"pair", "cosine"}, default="pair"
+        Cosines and sines, or cosines with random phases.
+    orthogonal : bool, default=False
+        Frequencies at right angles.
+    n_iter, max_epochs : int, optional
+        Steps and passes over the data at most. None of both takes ten passes and 50 steps at least.
+    max_seconds : float, optional
+        Of training.
+    random_state : int, RandomState or None, default=None
+        Decides everything that is drawn: random features, the order of the rows and which blocks are used again. The
+        same int gives the same model.
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        "auto" takes a GPU where CuPy finds one.
+    memory : int or str, optional
+        Bytes (or a text such as "4GB") that the process may hold. None takes a share of what is free.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        "auto" is float32, and float64 for a fit to at most 1,000 points.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    intercept_ : ndarray, shape (n_outputs,)
+        Mean of the targets (of the first batch, for a stream), about which the function is learnt.
+    dual_coef_ : ndarray, shape (n_blocks, width, n_outputs)
+        Coefficients of the features.
+    n_blocks_, n_reused_, n_iter_, n_random_features_ : int
+        Blocks in use, steps that moved an old one, steps, frequencies.
+    effective_params_ : dict
+        What was chosen and estimated: bandwidth, steps, θ, M, σ², cap and more.
+
+    References
+    ----------
+    B. Dai, B. Xie, N. He, Y. Liang, A. Raj, M.-F. Balcan and L. Song (2014), "Scalable kernel methods via doubly
+    stochastic gradients", NIPS 27. C.-L. Li and B. Póczos (2016), "Utilize old coordinates: faster doubly stochastic
+    gradients for kernel methods", UAI.
+    """
+
+    _y_is_numeric = True
+
+    def _learn_targets(self, y: Any, weights: Any, classes: Any) -> None:
+        y = np.asarray(y, dtype=np.float64)
+        self._one_column = y.ndim == 1
+        y = y.reshape(len(y), -1)
+        self.intercept_ = np.average(y, axis=0, weights=weights)
+        # In their own units, first divided by the largest, so that no square over- or underflows.
+        away = y - self.intercept_
+        largest = np.abs(away).max(axis=0)
+        largest = np.where(largest > 0, largest, 1.0)
+        spread = largest * np.sqrt(np.average((away / largest) ** 2, axis=0, weights=weights))
+        spread = np.where(spread > 0, spread, 1.0)
+        # ε and δ are one number for all outputs, which therefore share one unit.
+        loss = self._requested_loss()
+        in_units = hasattr(loss, "epsilon") or hasattr(loss, "delta")
+        self._target_scale = np.full_like(spread, spread.max()) if in_units else spread
+
+    def _encode(self, y: Any) -> np.ndarray:
+        y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+        if y.shape[1] != len(self.intercept_):
+            raise ValueError(f"y has {y.shape[1]} columns, and the model was begun with {len(self.intercept_)}.")
+        return (y - self.intercept_) / self._target_scale
+
+    def _codes(self, y: np.ndarray) -> np.ndarray:
+        return np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+
+    def _make_loss(self) -> losses.Loss:
+        loss = self._requested_loss()
+        for name in ("epsilon", "delta"):
+            if hasattr(loss, name):
+                loss = dataclasses.replace(loss, **{name: getattr(loss, name) / float(self._target_scale[0])})
+        return loss
+
+    def _requested_loss(self) -> losses.Loss:
+        return losses.make(losses.Square() if isinstance(self.loss, str) and self.loss == "auto" else self.loss)
+
+    def _check_loss(self) -> None:
+        loss = self._requested_loss()
+        if loss.coding != "values":
+            raise ShallowsError(f"The loss {loss.name!r} is none for numbers.")
+
+    def _unscale(self, scores: np.ndarray) -> np.ndarray:
+        return scores * self._target_scale + self.intercept_
+
+    def _decode(self, scores: np.ndarray) -> np.ndarray:
+        return scores[:, 0] if self._one_column else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Values of the fitted function, shape (n_samples,) or (n_samples, n_outputs), as y was.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        """
+        return self._decode(self._raw_predict(self._validated(X)))
+
+    def _targets_to_file(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        return {"intercept": self.intercept_, "target_scale": self._target_scale}, {"one_column": self._one_column}
+
+    def _targets_from_file(self, held: dict[str, np.ndarray], told: dict[str, Any]) -> None:
+        self.intercept_, self._target_scale = held["intercept"], held["target_scale"]
+        self._one_column = told["one_column"]

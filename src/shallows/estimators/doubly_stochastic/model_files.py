@@ -1,0 +1,166 @@
+"""Growing models as files: coefficients, seed and parameters."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import math
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ... import __version__, arrays, kernels, losses
+from ...errors import ShallowsError
+from ...features import FourierFeatures
+from ...solvers.coordinates import Checked, Fresh, UniformReuse
+from ...solvers.doubly_stochastic import DoublyStochastic
+from ...solvers.expansion import ExpansionProblem, ExpansionState
+from ..centring import Centring
+
+FORMAT = 1
+"""Raised when a file of before can no longer be read in the same sense."""
+
+N_PROBES = 16
+
+POLICIES = {"dsg": Fresh, "udsg": UniformReuse, "cdsg": Checked}
+
+
+def save(model: Any, path: Any) -> None:
+    """Write a fitted model beside its place, then move it there."""
+    path = Path(path)
+    state, features = model._state, model._features
+    held, numbers = state.remember()
+    targets_held, targets_told = model._targets_to_file()
+    header = {
+        "format": FORMAT,
+        "version": __version__,
+        "estimator": type(model).__name__,
+        "kernel": kernels.described(features.kernel),
+        "loss": _described(model._problem.loss),
+        "loss_asked_for": _described(model.loss),
+        "solver": {**_parameters(model._solver), "policy": _described(model._solver.policy)},
+        "features": {
+            "n_inputs": features.n_inputs,
+            "block_size": features.block_size,
+            "seed": features.seed,
+            "form": features.form,
+            "orthogonal": features.orthogonal,
+        },
+        "dtype": model._dtype.name,
+        "n_outputs": model._problem.n_outputs,
+        "growth": model._problem.growth if math.isfinite(model._problem.growth) else None,
+        "state": numbers,
+        "parameters": {name: value for name, value in model.get_params().items() if _is_plain(value)},
+        "effective": model.effective_params_,
+        "targets": targets_told,
+        "mean_weight": model._mean_weight,
+    }
+    held |= {"mean": model._centring.mean, "probes": _probes(features), **targets_held}
+    if hasattr(model, "feature_names_in_"):
+        held["feature_names_in_"] = np.asarray(model.feature_names_in_, dtype=str)
+    partial = path.with_name(path.name + ".partial")
+    try:
+        with open(partial, "wb") as file:
+            np.savez(file, header=np.array(json.dumps(header, default=_plainly)), **held)
+        os.replace(partial, path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+        raise ShallowsError(f"The model could not be written to {path}: {error.strerror or error}.") from error
+
+
+def load(cls: type, path: Any, device: str) -> Any:
+    """Read a model again, or say why not."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            header = json.loads(str(file["header"]))
+            held = {name: file[name] for name in file.files if name != "header"}
+        made_by, format_ = header["estimator"], header["format"]
+    except FileNotFoundError:
+        raise ShallowsError(f"There is no file {path}.") from None
+    except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise ShallowsError(f"{path} holds no model, or is damaged ({error}).") from error
+    if format_ > FORMAT:
+        raise ShallowsError(
+            f"{path} was written by shallows {header['version']}, which is newer than this version, {__version__}; "
+            "install that version to read it."
+        )
+    if made_by != cls.__name__:
+        raise ShallowsError(f"{path} holds a {made_by}, not a {cls.__name__}; use {made_by}.load.")
+    try:
+        kernel = kernels.from_description(header["kernel"])
+    except (ShallowsError, TypeError) as error:
+        raise ShallowsError(f"The model in {path} has a kernel that this version does not know: {error}") from error
+    features = FourierFeatures(kernel, **header["features"])
+    if not np.allclose(held.pop("probes"), _probes(features), rtol=1e-6, atol=1e-9):
+        raise ShallowsError(
+            f"This version ({__version__}) draws other features for the kernel {kernel.name!r} and seed "
+            f"{features.seed} than the one that wrote {path} ({header['version']}); the coefficients mean nothing here."
+        )
+    model = cls(**header["parameters"]).set_params(device=device)
+    # What was handed in as an object comes back as one.
+    if "kernel" not in header["parameters"]:
+        model.kernel = kernel
+    if "loss" in model.get_params() and "loss" not in header["parameters"]:
+        model.loss = _loss(header["loss_asked_for"])
+    loss = _loss(header["loss"])
+    model._features, model._dtype = features, np.dtype(header["dtype"])
+    model.n_features_in_ = features.n_inputs
+    model._centring = Centring(held.pop("mean"), np.ones(features.n_inputs, dtype=bool))
+    growth = math.inf if header["growth"] is None else header["growth"]
+    model._problem = ExpansionProblem(features, loss, header["n_outputs"], growth=growth)
+    model.effective_params_ = header["effective"]
+    model.block_size_, model.batch_size_ = features.block_size, model.effective_params_["batch_size"]
+    model.bandwidth_, model._seed_ = kernel.bandwidth, features.seed
+    model._mean_weight = header["mean_weight"]
+    if "feature_names_in_" in held:
+        model.feature_names_in_ = held.pop("feature_names_in_").astype(object)
+    model._targets_from_file(held, header["targets"])
+    numbers = header["state"]
+    where = arrays.resolve_device(device)
+    empty = arrays.to_device(np.empty(0), where, model._dtype)
+    state = ExpansionState(empty, empty, numbers["step_size"])
+    with where.active():
+        state.recall(held, numbers)
+    model._state, model._n_batches_seen = state, state.n_steps
+    policy, options = header["solver"].pop("policy")
+    model._solver = DoublyStochastic(**header["solver"], policy=POLICIES[policy](**options))
+    model.n_iter_, model.n_blocks_, model.n_reused_ = state.n_steps, state.n_blocks, state.n_reused
+    model.n_random_features_ = state.n_blocks * features.block_size
+    return model
+
+
+def _probes(features: FourierFeatures) -> np.ndarray:
+    """Some of the first block's frequencies, by which a change of the draws is noticed."""
+    drawn = features.frequencies(0, np.empty(0)).reshape(-1)
+    return drawn[np.linspace(0, drawn.size - 1, N_PROBES).astype(int)]
+
+
+def _parameters(thing: Any) -> dict[str, Any]:
+    """The fields of a dataclass that a file can hold."""
+    if not dataclasses.is_dataclass(thing):
+        return {}
+    return {f.name: getattr(thing, f.name) for f in dataclasses.fields(thing) if _is_plain(getattr(thing, f.name))}
+
+
+def _described(thing: Any) -> list[Any]:
+    """A loss or a policy as its name and its parameters."""
+    return [thing, {}] if isinstance(thing, str) else [thing.name, _parameters(thing)]
+
+
+def _loss(described: list[Any]) -> losses.Loss:
+    return losses.make(described[0], **described[1])
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, (bool, int, float, str, np.integer, np.floating, dict))
+
+
+def _plainly(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} cannot be written to a model file.")

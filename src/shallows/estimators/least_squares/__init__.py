@@ -1,0 +1,25 @@
+"""Estimators that minimise the square loss over the functions of a kernel or of explicit features.
+
+`kernel_least_squares` holds the fit and the prediction that all share, `least_squares_targets` the coding of classes
+and of values; each method has a module of its own. `preconditioning` serves the variants of EigenPro, `early_stopping`
+holds validation rows out, and `evaluation_cache` keeps the kernel values of points that are scored after every epoch.
+"""
+
+from .eigenpro import EigenProClassifier, EigenProRegressor
+from .eigenpro_centres import EigenProCentresClassifier, EigenProCentresRegressor
+from .exact_ridge import ExactKernelRidgeClassifier, ExactKernelRidgeRegressor
+from .feature_eigenpro import FeatureEigenProClassifier, FeatureEigenProRegressor
+from .kernel_sgd import KernelSGDClassifier, KernelSGDRegressor
+
+__all__ = [
+    "EigenProCentresClassifier",
+    "EigenProCentresRegressor",
+    "EigenProClassifier",
+    "EigenProRegressor",
+    "ExactKernelRidgeClassifier",
+    "ExactKernelRidgeRegressor",
+    "FeatureEigenProClassifier",
+    "FeatureEigenProRegressor",
+    "KernelSGDClassifier",
+    "KernelSGDRegressor",
+]

@@ -1,0 +1,103 @@
+"""Rows that are held out of the training data to stop early by."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ... import streams
+from ...errors import ShallowsError
+
+
+@dataclass
+class HeldOut:
+    """The validation rows of a fit, and what became of them.
+
+    Attributes
+    ----------
+    X, y, weights
+        The rows, as the user gave them.
+    rows : ndarray of int
+        Which of the rows given they are.
+    training_rows : ndarray of int
+        The others.
+    """
+
+    X: Any
+    y: np.ndarray
+    weights: np.ndarray | None
+    rows: np.ndarray
+    training_rows: np.ndarray
+
+    def error(self, snapshot: Any, *, of_labels: bool) -> float:
+        """What early stopping makes small: one less the accuracy, or one less R², weighted as the rows are."""
+        predicted = snapshot.predict(self.X)
+        if of_labels:
+            wrong = predicted != self.y
+            wrong = wrong if wrong.ndim == 1 else wrong.any(axis=1)
+            return float(np.average(wrong, weights=self.weights))
+        y = np.asarray(self.y, dtype=np.float64).reshape(len(self.y), -1)
+        # In the unit of the targets, so that neither large nor small ones leave the numbers.
+        mean = np.average(y, axis=0, weights=self.weights)
+        unit = np.abs(y - mean).max(axis=0)
+        unit = np.where(unit > 0, unit, 1.0)
+        squares = ((predicted.reshape(y.shape) - y) / unit) ** 2
+        spread = np.average(((y - mean) / unit) ** 2, axis=0, weights=self.weights)
+        missed = np.average(squares, axis=0, weights=self.weights)
+        return float(np.mean(missed / np.where(spread > 0, spread, 1.0)))
+
+
+def check(fraction: Any, n_iter_no_change: Any) -> None:
+    """Refuse a share outside (0, 1) and a patience below one."""
+    if not (isinstance(fraction, numbers.Real) and 0 < fraction < 1):
+        raise ShallowsError(f"validation_fraction must lie between 0 and 1, got {fraction!r}.")
+    if not (isinstance(n_iter_no_change, numbers.Integral) and n_iter_no_change >= 1):
+        raise ShallowsError(f"n_iter_no_change must be a whole number of at least 1, got {n_iter_no_change!r}.")
+
+
+def hold_out(X: Any, y: np.ndarray, weights: np.ndarray | None, fraction: float, seed: int, of_labels: bool) -> HeldOut:
+    """A random share of the rows, of each class alike where there are classes.
+
+    Every class keeps a row to be trained on at least. The rows are a function of the seed and of the labels.
+
+    Raises
+    ------
+    ShallowsError
+        If the rows are too few to leave one on either side.
+    """
+    n = X.shape[0]
+    order = streams.permutation(seed, "validation rows", 0, n)
+    taken = np.zeros(n, dtype=bool)
+    by_class = of_labels and y.ndim == 1
+    if by_class:
+        _, label = np.unique(y, return_inverse=True)
+        # The rows of each class in random order; shares are rounded so that together they come out right.
+        counts = np.bincount(label)
+        wanted = fraction * counts
+        share = np.floor(wanted).astype(int)
+        missing = max(0, min(round(fraction * n), n) - int(share.sum()))
+        share[np.argsort(share - wanted, kind="stable")[:missing]] += 1
+        share, most = np.minimum(share, counts - 1), n - len(counts)
+        ordered = label[order]
+        for of_class, k in enumerate(share):
+            taken[order[ordered == of_class][:k]] = True
+    else:
+        most = n - 1
+        taken[order[: min(most, math.ceil(fraction * n))]] = True
+    if most == 0:
+        raise ShallowsError(
+            f"early_stopping=True holds rows out, but {'one of every class' if by_class else 'one'} stays to be "
+            f"trained on, and that leaves none of {n}. Give more rows, or take early_stopping=False."
+        )
+    if not taken.any():
+        raise ShallowsError(
+            f"early_stopping=True holds out validation_fraction={fraction:g} of the rows, which of {n} is none; take a "
+            "larger share, or early_stopping=False."
+        )
+    rows, training_rows = np.flatnonzero(taken), np.flatnonzero(~taken)
+    of = None if weights is None else weights[rows]
+    return HeldOut(X[rows], y[rows], of, rows, training_rows)

@@ -1,0 +1,368 @@
+"""EigenPro as scikit-learn estimators."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ... import arrays, kernels, spectrum
+from ...errors import ShallowsError
+from ...kernels import Kernel
+from ...solvers import steps
+from ...solvers.base import KernelProblem
+from ...solvers.conjugate_residuals import ConjugateResiduals
+from ...solvers.eigenpro import EigenPro, by_rule
+from ...solvers.steps import StepRule
+from ...spectrum import Preconditioner, power_of
+from ..base import SMALL
+from .kernel_least_squares import Plan
+from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
+from .preconditioning import SMALL_FLOOR, check_preconditioning, plan_steps, step_parameters, subsample_size
+
+
+class _EigenPro:
+    """Parameters, plan and solver of EigenPro, for classes and for values."""
+
+    def __init__(
+        self,
+        kernel: str | Kernel | Callable[..., Any] = "gaussian",
+        *,
+        bandwidth: float | None = None,
+        kernel_params: Mapping[str, Any] | None = None,
+        rank: int | None = None,
+        n_subsample: int | None = None,
+        batch_size: int | None = None,
+        step_size: float | None = None,
+        step_rule: str | Mapping[str, Any] | StepRule = "certified",
+        damping: float = 1.0,
+        power: str | float = "full",
+        max_epochs: int = 20,
+        tol: float = 5e-3,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 3,
+        preconditioner: Preconditioner | str | os.PathLike | None = None,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ):
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.kernel_params = kernel_params
+        self.rank = rank
+        self.n_subsample = n_subsample
+        self.batch_size = batch_size
+        self.step_size = step_size
+        self.step_rule = step_rule
+        self.damping = damping
+        self.power = power
+        self.max_epochs = max_epochs
+        self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.preconditioner = preconditioner
+        self.random_state = random_state
+        self.device = device
+        self.memory = memory
+        self.dtype = dtype
+        self.verbose = verbose
+
+    # An average stands beside the iterate wherever that is held.
+    _n_held = 10
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_preconditioning(self)
+        power_of(self.power)
+        steps.make(self.step_rule)
+        if self.early_stopping and self.preconditioner is not None:
+            raise ShallowsError(
+                "A preconditioner that is handed in is made of all training rows, and early_stopping=True holds some "
+                "of them out; leave one of the two out."
+            )
+
+    def _given_subsample(self) -> Preconditioner | None:
+        """The preconditioner that was handed in, if one was."""
+        if self.preconditioner is None or isinstance(self.preconditioner, Preconditioner):
+            return self.preconditioner
+        return spectrum.load_preconditioner(self.preconditioner)
+
+    def _make_kernel(self, points: Any, seed: int) -> Kernel:
+        given = self._given_subsample()
+        if given is None:
+            return super()._make_kernel(points, seed)
+        asked = kernels.kind(self.kernel)
+        if not isinstance(asked, Kernel):
+            # The bandwidth is the preconditioner's where none is asked for.
+            bandwidth = self.bandwidth if self.bandwidth is not None else given.kernel.bandwidth
+            if not asked.takes_bandwidth:
+                bandwidth = self.bandwidth
+            asked = kernels.make(self.kernel, bandwidth, **(self.kernel_params or {}))
+        same = type(asked) is type(given.kernel) and asked.parameters == given.kernel.parameters
+        if not same or not math.isclose(asked.bandwidth or 0.0, given.kernel.bandwidth or 0.0):
+            raise ShallowsError(
+                f"The preconditioner was made for the kernel {given.kernel.name!r} of bandwidth "
+                f"{given.kernel.bandwidth} and parameters {given.kernel.parameters}, but kernel={self.kernel!r}, "
+                f"bandwidth={self.bandwidth!r}, kernel_params={self.kernel_params!r} was asked for."
+            )
+        return given.kernel
+
+    def _make_plan(self, points: Any, weights: Any, kernel: Kernel, seed: int, budget: int) -> Plan:
+        n = points.shape[0]
+        p = self._given_subsample()
+        if p is None:
+            n_subsample, rank = self._sizes(n, arrays.itemsize(points), budget)
+            # Once λ_{q+1} is 1/n a single batch of all n points loses no progress: to flatten more gains nothing.
+            smallest = 0.0 if self.rank is not None or n <= SMALL else 1.0 / n
+            smallest_share = SMALL_FLOOR if self.rank is None and n <= SMALL else 0.0
+            p = spectrum.make_preconditioner(
+                kernel,
+                points,
+                rank=rank,
+                n_subsample=n_subsample,
+                seed=seed,
+                damping=self.damping,
+                power=power_of(self.power),
+                weights=weights,
+                smallest=smallest,
+                smallest_share=smallest_share,
+            )
+        else:
+            if weights is not None:
+                raise ShallowsError(
+                    "A preconditioner that is handed in knows no sample weights; leave one of the two out."
+                )
+            p = p.to(arrays.device_of(points), points.dtype)
+        batch_size = min(n, self.batch_size or self._batch_size(p, n))
+        step_size, self._cycle = plan_steps(self, p, batch_size, n, points)
+        return Plan(kernel, p, batch_size, step_size, p.top_eigenvalue, p.largest_diagonal)
+
+    def _make_problem(self, plan: Plan, points: Any, targets: Any, weights: Any, budget: int) -> KernelProblem:
+        self._sides = (plan.batch_size, targets.shape[1])
+        solver = self._make_solver(plan.step_size)
+        if isinstance(solver, ConjugateResiduals):
+            budget -= solver.held_numbers(*targets.shape, plan.preconditioner.rank) * arrays.itemsize(targets)
+        return super()._make_problem(plan, points, targets, weights, budget)
+
+    def _model_parameters(self, plan: Plan) -> dict[str, Any]:
+        solver = type(self._make_solver(plan.step_size)).__name__
+        return super()._model_parameters(plan) | step_parameters(self, plan.preconditioner) | {"solver": solver}
+
+    def _sizes(self, n: int, itemsize: int, budget: int) -> tuple[int, int]:
+        """M and q: what was asked for within n, else what the data and the budget suggest."""
+        n_subsample = subsample_size(self, n, itemsize, budget)
+        rank = self.rank
+        if rank is None:
+            rank = n_subsample - 1 if n_subsample == n else n_subsample // 5
+        return n_subsample, min(rank, n_subsample - 1)
+
+    @staticmethod
+    def _batch_size(p: Preconditioner, n: int) -> int:
+        """Half of the critical size keeps the progress of an epoch; a whole small problem goes in one batch."""
+        if n <= SMALL:
+            return n
+        return int(min(n, max(16, p.critical_batch_size() / 2)))
+
+    def _make_solver(self, step_size: float) -> EigenPro | ConjugateResiduals:
+        return by_rule(step_size, self._cycle, *self._sides)
+
+
+class EigenProClassifier(_EigenPro, LeastSquaresClassifier):
+    """Kernel classification by EigenPro: least squares on ±1 targets, the top of the spectrum flattened.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="gaussian"
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
+    bandwidth : float, optional
+        σ, in the units of the features, of the kernels that have one. None takes the median distance of a subsample.
+    kernel_params : dict, optional
+        Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
+    rank : int, optional
+        q, the number of eigendirections that are flattened. None takes a fifth of the subsample, or fewer where the
+        spectrum falls below 1/n before; up to 1,000 points, those above 1/200 of the largest eigenvalue. Directions
+        below are fitted the less the smaller they are and the fewer the epochs, which is what regularises.
+    n_subsample : int, optional
+        M, the number of training points that the eigensystem is computed from. None grows it as √n within the budget.
+    batch_size : int, optional
+        Rows of a step. None takes half of β/λ, the size up to which a batch costs no progress. Batches of a sixteenth
+        of the rows or more go through conjugate residuals where they have 2 (b − 1) rows or more for each output, with
+        b batches in an epoch. These come nearer to the training targets in an epoch and, of a matrix that is kept, take
+        less time for it; on noisy targets let ``early_stopping`` end that.
+    step_size : float, optional
+        For a sum over the batch. None takes 2/(β + (m − 1)λ), with λ and β measured on training points outside the
+        subsample; where batches are noisy the model is an average of the iterates that lies half an epoch behind, and
+        where they are not the steps vary about that size (`shallows.solvers.steps.Certified`). In few batches, see
+        ``batch_size``, they come from the residual (`shallows.solvers.ConjugateResiduals`). Up to 1,000 points the
+        exact 1/(nλ) where batch and subsample are the whole training set. Should training diverge all the same, the
+        epoch is done again with half of it.
+    step_rule : str, mapping or callable, default="certified"
+        Which rule gives the step where ``step_size`` is None: "certified", "theorem", "paper", "release2017",
+        "release2019" or "exact", see `shallows.solvers.steps`. The others are there to be compared with. With
+        ``{"certified": {"noise": 0.3}}`` the steps are shorter and fit less of the noise of labels, see
+        `shallows.solvers.steps.Certified`; with ``early_stopping`` that can predict better where labels are noisy.
+    damping : float, default=1.0
+        τ: the flattened eigenvalues become τ λ_{q+1}.
+    power : {"full", "sqrt"} or float in (0, 1], default="full"
+        a: directions are shrunk by τ (λ_{q+1}/λᵢ)^a. "sqrt" is ½, the form of the authors' first release, which brings
+        the top of the spectrum down to √(λ₁ λ_{q+1}) only and forgives a noisier eigensystem.
+    max_epochs : int, default=20
+        Passes over the data at most.
+    tol : float, default=5e-3
+        Stop when the training loss of an epoch is this share of the loss of the zero function.
+    early_stopping : bool, default=False
+        Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
+        become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
+    validation_fraction : float, default=0.1
+        The share of the training rows that early stopping holds out.
+    n_iter_no_change : int, default=3
+        Epochs without a better validation score after which early stopping ends the training.
+    preconditioner : Preconditioner or path, optional
+        One made by `shallows.spectrum.fit_preconditioner` on the same training rows.
+    random_state : int, RandomState or None, default=None
+        Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
+        int gives the same model.
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        "auto" takes a GPU where CuPy finds one.
+    memory : int or str, optional
+        Bytes (or a text such as "4GB") that the process, or the fit on a GPU, may hold. None takes a share of
+        what is free.
+        As much of the kernel matrix as fits is kept; the rest is made again in every epoch.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        "auto" is float32, and float64 up to 1,000 points.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (n_classes,)
+    dual_coef_ : ndarray, shape (n_samples, n_outputs)
+        Coefficients of the kernel functions at the training rows ``support_``.
+    support_ : ndarray of int, shape (n_samples,)
+        Without the rows that were held out.
+    bandwidth_, step_size_ : float
+    n_epochs_ : int
+    validation_scores_ : list of float
+        With ``early_stopping`` only: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
+    losses_ : list of float
+        Of each epoch, as shares of the loss of the zero function, each batch measured before its own step.
+    effective_params_ : dict
+        Everything that the program chose.
+    timings_ : dict
+        Seconds by phase.
+
+    References
+    ----------
+    S. Ma and M. Belkin (2017), "Diving into the shallows: a computational perspective on large-scale shallow learning",
+    NIPS 30. The update in the span of the subsample follows S. Ma and M. Belkin (2019), "Kernel machines that adapt to
+    GPUs for effective large batch training", MLSys.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from shallows import EigenProClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = EigenProClassifier(bandwidth=20.0, random_state=0).fit(X[:1200], y[:1200])
+    >>> bool(model.score(X[1200:], y[1200:]) > 0.95)
+    True
+    """
+
+
+class EigenProRegressor(_EigenPro, LeastSquaresRegressor):
+    """Kernel regression by EigenPro: least squares, the top of the spectrum flattened.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="gaussian"
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
+    bandwidth : float, optional
+        σ, in the units of the features, of the kernels that have one. None takes the median distance of a subsample.
+    kernel_params : dict, optional
+        Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
+    rank : int, optional
+        q, the number of eigendirections that are flattened. None takes a fifth of the subsample, or fewer where the
+        spectrum falls below 1/n before; up to 1,000 points, those above 1/200 of the largest eigenvalue. Directions
+        below are fitted the less the smaller they are and the fewer the epochs, which is what regularises.
+    n_subsample : int, optional
+        M, the number of training points that the eigensystem is computed from. None grows it as √n within the budget.
+    batch_size : int, optional
+        Rows of a step. None takes half of β/λ, the size up to which a batch costs no progress. Batches of a sixteenth
+        of the rows or more go through conjugate residuals where they have 2 (b − 1) rows or more for each output, with
+        b batches in an epoch. These come nearer to the training targets in an epoch and, of a matrix that is kept, take
+        less time for it; on noisy targets let ``early_stopping`` end that.
+    step_size : float, optional
+        For a sum over the batch. None takes 2/(β + (m − 1)λ), with λ and β measured on training points outside the
+        subsample; where batches are noisy the model is an average of the iterates that lies half an epoch behind, and
+        where they are not the steps vary about that size (`shallows.solvers.steps.Certified`). In few batches, see
+        ``batch_size``, they come from the residual (`shallows.solvers.ConjugateResiduals`). Up to 1,000 points the
+        exact 1/(nλ) where batch and subsample are the whole training set. Should training diverge all the same, the
+        epoch is done again with half of it.
+    step_rule : str, mapping or callable, default="certified"
+        Which rule gives the step where ``step_size`` is None: "certified", "theorem", "paper", "release2017",
+        "release2019" or "exact", see `shallows.solvers.steps`. The others are there to be compared with. With
+        ``{"certified": {"noise": 0.3}}`` the steps are shorter and fit less of the noise of labels, see
+        `shallows.solvers.steps.Certified`; with ``early_stopping`` that can predict better where labels are noisy.
+    damping : float, default=1.0
+        τ: the flattened eigenvalues become τ λ_{q+1}.
+    power : {"full", "sqrt"} or float in (0, 1], default="full"
+        a: directions are shrunk by τ (λ_{q+1}/λᵢ)^a. "sqrt" is ½, the form of the authors' first release, which brings
+        the top of the spectrum down to √(λ₁ λ_{q+1}) only and forgives a noisier eigensystem.
+    max_epochs : int, default=20
+        Passes over the data at most.
+    tol : float, default=5e-3
+        Stop when the training loss of an epoch is this share of the loss of the zero function.
+    early_stopping : bool, default=False
+        Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
+        become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
+    validation_fraction : float, default=0.1
+        The share of the training rows that early stopping holds out.
+    n_iter_no_change : int, default=3
+        Epochs without a better validation score after which early stopping ends the training.
+    preconditioner : Preconditioner or path, optional
+        One made by `shallows.spectrum.fit_preconditioner` on the same training rows.
+    random_state : int, RandomState or None, default=None
+        Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
+        int gives the same model.
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        "auto" takes a GPU where CuPy finds one.
+    memory : int or str, optional
+        Bytes (or a text such as "4GB") that the process, or the fit on a GPU, may hold. None takes a share of
+        what is free.
+        As much of the kernel matrix as fits is kept; the rest is made again in every epoch.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        "auto" is float32, and float64 up to 1,000 points.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    intercept_ : ndarray, shape (n_outputs,)
+        Mean of the targets.
+    dual_coef_ : ndarray, shape (n_samples, n_outputs)
+        Coefficients of the kernel functions at the training rows ``support_``.
+    support_ : ndarray of int, shape (n_samples,)
+        Without the rows that were held out.
+    bandwidth_, step_size_ : float
+    n_epochs_ : int
+    validation_scores_ : list of float
+        With ``early_stopping`` only: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
+    losses_ : list of float
+        Of each epoch, as shares of the loss of the zero function, each batch measured before its own step.
+    effective_params_ : dict
+        Everything that the program chose.
+    timings_ : dict
+        Seconds by phase.
+
+    References
+    ----------
+    S. Ma and M. Belkin (2017), "Diving into the shallows: a computational perspective on large-scale shallow learning",
+    NIPS 30. The update in the span of the subsample follows S. Ma and M. Belkin (2019), "Kernel machines that adapt to
+    GPUs for effective large batch training", MLSys.
+    """

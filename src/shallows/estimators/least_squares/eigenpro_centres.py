@@ -1,0 +1,397 @@
+"""EigenPro for models with fewer centres than data, as scikit-learn estimators."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ... import arrays, gram, kernels, projection, spectrum, streams
+from ...arrays import Array
+from ...errors import ShallowsError
+from ...kernels import Kernel
+from ...solvers.projected import CentresProblem, ProjectedEigenPro, certificate, step_size
+from ..base import SMALL, native
+from ..centring import Centring, TrainingRows
+from ..kernel_checks import check_scale
+from .kernel_least_squares import Plan
+from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
+from .preconditioning import SMALL_FLOOR, check_preconditioning
+
+N_FRESH = 3000
+"""Points on which the step is certified, beside the centres."""
+
+STRIP_BYTES = 2**26
+"""What strips of the kernel matrix may take; more is no faster."""
+
+
+class CentresMatrix:
+    """The kernel matrix of the training points and the centres, as what is trained and predicted with looks at it."""
+
+    kept_fraction = 0.0
+
+    def __init__(self, kernel: Kernel, points: Array, rows: TrainingRows, budget: int):
+        self.kernel, self.points, self._rows, self._budget = kernel, points, rows, budget
+
+    def dot(self, a: Array) -> Array:
+        """``k(X, Z) @ a`` for all training points in the order of the fit, shape (n, c)."""
+        xp = arrays.namespace(a)
+        parts = [
+            gram.cross_product(self.kernel, self._rows(batch)[:, :-2], self.points, a, budget=self._budget)
+            for batch in arrays.blocks(len(self._rows), 20_000)
+        ]
+        return xp.concat(parts)
+
+
+class _EigenProCentres:
+    """Parameters, plan and solver of EigenPro on centres, for classes and for values."""
+
+    def __init__(
+        self,
+        kernel: str | Kernel | Callable[..., Any] = "gaussian",
+        *,
+        centres: int | Any = 2000,
+        bandwidth: float | None = None,
+        kernel_params: Mapping[str, Any] | None = None,
+        rank: int | None = None,
+        n_subsample: int | None = None,
+        batch_size: int | None = None,
+        step_size: float | None = None,
+        damping: float = 1.0,
+        max_epochs: int = 10,
+        tol: float = 5e-3,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 3,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ):
+        self.kernel = kernel
+        self.centres = centres
+        self.bandwidth = bandwidth
+        self.kernel_params = kernel_params
+        self.rank = rank
+        self.n_subsample = n_subsample
+        self.batch_size = batch_size
+        self.step_size = step_size
+        self.damping = damping
+        self.max_epochs = max_epochs
+        self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.random_state = random_state
+        self.device = device
+        self.memory = memory
+        self.dtype = dtype
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_preconditioning(self)
+        counted = isinstance(self.centres, numbers.Integral) and not isinstance(self.centres, bool)
+        if (counted and self.centres < 1) or (not counted and np.ndim(self.centres) == 0):
+            raise ShallowsError(
+                "centres must be a whole number of at least 1, how many training points to take, or an array of "
+                f"points; got {self.centres!r}."
+            )
+
+    # ------------------------------------------------------------------------------- points and centres
+
+    def _prepare_points(self, X: Any, order: np.ndarray, device: arrays.Device, dtype: np.dtype) -> Array:
+        """The centres and, after them, fresh points for the certificate; the rest is read batch by batch."""
+        n, d = X.shape
+        given = None if isinstance(self.centres, numbers.Integral) else self._given_centres(d)
+        self._p = min(int(self.centres), n) if given is None else len(given)
+        budget = self._working_budget(device)
+        itemsize = dtype.itemsize
+        # The factor, the centres and the certificate's matrices, of fresh points with the centres and each other.
+        half = d + 1.5 * N_FRESH
+        needed = itemsize * (self._p * (self._p + 2 * half) + 2 * N_FRESH**2)
+        if needed > budget:
+            fitting = int(math.sqrt(half**2 + max(0, budget / itemsize - 2 * N_FRESH**2)) - half)
+            raise ShallowsError(
+                f"{self._p:,} centres take {needed / 1e9:.1f} GB (their kernel matrix is factored), and the budget "
+                f"leaves {budget / 1e9:.1f} GB. Use centres={max(1, fitting)} at most, or give more memory."
+            )
+        kind = kernels.kind(self.kernel)
+        kind.check_inputs(d)
+        self._centring = Centring.of(
+            X, centred=kind.shift_invariant, without_constants=kind.of_distance and given is None
+        )
+        # Half of what is left may hold the points; else they are read anew in every epoch.
+        held = (budget - needed) // 2 > n * (d + 2) * itemsize
+        self._rows = TrainingRows(X, order, self._centring, device, dtype, held=held)
+        first = 0 if given is not None else self._p
+        fresh = slice(first, min(n, first + N_FRESH))
+        if fresh.stop - fresh.start < max(1, min(n, N_FRESH) // 2):
+            fresh = slice(0, min(n, N_FRESH + first))
+        self._fresh = fresh
+        fresh = self._rows(fresh)
+        if given is None:
+            centres = self._rows(slice(0, self._p))
+        else:
+            here = streams.permutation(0, "given centres", 0, self._p)
+            centres = self._centring.training_points(given, here, device, dtype)
+        check_scale(centres, dtype, may_vanish=not kind.shift_invariant)
+        return arrays.namespace(centres).concat([centres, fresh])
+
+    def _given_centres(self, d: int) -> np.ndarray:
+        centres = native(np.asarray(self.centres))
+        if centres.dtype.kind not in "fiub" or centres.ndim != 2 or 0 in centres.shape:
+            raise ShallowsError(f"centres must be a number or an array of shape (p, {d}), got {self.centres!r:.80}.")
+        if centres.shape[1] != d:
+            raise ShallowsError(f"centres have {centres.shape[1]} features and X has {d}.")
+        centres = centres.astype(np.float32 if centres.dtype == np.float32 else np.float64)
+        if not np.isfinite(centres).all():
+            raise ShallowsError("centres hold NaN or infinity.")
+        return centres
+
+    # -------------------------------------------------------------------------------------------- plan
+
+    def _make_plan(self, points: Array, weights: Any, kernel: Kernel, seed: int, budget: int) -> Plan:
+        xp = arrays.namespace(points)
+        n, p = len(self._rows), self._p
+        centres, fresh = points[:p, :], points[p:, :]
+        n_subsample = min(p, self.n_subsample or max(6000, 2 * (self.rank or 0)))
+        smallest = smallest_share = 0.0
+        rank = self.rank
+        if rank is None:
+            # As `EigenProClassifier` has it: a small problem is iterated with as a whole, and of a large one what lies
+            # below 1/n is left as it is.
+            rank = n_subsample if n <= SMALL else n_subsample // 4
+            smallest, smallest_share = (0.0, SMALL_FLOOR) if n <= SMALL else (1.0 / n, 0.0)
+        rank = min(rank, n_subsample - 1)
+        of_subsample = of_fresh = None
+        if weights is not None:
+            sampled = isinstance(self.centres, numbers.Integral)
+            of_subsample = weights[:n_subsample] if sampled else xp.ones_like(centres[:n_subsample, 0]) * weights.mean()
+            of_fresh = weights[self._fresh]
+        made = spectrum.make_preconditioner(
+            kernel,
+            xp.concat([centres[:n_subsample, :], fresh]),
+            rank=rank,
+            n_subsample=n_subsample,
+            seed=seed,
+            damping=self.damping,
+            weights=None if weights is None else xp.concat([of_subsample, of_fresh]),
+            smallest=smallest,
+            smallest_share=smallest_share,
+        )
+        self._projection = projection.make_projection(kernel, centres)
+        found = certificate(kernel, centres, self._projection, made, fresh, of_fresh, seed)
+        batch_size = self.batch_size
+        if batch_size is None:
+            # A batch of up to half of the critical size costs no progress. Twice p keeps the solve with p² numbers near
+            # a tenth of the time of a step; with 4p/3 it was a sixth, and the loss after some epochs about the same.
+            batch_size = n if n <= SMALL else max(16, 2 * p, int(found.critical_batch_size / 2))
+        batch_size = min(n, batch_size)
+        return Plan(
+            kernel,
+            made,
+            batch_size,
+            self.step_size or step_size(found, batch_size),
+            found.eigenvalue(batch_size),
+            found.largest_diagonal,
+        )
+
+    def _make_problem(self, plan: Plan, points: Array, targets: Array, weights: Any, budget: int) -> CentresProblem:
+        centres = arrays.contiguous(points[: self._p, :])
+        strips = min(STRIP_BYTES if arrays.device_of(points).kind == "cpu" else 2**32, max(2**20, budget))
+        self._gram = CentresMatrix(plan.kernel, centres, self._rows, strips)
+        made = CentresProblem(
+            plan.kernel, centres, self._rows, targets, self._projection, plan.preconditioner, weights, strips
+        )
+        self._averaged = plan.batch_size < len(self._rows)
+        del self._projection, self._rows, self._fresh
+        return made
+
+    def _step_bytes(self, plan: Plan, n_outputs: int, itemsize: int) -> int:
+        p, made = self._p, plan.preconditioner
+        of_points = self._rows.held_bytes or plan.batch_size * (self._rows.width + 2) * itemsize
+        return of_points + itemsize * (p * p + made.n_subsample * made.rank + 8 * p * n_outputs)
+
+    def _make_solver(self, step_size: float) -> ProjectedEigenPro:
+        return ProjectedEigenPro(step_size, average=self._averaged)
+
+    def _store_model(self, state: Any, plan: Plan, points: Array, rows: np.ndarray) -> None:
+        super()._store_model(state, plan, points[: self._p, :], rows[: self._p])
+        if not isinstance(self.centres, numbers.Integral):
+            self.support_ = None
+
+    def _model_parameters(self, plan: Plan) -> dict[str, Any]:
+        return super()._model_parameters(plan) | {"n_centres": self._p}
+
+
+class EigenProCentresClassifier(_EigenProCentres, LeastSquaresClassifier):
+    """Kernel classification by EigenPro with fewer centres than data: least squares on ±1 targets.
+
+    The function is Σⱼ αⱼ k(zⱼ, ·) over p centres: p numbers for each output whatever the data's size, so that
+    prediction and memory do not grow with it. Training goes through all data in batches; the gradient, preconditioned
+    as in `EigenProClassifier`, is projected onto the span of the centres, and the iterates are averaged. Memory holds
+    p² numbers.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="gaussian"
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
+    centres : int or array of shape (p, n_features), default=2000
+        How many training points, drawn at random, are the centres, or the centres themselves.
+    bandwidth : float, optional
+        σ, in the units of the features, of the kernels that have one. None takes the median distance of a subsample.
+    kernel_params : dict, optional
+        Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
+    rank : int, optional
+        q, the number of eigendirections that are flattened. None takes a quarter of the subsample.
+    n_subsample : int, optional
+        M, the number of centres that the eigensystem is computed from. None takes 6,000, or all.
+    batch_size : int, optional
+        Rows of a step. None takes half of β/λ in the span, and at least 2p, so that the projection's share of the
+        time stays small; all rows up to 1,000.
+    step_size : float, optional
+        For a sum over the batch. None takes 2/(β + (m − 1)λ) and at most 1/(mλ), with λ and β measured in the span on
+        training points that are no centres. Should training diverge all the same, the epoch is done again with half of
+        it.
+    damping : float, default=1.0
+        τ: the flattened eigenvalues become τ λ_{q+1}.
+    max_epochs : int, default=10
+        Passes over the data at most.
+    tol : float, default=5e-3
+        Stop when the training loss of an epoch is this share of the loss of the zero function.
+    early_stopping : bool, default=False
+        Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
+        become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
+    validation_fraction : float, default=0.1
+        The share of the training rows that early stopping holds out.
+    n_iter_no_change : int, default=3
+        Epochs without a better validation score after which early stopping ends the training.
+    random_state : int, RandomState or None, default=None
+        Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
+        int gives the same model.
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        "auto" takes a GPU where CuPy finds one.
+    memory : int or str, optional
+        Bytes (or a text such as "2GB") that the process, or the fit on a GPU, may hold. None takes a share of what is
+        free. The data are held in the precision of the fit where they fit, else read anew in every epoch.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        "auto" is float32, and float64 up to 1,000 points.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (n_classes,)
+    dual_coef_ : ndarray, shape (n_centres, n_outputs)
+        Coefficients of the kernel functions at the centres.
+    support_ : ndarray of int, shape (n_centres,), or None
+        Which training rows the centres are; None where they were given (in an order of the fit's own).
+    bandwidth_, step_size_ : float
+    n_epochs_ : int
+    losses_ : list of float
+        Of each epoch, as shares of the loss of the zero function, each batch measured before its own step and on the
+        iterate; the average that is the model has a lower one.
+    effective_params_ : dict
+        Everything that the program chose.
+    timings_ : dict
+        Seconds by phase.
+
+    References
+    ----------
+    A. Abedsoltan, M. Belkin and P. Pandit (2023), "Toward large kernel models", ICML.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from shallows import EigenProCentresClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = EigenProCentresClassifier(centres=300, bandwidth=20.0, random_state=0).fit(X[:1200], y[:1200])
+    >>> model.dual_coef_.shape, bool(model.score(X[1200:], y[1200:]) > 0.93)
+    ((300, 10), True)
+    """
+
+
+class EigenProCentresRegressor(_EigenProCentres, LeastSquaresRegressor):
+    """Kernel regression by EigenPro with fewer centres than data: least squares about the mean of the targets.
+
+    The function is Σⱼ αⱼ k(zⱼ, ·) over p centres: p numbers for each output whatever the data's size, so that
+    prediction and memory do not grow with it. Training goes through all data in batches; the gradient, preconditioned
+    as in `EigenProClassifier`, is projected onto the span of the centres, and the iterates are averaged. Memory holds
+    p² numbers.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="gaussian"
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
+    centres : int or array of shape (p, n_features), default=2000
+        How many training points, drawn at random, are the centres, or the centres themselves.
+    bandwidth : float, optional
+        σ, in the units of the features, of the kernels that have one. None takes the median distance of a subsample.
+    kernel_params : dict, optional
+        Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
+    rank : int, optional
+        q, the number of eigendirections that are flattened. None takes a quarter of the subsample.
+    n_subsample : int, optional
+        M, the number of centres that the eigensystem is computed from. None takes 6,000, or all.
+    batch_size : int, optional
+        Rows of a step. None takes half of β/λ in the span, and at least 2p, so that the projection's share of the
+        time stays small; all rows up to 1,000.
+    step_size : float, optional
+        For a sum over the batch. None takes 2/(β + (m − 1)λ) and at most 1/(mλ), with λ and β measured in the span on
+        training points that are no centres. Should training diverge all the same, the epoch is done again with half of
+        it.
+    damping : float, default=1.0
+        τ: the flattened eigenvalues become τ λ_{q+1}.
+    max_epochs : int, default=10
+        Passes over the data at most.
+    tol : float, default=5e-3
+        Stop when the training loss of an epoch is this share of the loss of the zero function.
+    early_stopping : bool, default=False
+        Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
+        become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
+    validation_fraction : float, default=0.1
+        The share of the training rows that early stopping holds out.
+    n_iter_no_change : int, default=3
+        Epochs without a better validation score after which early stopping ends the training.
+    random_state : int, RandomState or None, default=None
+        Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
+        int gives the same model.
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        "auto" takes a GPU where CuPy finds one.
+    memory : int or str, optional
+        Bytes (or a text such as "2GB") that the process, or the fit on a GPU, may hold. None takes a share of what is
+        free. The data are held in the precision of the fit where they fit, else read anew in every epoch.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        "auto" is float32, and float64 up to 1,000 points.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    intercept_ : ndarray, shape (n_outputs,)
+        Mean of the targets.
+    dual_coef_ : ndarray, shape (n_centres, n_outputs)
+        Coefficients of the kernel functions at the centres.
+    support_ : ndarray of int, shape (n_centres,), or None
+        Which training rows the centres are; None where they were given (in an order of the fit's own).
+    bandwidth_, step_size_ : float
+    n_epochs_ : int
+    losses_ : list of float
+        Of each epoch, as shares of the loss of the zero function, each batch measured before its own step and on the
+        iterate; the average that is the model has a lower one.
+    effective_params_ : dict
+        Everything that the program chose.
+    timings_ : dict
+        Seconds by phase.
+
+    References
+    ----------
+    A. Abedsoltan, M. Belkin and P. Pandit (2023), "Toward large kernel models", ICML.
+    """

@@ -1,0 +1,336 @@
+"""Exact kernel regularised least squares as scikit-learn estimators."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from ... import arrays, training
+from ...errors import ShallowsError
+from ...kernels import Kernel
+from ...solvers.cholesky import Cholesky
+from ...solvers.conjugate_gradients import ConjugateGradients
+from ..parameter_checks import check_whole
+from .kernel_least_squares import Plan
+from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
+
+SOLVERS = ("auto", "cholesky", "conjugate_gradients")
+
+MOST_DIRECT = 20_000
+"""Above so many points the factorisation's n³/3 takes longer than hundreds of passes over the kept matrix."""
+
+DIRECT_BYTES = 8 * 1.2
+"""For every entry of the matrix: a double, factored in place, and what the products of the check may take."""
+
+
+class _ExactKernelRidge:
+    """Parameters, plan and solvers of exact kernel ridge regression, for classes and for values."""
+
+    # What the base asks of the methods that go through the data in batches; here all rows are one batch.
+    batch_size = None
+    step_size = None
+
+    def __init__(
+        self,
+        kernel: str | Kernel | Callable[..., Any] = "gaussian",
+        *,
+        bandwidth: float | None = None,
+        kernel_params: Mapping[str, Any] | None = None,
+        regularisation: float = 1.0,
+        solver: str = "auto",
+        tol: float = 1e-4,
+        max_iterations: int = 1000,
+        warm_start: bool = False,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ):
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.kernel_params = kernel_params
+        self.regularisation = regularisation
+        self.solver = solver
+        self.tol = tol
+        self.max_iterations = max_iterations
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.device = device
+        self.memory = memory
+        self.dtype = dtype
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        observers: Sequence[training.Observer] = (),
+        checkpoint: training.Checkpoint | None = None,
+    ) -> Any:
+        """Solve for the coefficients.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like, shape (n_samples,), optional
+            Weights of the square loss, in the unit in which ``regularisation`` is one.
+        observers : sequence of shallows.training.Observer
+            They look on; an epoch is an iteration.
+        checkpoint : shallows.training.Checkpoint, optional
+            Conjugate gradients go on from its coefficients if it exists, and keep it up to date.
+
+        Returns
+        -------
+        self
+        """
+        self._before = (self.support_, self.dual_coef_) if self.warm_start and hasattr(self, "dual_coef_") else None
+        super().fit(X, y, sample_weight, observers=observers, checkpoint=checkpoint)
+        self.n_iter_ = self.n_epochs_
+        left = math.sqrt(max(self.losses_[-1], 0.0))
+        # What belongs to batches and steps says nothing here.
+        for name in ("batch_size", "step_size", "certified_step_size", "top_eigenvalue", "largest_diagonal"):
+            self.effective_params_.pop(name, None)
+        self.effective_params_ |= {
+            "regularisation": float(self.regularisation),
+            "solver": self._chosen,
+            "jitter": self._jitter,
+            "relative_residual": left,
+            "n_iterations": self.n_iter_,
+            "rank": self._rank,
+            "n_subsample": self._n_subsample,
+        }
+        del self.step_size_, self._weight_unit, self._before
+        return self
+
+    @property
+    def max_epochs(self) -> int:
+        """The most iterations; a factorisation is one."""
+        return 1 if getattr(self, "_chosen", None) == "cholesky" else self.max_iterations
+
+    def _check_parameters(self) -> None:
+        check_whole(self, "max_iterations")
+        super()._check_parameters()
+        good = isinstance(self.regularisation, numbers.Real) and 0 <= self.regularisation < math.inf
+        if not good:
+            raise ShallowsError(f"regularisation must be a number of at least 0, got {self.regularisation!r}.")
+        if self.solver not in SOLVERS:
+            raise ShallowsError(f"solver must be one of {', '.join(map(repr, SOLVERS))}, got {self.solver!r}.")
+
+    def _encode(self, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+        # The base divides weights by their largest, and λ has to follow.
+        self._weight_unit = 1.0 if weights is None else float(weights.max())
+        return super()._encode(y, weights)
+
+    def _precision(self, n: int, budget: int) -> str:
+        self._chosen = self.solver
+        if self.solver == "auto":
+            fits = DIRECT_BYTES * n * n <= budget and n <= MOST_DIRECT
+            self._chosen = "cholesky" if fits else "conjugate_gradients"
+        return "float64" if self._chosen == "cholesky" or n <= 1000 else "float32"
+
+    def _make_plan(self, points: Any, weights: Any, kernel: Kernel, seed: int, budget: int) -> Plan:
+        n, itemsize = points.shape[0], arrays.itemsize(points)
+        if self.dtype != "auto":
+            self._precision(n, budget)
+        self._seed_used = seed
+        some = points[: min(n, 1000), :-2]
+        self._diagonal = max(float(arrays.namespace(points).max(kernel.diagonal(some))), 1e-300)
+        self._rank = self._n_subsample = 0
+        if self._chosen == "cholesky":
+            needed = DIRECT_BYTES / 8 * itemsize * n * n
+            if needed > budget:
+                raise ShallowsError(
+                    f"A factorisation of {n:,} points takes {needed / 1e9:.1f} GB, and the budget leaves "
+                    f"{budget / 1e9:.1f} GB. Use solver='conjugate_gradients', or give more memory."
+                )
+        else:
+            # Its vectors, n q numbers twice while they are made, should take a small share of the budget.
+            affordable = int(budget // (16 * itemsize * n))
+            self._n_subsample = min(n, max(100, round(12 * math.sqrt(n))), 6000)
+            self._rank = max(0, min(self._n_subsample // 3, affordable))
+        return Plan(kernel, None, n, 1.0, math.nan, 1.0)
+
+    def _step_bytes(self, plan: Plan, n_outputs: int, itemsize: int) -> int:
+        n = plan.batch_size
+        if self._chosen == "cholesky":
+            return int(DIRECT_BYTES / 8 * itemsize * n * n)
+        return itemsize * (2 * n * self._rank + 2 * self._n_subsample**2 + 12 * n * n_outputs)
+
+    def _make_solver(self, step_size: float) -> Any:
+        regularisation = float(self.regularisation) / self._weight_unit
+        if self._chosen == "cholesky":
+            return Cholesky(regularisation)
+        # Rounding of the entries is a random matrix of this norm at most; without λ it alone could make K indefinite.
+        rounding = (
+            4.0 * float(np.finfo(np.dtype(str(self._gram.points.dtype))).eps) * math.sqrt(self._gram.n) * self._diagonal
+        )
+        jitter = rounding if regularisation < rounding else 0.0
+        return ConjugateGradients(
+            regularisation,
+            jitter,
+            2.0 * rounding,
+            self._rank,
+            self._n_subsample,
+            self._seed_used,
+            self._start(),
+        )
+
+    def _start(self) -> Any:
+        """The coefficients of the fit before, where they are those of as many points in the same order."""
+        if self._before is None or not np.array_equal(self._before[0], self._order):
+            return None
+        points = self._gram.points
+        return arrays.to_device(self._before[1], arrays.device_of(points), points.dtype)
+
+    def _stopping(self) -> training.Stopping:
+        return training.Stopping(self.max_epochs, tolerance=self.tol**2)
+
+    def _warn_if_unconverged(self, run: training.Run) -> None:
+        left, self._jitter = math.sqrt(max(run.losses[-1], 0.0)), run.state.jitter
+        if self._chosen != "cholesky" and left > self.tol:
+            warnings.warn(
+                f"After max_iterations={self.max_iterations} the relative residual is {left:.1e}, above "
+                f"tol={self.tol:g}; more iterations or a larger regularisation would help.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+
+class ExactKernelRidgeClassifier(_ExactKernelRidge, LeastSquaresClassifier):
+    """Kernel classification by regularised least squares on ±1 targets, solved to the end (KRLS).
+
+    The minimiser of Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖² in the kernel's space: by a Cholesky factorisation in double precision
+    where the matrix fits, else by conjugate gradients, preconditioned with the top of the spectrum of a subsample, that
+    read as much of the matrix as the memory holds and make the rest anew.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="gaussian"
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
+    bandwidth : float, optional
+        σ, in the units of the features, of the kernels that have one. None takes the median distance of a subsample.
+    kernel_params : dict, optional
+        Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
+    regularisation : float, default=1.0
+        λ, for the sum of the losses over all points (``alpha`` of `sklearn.kernel_ridge.KernelRidge`). 0 interpolates;
+        where rounding then makes the matrix singular, a little is added to its diagonal, which
+        ``effective_params_["jitter"]`` tells.
+    solver : {"auto", "cholesky", "conjugate_gradients"}, default="auto"
+        "auto" factors up to 20,000 points where about 10 n² bytes are free.
+    tol : float, default=1e-4
+        Conjugate gradients stop when the residual is this share of the targets' norm.
+    max_iterations : int, default=1000
+        Of conjugate gradients; each is a pass over the kernel matrix.
+    warm_start : bool, default=False
+        Let conjugate gradients begin with the coefficients of the fit before, of as many points: for a path over
+        several ``regularisation``, from the largest to the smallest, with the same ``random_state``.
+    random_state : int, RandomState or None, default=None
+        Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
+        int gives the same model.
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        "auto" takes a GPU where CuPy finds one.
+    memory : int or str, optional
+        Bytes (or a text such as "4GB") that the process may hold. None takes a share of what is free.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        "auto" is float64 for the factorisation and up to 1,000 points, else float32.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (n_classes,)
+    dual_coef_ : ndarray, shape (n_samples, n_outputs)
+        Coefficients of the kernel functions at the training rows ``support_``.
+    support_ : ndarray of int, shape (n_samples,)
+    bandwidth_ : float
+    n_iter_ : int
+    effective_params_ : dict
+        Everything that the program chose, with the jitter and the relative residual that is left.
+    timings_ : dict
+        Seconds by phase.
+
+    See Also
+    --------
+    EigenProClassifier, EigenProRegressor : the same space at a fraction of the cost.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from shallows import ExactKernelRidgeClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = ExactKernelRidgeClassifier(bandwidth=20.0, regularisation=0.1, random_state=0).fit(X[:1200], y[:1200])
+    >>> bool(model.score(X[1200:], y[1200:]) > 0.95)
+    True
+    """
+
+
+class ExactKernelRidgeRegressor(_ExactKernelRidge, LeastSquaresRegressor):
+    """Kernel regression by regularised least squares about the mean of the targets, solved to the end (KRLS).
+
+    The minimiser of Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖² in the kernel's space: by a Cholesky factorisation in double precision
+    where the matrix fits, else by conjugate gradients, preconditioned with the top of the spectrum of a subsample, that
+    read as much of the matrix as the memory holds and make the rest anew.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="gaussian"
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
+    bandwidth : float, optional
+        σ, in the units of the features, of the kernels that have one. None takes the median distance of a subsample.
+    kernel_params : dict, optional
+        Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
+    regularisation : float, default=1.0
+        λ, for the sum of the losses over all points (``alpha`` of `sklearn.kernel_ridge.KernelRidge`). 0 interpolates;
+        where rounding then makes the matrix singular, a little is added to its diagonal, which
+        ``effective_params_["jitter"]`` tells.
+    solver : {"auto", "cholesky", "conjugate_gradients"}, default="auto"
+        "auto" factors up to 20,000 points where about 10 n² bytes are free.
+    tol : float, default=1e-4
+        Conjugate gradients stop when the residual is this share of the targets' norm.
+    max_iterations : int, default=1000
+        Of conjugate gradients; each is a pass over the kernel matrix.
+    warm_start : bool, default=False
+        Let conjugate gradients begin with the coefficients of the fit before, of as many points: for a path over
+        several ``regularisation``, from the largest to the smallest, with the same ``random_state``.
+    random_state : int, RandomState or None, default=None
+        Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
+        int gives the same model.
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        "auto" takes a GPU where CuPy finds one.
+    memory : int or str, optional
+        Bytes (or a text such as "4GB") that the process may hold. None takes a share of what is free.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        "auto" is float64 for the factorisation and up to 1,000 points, else float32.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    intercept_ : ndarray, shape (n_outputs,)
+        Mean of the targets.
+    dual_coef_ : ndarray, shape (n_samples, n_outputs)
+        Coefficients of the kernel functions at the training rows ``support_``.
+    support_ : ndarray of int, shape (n_samples,)
+    bandwidth_ : float
+    n_iter_ : int
+    effective_params_ : dict
+        Everything that the program chose, with the jitter and the relative residual that is left.
+    timings_ : dict
+        Seconds by phase.
+
+    See Also
+    --------
+    EigenProClassifier, EigenProRegressor : the same space at a fraction of the cost.
+    """

@@ -1,0 +1,389 @@
+"""Least squares over kernel functions: the plan of a fit, the fit, the prediction."""
+
+from __future__ import annotations
+
+import numbers
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from ... import arrays, gram, kernels, streams, training
+from ...errors import ShallowsError
+from ...kernels import Kernel
+from ...solvers.base import KernelProblem
+from ...spectrum import Preconditioner
+from ..base import SMALL, Estimator
+from ..centring import Centring
+from ..kernel_checks import check_scale, check_scores, check_values
+from ..parameter_checks import check_positive, check_whole, is_positive
+from ..snapshot import Snapshot
+from . import early_stopping
+from .evaluation_cache import EvaluationCache
+
+BLOCKS_BYTES = 2**28
+"""What the blocks of a prediction may take on a CPU."""
+
+
+@dataclass
+class Plan:
+    """What a fit will do, decided before anything large is made.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    preconditioner : Preconditioner or None
+    batch_size : int
+    step_size : float
+    top_eigenvalue, largest_diagonal : float
+        λ and β of the operator that is iterated with, see `Preconditioner.step_size`.
+    """
+
+    kernel: Kernel
+    preconditioner: Preconditioner | None
+    batch_size: int
+    step_size: float
+    top_eigenvalue: float
+    largest_diagonal: float
+
+
+class LeastSquaresSnapshot(Snapshot):
+    """A model of least squares in the middle of its training."""
+
+    def _scores(self, X: Any) -> np.ndarray:
+        return self.estimator._raw_predict(X, self.state.coefficients)
+
+    def _scores_in_training(self) -> np.ndarray:
+        """From the kernel matrix at hand."""
+        estimator = self.estimator
+        fitted = arrays.to_numpy(estimator._gram.dot(self.state.coefficients))
+        held_out = estimator._held_out
+        if held_out is None:
+            scores = np.empty_like(fitted)
+            scores[estimator._order] = fitted
+            return estimator._unscale(scores)
+        others = self._scores(held_out.X)
+        scores = np.empty((len(fitted) + len(others), fitted.shape[1]), dtype=fitted.dtype)
+        scores[held_out.training_rows[estimator._order]] = fitted
+        scores = estimator._unscale(scores)
+        scores[held_out.rows] = others
+        return scores
+
+
+class KernelLeastSquares(Estimator):
+    """Base of the estimators that minimise a weighted square loss over the span of kernel functions."""
+
+    _n_held = 6
+    """Arrays of the targets' shape that a fit holds at most: these, the iterate, that at the start of the epoch, the
+    best one, a copy that is being made and one more at work."""
+
+    # ---------------------------------------------------------------- what subclasses say
+
+    def _make_plan(self, points: Any, weights: Any, kernel: Kernel, seed: int, budget: int) -> Plan:
+        raise NotImplementedError
+
+    def _make_solver(self, step_size: float) -> Any:
+        raise NotImplementedError
+
+    def _encode(self, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+        """Targets as a float array, shape (n, c); what is learnt about their coding is kept."""
+        raise NotImplementedError
+
+    def _given_subsample(self) -> Preconditioner | None:
+        return None
+
+    # --------------------------------------------------------------------------- the fit
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        observers: Sequence[training.Observer] = (),
+        checkpoint: training.Checkpoint | None = None,
+    ) -> KernelLeastSquares:
+        """Train on all of X, y.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+            Memory maps are read block by block. Sparse input is not made dense as a whole unless its points fit.
+        y : array-like, shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like, shape (n_samples,), optional
+            Weights of the square loss, in any unit; rows of weight zero are left out.
+        observers : sequence of shallows.training.Observer
+            `Progress`, `Curve` and others that look on.
+        checkpoint : shallows.training.Checkpoint, optional
+            Go on from it if it exists, and keep it up to date.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, shapes that do not agree, one class only.
+        ShallowsError
+            A parameter out of its range.
+        DivergenceError
+            With a ``step_size`` of the user's that is too large.
+        """
+        started = time.perf_counter()
+        # A fit that fails must not leave old coefficients beside new coordinates.
+        for name in ("dual_coef_", "coef_"):
+            vars(self).pop(name, None)
+        self._check_parameters()
+        X, y, weights = self._validated_training_set(X, y, sample_weight)
+        seed = self._seed()
+        self._held_out = None
+        if getattr(self, "early_stopping", False):
+            of_labels = not self._y_is_numeric
+            self._held_out = early_stopping.hold_out(X, y, weights, self.validation_fraction, seed, of_labels)
+            rows = self._held_out.training_rows
+            X, y, weights = X[rows], y[rows], None if weights is None else weights[rows]
+        n = X.shape[0]
+        targets = self._encode(y, weights)
+
+        device = arrays.resolve_device(self.device)
+        budget = self._working_budget(device)
+        dtype = np.dtype(self._precision(n, budget) if self.dtype == "auto" else self.dtype)
+
+        with device.active():
+            given = self._given_subsample()
+            # Shuffled once, so that batches and the subsample, which comes first, are contiguous rows.
+            order = streams.permutation(seed, "order", 0, n)
+            if given is not None:
+                order = _subsample_first(given.indices, order)
+            points = self._prepare_points(X, order, device, dtype)
+            kernel = self._make_kernel(points, seed)
+            w = None if weights is None else arrays.to_device(weights[order] / weights.max(), device, dtype)
+            prepared = time.perf_counter()
+
+            plan = self._make_plan(points, w, kernel, seed, budget - points.nbytes)
+            if self._all_points_equal(points) and self.batch_size is None and self.step_size is None:
+                # All points coincide, so all that can be learnt is the mean of the targets, and one step learns it.
+                plan.batch_size, plan.step_size = n, 1.0 / (n * plan.top_eigenvalue)
+            decomposed = time.perf_counter()
+
+            codes = arrays.to_device(targets[order], device, dtype)
+            spent = points.nbytes + self._n_held * codes.nbytes + self._step_bytes(plan, codes.shape[1], dtype.itemsize)
+            problem = self._make_problem(plan, points, codes, None if w is None else w[:, None], budget - spent)
+            self._order, self._evaluation_cache = order, self._make_evaluation_cache()
+            built = time.perf_counter()
+
+            try:
+                run = training.train(
+                    self._make_solver(float(plan.step_size)),
+                    problem,
+                    training.Batches(n, plan.batch_size, seed),
+                    self._stopping(),
+                    observers=[*self._progress_observers(), *observers],
+                    checkpoint=checkpoint,
+                    snapshot=lambda state, epoch: LeastSquaresSnapshot(self, state, epoch),
+                    may_shrink=self.step_size is None,
+                )
+            finally:
+                kept_fraction, held_out = self._gram.kept_fraction, self._held_out
+                del self._gram, self._order, self._evaluation_cache, self._held_out
+            arrays.synchronise(points)
+        finished = time.perf_counter()
+
+        self._store_model(run.state, plan, points, order if held_out is None else held_out.training_rows[order])
+        self._set_fitted_attributes(run, plan, held_out, kept_fraction, budget, dtype, device, seed)
+        self.timings_ = {
+            "preparation": prepared - started,
+            "eigensystem": decomposed - prepared,
+            "kernel_matrix": built - decomposed,
+            "training": run.seconds,
+            "evaluation": max(0.0, finished - built - run.seconds),
+        }
+        self._warn_if_unconverged(run)
+        return self
+
+    def _set_fitted_attributes(
+        self,
+        run: training.Run,
+        plan: Plan,
+        held_out: early_stopping.HeldOut | None,
+        kept_fraction: float,
+        budget: int,
+        dtype: np.dtype,
+        device: arrays.Device,
+        seed: int,
+    ) -> None:
+        """The fitted attributes that tell of the training."""
+        if held_out is not None:
+            self.validation_scores_ = [1.0 - error for error in run.validation_errors]
+            self.best_validation_score_ = max(self.validation_scores_)
+        self.step_size_ = run.state.step_size
+        self.n_epochs_ = self.n_iter_ = max(run.epoch, 1)
+        self.losses_ = run.losses
+        self.n_rollbacks_, self.n_resumes_ = run.n_rollbacks, run.n_resumes
+        self.effective_params_ = {
+            **self._model_parameters(plan),
+            "batch_size": plan.batch_size,
+            "step_size": run.state.step_size,
+            "certified_step_size": plan.step_size,
+            "top_eigenvalue": plan.top_eigenvalue,
+            "largest_diagonal": plan.largest_diagonal,
+            "rank": plan.preconditioner.rank if plan.preconditioner else 0,
+            "n_subsample": plan.preconditioner.n_subsample if plan.preconditioner else 0,
+            "n_epochs": run.epoch,
+            "stopped_by": run.stopped_by,
+            "kept_fraction": kept_fraction,
+            "memory_budget": budget,
+            "precision": dtype.name,
+            "device": str(device),
+            "seed": seed,
+            "n_features_used": int(self._centring.varies.sum()),
+            "n_validation": 0 if held_out is None else len(held_out.rows),
+        }
+
+    # ------------------------------------------------------ what the space of the functions decides
+
+    def _prepare_points(self, X: Any, order: np.ndarray, device: arrays.Device, dtype: np.dtype) -> Any:
+        """The training points on the device, in a given order."""
+        kind = kernels.kind(self.kernel)
+        kind.check_inputs(X.shape[1])
+        self._centring = Centring.of(X, centred=kind.shift_invariant, without_constants=kind.of_distance)
+        points = self._centring.training_points(X, order, device, dtype)
+        check_scale(points, dtype, may_vanish=not kind.shift_invariant)
+        return points
+
+    def _all_points_equal(self, points: Any) -> bool:
+        """Whether all training points are one: no feature varies."""
+        return self._centring.coincide
+
+    def _make_problem(self, plan: Plan, points: Any, targets: Any, weights: Any, budget: int) -> Any:
+        """What the solver is given; ``_gram`` is the matrix that makes training scores of coefficients."""
+        self._gram = gram.Gram(plan.kernel, points, budget=budget)
+        return KernelProblem(self._gram, targets, weights, plan.preconditioner)
+
+    def _make_evaluation_cache(self) -> EvaluationCache | None:
+        """What keeps the kernel values of points that are looked at, where the matrix at hand leaves room for them."""
+        if not isinstance(self._gram, gram.Gram):
+            return None
+        itemsize = arrays.itemsize(self._gram.points)
+        return EvaluationCache(self._gram.n, itemsize, self._gram.spare_bytes - BLOCKS_BYTES)
+
+    def _store_model(self, state: Any, plan: Plan, points: Any, rows: np.ndarray) -> None:
+        """The fitted attributes that predictions are made of; ``rows`` are those of ``points`` among the rows given."""
+        self.dual_coef_ = arrays.to_numpy(state.coefficients)
+        self.support_ = rows
+        self._points, self._kernel = arrays.to_numpy(points), plan.kernel
+        self.bandwidth_ = plan.kernel.bandwidth
+
+    def _model_parameters(self, plan: Plan) -> dict[str, Any]:
+        """What ``effective_params_`` says of the space of the functions."""
+        told = {"kernel": plan.kernel.name, "bandwidth": plan.kernel.bandwidth}
+        return told | ({"kernel_params": plan.kernel.parameters} if plan.kernel.parameters else {})
+
+    def _precision(self, n: int, budget: int) -> str:
+        """The dtype that "auto" stands for."""
+        return "float64" if n <= SMALL else "float32"
+
+    def _stopping(self) -> training.Stopping:
+        if self._held_out is None:
+            return training.Stopping(self.max_epochs, tolerance=self.tol)
+        held_out, of_labels = self._held_out, not self._y_is_numeric
+        return training.Stopping(
+            self.max_epochs,
+            tolerance=self.tol,
+            validate=lambda snapshot: held_out.error(snapshot, of_labels=of_labels),
+            patience=self.n_iter_no_change,
+        )
+
+    def _warn_if_unconverged(self, run: training.Run) -> None:
+        """Warn of what a finished training left undone."""
+        if self.tol > 0 and run.stopped_by == "max_epochs" and run.losses[-1] > 0.5:
+            warnings.warn(
+                f"After max_epochs={self.max_epochs} the training loss is still {run.losses[-1]:.2f} of that of "
+                "the zero function; more epochs or a larger bandwidth may help.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _check_parameters(self) -> None:
+        kind, parameters = kernels.kind(self.kernel), getattr(self, "kernel_params", None)
+        if not (parameters is None or isinstance(parameters, Mapping)):
+            raise ShallowsError(f"kernel_params must be a dictionary or None, got {parameters!r}.")
+        if parameters and isinstance(kind, Kernel):
+            raise ShallowsError("A kernel object brings its own parameters; leave kernel_params out.")
+        if self.bandwidth is not None and not is_positive(self.bandwidth):
+            raise ShallowsError(
+                f"bandwidth must be a positive number or None for the median rule, got {self.bandwidth!r}."
+            )
+        check_positive(self, "step_size")
+        check_whole(self, "batch_size", optional=True)
+        check_whole(self, "max_epochs")
+        if getattr(self, "early_stopping", False):
+            early_stopping.check(self.validation_fraction, self.n_iter_no_change)
+        if not (isinstance(self.tol, numbers.Real) and self.tol >= 0):
+            raise ShallowsError(f"tol must be a number of at least 0, got {self.tol!r}.")
+        if self.dtype not in ("auto", "float32", "float64"):
+            raise ShallowsError(f"dtype must be 'auto', 'float32' or 'float64', got {self.dtype!r}.")
+
+    def _make_kernel(self, points: Any, seed: int) -> Kernel:
+        kind = kernels.kind(self.kernel)
+        if isinstance(kind, Kernel):
+            check_values(kind, points)
+            return kind
+        bandwidth = self.bandwidth
+        if bandwidth is None and kind.takes_bandwidth and self._all_points_equal(points):
+            bandwidth = 1.0  # Every bandwidth gives the same function.
+        kernel = kernels.choose(self.kernel, bandwidth, points, seed, getattr(self, "kernel_params", None))
+        check_values(kernel, points)
+        return kernel
+
+    @staticmethod
+    def _step_bytes(plan: Plan, n_outputs: int, itemsize: int) -> int:
+        """What one step makes: the batch's columns of the subsample and its outputs, and the preconditioner itself."""
+        p = plan.preconditioner
+        if p is None:
+            return 4 * plan.batch_size * n_outputs * itemsize
+        per_row = p.n_subsample + 4 * n_outputs
+        return (plan.batch_size * per_row + p.n_subsample * (p.rank + 4 * n_outputs)) * itemsize
+
+    # -------------------------------------------------------------------------- prediction
+
+    def _raw_predict(self, X: Any, coefficients: Any = None) -> np.ndarray:
+        """f(x), shape (m, c), for checked X."""
+        fitting = coefficients is not None
+        device = arrays.resolve_device(self.device)
+        if fitting:
+            points, kernel = self._gram.points, self._gram.kernel
+        else:
+            points, kernel = arrays.to_device(self._points, device), self._kernel
+            coefficients = arrays.to_device(self.dual_coef_, device)
+        budget = min(self._working_budget(device) // 2, BLOCKS_BYTES if device.kind == "cpu" else 2**32)
+        kept = self._evaluation_cache.find(X, budget) if fitting and self._evaluation_cache else None
+        budget = kept.budget if kept else budget
+        out = np.empty((X.shape[0], coefficients.shape[1]), dtype=np.dtype(str(points.dtype)))
+        with device.active(), np.errstate(over="ignore", invalid="ignore"):
+            for rows, x, extra in self._centring.new_points(X, device, out.dtype):
+                blocks = None if kept is None else kept.blocks.setdefault(rows.start, {})
+                made = gram.cross_product(kernel, x, points, coefficients, budget=budget, extra=extra, kept=blocks)
+                out[rows] = arrays.to_numpy(made)
+        if not fitting:
+            check_scores(out, X)
+        return self._unscale(out)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "dual_coef_")
+
+
+def _subsample_first(indices: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """An order that begins with ``indices`` and goes on with the others as they come in ``order``."""
+    if indices.max() >= len(order):
+        raise ShallowsError(
+            f"The preconditioner was made for at least {indices.max() + 1} training points, here are {len(order)}."
+        )
+    rest = np.ones(len(order), dtype=bool)
+    rest[indices] = False
+    return np.concatenate([indices, order[rest[order]]])

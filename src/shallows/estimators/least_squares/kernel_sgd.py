@@ -1,0 +1,190 @@
+"""Kernel stochastic gradient descent with the square loss, as scikit-learn estimators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ... import spectrum
+from ...errors import UnknownNameError
+from ...kernels import Kernel
+from ...solvers import steps
+from ...solvers.averaged_richardson import AveragedRichardson
+from ...solvers.richardson import Richardson
+from .kernel_least_squares import Plan
+from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
+
+RULES = ("certified", "constant")
+
+CONSTANT = 0.75
+"""The constant step as a share of the edge of stability, at which the largest directions would be reflected rather than
+fitted: that of the authors' release, 1.5/λ₁ for large batches."""
+
+
+class _KernelSGD:
+    """Parameters, plan and solver of kernel SGD, for classes and for values."""
+
+    def __init__(
+        self,
+        kernel: str | Kernel | Callable[..., Any] = "gaussian",
+        *,
+        bandwidth: float | None = None,
+        kernel_params: Mapping[str, Any] | None = None,
+        batch_size: int | None = None,
+        step_size: float | None = None,
+        step_rule: str = "certified",
+        max_epochs: int = 100,
+        tol: float = 5e-3,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 3,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ):
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.kernel_params = kernel_params
+        self.batch_size = batch_size
+        self.step_size = step_size
+        self.step_rule = step_rule
+        self.max_epochs = max_epochs
+        self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.random_state = random_state
+        self.device = device
+        self.memory = memory
+        self.dtype = dtype
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.step_rule not in RULES:
+            raise UnknownNameError("step_rule", self.step_rule, RULES)
+
+    def _make_plan(self, points: Any, weights: Any, kernel: Kernel, seed: int, budget: int) -> Plan:
+        # A preconditioner of rank 0 changes nothing and carries the certificate of the step.
+        bare = spectrum.make_preconditioner(kernel, points, rank=0, n_subsample=1, seed=seed, weights=weights)
+        n = points.shape[0]
+        batch_size = min(n, self.batch_size or max(16, round(bare.critical_batch_size())))
+        self._cycle = None
+        if self.step_rule == "certified" and self.step_size is None and not self._all_points_equal(points):
+            step_size, self._cycle = steps.planned("certified", bare, batch_size, n)
+            return Plan(kernel, bare, batch_size, step_size, bare.top_eigenvalue, bare.largest_diagonal)
+        step_size = self.step_size or CONSTANT * bare.step_size(batch_size)
+        return Plan(kernel, None, batch_size, step_size, bare.top_eigenvalue, bare.largest_diagonal)
+
+    def _model_parameters(self, plan: Plan) -> dict[str, Any]:
+        rule = self.step_rule if self.step_size is None else "given"
+        return super()._model_parameters(plan) | {"step_rule": rule}
+
+    def _make_solver(self, step_size: float) -> AveragedRichardson | Richardson:
+        return Richardson(step_size) if self._cycle is None else AveragedRichardson(step_size, self._cycle)
+
+
+class KernelSGDClassifier(_KernelSGD, LeastSquaresClassifier):
+    """Classification by kernel stochastic gradient descent with the square loss.
+
+    The baseline that Ma and Belkin (2017) call Pegasos, without regularisation.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="gaussian"
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
+    bandwidth : float, optional
+        σ, in the units of the features, of the kernels that have one. None takes the median distance of a subsample.
+    kernel_params : dict, optional
+        Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
+    batch_size : int, optional
+        Rows of a step. None takes the size beyond which larger batches stop to pay, β/λ, and 16 at least.
+    step_size : float, optional
+        For a sum over the batch, constant. None takes one by ``step_rule``.
+    step_rule : {"certified", "constant"}, default="certified"
+        "certified" is the rule of `EigenProClassifier` with nothing flattened: steps that vary about 2/(β + (m − 1)λ),
+        the edge of stability, where batches are hardly noisy, else a constant one and an average of the iterates that
+        lies half an epoch behind (`shallows.solvers.steps.Certified`). Unlike there, few batches do not go through
+        conjugate residuals: it stays a method of gradients. "constant" is 1.5/(β + (m − 1)λ), as in the release of Ma
+        and Belkin (2017), and the last iterate. β and λ are measured on training points.
+    max_epochs : int, default=100
+        Passes over the data at most.
+    tol : float, default=5e-3
+        Stop when the training loss of an epoch is this share of the loss of the zero function.
+    early_stopping : bool, default=False
+        Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
+        become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
+    validation_fraction : float, default=0.1
+        The share of the training rows that early stopping holds out.
+    n_iter_no_change : int, default=3
+        Epochs without a better validation score after which early stopping ends the training.
+    random_state : int, RandomState or None, default=None
+        Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
+        int gives the same model.
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        "auto" takes a GPU where CuPy finds one.
+    memory : int or str, optional
+        Bytes (or a text such as "4GB") that the process may hold. None takes a share of what is free.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        "auto" is float32, and float64 up to 1,000 points.
+    verbose : int, default=0
+        1 shows progress.
+
+    See Also
+    --------
+    EigenProClassifier : the same with the top of the spectrum flattened; many times fewer epochs.
+    """
+
+
+class KernelSGDRegressor(_KernelSGD, LeastSquaresRegressor):
+    """Regression by kernel stochastic gradient descent with the square loss, without regularisation.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="gaussian"
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
+    bandwidth : float, optional
+        σ, in the units of the features, of the kernels that have one. None takes the median distance of a subsample.
+    kernel_params : dict, optional
+        Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
+    batch_size : int, optional
+        Rows of a step. None takes the size beyond which larger batches stop to pay, β/λ, and 16 at least.
+    step_size : float, optional
+        For a sum over the batch, constant. None takes one by ``step_rule``.
+    step_rule : {"certified", "constant"}, default="certified"
+        "certified" is the rule of `EigenProClassifier` with nothing flattened: steps that vary about 2/(β + (m − 1)λ),
+        the edge of stability, where batches are hardly noisy, else a constant one and an average of the iterates that
+        lies half an epoch behind (`shallows.solvers.steps.Certified`). Unlike there, few batches do not go through
+        conjugate residuals: it stays a method of gradients. "constant" is 1.5/(β + (m − 1)λ), as in the release of Ma
+        and Belkin (2017), and the last iterate. β and λ are measured on training points.
+    max_epochs : int, default=100
+        Passes over the data at most.
+    tol : float, default=5e-3
+        Stop when the training loss of an epoch is this share of the loss of the zero function.
+    early_stopping : bool, default=False
+        Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
+        become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
+    validation_fraction : float, default=0.1
+        The share of the training rows that early stopping holds out.
+    n_iter_no_change : int, default=3
+        Epochs without a better validation score after which early stopping ends the training.
+    random_state : int, RandomState or None, default=None
+        Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
+        int gives the same model.
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        "auto" takes a GPU where CuPy finds one.
+    memory : int or str, optional
+        Bytes (or a text such as "4GB") that the process may hold. None takes a share of what is free.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        "auto" is float32, and float64 up to 1,000 points.
+    verbose : int, default=0
+        1 shows progress.
+
+    See Also
+    --------
+    EigenProRegressor : the same with the top of the spectrum flattened; many times fewer epochs.
+    """

@@ -1,0 +1,146 @@
+"""Classes and values as the targets of least squares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.preprocessing import LabelBinarizer
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import column_or_1d
+
+from ...errors import ShallowsError
+from .kernel_least_squares import KernelLeastSquares
+
+
+class LeastSquaresClassifier(ClassifierMixin, KernelLeastSquares):
+    """Classification by least squares on targets coded −1 and +1, one output a class (one in all for two classes)."""
+
+    _y_is_numeric = False
+
+    def _encode(self, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+        check_classification_targets(y)
+        self._multilabel = type_of_target(y) == "multilabel-indicator"
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = column_or_1d(y, warn=True)
+        if y.ndim == 2 and not self._multilabel:
+            raise ValueError("y has several columns that are no 0/1 labels; fit one classifier for each output.")
+        self._binarizer = LabelBinarizer(neg_label=-1, pos_label=1).fit(y)
+        self.classes_ = self._binarizer.classes_
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"The training labels hold one class only ({self.classes_[0]!r}); two at least are needed."
+            )
+        return self._codes(y)
+
+    def _codes(self, y: np.ndarray) -> np.ndarray:
+        return np.asarray(self._binarizer.transform(y), dtype=np.float64)
+
+    def _decode(self, scores: np.ndarray) -> np.ndarray:
+        if self._multilabel:
+            return (scores > 0).astype(int)
+        if scores.shape[1] == 1:
+            return self.classes_[(scores[:, 0] > 0).astype(int)]
+        return self.classes_[scores.argmax(axis=1)]
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Outputs of the fitted function, aimed at +1 for the class and −1 elsewhere.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,) for two classes, else (n_samples, n_classes)
+        """
+        scores = self._raw_predict(self._validated(X))
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Class labels.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,)
+            (n_samples, n_labels) of 0 and 1 after a fit on such labels.
+        """
+        return self._decode(self._raw_predict(self._validated(X)))
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Estimates of the class probabilities.
+
+        The minimiser of the square loss is 2 P(class | x) − 1, so (f + 1)/2, clipped and normalised, estimates the
+        probability; the largest is that of the predicted class. A function trained until it interpolates is too sure
+        of itself; stop early or calibrate (see ``sklearn.calibration``) where the values matter.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples, n_classes)
+        """
+        scores = self._raw_predict(self._validated(X))
+        shares = np.maximum((scores.astype(np.float64) + 1.0) / 2.0, 0.0)
+        if self._multilabel:
+            return np.clip(shares, 1e-6, 1.0 - 1e-6)  # No finite sample makes a label impossible or certain.
+        if shares.shape[1] == 1:
+            shares = np.minimum(shares, 1.0)
+            return np.hstack([1.0 - shares, shares])
+        total = shares.sum(axis=1, keepdims=True)
+        certain = np.zeros_like(shares)
+        certain[np.arange(len(scores)), scores.argmax(axis=1)] = 1.0
+        return np.where(total > 0, shares / np.where(total > 0, total, 1.0), certain)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+class LeastSquaresRegressor(RegressorMixin, MultiOutputMixin, KernelLeastSquares):
+    """Regression by least squares, one or several outputs, about the mean of the targets."""
+
+    _y_is_numeric = True
+
+    def _encode(self, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+        y = y.astype(np.float64)
+        self._one_column = y.ndim == 1
+        y = y.reshape(len(y), -1)
+        # Least squares commutes with shifts and scales of the targets; in their own units none over- or underflows.
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.intercept_ = np.average(y, axis=0, weights=weights)
+            spread = np.abs(y - self.intercept_).max(axis=0)
+        if not np.isfinite(spread).all():
+            raise ShallowsError("The targets are too large: their mean or their range overflows. Divide y by a number.")
+        self._target_scale = np.where(spread > 0, spread, 1.0)
+        return (y - self.intercept_) / self._target_scale
+
+    def _codes(self, y: np.ndarray) -> np.ndarray:
+        return y.astype(np.float64).reshape(len(y), -1)
+
+    def _unscale(self, scores: np.ndarray) -> np.ndarray:
+        return scores * self._target_scale + self.intercept_
+
+    def _decode(self, scores: np.ndarray) -> np.ndarray:
+        return scores[:, 0] if self._one_column else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Values of the fitted function.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,) or (n_samples, n_outputs), as y was
+        """
+        return self._decode(self._raw_predict(self._validated(X)))

@@ -1,0 +1,65 @@
+"""How the variants of EigenPro choose their preconditioner's size, their step size and what they report of both."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import numbers
+from typing import Any
+
+from ...errors import ShallowsError
+from ...solvers import steps
+from ..base import SMALL
+from ..parameter_checks import check_whole
+
+SMALL_FLOOR = 5e-3
+"""Directions of a problem that is iterated with as a whole, below this share of the largest eigenvalue, are
+approached in steps rather than solved: 20 epochs regularise them like a ridge of about SMALL_FLOOR λ₁ / 20. A share,
+so that neither the unit of the weights nor repeated rows matter."""
+
+
+def check_preconditioning(estimator: Any) -> None:
+    """Refuse a rank, a subsample's size or a damping that no preconditioner can have."""
+    check_whole(estimator, "rank", least=0, optional=True)
+    check_whole(estimator, "n_subsample", optional=True)
+    if not (isinstance(estimator.damping, numbers.Real) and 0 < estimator.damping <= 1):
+        raise ShallowsError(f"damping must lie in (0, 1], got {estimator.damping!r}.")
+
+
+def subsample_size(estimator: Any, n: int, itemsize: int, budget: int) -> int:
+    """M: what an estimator was asked for within n, else what the data and the budget suggest."""
+    asked, rank = estimator.n_subsample, estimator.rank
+    if asked is not None:
+        return min(asked, n)
+    if n <= SMALL and rank is None:
+        return n
+    # The eigensystem should cost a fraction of an epoch's products, n² d; M² (q + d) is n (q + d).
+    # Its matrix, the certificate's and the block of the iteration take about four times M² numbers.
+    affordable = math.isqrt(max(1, budget // (8 * 4 * itemsize)))
+    suggested = min(n, max(min(n, 500), min(round(9 * math.sqrt(n)), affordable)), 12_000)
+    return suggested if rank is None else min(n, max(suggested, 2 * rank))
+
+
+def plan_steps(estimator: Any, p: Any, batch_size: int, n: int, points: Any) -> tuple[float, steps.Cycle | None]:
+    """The step size of an estimator's ``step_size`` or ``step_rule``, and the factors that it goes with."""
+    estimator._exact = False
+    if estimator.step_size is not None:
+        return estimator.step_size, None
+    rule = steps.make(estimator.step_rule)
+    if isinstance(rule, steps.Certified) and batch_size == n == p.n_subsample and n <= SMALL:
+        # A small problem that is iterated with as a whole is regularised by the number of epochs, see SMALL_FLOOR.
+        rule = steps.Exact()
+    step_size, cycle = steps.planned(rule, p, batch_size, n)
+    estimator._exact = isinstance(rule, steps.Exact)
+    # Where all points are one, the base takes the one step that there is.
+    return step_size, None if estimator._all_points_equal(points) else cycle
+
+
+def step_parameters(estimator: Any, p: Any) -> dict[str, Any]:
+    """What ``effective_params_`` says of the preconditioner's form and the rule of the steps."""
+    rule = estimator.step_rule
+    if not isinstance(rule, str):
+        rule = steps.make(rule)
+        rule = str(rule) if dataclasses.is_dataclass(rule) else type(rule).__name__
+    chosen = "given" if estimator.step_size is not None else "exact" if estimator._exact else rule
+    return {"damping": p.damping, "power": p.power, "step_rule": chosen}

@@ -1,0 +1,219 @@
+"""NORMA: regularised stochastic gradient descent in the space of a kernel, for classes and for values."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import arrays
+from ...losses import Hinge
+from ...solvers.norma import NORMA
+from ...solvers.risk import RiskProblem
+from ...training import GROWTH
+from .risk_targets import RiskClassifier, RiskRegressor
+
+
+class _NORMA:
+    """Parameters and solver of NORMA, for classes and for values."""
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        bandwidth: float | None = None,
+        kernel_params: dict[str, Any] | None = None,
+        loss: Any = "auto",
+        regularisation: float | None = None,
+        step_size: float | None = None,
+        schedule: str = "root",
+        truncation: int | None = None,
+        batch_size: int | None = None,
+        max_epochs: int = 10,
+        max_seconds: float | None = None,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ):
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.kernel_params = kernel_params
+        self.loss = loss
+        self.regularisation = regularisation
+        self.step_size = step_size
+        self.schedule = schedule
+        self.truncation = truncation
+        self.batch_size = batch_size
+        self.max_epochs = max_epochs
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.device = device
+        self.memory = memory
+        self.dtype = dtype
+        self.verbose = verbose
+
+    @property
+    def _divergence_factor(self) -> float:
+        # Bounded slopes cannot run away; their first steps, and those of 1/(λt), may be long by design.
+        bounded = math.isfinite(self._named_loss().slope_bound)
+        return math.inf if bounded or self.schedule == "inverse" else GROWTH
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        NORMA(1.0, self.schedule, self.truncation)
+
+    def _make_solver(self, problem: RiskProblem, batch_size: int) -> NORMA:
+        step = self.step_size or self._default_step(problem, batch_size)
+        return NORMA(float(step), self.schedule, self.truncation)
+
+    def _default_step(self, problem: RiskProblem, batch_size: int) -> float:
+        loss, reg = problem.loss, problem.regularisation
+        if self.schedule == "inverse":
+            return 1.0 / reg
+        K = arrays.to_numpy(problem.span.products(slice(0, batch_size))).astype(np.float64)
+        if math.isfinite(loss.slope_bound):
+            # The regret of steps η/√t is least for η = ‖f‖ over the bound of the gradients; 1/√λ bounds ‖f‖.
+            step = 1.0 / (loss.slope_bound * math.sqrt(reg * float(K.diagonal().max())))
+            n_steps = self.max_epochs * math.ceil(problem.span.n / batch_size)
+            return step if self.schedule == "root" else step / math.sqrt(n_steps)
+        with arrays.one_blas_thread():
+            top = float(np.linalg.eigvalsh(K)[-1]) / batch_size
+        return 1.0 / (loss.smoothness * top + reg)
+
+
+class NORMAClassifier(_NORMA, RiskClassifier):
+    """Classification by NORMA: stochastic gradient descent in the space of a kernel, regularised.
+
+    Minimises λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ), yᵢ), without an intercept.
+
+    Parameters
+    ----------
+    kernel : str or Kernel, default="gaussian"
+        See `shallows.kernels`; a kernel object brings its own parameters.
+    bandwidth : float, optional
+        σ, in the units of the features. None takes the median distance of a subsample.
+    kernel_params : dict, optional
+        Further parameters of a kernel that is named, such as ``{"nu": 1.5}``.
+    loss : {"hinge", "logistic", "softmax", "squared_hinge", "multiclass_hinge", "square"} or Loss, default="auto"
+        "auto" is the hinge.
+    regularisation : float, optional
+        λ. None takes 1/n, which is C = 1 of a support vector machine; C in general is 1/(λn).
+    step_size : float, optional
+        η₁. None takes 1/(M√(λκ)) for a loss of slopes bounded by M (divided by √T in the constant schedule of T steps),
+        else the reciprocal of the curvature of a batch; 1/λ in the inverse schedule.
+    schedule : {"root", "constant", "inverse"}, default="root"
+        η_t = η₁/√t, η₁ or η₁/t.
+    truncation : int, optional
+        Terms that are older than so many examples are dropped.
+    batch_size : int, optional
+        Rows of a step. None takes 256 with a kernel and 64 with features, fewer below 5,000 rows.
+    max_epochs : int, default=10
+        Passes over the data at most.
+    max_seconds : float, optional
+        Of training at most, kernel values and features included, without preparation, landmarks and evaluation.
+    random_state : int, RandomState or None, default=None
+        Decides everything that is drawn: the order of the rows, random features and landmarks. The same int gives the
+        same model.
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        "auto" takes a GPU where CuPy finds one.
+    memory : int or str, optional
+        Bytes (or a text such as "4GB") that the process may hold. None takes a share of what is free.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        "auto" is float32, and float64 up to 1,000 points.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (n_classes,)
+    dual_coef_ : ndarray, shape (n_support, n_outputs)
+        Coefficients of the kernel functions at the training rows ``support_``; without explicit features.
+    support_ : ndarray of int
+    coef_ : ndarray, shape (n_outputs, n_features)
+        With explicit features.
+    bandwidth_ : float
+    n_epochs_ : int
+    losses_ : list of float
+        Of each epoch, as shares of the loss of the zero function, each batch measured before its own step.
+    effective_params_ : dict
+        Everything that the program chose.
+    timings_ : dict
+        Seconds by phase; ``eigensystem`` is the making of landmarks and their map.
+
+    References
+    ----------
+    J. Kivinen, A. Smola and R. Williamson (2004), "Online learning with kernels", IEEE Transactions on Signal
+    Processing 52.
+    """
+
+    _default_loss = Hinge()
+
+
+class NORMARegressor(_NORMA, RiskRegressor):
+    """Regression by NORMA: stochastic gradient descent in the space of a kernel, regularised.
+
+    Minimises λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ), yᵢ), without an intercept.
+
+    Parameters
+    ----------
+    kernel : str or Kernel, default="gaussian"
+        See `shallows.kernels`; a kernel object brings its own parameters.
+    bandwidth : float, optional
+        σ, in the units of the features. None takes the median distance of a subsample.
+    kernel_params : dict, optional
+        Further parameters of a kernel that is named, such as ``{"nu": 1.5}``.
+    loss : {"square", "epsilon_insensitive", "huber", "quantile"} or Loss, default="auto"
+        "auto" is the square.
+    regularisation : float, optional
+        λ. None takes 1/n, which is C = 1 of a support vector machine; C in general is 1/(λn).
+    step_size : float, optional
+        η₁. None takes 1/(M√(λκ)) for a loss of slopes bounded by M (divided by √T in the constant schedule of T steps),
+        else the reciprocal of the curvature of a batch; 1/λ in the inverse schedule.
+    schedule : {"root", "constant", "inverse"}, default="root"
+        η_t = η₁/√t, η₁ or η₁/t.
+    truncation : int, optional
+        Terms that are older than so many examples are dropped.
+    batch_size : int, optional
+        Rows of a step. None takes 256 with a kernel and 64 with features, fewer below 5,000 rows.
+    max_epochs : int, default=10
+        Passes over the data at most.
+    max_seconds : float, optional
+        Of training at most, kernel values and features included, without preparation, landmarks and evaluation.
+    random_state : int, RandomState or None, default=None
+        Decides everything that is drawn: the order of the rows, random features and landmarks. The same int gives the
+        same model.
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        "auto" takes a GPU where CuPy finds one.
+    memory : int or str, optional
+        Bytes (or a text such as "4GB") that the process may hold. None takes a share of what is free.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        "auto" is float32, and float64 up to 1,000 points.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    intercept_ : ndarray, shape (n_outputs,)
+        Mean of the targets.
+    dual_coef_ : ndarray, shape (n_support, n_outputs)
+        Coefficients of the kernel functions at the training rows ``support_``; without explicit features.
+    support_ : ndarray of int
+    coef_ : ndarray, shape (n_outputs, n_features)
+        With explicit features.
+    bandwidth_ : float
+    n_epochs_ : int
+    losses_ : list of float
+        Of each epoch, as shares of the loss of the zero function, each batch measured before its own step.
+    effective_params_ : dict
+        Everything that the program chose.
+    timings_ : dict
+        Seconds by phase; ``eigensystem`` is the making of landmarks and their map.
+
+    References
+    ----------
+    J. Kivinen, A. Smola and R. Williamson (2004), "Online learning with kernels", IEEE Transactions on Signal
+    Processing 52.
+    """

@@ -1,0 +1,132 @@
+"""Pegasos: a support vector machine by stochastic subgradients, on a kernel or on explicit features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...errors import ShallowsError
+from ...solvers.pegasos import Pegasos
+from ...solvers.risk import RiskProblem
+from .risk_targets import RiskClassifier
+
+
+class PegasosClassifier(RiskClassifier):
+    """Support vector machine by Pegasos: subgradient steps of 1/(λt) on a kernel or on explicit features.
+
+    Minimises λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ), yᵢ), without an intercept.
+
+    Parameters
+    ----------
+    kernel : str or Kernel, default="gaussian"
+        See `shallows.kernels`; a kernel object brings its own parameters.
+    bandwidth : float, optional
+        σ, in the units of the features. None takes the median distance of a subsample.
+    kernel_params : dict, optional
+        Further parameters of a kernel that is named, such as ``{"nu": 1.5}``.
+    features : str or object, optional
+        None works with the kernel itself. Else with explicit features of it: "fourier" (cosines and sines of random
+        frequencies), "fourier_cosine", "orthogonal", "nystrom", "nystrom_kmeans", "rbf", "rbf_kmeans", "linear" (the
+        inputs and a constant), or an object with ``map(x)`` and ``n_features``.
+    n_features : int, default=512
+        Columns of the named maps.
+    loss : {"hinge", "logistic", "multiclass_hinge", "softmax"} or Loss, default="hinge"
+        Any with bounded slopes.
+    regularisation : float, optional
+        λ. None takes 1/n, which is C = 1 of a support vector machine; C in general is 1/(λn).
+    projection : bool, default=False
+        Bring f back to the ball ‖f‖ ≤ 1/√λ after every step.
+    averaging : bool, default=False
+        Take the mean of the iterates, later ones with more weight, in place of the last one, which follows its last
+        batches: worth much where epochs are few.
+    batch_size : int, optional
+        Rows of a step. None takes 256 with a kernel and 64 with features, fewer below 5,000 rows.
+    max_epochs : int, default=10
+        Passes over the data at most.
+    max_seconds : float, optional
+        Of training at most, kernel values and features included, without preparation, landmarks and evaluation.
+    random_state : int, RandomState or None, default=None
+        Decides everything that is drawn: the order of the rows, random features and landmarks. The same int gives the
+        same model.
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        "auto" takes a GPU where CuPy finds one.
+    memory : int or str, optional
+        Bytes (or a text such as "4GB") that the process may hold. None takes a share of what is free.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        "auto" is float32, and float64 up to 1,000 points.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (n_classes,)
+    dual_coef_ : ndarray, shape (n_support, n_outputs)
+        Coefficients of the kernel functions at the training rows ``support_``; without explicit features.
+    support_ : ndarray of int
+    coef_ : ndarray, shape (n_outputs, n_features)
+        With explicit features.
+    bandwidth_ : float
+    n_epochs_ : int
+    losses_ : list of float
+        Of each epoch, as shares of the loss of the zero function, each batch measured before its own step.
+    effective_params_ : dict
+        Everything that the program chose.
+    timings_ : dict
+        Seconds by phase; ``eigensystem`` is the making of landmarks and their map.
+
+    References
+    ----------
+    S. Shalev-Shwartz, Y. Singer, N. Srebro and A. Cotter (2011), "Pegasos: primal estimated sub-gradient solver for
+    SVM", Mathematical Programming 127.
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        bandwidth: float | None = None,
+        kernel_params: dict[str, Any] | None = None,
+        features: Any = None,
+        n_features: int = 512,
+        loss: Any = "hinge",
+        regularisation: float | None = None,
+        projection: bool = False,
+        averaging: bool = False,
+        batch_size: int | None = None,
+        max_epochs: int = 10,
+        max_seconds: float | None = None,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ):
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.kernel_params = kernel_params
+        self.features = features
+        self.n_features = n_features
+        self.loss = loss
+        self.regularisation = regularisation
+        self.projection = projection
+        self.averaging = averaging
+        self.batch_size = batch_size
+        self.max_epochs = max_epochs
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.device = device
+        self.memory = memory
+        self.dtype = dtype
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if not np.isfinite(self._named_loss().slope_bound):
+            raise ShallowsError(
+                f"The first steps of Pegasos are long, so it needs a loss of bounded slopes; {self.loss!r} is none. "
+                "Take SDCAClassifier."
+            )
+
+    def _make_solver(self, problem: RiskProblem, batch_size: int) -> Pegasos:
+        return Pegasos(bool(self.projection), bool(self.averaging))

@@ -1,0 +1,371 @@
+"""What the estimators of a regularised risk share: the plan, the fit, the prediction."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import arrays, features, gram, kernels, losses, streams, training
+from ...errors import ShallowsError
+from ...features import Blocks, Design
+from ...solvers.risk import FeatureSpan, KernelSpan, RiskProblem, RiskState
+from ..base import SMALL, Estimator
+from ..centring import Centring
+from ..kernel_checks import check_scale, check_scores, check_values
+from ..parameter_checks import check_positive, check_whole
+from ..snapshot import Snapshot
+from .batch_orders import InOrderThenShuffled
+
+
+class RiskSnapshot(Snapshot):
+    """A model of a regularised risk in the middle of its training."""
+
+    def __init__(self, estimator: RiskModel, problem: RiskProblem, state: RiskState, epoch: int):
+        super().__init__(estimator, state, epoch)
+        self.problem = problem
+
+    def _scores(self, X: Any) -> np.ndarray:
+        model = self.estimator._model_of(self.problem, self.state, final=False)
+        return self.estimator._raw_predict(X, model)
+
+    def _scores_in_training(self) -> np.ndarray:
+        span, state, order = self.problem.span, self.state, self.estimator._order
+        scores = np.empty(self.problem.targets.shape, dtype=np.float64)
+        for rows in arrays.blocks(span.n, 4096):
+            scores[order[rows]] = arrays.to_numpy(span.scores(state.coefficients, rows, state.reached))
+        return self.estimator._unscale(scores)
+
+    def objective(self) -> float:
+        """λ/2 ‖f‖² and the mean loss, in the units that they are minimised in."""
+        return self.problem.objective(self.state.coefficients)
+
+    def mean_loss(self, X: Any, y: Any) -> float:
+        """Mean of the loss on any points, for losses of classes; without the regulariser."""
+        scores = self.decision_function(X)
+        targets = self.estimator._encode(np.asarray(y)).astype(scores.dtype)
+        return float(np.mean(self.estimator._named_loss().value(scores, targets), dtype=np.float64))
+
+
+class RiskModel(Estimator):
+    """Base of the estimators that minimise λ/2 ‖f‖² + (1/n) Σ wᵢ ℓ(f(xᵢ), yᵢ).
+
+    A method derives from `RiskClassifier`, from `RiskRegressor` or from both by a common base, and says with which
+    solver it trains (`_make_solver`). Everything else has a default: the constructor, if the method has no parameters
+    of its own, the loss that "auto" stands for (``_default_loss``), the order of the batches (``_batch_order``), and
+    the multiple of the zero function's loss at which a training is given up as diverging (``_divergence_factor``).
+    """
+
+    _default_loss: losses.Loss = losses.Square()
+    _batch_order: type[training.Batches] = InOrderThenShuffled
+    _divergence_factor = math.inf
+    # For methods whose constructor leaves these out.
+    features: Any = None
+    kernel: Any = "gaussian"
+    bandwidth: float | None = None
+    kernel_params: dict[str, Any] | None = None
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        bandwidth: float | None = None,
+        kernel_params: dict[str, Any] | None = None,
+        features: Any = None,
+        n_features: int = 512,
+        loss: Any = "auto",
+        regularisation: float | None = None,
+        batch_size: int | None = None,
+        max_epochs: int = 10,
+        max_seconds: float | None = None,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ):
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.kernel_params = kernel_params
+        self.features = features
+        self.n_features = n_features
+        self.loss = loss
+        self.regularisation = regularisation
+        self.batch_size = batch_size
+        self.max_epochs = max_epochs
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.device = device
+        self.memory = memory
+        self.dtype = dtype
+        self.verbose = verbose
+
+    # ------------------------------------------------------------------------ what a method must or may say
+
+    def _make_solver(self, problem: RiskProblem, batch_size: int) -> Any:
+        """The solver of `shallows.solvers` with its parameters, for a problem whose features and targets are known."""
+        raise NotImplementedError
+
+    def _learn_targets(self, y: np.ndarray, weights: np.ndarray | None) -> None:
+        raise NotImplementedError
+
+    def _encode(self, y: np.ndarray) -> np.ndarray:
+        """Targets as the loss takes them, float, shape (n, c)."""
+        raise NotImplementedError
+
+    def _scaled_loss(self) -> tuple[losses.Loss, float]:
+        """The loss in the units of the coded targets, and what λ is multiplied with in them."""
+        return self._named_loss(), 1.0
+
+    def _named_loss(self) -> losses.Loss:
+        """The loss in the user's units."""
+        return losses.make(self._default_loss if isinstance(self.loss, str) and self.loss == "auto" else self.loss)
+
+    # --------------------------------------------------------------------------------------- the fit
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        observers: Sequence[training.Observer] = (),
+        checkpoint: training.Checkpoint | None = None,
+    ) -> RiskModel:
+        """Train on all of X, y.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,) or, for values, (n_samples, n_outputs)
+        sample_weight : array-like, shape (n_samples,), optional
+            Weights of the losses, in any unit; rows of weight zero are left out.
+        observers : sequence of shallows.training.Observer
+        checkpoint : shallows.training.Checkpoint, optional
+            Go on from it if it exists, and keep it up to date.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, shapes that do not agree, one class only.
+        ShallowsError
+            A parameter out of its range.
+        DivergenceError
+            With a ``step_size`` of the user's that is too large.
+        """
+        started = time.perf_counter()
+        # A fit that fails must not leave an old function beside new coordinates.
+        vars(self).pop("_model", None)
+        self._check_parameters()
+        X, y, weights = self._validated_training_set(X, y, sample_weight)
+        n = X.shape[0]
+        self._learn_targets(y, weights)
+        loss, unit = self._scaled_loss()
+        device, seed = arrays.resolve_device(self.device), self._seed()
+        self._dtype = np.dtype(("float64" if n <= SMALL else "float32") if self.dtype == "auto" else self.dtype)
+        budget = self._working_budget(device)
+        with device.active():
+            order = streams.permutation(seed, "order", 0, n)
+            points = self._prepare_points(X, order, device)
+            targets = arrays.to_device(self._encode(y)[order], device, self._dtype)
+            w = None
+            if weights is not None:
+                w = arrays.to_device((weights[order] / weights.mean())[:, None], device, self._dtype)
+            kernel = self._make_kernel(points, seed)
+            prepared = time.perf_counter()
+
+            blocks = None
+            if self.features is not None:
+                blocks = features.in_blocks(self.features, kernel, points[:, :-2], self.n_features, seed, budget)
+            mapped = time.perf_counter()
+            size = min(n, self.batch_size or self._default_batch_size(n))
+            span = self._make_span(kernel, blocks, points, budget - points.nbytes - 6 * targets.nbytes)
+            reg = self.regularisation if self.regularisation is not None else 1.0 / n
+            problem = RiskProblem(span, targets, loss, float(reg) * unit, w, self._divergence_factor)
+            solver = self._make_solver(problem, size)
+            built = time.perf_counter()
+
+            self._order, self._fitted = order, (kernel, blocks)
+            try:
+                run = training.train(
+                    solver,
+                    problem,
+                    self._batch_order(n, size, seed),
+                    training.Stopping(self.max_epochs, max_seconds=self.max_seconds),
+                    observers=[*self._progress_observers(), *observers],
+                    checkpoint=checkpoint,
+                    snapshot=lambda state, epoch: RiskSnapshot(self, problem, state, epoch),
+                    may_shrink=getattr(self, "step_size", None) is None,
+                )
+                self._model = self._model_of(problem, run.state)
+            finally:
+                del self._order, self._fitted
+            arrays.synchronise(points)
+        finished = time.perf_counter()
+        self._set_fitted_attributes(run, problem, kernel, blocks, order, size, seed, device, budget, float(reg))
+        self.timings_ = {
+            "preparation": prepared - started,
+            "eigensystem": mapped - prepared,
+            "kernel_matrix": built - mapped,
+            "training": run.seconds,
+            "evaluation": max(0.0, finished - built - run.seconds),
+        }
+        return self
+
+    def _prepare_points(self, X: Any, order: np.ndarray, device: arrays.Device) -> Any:
+        """Augmented training points; the origin is moved only where the kernel does not see it."""
+        named = self.features is None or isinstance(self.features, str)
+        kind = kernels.kind(self.kernel)
+        self._centring = Centring.of(
+            X,
+            centred=named and (kind.shift_invariant or self.features == "linear"),
+            without_constants=self.features is None and kind.of_distance,
+        )
+        points = self._centring.training_points(X, order, device, self._dtype)
+        if named:
+            seen = not kind.shift_invariant and self.features != "linear"
+            check_scale(points, self._dtype, may_vanish=self._centring.coincide or seen)
+        return points
+
+    def _make_kernel(self, points: Any, seed: int) -> kernels.Kernel | None:
+        if self.features is not None and (not isinstance(self.features, str) or self.features == "linear"):
+            return None
+        kind = kernels.kind(self.kernel)
+        if isinstance(kind, kernels.Kernel):
+            check_values(kind, points)
+            return kind
+        bandwidth = self.bandwidth
+        if bandwidth is None and kind.takes_bandwidth:
+            # Where all points coincide, every bandwidth gives the same function.
+            bandwidth = 1.0 if self._centring.coincide else kernels.median_bandwidth(points[:, :-2], seed)
+        made = kernels.make(self.kernel, bandwidth, **(self.kernel_params or {}))
+        made.check_inputs(points.shape[1] - 2)
+        check_values(made, points)
+        return made
+
+    def _make_span(self, kernel: Any, blocks: Blocks | None, points: Any, budget: int) -> KernelSpan | FeatureSpan:
+        if blocks is not None:
+            plain = points[:, :-2] if arrays.is_numpy(points) else arrays.contiguous(points[:, :-2])
+            # Made in the first pass, whose time they are a part of.
+            return FeatureSpan(Design(blocks, plain, budget=0), budget=max(budget // 2, 2**20))
+        # One pass needs every part of the matrix once.
+        return KernelSpan(gram.LazyGram(kernel, points, budget=max(budget, 2**20) if self.max_epochs > 1 else 0))
+
+    def _default_batch_size(self, n: int) -> int:
+        """Wide enough for fast products, and twenty steps an epoch at least where there are few rows."""
+        largest, smallest = (256, 16) if self.features is None else (64, 8)
+        return max(smallest, min(largest, n // 20))
+
+    def _set_fitted_attributes(
+        self,
+        run: training.Run,
+        problem: RiskProblem,
+        kernel: Any,
+        blocks: Blocks | None,
+        order: np.ndarray,
+        batch_size: int,
+        seed: int,
+        device: arrays.Device,
+        budget: int,
+        regularisation: float,
+    ) -> None:
+        if blocks is None:
+            self.support_ = order[self._model["rows"]]
+            self.dual_coef_ = self._model["coefficients"]
+        else:
+            self.coef_ = np.ascontiguousarray(self._model["coefficients"].T)
+        if kernel is not None:
+            self.bandwidth_ = kernel.bandwidth
+        self.n_epochs_ = self.n_iter_ = max(run.epoch, 1)
+        self.losses_, self.n_rollbacks_, self.n_resumes_ = run.losses, run.n_rollbacks, run.n_resumes
+        self.effective_params_ = {
+            "kernel": None if kernel is None else kernel.name,
+            "bandwidth": None if kernel is None else kernel.bandwidth,
+            "features": features.name_of(self.features),
+            "n_features": None if blocks is None else blocks.n_features,
+            "n_support": len(self.support_) if blocks is None else None,
+            "loss": problem.loss.name,
+            "regularisation": regularisation,
+            "batch_size": batch_size,
+            "step_size": float(run.state.step_size),
+            "n_steps": run.state.n_steps,
+            "n_epochs": run.epoch,
+            "stopped_by": run.stopped_by,
+            "memory_budget": budget,
+            "precision": self._dtype.name,
+            "device": str(device),
+            "seed": seed,
+        }
+
+    def _check_parameters(self) -> None:
+        check_positive(self, "bandwidth", "step_size", "max_seconds", "regularisation")
+        check_whole(self, "batch_size", optional=True)
+        check_whole(self, "max_epochs", "n_features")
+        if self.dtype not in ("auto", "float32", "float64"):
+            raise ShallowsError(f"dtype must be 'auto', 'float32' or 'float64', got {self.dtype!r}.")
+        features.check(self.features)
+        loss = self._named_loss()
+        if loss.coding == "offset" or (loss.for_classes and self._y_is_numeric):
+            raise ShallowsError(f"The loss {loss.name!r} is none for {type(self).__name__}.")
+
+    # ------------------------------------------------------------------------------------ prediction
+
+    def _model_of(self, problem: RiskProblem, state: RiskState, *, final: bool = True) -> dict[str, Any]:
+        """What a prediction needs of a state: coefficients, and of kernels the points they stand at.
+
+        The final model lies on the host and holds no point whose coefficients are zero. One in the middle of training
+        refers to what is there.
+        """
+        kernel, blocks = self._fitted
+        if blocks is not None:
+            if not final:
+                return {"blocks": blocks, "coefficients": state.coefficients}
+            return {
+                "blocks": blocks.to(arrays.Device("cpu")),
+                "coefficients": arrays.to_numpy(state.coefficients),
+            }
+        points, a = problem.span.gram.points, state.coefficients
+        if not final:
+            seen = slice(0, state.reached)
+            return {"kernel": kernel, "points": points[seen, :], "coefficients": a[seen, :]}
+        a = arrays.to_numpy(a)
+        rows = np.flatnonzero(a.any(axis=1))
+        points = arrays.to_numpy(arrays.take_rows(points, rows))
+        return {"kernel": kernel, "rows": rows, "points": points, "coefficients": a[rows]}
+
+    def _raw_predict(self, X: Any, model: dict[str, Any] | None = None) -> np.ndarray:
+        """f(x), shape (m, c), for checked X."""
+        fitting = model is not None
+        model = model if fitting else self._model
+        device = arrays.resolve_device(self.device)
+        budget = min(self._working_budget(device) // 4, 2**28 if device.kind == "cpu" else 2**32)
+        out = np.empty((X.shape[0], model["coefficients"].shape[1]), dtype=self._dtype)
+        with device.active(), np.errstate(over="ignore", invalid="ignore"):
+            a = arrays.to_device(model["coefficients"], device)
+            if "blocks" in model:
+                blocks = model["blocks"].to(device)
+                widest = max(span.stop - span.start for span in blocks.spans)
+                at_a_time = max(1, budget // (2 * widest * out.itemsize))
+            else:
+                points = arrays.to_device(model["points"], device)
+            for rows, x, extra in self._centring.new_points(X, device, self._dtype):
+                if "blocks" not in model:
+                    made = gram.cross_product(model["kernel"], x, points, a, budget=budget, extra=extra)
+                    out[rows] = arrays.to_numpy(made)
+                    continue
+                for some in arrays.blocks(x.shape[0], at_a_time):
+                    here = slice(rows.start + some.start, rows.start + some.stop)
+                    out[here] = arrays.to_numpy(blocks.dot(x[some, :], a))
+        if not fitting:
+            check_scores(out, X)
+        return self._unscale(out)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")

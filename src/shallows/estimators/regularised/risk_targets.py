@@ -1,0 +1,110 @@
+"""Classes and values as the targets of a regularised risk."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import column_or_1d
+
+from ... import losses
+from .regularised_risk import RiskModel
+
+
+def _has_probabilities(model: Any) -> bool:
+    return model._named_loss().has_probabilities
+
+
+class RiskClassifier(ClassifierMixin, RiskModel):
+    """Classification by the minimiser of a regularised risk."""
+
+    def _learn_targets(self, y: np.ndarray, weights: np.ndarray | None) -> None:
+        self.classes_ = np.unique(self._labels(y))
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"The training labels hold one class only ({self.classes_[0]!r}); two at least are needed."
+            )
+
+    @staticmethod
+    def _labels(y: np.ndarray) -> np.ndarray:
+        check_classification_targets(y)
+        if type_of_target(y).startswith("multi") and np.ndim(y) == 2 and np.shape(y)[1] > 1:
+            raise ValueError("y has several columns; fit one classifier for each output.")
+        return column_or_1d(y, warn=True)
+
+    def _encode(self, y: np.ndarray) -> np.ndarray:
+        return self._named_loss().encode(np.searchsorted(self.classes_, self._labels(y)), len(self.classes_))
+
+    _codes = _encode
+
+    def _decode(self, scores: np.ndarray) -> np.ndarray:
+        return self.classes_[self._named_loss().decide(scores)]
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores of the classes.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,) for two classes, else (n_samples, n_classes)
+        """
+        scores = self._raw_predict(self._validated(X))
+        if scores.shape[1] == 1:
+            return scores[:, 0]
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Class labels, shape (n_samples,), for X of shape (n_samples, n_features)."""
+        return self._decode(self._raw_predict(self._validated(X)))
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the classes, shape (n_samples, n_classes); for the losses 'logistic' and 'softmax'."""
+        return self._named_loss().probabilities(self._raw_predict(self._validated(X)).astype(np.float64))
+
+
+class RiskRegressor(RegressorMixin, MultiOutputMixin, RiskModel):
+    """Regression by the minimiser of a regularised risk, about the mean of the targets."""
+
+    _y_is_numeric = True
+
+    def _learn_targets(self, y: np.ndarray, weights: np.ndarray | None) -> None:
+        y = y.astype(np.float64)
+        self._one_column = y.ndim == 1
+        y = y.reshape(len(y), -1)
+        self.intercept_ = np.average(y, axis=0, weights=weights)
+        # One unit for all outputs, in which no square over- or underflows.
+        spread = float(np.abs(y - self.intercept_).max())
+        self._target_scale = spread if spread > 0 else 1.0
+
+    def _scaled_loss(self) -> tuple[losses.Loss, float]:
+        # With f = s g and targets in units of s, a loss of slopes is s times itself and one of squares s² times;
+        # dividing by s² leaves λ/2 ‖g‖² with a loss of squares, and s λ with one of slopes.
+        loss, unit = self._named_loss(), self._target_scale
+        for name in ("epsilon", "delta"):
+            if hasattr(loss, name):
+                loss = dataclasses.replace(loss, **{name: getattr(loss, name) / unit})
+        return loss, 1.0 if loss.name in ("square", "huber") else unit
+
+    def _encode(self, y: np.ndarray) -> np.ndarray:
+        return (y.astype(np.float64).reshape(len(y), -1) - self.intercept_) / self._target_scale
+
+    def _codes(self, y: np.ndarray) -> np.ndarray:
+        return y.astype(np.float64).reshape(len(y), -1)
+
+    def _unscale(self, scores: np.ndarray) -> np.ndarray:
+        return scores * self._target_scale + self.intercept_
+
+    def _decode(self, scores: np.ndarray) -> np.ndarray:
+        return scores[:, 0] if self._one_column else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Values of the fitted function, shape (n_samples,) or (n_samples, n_outputs), as y was."""
+        return self._decode(self._raw_predict(self._validated(X)))

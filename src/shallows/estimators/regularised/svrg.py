@@ -1,0 +1,206 @@
+"""SVRG: stochastic gradients on explicit features, corrected by a full gradient now and then."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+from ...errors import ShallowsError
+from ...losses import Logistic
+from ...solvers import smoothness
+from ...solvers.risk import RiskProblem
+from ...solvers.svrg import SVRG
+from .risk_targets import RiskClassifier, RiskRegressor
+from .variance_reduced import VarianceReduced
+
+
+class _SVRG(VarianceReduced):
+    """Parameters and solver of SVRG, for classes and for values."""
+
+    def __init__(
+        self,
+        features: Any = "fourier",
+        *,
+        n_features: int = 512,
+        kernel: Any = "gaussian",
+        bandwidth: float | None = None,
+        kernel_params: dict[str, Any] | None = None,
+        loss: Any = "auto",
+        regularisation: float | None = None,
+        step_size: float | None = None,
+        period: float = 2.0,
+        batch_size: int | None = None,
+        max_epochs: int = 20,
+        max_seconds: float | None = None,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ):
+        self.features = features
+        self.n_features = n_features
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.kernel_params = kernel_params
+        self.loss = loss
+        self.regularisation = regularisation
+        self.step_size = step_size
+        self.period = period
+        self.batch_size = batch_size
+        self.max_epochs = max_epochs
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.device = device
+        self.memory = memory
+        self.dtype = dtype
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if not (isinstance(self.period, numbers.Real) and self.period > 0):
+            raise ShallowsError(f"period must be a positive number of passes, got {self.period!r}.")
+
+    def _make_solver(self, problem: RiskProblem, batch_size: int) -> SVRG:
+        return SVRG(self._step(problem, batch_size, smoothness.svrg_step), float(self.period))
+
+
+class SVRGClassifier(_SVRG, RiskClassifier):
+    """Classification on explicit features by SVRG, gradients of reduced variance.
+
+    Minimises λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ), yᵢ), without an intercept.
+
+    Parameters
+    ----------
+    features : str or object, default="fourier"
+        "fourier" (cosines and sines of random frequencies), "fourier_cosine", "orthogonal", "nystrom",
+        "nystrom_kmeans", "rbf", "rbf_kmeans", "linear" (the inputs and a constant), or an object with ``map(x)`` and
+        ``n_features``.
+    n_features : int, default=512
+        Columns of the named maps.
+    kernel : str or Kernel, default="gaussian"
+        See `shallows.kernels`; a kernel object brings its own parameters.
+    bandwidth : float, optional
+        σ, in the units of the features. None takes the median distance of a subsample.
+    kernel_params : dict, optional
+        Further parameters of a kernel that is named, such as ``{"nu": 1.5}``.
+    loss : {"logistic", "softmax", "squared_hinge", "square"} or Loss, default="auto"
+        A smooth one; "auto" is the logistic loss.
+    regularisation : float, optional
+        λ. None takes 1/n, which is C = 1 of a support vector machine; C in general is 1/(λn).
+    step_size : float, optional
+        None takes it from the theory and the measured smoothness of batches.
+    period : float, default=2.0
+        Passes between full gradients; each costs a pass of its own, which is not counted as an epoch.
+    batch_size : int, optional
+        Rows of a step. None takes 256 with a kernel and 64 with features, fewer below 5,000 rows.
+    max_epochs : int, default=20
+        Passes over the data at most.
+    max_seconds : float, optional
+        Of training at most, kernel values and features included, without preparation, landmarks and evaluation.
+    random_state : int, RandomState or None, default=None
+        Decides everything that is drawn: the order of the rows, random features and landmarks. The same int gives the
+        same model.
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        "auto" takes a GPU where CuPy finds one.
+    memory : int or str, optional
+        Bytes (or a text such as "4GB") that the process may hold. None takes a share of what is free.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        "auto" is float32, and float64 up to 1,000 points.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (n_classes,)
+    dual_coef_ : ndarray, shape (n_support, n_outputs)
+        Coefficients of the kernel functions at the training rows ``support_``; without explicit features.
+    support_ : ndarray of int
+    coef_ : ndarray, shape (n_outputs, n_features)
+        With explicit features.
+    bandwidth_ : float
+    n_epochs_ : int
+    losses_ : list of float
+        Of each epoch, as shares of the loss of the zero function, each batch measured before its own step.
+    effective_params_ : dict
+        Everything that the program chose.
+    timings_ : dict
+        Seconds by phase; ``eigensystem`` is the making of landmarks and their map.
+
+    References
+    ----------
+    R. Johnson and T. Zhang (2013), "Accelerating stochastic gradient descent using predictive variance reduction",
+    NIPS 26.
+    """
+
+    _default_loss = Logistic()
+
+
+class SVRGRegressor(_SVRG, RiskRegressor):
+    """Regression on explicit features by SVRG, gradients of reduced variance.
+
+    Minimises λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ), yᵢ), without an intercept.
+
+    Parameters
+    ----------
+    features : str or object, default="fourier"
+        "fourier" (cosines and sines of random frequencies), "fourier_cosine", "orthogonal", "nystrom",
+        "nystrom_kmeans", "rbf", "rbf_kmeans", "linear" (the inputs and a constant), or an object with ``map(x)`` and
+        ``n_features``.
+    n_features : int, default=512
+        Columns of the named maps.
+    kernel : str or Kernel, default="gaussian"
+        See `shallows.kernels`; a kernel object brings its own parameters.
+    bandwidth : float, optional
+        σ, in the units of the features. None takes the median distance of a subsample.
+    kernel_params : dict, optional
+        Further parameters of a kernel that is named, such as ``{"nu": 1.5}``.
+    loss : {"square", "huber"} or Loss, default="auto"
+        A smooth one; "auto" is the square.
+    regularisation : float, optional
+        λ. None takes 1/n, which is C = 1 of a support vector machine; C in general is 1/(λn).
+    step_size : float, optional
+        None takes it from the theory and the measured smoothness of batches.
+    period : float, default=2.0
+        Passes between full gradients; each costs a pass of its own, which is not counted as an epoch.
+    batch_size : int, optional
+        Rows of a step. None takes 256 with a kernel and 64 with features, fewer below 5,000 rows.
+    max_epochs : int, default=20
+        Passes over the data at most.
+    max_seconds : float, optional
+        Of training at most, kernel values and features included, without preparation, landmarks and evaluation.
+    random_state : int, RandomState or None, default=None
+        Decides everything that is drawn: the order of the rows, random features and landmarks. The same int gives the
+        same model.
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        "auto" takes a GPU where CuPy finds one.
+    memory : int or str, optional
+        Bytes (or a text such as "4GB") that the process may hold. None takes a share of what is free.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        "auto" is float32, and float64 up to 1,000 points.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    intercept_ : ndarray, shape (n_outputs,)
+        Mean of the targets.
+    dual_coef_ : ndarray, shape (n_support, n_outputs)
+        Coefficients of the kernel functions at the training rows ``support_``; without explicit features.
+    support_ : ndarray of int
+    coef_ : ndarray, shape (n_outputs, n_features)
+        With explicit features.
+    bandwidth_ : float
+    n_epochs_ : int
+    losses_ : list of float
+        Of each epoch, as shares of the loss of the zero function, each batch measured before its own step.
+    effective_params_ : dict
+        Everything that the program chose.
+    timings_ : dict
+        Seconds by phase; ``eigensystem`` is the making of landmarks and their map.
+
+    References
+    ----------
+    R. Johnson and T. Zhang (2013), "Accelerating stochastic gradient descent using predictive variance reduction",
+    NIPS 26.
+    """

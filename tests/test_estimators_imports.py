@@ -1,0 +1,50 @@
+"""What each estimator's module reaches by its imports: the code that its results depend on."""
+
+import importlib
+
+import grimp
+import pytest
+
+from shallows import estimators
+
+SOLVERS = {
+    "DoublyStochasticClassifier": {"doubly_stochastic", "coordinates", "expansion"},
+    "DoublyStochasticNoveltyDetector": {"doubly_stochastic", "coordinates", "expansion"},
+    "DoublyStochasticRegressor": {"doubly_stochastic", "coordinates", "expansion"},
+    "EigenProCentresClassifier": {"projected"},
+    "EigenProClassifier": {"eigenpro", "conjugate_residuals"},
+    "ExactKernelRidgeClassifier": {"cholesky", "conjugate_gradients", "nystrom"},
+    "FeatureEigenProClassifier": {"feature_eigenpro"},
+    "KernelSGDClassifier": {"averaged_richardson"},
+    "NORMAClassifier": {"norma"},
+    "PegasosClassifier": {"pegasos"},
+    "SAGClassifier": {"sag"},
+    "SDCAClassifier": {"sdca", "duals"},
+    "SVRGClassifier": {"svrg"},
+}
+"""The solvers that one method alone, or one family, has; what several share is left out."""
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return grimp.build_graph("shallows")
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_an_estimator_reaches_its_own_solvers_and_those_of_no_other_method(graph, name):
+    module = importlib.import_module(getattr(estimators, name).__module__).__name__
+    reached = graph.find_upstream_modules(module)
+    others = set().union(*SOLVERS.values()) - SOLVERS[name]
+    assert {f"shallows.solvers.{solver}" for solver in SOLVERS[name]} <= reached
+    assert not {f"shallows.solvers.{solver}" for solver in others} & reached
+    # The other families, and the other methods of its own.
+    methods = {getattr(estimators, other).__module__ for other in estimators.__all__}
+    assert not (methods - {module}) & reached
+
+
+@pytest.mark.parametrize("room", ["estimators", "nets", "kernels", "losses", "features"])
+def test_no_module_of_a_room_imports_itself_by_way_of_others(graph, room):
+    for module in graph.find_descendants(f"shallows.{room}") | {f"shallows.{room}"}:
+        imported = graph.find_modules_directly_imported_by(module)
+        chains = [graph.find_shortest_chain(importer=other, imported=module) for other in imported]
+        assert chains == [None] * len(chains), module

@@ -1,0 +1,106 @@
+"""The worked example of a new method: it is short, keeps scikit-learn's contract, and finds the minimiser."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+import yaml
+from sklearn.datasets import load_digits
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import example_new_solver
+from engine_example import sample
+from example_new_solver import AveragedSGD, AveragedSGDClassifier, AveragedSGDRegressor
+from risk_example import kernel_risk
+from shallows import training
+from shallows.errors import ShallowsError, TrainingInterrupted
+
+
+def not_at_their_limit(estimator):
+    reason = "a weight and a repetition make other batches, and some epochs of them do not end at the same function"
+    return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
+
+
+@parametrize_with_checks(
+    [AveragedSGDClassifier(), AveragedSGDRegressor(features="fourier")], expected_failed_checks=not_at_their_limit
+)
+def test_it_keeps_the_contract_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def test_the_solver_and_its_estimators_take_fewer_than_150_lines():
+    assert len(inspect.getsource(example_new_solver).splitlines()) < 150
+
+
+def test_its_entry_is_one_that_the_configuration_takes():
+    entry = yaml.safe_load(textwrap.dedent(example_new_solver.__doc__.partition("::\n")[2]))
+    path = Path(__file__).parents[1] / "workflow/schemas/methods.schema.yaml"
+    schema = yaml.safe_load(path.read_text(encoding="utf-8"))
+    of_a_method = {**schema["properties"]["methods"], "$defs": schema["$defs"]}
+    jsonschema.validate(entry, of_a_method)
+    named = re.findall(r":(\w+)$", "\n".join(entry["averaged_sgd"]["call"].values()), re.MULTILINE)
+    assert all(hasattr(example_new_solver, name) for name in named)
+
+
+@pytest.mark.parametrize("weights", [False, True])
+def test_a_step_is_that_of_the_formula(weights):
+    p = kernel_risk("logistic", weights=weights)
+    solver, f, average = AveragedSGD(0.3, 20), np.zeros((p.n, 1)), np.zeros((p.n, 1))
+    state, w = solver.init(p.problem), np.ones((p.n, 1)) if p.w is None else p.w
+    for t, batch in enumerate([slice(0, 20), slice(20, 40), slice(0, 20), slice(40, 55)], start=1):
+        state = solver.step(p.problem, state, batch)
+        y, scores = p.y[batch], p.K[batch] @ f
+        f *= 1 - 0.3 * p.reg * len(y) / 20
+        f[batch] += 0.3 / 20 * w[batch] * y / (1 + np.exp(y * scores))
+        average += 2 / (t + 1) * (f - average)
+        assert np.abs(state.iterate - f).max() < 1e-14
+        assert np.abs(state.coefficients - average).max() < 1e-14
+
+
+@pytest.mark.parametrize(("batch_size", "max_epochs", "tolerance"), [(None, 300, 1e-2), (100, 4000, 1e-3)])
+def test_it_comes_to_the_minimiser(batch_size, max_epochs, tolerance):
+    X = sample(100, 2)
+    y = np.sin(2 * X[:, 0]) + X[:, 1]
+    options = {"batch_size": batch_size, "max_epochs": max_epochs, "random_state": 0}
+    model = AveragedSGDRegressor(bandwidth=1.0, regularisation=1e-2, **options).fit(X, y)
+    # λ/2 ‖f‖² + (1/n) Σ ½ (f(xᵢ) − yᵢ)² is n λ ‖f‖² + Σ (f(xᵢ) − yᵢ)², about the mean of the targets. Batches that are
+    # no random draws leave the mean of the iterates a little beside the minimiser; the full batch comes to it.
+    exact = KernelRidge(kernel="rbf", gamma=0.5, alpha=100 * 1e-2).fit(X, y - y.mean()).predict(X) + y.mean()
+    assert np.abs(model.predict(X) - exact).max() < tolerance * np.abs(exact).max()
+
+
+@pytest.mark.parametrize("features", [None, "fourier"])
+def test_it_learns_digits(features):
+    X, y = load_digits(return_X_y=True)
+    model = AveragedSGDClassifier(features=features, regularisation=1e-6, bandwidth=20.0, random_state=0)
+    assert model.fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]) > 0.9
+    assert np.allclose(model.predict_proba(X[1200:]).sum(axis=1), 1.0)
+
+
+def test_a_loss_with_a_kink_is_refused():
+    with pytest.raises(ShallowsError, match="smooth loss"):
+        AveragedSGDClassifier(loss="hinge").fit(sample(40), np.arange(40) % 2)
+
+
+def test_a_training_that_was_stopped_goes_on_to_the_same_bits(tmp_path):
+    X, y = sample(300, 4), np.arange(300) % 3
+    checkpoint = training.Checkpoint(tmp_path, "k")
+
+    class Stop(training.Observer):
+        def on_batch(self, run):
+            if run.iteration == 30:
+                checkpoint.request_stop()
+
+    with pytest.raises(TrainingInterrupted):
+        AveragedSGDClassifier(random_state=0).fit(X, y, observers=[Stop()], checkpoint=checkpoint)
+    resumed = AveragedSGDClassifier(random_state=0).fit(X, y, checkpoint=training.Checkpoint(tmp_path, "k"))
+    whole = AveragedSGDClassifier(random_state=0).fit(X, y)
+    assert resumed.n_resumes_ == 1
+    assert np.array_equal(resumed.decision_function(X), whole.decision_function(X))
