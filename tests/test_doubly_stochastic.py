@@ -14,7 +14,7 @@ from shallows import arrays, kernels, losses
 from shallows.errors import ShallowsError
 from shallows.features import FourierFeatures, block_sums
 from shallows.solvers import DoublyStochastic
-from shallows.solvers.coordinates import Checked, Fresh, UniformReuse, admitted_steps
+from shallows.solvers.block_policies import Checked, Fresh, UniformReuse, admitted_steps
 from shallows.solvers.doubly_stochastic import feature_variance, least, stable_step
 from shallows.solvers.examples import Examples
 from shallows.solvers.expansion import ExpansionProblem, ExpansionState

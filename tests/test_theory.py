@@ -8,7 +8,7 @@ import pytest
 
 from shallows import kernels, spectrum
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.solvers import steps
+from shallows.solvers import step_rules
 from shallows.theory import acceleration, circle, concentration, cost, damping, decay, facts, findings, stability
 
 
@@ -337,4 +337,4 @@ def test_a_rank_that_leaves_nothing_is_refused(data):
 
 
 def test_every_rule_that_is_compared_exists():
-    assert {"certified", "theorem", "paper", "release2017", "release2019"} <= set(steps.RULES)
+    assert {"certified", "theorem", "paper", "release2017", "release2019"} <= set(step_rules.RULES)

@@ -9,7 +9,7 @@ import pytest
 from shallows import losses, streams
 from shallows.errors import ShallowsError
 from shallows.features import FourierFeatures
-from shallows.solvers.coordinates import Checked, Fresh, UniformReuse, admitted_steps
+from shallows.solvers.block_policies import Checked, Fresh, UniformReuse, admitted_steps
 from shallows.theory import growth, lockstep, trajectories
 from shallows.theory.bounds import Bounds, coefficient_ratio
 from shallows.theory.lockstep import Trajectories

@@ -155,7 +155,7 @@ class Gram:
 
         return arrays.sum_in_order(arrays.in_threads(work, self.n_workers))
 
-    def spread(self, start: int, stop: int, a: Array) -> Array:
+    def columns_dot(self, start: int, stop: int, a: Array) -> Array:
         """``K[:, start:stop] @ a`` for ``a`` of shape (m, c): what some points give to all, shape (n, c)."""
         xp = arrays.namespace(a)
         out = xp.zeros((self.n, a.shape[1]), dtype=a.dtype)

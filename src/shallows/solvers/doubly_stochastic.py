@@ -17,7 +17,7 @@ from .. import arrays
 from ..arrays import Array
 from ..errors import ShallowsError
 from ..features import block_sums
-from .coordinates import Fresh
+from .block_policies import Fresh
 from .examples import Examples
 from .expansion import ExpansionProblem, ExpansionState
 

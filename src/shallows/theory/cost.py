@@ -24,7 +24,7 @@ from ..errors import ShallowsError
 from ..gram import Gram
 from ..solvers import EigenPro, Richardson
 from ..solvers.base import KernelProblem
-from ..solvers.steps import Cycle
+from ..solvers.cycles import Cycle
 from ..spectrum import Preconditioner, eigensystem, make_preconditioner, top_eigensystem
 from .findings import Findings, check_rank, sample
 

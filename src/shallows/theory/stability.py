@@ -10,7 +10,7 @@ from .. import arrays
 from ..gram import Gram
 from ..solvers import EigenPro
 from ..solvers.base import KernelProblem
-from ..solvers.steps import make as make_rule
+from ..solvers.step_rules import make as make_rule
 from ..spectrum import make_preconditioner
 from ..training import Batches
 from .findings import Findings, Sample, sample
@@ -52,7 +52,7 @@ def losses_by_step(
     finest, smallest, largest
         The grid has the powers of 2^(1/finest) between ``smallest`` and ``largest``, in units of the certified step.
     rules : sequence of str
-        Names in `solvers.steps`.
+        Names in `solvers.step_rules`.
 
     Returns
     -------

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShallowsError
-from ..solvers.coordinates import Checked, Fresh, UniformReuse
+from ..solvers.block_policies import Checked, Fresh, UniformReuse
 from .bounds import Bounds, coefficient_ratio
 from .findings import Findings
 from .lockstep import Trajectories, by_the_solver, feature_variance

@@ -11,15 +11,16 @@ from .. import arrays
 from ..arrays import Array
 from ..errors import UnknownNameError
 from ..features.sparse_rows import inner_products, scaled, sum_of_squares
+from .certificates import subsample_and_fresh
 from .eigensystems import eigensystem, orthonormal, top_eigensystem
-from .flattening import Flattening, choose_rank, filtered, flatten, subsample_and_fresh
+from .spectral_preconditioner import SpectralPreconditioner, choose_rank, filtered, flatten
 
 if TYPE_CHECKING:
     from ..features.design import Blocks
 
 
 @dataclass(frozen=True)
-class FeaturePreconditioner(Flattening):
+class FeaturePreconditioner(SpectralPreconditioner):
     """P = I − E diag(1 − τ (λ_{q+1}/λᵢ)^a) Eᵀ on coefficients of explicit features.
 
     Attributes
