@@ -81,14 +81,18 @@ def test_results_of_nets_alone_depend_on_the_code_of_nets():
         return {name for name in code.modules_of(call) if name.startswith("shallows.nets")}
 
     assert of_nets("shallows.nets:NeuralNetClassifier") and not of_nets("shallows:EigenProClassifier")
-    assert code.digest_of_preparation([{"unit": {}}, STEP]) != code.digest_of_preparation([{"unit": {}}])
+    digits = datasets.get("mnist_demo")
+    assert code.digest_of_preparation(digits, [{"unit": {}}, STEP]) != code.digest_of_preparation(
+        digits, [{"unit": {}}]
+    )
 
 
 def test_what_stands_after_features_of_a_net_depends_on_the_code_of_nets_and_needs_pytorch(without_torch):
     base = configuration.load(PROJECT)
     later = {"title": "", "after": "lenet_features", "steps": [{"pca": {"n_components": 5}}]}
     made = replace(base, variants={**base.variants, "later": later})
-    found = [code.modules_of_preparation(made.steps_of(name)) for name in ("later", "lenet_features", "unit")]
+    digits, names = datasets.get("mnist_demo"), ("later", "lenet_features", "unit")
+    found = [code.modules_of_preparation(digits, made.steps_of(name)) for name in names]
     assert ["shallows.nets.descent" in modules for modules in found] == [True, True, False]
     assert "extra 'nets'" in planned("later", made).comparison("first", "demo")["missing"]["Features"]
 

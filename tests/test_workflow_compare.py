@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from shallows import datasets
-from shallows.datasets.own import describe, request
+from shallows.datasets.user_data import describe, request
 from shallows.errors import ShallowsError
 from shallows.experiments.planning import configuration
 from shallows.experiments.planning.configuration import ConfigurationError

@@ -13,7 +13,7 @@ if COMPARISON is not None:
             ENVIRONMENT
         params:
             request=COMPARISON.request.as_data(),
-            code=code.digest_of_module("shallows.datasets.own.describe"),
+            code=code.digest_of_module("shallows.datasets.user_data.describe"),
         script:
             "../scripts/describe_data.py"
 
@@ -37,7 +37,7 @@ if COMPARISON is not None:
         params:
             division=PLAN.configuration.compare,
             code=code.digest_of_module(
-                "shallows.datasets.preparation",
+                "shallows.datasets.preparation.pipeline",
                 "shallows.experiments.user_data.comparison",
             ),
         script:

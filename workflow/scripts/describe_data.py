@@ -1,5 +1,5 @@
-from shallows.datasets.own import describe
-from shallows.datasets.own.request import Request
+from shallows.datasets.user_data import describe
+from shallows.datasets.user_data.request import Request
 from shallows.experiments.running.journal import journal
 
 with journal(snakemake.log[0]):

@@ -14,6 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from shallows.datasets import identity as datasets_identity
+from shallows.datasets.catalogue import Dataset
 from shallows.datasets.files import replacing
 
 from . import imports
@@ -30,8 +32,6 @@ OF_A_KIND = {
 #: Where what is measured of a model is chosen by name.
 MEASURES = f"{_RUNNING}.measures:make"
 
-#: Where preparations begin; steps, generators and formats are chosen by their names.
-PREPARATION = ("shallows.datasets.preparation",)
 #: The same for a comparison on a user's own data.
 OF_EVERY_COMPARISON = ("shallows.experiments.user_data.selection",)
 
@@ -63,17 +63,18 @@ def digest_of_preconditioner(parameters: Mapping[str, Any]) -> str:
     return _digest(("shallows.spectrum:fit_preconditioner",), frozenset(_texts(parameters)), ())
 
 
-def digest_of_preparation(steps: Iterable[Mapping[str, Any]], entry: Mapping[str, Any] | None = None) -> str:
-    """Digest of the code that a preparation depends on, by all steps on the way to it and the dataset's own entry."""
-    return imports.digest(modules_of_preparation(steps, entry))
+def digest_of_preparation(dataset: Dataset, steps: Iterable[Mapping[str, Any]]) -> str:
+    """Digest of what prepared arrays depend on: the modules behind them and the dataset's own entry."""
+    found = modules_of_preparation(dataset, steps)
+    entries = {} if dataset.state == "user" else datasets_identity.entries_of(dataset)
+    return imports.digest({**found, "entries": json.dumps(entries, sort_keys=True, default=str)})
 
 
-def modules_of_preparation(
-    steps: Iterable[Mapping[str, Any]], entry: Mapping[str, Any] | None = None
-) -> dict[str, str]:
-    """The modules behind a preparation, as `modules_of`."""
-    words = frozenset(_texts([*steps, entry]))
-    found = imports.closure(_source(PACKAGE), PREPARATION, words)
+def modules_of_preparation(dataset: Dataset, steps: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """The modules behind a preparation, as `modules_of`: by all steps on the way to it, and the reader of its files."""
+    steps = [*steps]
+    names = datasets_identity.modules_of(dataset, steps)
+    found = imports.closure(_source(PACKAGE), names, frozenset(_texts(steps)))
     _keep(_source(PACKAGE))
     return found
 

@@ -201,7 +201,7 @@ def _chain(variants: Mapping[str, Any], variant: str) -> list[str]:
 
 def _check_chains(configuration: Configuration, path: Path) -> None:
     """Refuse now what would be refused when the first of a chain has been prepared, which may take hours."""
-    from shallows.datasets.steps import check_steps
+    from shallows.datasets.preparation.steps import check_steps
 
     for name, variant in configuration.variants.items():
         if "after" in variant:

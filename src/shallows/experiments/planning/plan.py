@@ -136,8 +136,7 @@ class Plan:
 
     def code_of_preparation(self, dataset: str, variant: str) -> str:
         """Digest of the code that a preparation depends on."""
-        entry = self.catalogue[dataset]
-        return code.digest_of_preparation(self.configuration.steps_of(variant), vars(entry))
+        return code.digest_of_preparation(self.catalogue[dataset], self.configuration.steps_of(variant))
 
     @staticmethod
     def _known_scale(scale: str) -> str:
@@ -244,10 +243,10 @@ class Plan:
         return reasons
 
     def _not_prepared(self, variant: str) -> str | None:
-        from shallows.datasets.steps import STEPS
+        from shallows.datasets.preparation.steps import STEPS, step_class
 
         steps = self.configuration.steps_of(variant) if variant in self.configuration.variants else ()
-        extras = (STEPS[name].extra for step in steps for name in step if name in STEPS)
+        extras = (step_class(name).extra for step in steps for name in step if name in STEPS)
         return next(filter(None, map(_not_installed, extras)), None)
 
     def _left_out(self, target: str, scale: str) -> str:
@@ -260,17 +259,19 @@ class Plan:
         return "; ".join(filter(None, told))
 
     def _to_be_supplied(self, dataset: str) -> str | None:
-        from shallows.datasets import supplied
+        from shallows.datasets.download import supplied_files
 
         entry, settings = self.catalogue.get(dataset), self.configuration.settings
         if entry is None or entry.state != "supplied":
             return None
         place = self.configuration.root / settings["data"] / "raw" / dataset
-        return None if supplied.is_there(entry, place, settings["mirror"]) else supplied.not_run(entry, place)
+        return (
+            None if supplied_files.is_there(entry, place, settings["mirror"]) else supplied_files.not_run(entry, place)
+        )
 
     def size(self, dataset: str, variant: str) -> costs.Size:
         """Sizes of prepared data, as known before it is prepared."""
-        from shallows.datasets.steps import check_steps
+        from shallows.datasets.preparation.steps import check_steps
 
         entry = self.catalogue[dataset]
         n_train, n_test, n_features = entry.n_train or 0, entry.n_test or 0, entry.n_features or 1

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from shallows.datasets.own.request import Request, resolve
+from shallows.datasets.user_data.request import Request, resolve
 
 from ..planning import costs
 from ..planning.configuration import Configuration
@@ -116,7 +116,7 @@ def steps(description: Mapping[str, Any], purpose: str, division: Mapping[str, A
     Parameters
     ----------
     description : mapping
-        What `shallows.datasets.own.describe.write` left.
+        What `shallows.datasets.user_data.describe.write` left.
     purpose : {"choose", "test"}
         For choosing, the test rows are taken away first, and then some of the others are held out.
     division : mapping
@@ -155,7 +155,7 @@ def steps(description: Mapping[str, Any], purpose: str, division: Mapping[str, A
 def prepare(stamp: str | Path, out: str | Path, division: Mapping[str, Any], memory: int | str | None) -> None:
     """Prepare a user's data for one purpose, the name of the folder."""
     from shallows import datasets
-    from shallows.datasets.own.describe import dataset_of
+    from shallows.datasets.user_data.describe import dataset_of
 
     out = Path(out)
     description = json.loads(Path(stamp).read_text(encoding="utf-8"))
