@@ -13,7 +13,7 @@ from shallows import arrays, cuda, fused, gram, kernels, spectrum, training
 from shallows.arrays import Device
 from shallows.gram import LazyGram, rectangular
 from shallows.solvers import EigenPro
-from shallows.solvers.base import KernelProblem
+from shallows.solvers.least_squares.kernel_problem import KernelProblem
 
 pytestmark = pytest.mark.skipif(cuda_on_cpu.COMPILER is None, reason="there is no g++")
 

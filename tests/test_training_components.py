@@ -19,8 +19,8 @@ from component_example import (
 from shallows import arrays
 from shallows.errors import DivergenceError, TrainingInterrupted
 from shallows.solvers.examples import Examples, ExampleSet
-from shallows.solvers.expansion import ExpansionState
-from shallows.solvers.growing_expansion import WORST_CONDITION, GrowingExpansion
+from shallows.solvers.expansions.expansion import ExpansionState
+from shallows.solvers.expansions.growing_expansion import WORST_CONDITION, GrowingExpansion
 from shallows.training import Batches, Checkpoint, Curve, Observer, Stopping, Stream, train
 from shallows.training.protocols import MonitoredState, TransformingSnapshot
 

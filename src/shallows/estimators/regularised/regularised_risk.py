@@ -12,7 +12,7 @@ import numpy as np
 from ... import arrays, features, gram, kernels, losses, streams, training
 from ...errors import ShallowsError
 from ...features import Blocks, Design
-from ...solvers.risk import FeatureSpan, KernelSpan, RiskProblem, RiskState
+from ...solvers.regularised.risk import FeatureSpan, KernelSpan, RiskProblem, RiskState
 from ..base import SMALL, Estimator
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores, check_values

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from .. import arrays, streams
-from ..arrays import Array
-from ..errors import ShallowsError
+from ... import arrays, streams
+from ...arrays import Array
+from ...errors import ShallowsError
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from .. import losses
-from ..errors import ShallowsError
+from ... import losses
+from ...errors import ShallowsError
 
 
 class Dual:

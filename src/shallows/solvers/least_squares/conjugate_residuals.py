@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .. import arrays
-from ..arrays import Array
-from .base import KernelProblem
-from .columns import dots, ratio
+from ... import arrays
+from ...arrays import Array
+from .columnwise import dots, ratio
+from .kernel_problem import KernelProblem
 
 CHECK_EVERY = 25
 """Epochs after which the residual is computed anew: in float32 that of the recursion drifts from the true one."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .. import arrays
-from ..arrays import Array
-from ..gram import Gram
-from ..spectrum import Preconditioner
+from ... import arrays
+from ...arrays import Array
+from ...gram import Gram
+from ...spectrum import Preconditioner
 
 
 @dataclass(frozen=True)

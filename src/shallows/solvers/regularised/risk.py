@@ -17,11 +17,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .. import arrays, kernels
-from ..arrays import Array
-from ..features.design import Design
-from ..features.sparse_rows import inner_products
-from ..gram import LazyGram
+from ... import arrays, kernels
+from ...arrays import Array
+from ...features.design import Design
+from ...features.sparse_rows import inner_products
+from ...gram import LazyGram
 
 
 class Span(Protocol):
