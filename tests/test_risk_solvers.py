@@ -107,7 +107,7 @@ def test_kernel_pegasos_with_the_products_of_features_makes_the_iterates_of_line
         def zero(self, targets):
             return np.zeros_like(targets)
 
-        def scores(self, a, batch, reached=None):
+        def scores(self, a, batch, n_visited=None):
             return p.z[batch] @ (p.z.T @ a)
 
         def products(self, batch):

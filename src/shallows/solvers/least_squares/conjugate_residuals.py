@@ -24,7 +24,7 @@ class ConjugateResidualState:
     coefficients : array, shape (n, c)
         α.
     step_size : float
-        Of the rule; told of, not used.
+        Of the rule; reported, not used.
     loss : float
         Σ wᵢ ‖f(xᵢ) − yᵢ‖² over the last batch, before the step that used it.
     residual : array, shape (n, c), or None
@@ -98,7 +98,7 @@ class ConjugateResiduals:
     Parameters
     ----------
     step_size : float
-        Told of, not used.
+        Reported, not used.
     n_batches : int
         In an epoch.
 

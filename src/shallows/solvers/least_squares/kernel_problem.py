@@ -1,4 +1,4 @@
-"""What solvers are given and what they keep."""
+"""The problem of kernel least squares, and the states that its solvers keep."""
 
 from __future__ import annotations
 
