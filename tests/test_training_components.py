@@ -167,7 +167,7 @@ def test_doubly_stochastic_kernel_pca_finds_the_components_of_the_exact_one():
     values, vectors = np.linalg.eigh(f.kernel(x, x) / len(x))
     problem, k = ComponentProblem(f, 2, x), 2
     curve = Curve(
-        [1, 20, 60], lambda s: {"sine": sine_squared(vectors[:, -k:], s.transform(x)), "again": s.transform(x)[0, 0]}
+        [1, 10, 30], lambda s: {"sine": sine_squared(vectors[:, -k:], s.transform(x)), "again": s.transform(x)[0, 0]}
     )
     snapshots = []
 
@@ -176,11 +176,11 @@ def test_doubly_stochastic_kernel_pca_finds_the_components_of_the_exact_one():
         return snapshots[-1]
 
     run = train(
-        Oja(2.0, decrease=0.02), problem, Batches(len(x), 40, 0), Stopping(60), observers=[curve], snapshot=snapshot
+        Oja(2.0, decrease=0.04), problem, Batches(len(x), 40, 0), Stopping(30), observers=[curve], snapshot=snapshot
     )
     sines = [row["sine"] for row in curve.rows]
     assert sines[0] > sines[1] > sines[2]
-    assert sines[2] < 0.02
+    assert sines[2] < 1e-3
     # Gᵀ A G has the eigenvalues of A on the components, where GᵀG is the identity.
     h = snapshots[-1].transform(x)
     found = np.sort(np.linalg.eigvalsh(h.T @ h / len(x)))
@@ -210,7 +210,7 @@ def test_with_the_features_of_one_block_it_is_oja_on_them_step_by_step():
 
 def test_full_batches_on_fixed_features_end_in_the_eigenvectors_of_their_covariance():
     x, f = points(), features(16)
-    run = train(Oja(1.0, revisits=True), ComponentProblem(f, 2, x), Batches(len(x), len(x), 0), Stopping(3000))
+    run = train(Oja(1.0, revisits=True), ComponentProblem(f, 2, x), Batches(len(x), len(x), 0), Stopping(500))
     Z = f.map(x)
     vectors = np.linalg.eigh(Z.T @ Z / len(x))[1][:, -2:]
     W = run.state.coefficients[0] * np.sqrt(f.block_size)
@@ -286,19 +286,23 @@ def vars_of(problem, x, y, batch):
     return taken.points, taken.second_view
 
 
-@pytest.mark.parametrize("streamed", [False, True])
-def test_kernel_cca_finds_the_correlations_of_the_exact_one_in_the_same_features(streamed):
+def test_kernel_cca_finds_the_correlations_of_the_exact_one_in_the_same_features():
     x, y = two_views()
     f, g = features(3, seed=1), features(3, seed=2, d=4)
-    problem = TwoViewProblem(f, g, 2) if streamed else TwoViewProblem(f, g, 2, x, y)
-    batches = Stream(lambda: iter([Examples(x, second_view=y)])) if streamed else Batches(len(x), len(x), 0)
-    run = train(KernelCCA(1.0), problem, batches, Stopping(4000))
+    run = train(KernelCCA(1.0), TwoViewProblem(f, g, 2, x, y), Batches(len(x), len(x), 0), Stopping(1000))
     u, v = run.state.first.evaluate(f, x), run.state.second.evaluate(g, y)
     assert set(run.state.sizes) == {(200, 200)}
     expected = exact_correlations(f.map(x), g.map(y), 2)
     assert np.abs(exact_correlations(u, v, 2) - expected).max() < 1e-3
     # The fixed point FᵀC_xxF = ½ I (SPEC 11.5).
     assert np.abs(u.T @ u / len(x) - 0.5 * np.eye(2)).max() < 0.01
+    # Handed in as a stream the views are the same.
+    stream = Stream(lambda: iter([Examples(x, second_view=y)]))
+    one, other = (
+        train(KernelCCA(1.0), TwoViewProblem(f, g, 2, *views), batches, Stopping(20)).state.first.coefficients
+        for views, batches in (((x, y), Batches(len(x), len(x), 0)), ((), stream))
+    )
+    assert np.array_equal(one, other)
     # The loop watched the covariance of the two views, which rises from nothing.
     assert run.losses[0] < 0.1 < run.losses[-1] < 0.5
 
