@@ -31,8 +31,8 @@ from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
 from shallows.estimators.centring import Centring, TrainingRows
 from shallows.gram import rectangular
 from shallows.solvers import EigenPro, ProjectedEigenPro
-from shallows.solvers.base import KernelProblem
-from shallows.solvers.projected import CentresProblem, SpanCertificate, certificate, step_size
+from shallows.solvers.least_squares.kernel_problem import KernelProblem
+from shallows.solvers.least_squares.projected import CentresProblem, SpanCertificate, certificate, step_size
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
 

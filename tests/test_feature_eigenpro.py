@@ -17,8 +17,8 @@ from shallows import FeatureEigenProClassifier, FeatureEigenProRegressor, featur
 from shallows.errors import ShallowsError, TrainingInterrupted, UnknownNameError
 from shallows.features import Blocks, Design, Linear
 from shallows.solvers import EigenPro, FeatureEigenPro
-from shallows.solvers.base import KernelProblem
-from shallows.solvers.feature_eigenpro import FeatureProblem
+from shallows.solvers.least_squares.feature_eigenpro import FeatureProblem
+from shallows.solvers.least_squares.kernel_problem import KernelProblem
 
 PLENTY = 2**30
 N, D = 60, 12

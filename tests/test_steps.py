@@ -25,8 +25,9 @@ from shallows import (
 )
 from shallows.errors import ShallowsError, TrainingInterrupted, UnknownNameError
 from shallows.estimators.least_squares import early_stopping
-from shallows.solvers import EigenPro, cycles, step_rules
-from shallows.solvers.base import KernelProblem
+from shallows.solvers import EigenPro
+from shallows.solvers.least_squares import cycles, step_rules
+from shallows.solvers.least_squares.kernel_problem import KernelProblem
 
 FACTS = SimpleNamespace(
     eigenvalues=np.array([0.5, 0.2, 0.01]),

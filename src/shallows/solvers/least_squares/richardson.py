@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .. import arrays
-from .base import KernelProblem, KernelState
+from ... import arrays
+from .kernel_problem import KernelProblem, KernelState
 
 
 @dataclass(frozen=True)

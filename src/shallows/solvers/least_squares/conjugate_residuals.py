@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .. import arrays
-from ..arrays import Array
-from .base import KernelProblem
-from .columns import dots, ratio
+from ... import arrays
+from ...arrays import Array
+from .columnwise import dots, ratio
+from .kernel_problem import KernelProblem
 
 CHECK_EVERY = 25
 """Epochs after which the residual is computed anew: in float32 that of the recursion drifts from the true one."""
@@ -24,7 +24,7 @@ class ConjugateResidualState:
     coefficients : array, shape (n, c)
         α.
     step_size : float
-        Of the rule; told of, not used.
+        Of the rule; reported, not used.
     loss : float
         Σ wᵢ ‖f(xᵢ) − yᵢ‖² over the last batch, before the step that used it.
     residual : array, shape (n, c), or None
@@ -98,7 +98,7 @@ class ConjugateResiduals:
     Parameters
     ----------
     step_size : float
-        Told of, not used.
+        Reported, not used.
     n_batches : int
         In an epoch.
 

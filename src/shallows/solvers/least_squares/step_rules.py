@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
-from ..errors import ShallowsError, UnknownNameError
+from ...errors import ShallowsError, UnknownNameError
 from .cycles import Cycle, step_of_noise
 
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import arrays
-from ..arrays import Array
-from ..errors import ShallowsError
-from ..gram import Gram
-from .base import KernelProblem, KernelState
+from ... import arrays
+from ...arrays import Array
+from ...errors import ShallowsError
+from ...gram import Gram
 from .conjugate_gradients import ridge_product, squared_residual
+from .kernel_problem import KernelProblem, KernelState
 
 LARGEST_JITTER = 1e-2
 """A matrix that is not positive definite with this share of its diagonal added to it is no kernel matrix."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .. import arrays
-from .base import AveragedState, KernelProblem
-from .columns import dots
+from ... import arrays
+from .columnwise import dots
 from .cycles import Cycle
+from .kernel_problem import AveragedState, KernelProblem
 from .richardson import residual
 from .step_bounds import bounded_step
 
@@ -35,8 +35,8 @@ class EigenPro:
     step_size : float
         η, for a sum over the batch.
     cycle : Cycle, optional
-        Factors of η from step to step, and how the iterates are averaged, see `shallows.solvers.cycles`; none keeps η
-        as it is and the last iterate.
+        Factors of η from step to step, and how the iterates are averaged, see `shallows.solvers.least_squares.cycles`;
+        none keeps η as it is and the last iterate.
     """
 
     step_size: float

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from .. import arrays, streams
-from ..errors import ShallowsError
+from ... import arrays, streams
+from ...errors import ShallowsError
 from .risk import RiskProblem
 
 MARGIN = 1.05

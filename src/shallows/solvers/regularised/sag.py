@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .. import arrays
-from ..arrays import Array
+from ... import arrays
+from ...arrays import Array
 from .risk import RiskProblem, RiskState
 
 
@@ -38,7 +38,7 @@ class SAG:
     Parameters
     ----------
     step_size : float
-        η, for the mean over the examples; see `shallows.solvers.smoothness`.
+        η, for the mean over the examples; see `shallows.solvers.regularised.smoothness`.
     unbiased : bool
         False is SAG: the batch's slopes enter the table, and d is the mean of the table.
         True is SAGA: d is the table's mean before plus the mean over the batch of what changes, an unbiased estimate

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from .. import arrays
-from ..arrays import Array, Device
-from ..features import block_sums
+from ... import arrays
+from ...arrays import Array, Device
+from ...features import block_sums
 
 FOLD_BELOW, FOLD_ABOVE = 1e-6, 1e6
 """The common factor is multiplied into the coefficients when it leaves this range (or is 0), before digits are lost."""

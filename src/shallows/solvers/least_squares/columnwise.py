@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .. import arrays
-from ..arrays import Array
+from ... import arrays
+from ...arrays import Array
 
 
 def dots(a: Array, b: Array) -> Array:

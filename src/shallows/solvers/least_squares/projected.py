@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .. import arrays, kernels
-from ..arrays import Array
-from ..gram import rectangular
-from ..kernels import Kernel
-from ..projection import Projection
-from ..spectrum import Preconditioner, eigensystem, filtered, top_eigensystem
+from ... import arrays, kernels
+from ...arrays import Array
+from ...gram import rectangular
+from ...kernels import Kernel
+from ...projection import Projection
+from ...spectrum import Preconditioner, eigensystem, filtered, top_eigensystem
 
 FORGETTING = 8.0
 """Exponent of the running average: the last ninth of the iterates weighs about two thirds."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .. import arrays
-from ..arrays import Array
-from .base import KernelProblem, KernelState
-from .columns import dots, ratio
+from ... import arrays
+from ...arrays import Array
+from .columnwise import dots, ratio
+from .kernel_problem import KernelProblem, KernelState
 from .nystrom import LowRank, low_rank
 
 REPLACE_EVERY = 50

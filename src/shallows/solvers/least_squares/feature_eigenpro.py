@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .. import arrays
-from ..arrays import Array
-from ..features.design import Design
-from ..spectrum import FeaturePreconditioner
-from .base import AveragedState
+from ... import arrays
+from ...arrays import Array
+from ...features.design import Design
+from ...spectrum import FeaturePreconditioner
 from .cycles import Cycle
+from .kernel_problem import AveragedState
 from .richardson import residual
 
 
@@ -50,8 +50,8 @@ class FeatureEigenPro:
     step_size : float
         η, for a sum over the batch.
     cycle : Cycle, optional
-        Factors of η from step to step, and how the iterates are averaged, see `shallows.solvers.cycles`; none keeps η
-        as it is and the last iterate.
+        Factors of η from step to step, and how the iterates are averaged, see `shallows.solvers.least_squares.cycles`;
+        none keeps η as it is and the last iterate.
     """
 
     step_size: float

@@ -13,12 +13,12 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from .. import arrays
-from ..arrays import Array
-from ..errors import ShallowsError
-from ..features import block_sums
+from ... import arrays
+from ...arrays import Array
+from ...errors import ShallowsError
+from ...features import block_sums
+from ..examples import Examples
 from .block_policies import Fresh
-from .examples import Examples
 from .expansion import ExpansionProblem, ExpansionState
 
 PRECONDITIONINGS = (None, "block")

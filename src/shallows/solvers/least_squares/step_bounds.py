@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .. import arrays
-from ..arrays import Array
+from ... import arrays
+from ...arrays import Array
 
 
 def bounded_step(step_size: float, fitting: Array, energy: Array) -> Array:

@@ -17,11 +17,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .. import arrays, kernels
-from ..arrays import Array
-from ..features.design import Design
-from ..features.sparse_rows import inner_products
-from ..gram import LazyGram
+from ... import arrays, kernels
+from ...arrays import Array
+from ...features.design import Design
+from ...features.sparse_rows import inner_products
+from ...gram import LazyGram
 
 
 class Span(Protocol):
@@ -32,8 +32,8 @@ class Span(Protocol):
     def zero(self, targets: Array) -> Array:
         """The coefficients of the zero function."""
 
-    def scores(self, coefficients: Array, batch: slice, reached: int | None = None) -> Array:
-        """Values of f on a batch, shape (m, c); coefficients of rows from ``reached`` on are known to be zero."""
+    def scores(self, coefficients: Array, batch: slice, n_visited: int | None = None) -> Array:
+        """Values of f on a batch, shape (m, c); coefficients of rows from ``n_visited`` on are known to be zero."""
 
     def products(self, batch: slice) -> Array:
         """k(xᵢ, xⱼ) within a batch, shape (m, m)."""
@@ -65,11 +65,11 @@ class KernelSpan:
     def zero(self, targets: Array) -> Array:  # noqa: D102
         return arrays.namespace(targets).zeros_like(targets)
 
-    def scores(self, coefficients: Array, batch: slice, reached: int | None = None) -> Array:  # noqa: D102
-        if reached == 0:
+    def scores(self, coefficients: Array, batch: slice, n_visited: int | None = None) -> Array:  # noqa: D102
+        if n_visited == 0:
             shape = (batch.stop - batch.start, coefficients.shape[1])
             return arrays.namespace(coefficients).zeros(shape, dtype=coefficients.dtype)
-        return self.gram.rows_dot(batch, coefficients, reached)
+        return self.gram.rows_dot(batch, coefficients, n_visited)
 
     def products(self, batch: slice) -> Array:  # noqa: D102
         return kernels.matrix(self.gram.kernel, self.gram.points[batch, :])
@@ -137,7 +137,7 @@ class FeatureSpan:
         xp = arrays.namespace(targets)
         return xp.zeros((self.design.n_features, targets.shape[1]), dtype=targets.dtype)
 
-    def scores(self, coefficients: Array, batch: slice, reached: int | None = None) -> Array:  # noqa: D102
+    def scores(self, coefficients: Array, batch: slice, n_visited: int | None = None) -> Array:  # noqa: D102
         return self.rows(batch) @ coefficients
 
     def products(self, batch: slice) -> Array:  # noqa: D102
@@ -206,7 +206,7 @@ class RiskState:
     step_size : float
         The solver's own; what it stands for is the solver's to say.
     n_steps : int
-    reached : int
+    n_visited : int
         Rows from here on have not been visited.
     loss, zero_loss : float
         Σ wᵢ ℓ over the last batch before its step, of f and of the zero function.
@@ -215,14 +215,14 @@ class RiskState:
     coefficients: Array
     step_size: float = math.nan
     n_steps: int = 0
-    reached: int = 0
+    n_visited: int = 0
     loss: float = 0.0
     zero_loss: float = 0.0
 
     def evaluate(self, problem: RiskProblem, batch: slice, coefficients: Array | None = None) -> Array:
         """Scores of a batch by these coefficients, or by the state's own; its losses are kept."""
         coefficients = self.coefficients if coefficients is None else coefficients
-        scores = problem.span.scores(coefficients, batch, self.reached)
+        scores = problem.span.scores(coefficients, batch, self.n_visited)
         self.loss = problem.losses(scores, batch)
         self.zero_loss = problem.losses(arrays.namespace(scores).zeros_like(scores), batch)
         return scores
@@ -234,7 +234,7 @@ class RiskState:
     def advance(self, batch: slice) -> None:
         """Count a step over a batch."""
         self.n_steps += 1
-        self.reached = max(self.reached, batch.stop)
+        self.n_visited = max(self.n_visited, batch.stop)
 
     def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Arrays on the host and numbers that `recall` takes up again, to the bit."""

@@ -1,4 +1,4 @@
-"""Dual sides of losses: the best value of one dual variable, and what dual variables are worth.
+"""Losses in the dual problem: the optimal value of one dual variable, and the dual objective.
 
 For a convex loss the regularised risk has the dual
 
@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from .. import losses
-from ..errors import ShallowsError
+from ... import losses
+from ...errors import ShallowsError
 
 
 class Dual:

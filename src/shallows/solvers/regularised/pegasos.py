@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from .. import arrays
-from ..arrays import Array
+from ... import arrays
+from ...arrays import Array
 from .risk import RiskProblem, RiskState
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import arrays
-from ..arrays import Array
-from ..features.sparse_rows import inner_products
+from ... import arrays
+from ...arrays import Array
+from ...features.sparse_rows import inner_products
 from .duals import Dual, dual_of
 from .risk import FeatureSpan, RiskProblem, RiskState
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .. import arrays
-from .base import AveragedState, KernelProblem
-from .columns import dots
+from ... import arrays
+from .columnwise import dots
 from .cycles import Cycle
+from .kernel_problem import AveragedState, KernelProblem
 from .richardson import residual
 from .step_bounds import bounded_step
 
@@ -17,14 +17,14 @@ class AveragedRichardson:
     """α_S ← α_S − η_t (K_S α − y_S) for a batch S of the rows: `EigenPro` with nothing flattened.
 
     Where the schedule averages, η_t is for each output at most the step that its own batch allows, see
-    `shallows.solvers.step_bounds.bounded_step`.
+    `shallows.solvers.least_squares.step_bounds.bounded_step`.
 
     Parameters
     ----------
     step_size : float
         η, for a sum over the batch.
     cycle : Cycle
-        Factors of η from step to step, and how the iterates are averaged, see `shallows.solvers.cycles`.
+        Factors of η from step to step, and how the iterates are averaged, see `shallows.solvers.least_squares.cycles`.
     """
 
     step_size: float

@@ -1,4 +1,4 @@
-"""Which of the methods for kernel least squares with a preconditioner takes the steps of a rule."""
+"""The choice between `EigenPro` and `ConjugateResiduals` for the steps of a rule."""
 
 from __future__ import annotations
 

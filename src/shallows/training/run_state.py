@@ -1,4 +1,4 @@
-"""Where a training stands."""
+"""The progress of one training: its counters, times and losses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass
 class Run:
-    """Where a training stands: what observers are shown and `train` returns.
+    """The progress of one training, which the loop shows to observers and `train` returns.
 
     Attributes
     ----------

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from .. import arrays
-from ..arrays import Array
-from ..errors import ShallowsError, UnknownNameError
+from ... import arrays
+from ...arrays import Array
+from ...errors import ShallowsError, UnknownNameError
 from .risk import RiskProblem, RiskState
 
 SCHEDULES = ("constant", "root", "inverse")

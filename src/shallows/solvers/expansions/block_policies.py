@@ -1,4 +1,4 @@
-"""Which block of features a doubly stochastic step moves: a fresh one, an old one at random, an old one that pays."""
+"""Policies for choosing the block that a step moves: always new (DSG), uniform re-use (UDSG), checked re-use (CDSG)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from .. import arrays, streams
-from ..arrays import Array
-from ..errors import ShallowsError
+from ... import arrays, streams
+from ...arrays import Array
+from ...errors import ShallowsError
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .. import arrays, kernels, spectrum
-from ..arrays import Array
-from ..gram import Gram
+from ... import arrays, kernels, spectrum
+from ...arrays import Array
+from ...gram import Gram
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,13 @@
-"""What solvers are given and what they keep."""
+"""The problem of kernel least squares, and the states that its solvers keep."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .. import arrays
-from ..arrays import Array
-from ..gram import Gram
-from ..spectrum import Preconditioner
+from ... import arrays
+from ...arrays import Array
+from ...gram import Gram
+from ...spectrum import Preconditioner
 
 
 @dataclass(frozen=True)

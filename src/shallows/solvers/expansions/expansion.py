@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .. import arrays
-from ..arrays import Array
-from ..features import FourierFeatures, block_sums
-from .examples import Examples, ExampleSet
+from ... import arrays
+from ...arrays import Array
+from ...features import FourierFeatures, block_sums
+from ..examples import Examples, ExampleSet
 from .growing_expansion import FIRST_CAPACITY, GrowingExpansion, zeros
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .. import arrays
-from ..arrays import Array
+from ... import arrays
+from ...arrays import Array
 from .risk import RiskProblem, RiskState
 
 ROWS = 4096
@@ -38,7 +38,7 @@ class SVRG:
     Parameters
     ----------
     step_size : float
-        η, for the mean over a batch; see `shallows.solvers.smoothness.svrg_step`.
+        η, for the mean over a batch; see `shallows.solvers.regularised.smoothness.svrg_step`.
     period : float
         Passes between snapshots; each costs a pass of its own.
 
