@@ -15,6 +15,7 @@ from shallows.experiments.planning import configuration
 from shallows.experiments.running import analysis_run, run
 from shallows.resumable import ResumableLoop
 from shallows.theory.preconditioning import step_sizes
+from shallows.theory.preconditioning.eigensystem_cost import compare_eigensystems
 from shallows.training import Checkpoint
 from workflow_runs import PROJECT
 
@@ -107,6 +108,20 @@ def test_progress_is_told_now_and_then_with_what_is_left(capsys):
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].startswith("sizes on digits: 1 of 2 steps for batches of 4, about") and lines[0].endswith("s left")
     assert lines[1:] == ["sizes on digits: 2 of 2 steps for batches of 4"]
+
+
+def test_the_errors_of_eigensystems_are_kept_and_their_times_taken_anew(tmp_path):
+    data = run.datasets.load(tmp_path)
+    asked = {"bandwidth": 5.0, "rank": 5, "subsamples": [30, 60], "n_points": 80, "rounds": 1, "device": "cpu"}
+    plain = compare_eigensystems(data, **asked)
+    kept = checkpoint(tmp_path)
+    kept.request_stop()
+    with pytest.raises(TrainingInterrupted), ResumableLoop("", kept) as loop:
+        compare_eigensystems(data, **asked, progress=loop)
+    with ResumableLoop("", checkpoint(tmp_path)) as loop:
+        found = compare_eigensystems(data, **asked, progress=loop)
+    assert list(found.curve) == list(plain.curve)
+    assert all(found.curve[name] == values for name, values in plain.curve.items() if not name.startswith("time_"))
 
 
 @pytest.mark.parametrize("method", SMALL)
