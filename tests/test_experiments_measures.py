@@ -46,6 +46,25 @@ class TwoViews:
         return self.model.transform(x, y)
 
 
+class ComponentByComponent:
+    """A transformer that is trained: after an epoch its snapshot has one exact component more."""
+
+    def __init__(self, max_epochs, random_state, device, memory):
+        self.max_epochs = max_epochs
+
+    def fit(self, x, y, observers=(), checkpoint=None):
+        self.timings_, self.effective_params_, self.n_resumes_, self.n_rollbacks_ = {}, {}, 0, 0
+        for epoch in range(1, self.max_epochs + 1):
+            model = PCA(epoch).fit(x)
+            here = SimpleNamespace(epoch=epoch, iteration=epoch, seconds=0.0, snapshot=lambda model=model: model)
+            for observer in observers[:1]:
+                observer.on_epoch(here)
+        return self
+
+    def transform(self, x):
+        raise NotImplementedError("what is measured are the snapshots")
+
+
 @pytest.fixture(autouse=True)
 def prepared(monkeypatch):
     data = prepared_example(n_train=300, n_features=12, n_classes=2)
@@ -93,6 +112,18 @@ def test_a_transformer_runs_and_its_components_are_measured(job, prepared):
         "reconstruction_error": pytest.approx(100 * off / data.x_test.var(axis=0).sum(), rel=1e-4),
     }
     record.check(record.read(job("sklearn.decomposition:PCA").out)[0])
+
+
+def test_snapshots_that_transform_are_measured_at_every_mark(job, prepared):
+    one = job(f"{__name__}:ComponentByComponent")
+    one.asked["definition"]["runs"], one.asked["marks"] = "estimator", [1, 3, 12]
+    made = run.execute(one, CONDITIONS)
+    rows = made["metrics"]["marks"]
+    assert [row["epoch"] for row in rows] == [1, 3, 12]
+    errors = [row["reconstruction_error"] for row in rows]
+    assert errors[0] > errors[1] > errors[2] and errors[2] < 1e-6
+    assert rows[-1]["component_variance"] == pytest.approx(prepared.x_test.var(axis=0).sum(), rel=1e-4)
+    assert {row["metric"] for row in record.read(one.out)[1]} == {"component_variance", "reconstruction_error"}
 
 
 def test_components_are_held_against_a_reference_where_the_model_has_one(job):
