@@ -159,15 +159,15 @@ def test_sigterm_ends_an_analysis_after_the_piece_at_hand(tmp_path, monkeypatch)
         return as_it_is(*arguments)
 
     def terminate():
-        reached.wait()
-        os.kill(os.getpid(), signal.SIGTERM)
+        if reached.wait(20):
+            os.kill(os.getpid(), signal.SIGTERM)
 
     monkeypatch.setattr(step_sizes, "_loss", slow)
     before = signal.getsignal(signal.SIGTERM)
-    thread = threading.Thread(target=terminate)
+    thread = threading.Thread(target=terminate, daemon=True)
     thread.start()
     with pytest.raises(TrainingInterrupted):
-        run.execute_all([job], run.Conditions(device="cpu"))
+        run.execute(job, run.Conditions(device="cpu"))
     thread.join()
     assert signal.getsignal(signal.SIGTERM) is before
     monkeypatch.setattr(step_sizes, "_loss", as_it_is)
