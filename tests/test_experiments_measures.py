@@ -13,6 +13,7 @@ from sklearn.linear_model import LinearRegression
 
 from running_example import prepared_example
 from shallows.errors import ShallowsError, UnknownNameError
+from shallows.experiments.identity import code
 from shallows.experiments.planning import configuration
 from shallows.experiments.running import measures, record, run
 from shallows.experiments.running.calls import load
@@ -154,7 +155,7 @@ def test_a_measure_that_a_method_names_goes_before_what_its_estimator_offers(job
         info = {"task": "regression", "views": None}  # noqa: RUF012
 
     assert hasattr(CCA(), "predict")
-    assert type(measures.make("correlations", CCA(), Data())).__name__ == "Correlations"
+    assert type(measures.make("correlations", Data())).__name__ == "Correlations"
 
 
 @pytest.mark.parametrize(
@@ -183,7 +184,7 @@ def test_data_of_one_view_with_classes_have_no_correlations(job):
 def test_targets_that_are_values_are_the_second_view():
     x, y = RNG.normal(size=(50, 4)), RNG.normal(size=50)
     data = SimpleNamespace(x_train=x, y_train=y, x_test=x, y_test=y, info={"task": "regression", "views": None})
-    first, second = measures.make("correlations", TwoViews(), data).training_arrays()
+    first, second = measures.make("correlations", data).training_arrays()
     assert first is x and second.shape == (50, 1)
 
 
@@ -205,6 +206,23 @@ def test_a_measure_is_no_import_of_the_code_that_runs():
     names = "|".join(measures.MEASURES)
     for path in [*folder.glob("*.py"), folder / "measures" / "__init__.py"]:
         assert not re.search(rf"^\s*(from|import) .*\b({names})\b", path.read_text(), re.MULTILINE), path.name
+
+
+def test_a_run_depends_on_its_own_measure_and_on_no_other():
+    methods = configuration.load(PROJECT).methods
+
+    def behind(definition):
+        words = {*code._texts(definition.get("measures"))}
+        found = code.modules_of(*code.entries_of_measure(definition), words=words)
+        return {name.rpartition(".")[2] for name in found if ".measures." in name} - {"base"}
+
+    assert behind(methods["doubly_stochastic"]) == {"sampled"}
+    assert behind(methods["eigenpro"]) == {"predictions"}
+    assert behind(methods["step_rules"]) == set()
+    # Where none is named, any of them may be chosen.
+    assert behind({"runs": "plain"}) == {"components", "correlations", "predictions"}
+    trained = [name for name, one in methods.items() if one["runs"] != "analysis" and "measures" not in one]
+    assert not trained
 
 
 # The numbers themselves
