@@ -146,7 +146,7 @@ def factor_of_several_strips(jitter):
     return np.linalg.cholesky(kernels.matrix(kernels.Laplace(1.0), z) + jitter * np.eye(len(z)))
 
 
-@pytest.mark.parametrize("library", ["numpy", "array_api_strict"])
+@pytest.mark.parametrize("library", ["numpy", pytest.param("array_api_strict", marks=pytest.mark.slow)])
 def test_a_projection_of_several_strips_solves_as_scipy_does(library, n_workers):
     z, made = several_strips(pytest.importorskip(library))
     factor = factor_of_several_strips(made.jitter)

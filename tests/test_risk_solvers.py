@@ -126,6 +126,7 @@ def test_kernel_pegasos_with_the_products_of_features_makes_the_iterates_of_line
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [kernel_risk, feature_risk])
 def test_the_average_of_pegasos_is_that_of_its_iterates_and_comes_nearer_to_the_optimum(make):
     last = of_mean = 0.0
@@ -322,6 +323,7 @@ def test_the_dual_value_is_the_conjugate(name):
             assert dual_of(loss).value(np.array([[a]]), np.array([[y]])) == pytest.approx(lowest, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DUAL_LOSSES)
 @pytest.mark.parametrize("weights", [False, True])
 @pytest.mark.parametrize("make", [kernel_risk, feature_risk])

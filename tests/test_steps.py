@@ -399,6 +399,7 @@ def table(Estimator, n=400, seed=0, noise=0.0):
     return x[:n], y[:n], x[n:], y[n:]
 
 
+@pytest.mark.slow
 @each
 @pytest.mark.parametrize("rule", list(step_rules.RULES))
 @pytest.mark.parametrize("batch_size", [1, 50, 400])

@@ -36,7 +36,16 @@ class Retired:
 
 _CLAIM = "targets/*/claims/*"
 _FUNCTION = "a function of src/shallows/experiments/claim_functions.py of your own"
+_THEORY = ("acceleration", "circle", "concentration", "cost", "damping", "decay", "facts", "growth", "stability",
+           "trajectories")  # fmt: skip
 RETIRED = (
+    Retired("methods/*/measures", "measures: predictions", "whole"),
+    Retired("methods/*/call/*", "shallows.gradient_descent_path in the place of shallows.reach", "shallows.reach:.*"),
+    Retired(
+        "methods/*/call/*",
+        "the module and function that src/shallows/theory/__init__.py lists for this analysis",
+        "|".join(f"shallows.theory.{name}:.*" for name in _THEORY),
+    ),
     Retired("methods/*_timed", "marks: {seconds: [...]} in the runs of a target, with the method's plain name"),
     Retired(
         "targets/*/methods/*/method", "the name without _timed, and marks: {seconds: [...]} in the runs", ".*_timed"
