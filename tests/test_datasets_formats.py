@@ -328,10 +328,10 @@ def test_a_long_file_is_read_in_bounded_memory(tmp_path):
             file.write(line * 500)
     code = (
         "import sys; from pathlib import Path; from shallows.datasets.formats import libsvm; "
-        "from shallows.datasets.preparation.pipeline import _peak_memory; import sklearn.datasets; "
-        "first = next(libsvm.libsvm_blocks(Path(sys.argv[1]), 784, 1000, 'uint8', True)); before = _peak_memory(); "
+        "from shallows.arrays import peak_memory; import sklearn.datasets; "
+        "first = next(libsvm.libsvm_blocks(Path(sys.argv[1]), 784, 1000, 'uint8', True)); before = peak_memory(); "
         "n = sum(len(b.y) for b in libsvm.libsvm_blocks(Path(sys.argv[1]), 784, 1000, 'uint8', True)); "
-        "print(n, _peak_memory() - before)"
+        "print(n, peak_memory() - before)"
     )
     told = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=120)
     n, grown = map(int, told.stdout.split())

@@ -28,7 +28,6 @@ class CenterTarget(Step):
     scale: bool = False
 
     def apply(self, table: Table) -> dict[str, Any]:
-        """See `Step.apply`."""
         import numpy as np
 
         if table.target_coding != "values":

@@ -33,11 +33,9 @@ class Subset(Step):
     stratify: bool | None = None
 
     def size_after(self, size: Size) -> Size:
-        """See `Step.size_after`."""
         return replace(size, n_train=self.n_train or size.n_train, n_test=self.n_test or size.n_test)
 
     def apply(self, table: Table) -> dict[str, Any]:
-        """See `Step.apply`."""
         from shallows.datasets.preparation.row_draws import draw_rows
 
         for part, n in (("train", self.n_train), ("test", self.n_test)):

@@ -27,7 +27,6 @@ class Views(Step):
     n_first: int
 
     def apply(self, table: Table) -> dict[str, Any]:
-        """See `Step.apply`."""
         if self.n_first >= table.n_features:
             raise DatasetError(
                 f"The step views gives {self.n_first:,} features to the first view, and '{table.dataset.name}' has "
