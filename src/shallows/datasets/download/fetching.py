@@ -1,4 +1,4 @@
-"""The downloader: files from mirrors and canonical addresses, verified before they get their names."""
+"""Fetches the files of a dataset and verifies them: from mirrors, public addresses, the repository or their user."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from shallows.datasets.files import (
     DatasetError,
     DatasetWarning,
     digests,
+    explaining_full_disk,
     remove_partials,
     replacing,
-    told_if_full,
     write_json,
 )
 from shallows.datasets.formats.containers import container_problem
@@ -90,7 +90,7 @@ def fetch(
     """
     dataset = get(name) if isinstance(name, str) else name
     folder = Path(root) / dataset.name
-    with told_if_full(folder):
+    with explaining_full_disk(folder):
         folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / ".lock"):
         remove_partials(folder)

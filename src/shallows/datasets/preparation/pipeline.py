@@ -23,7 +23,7 @@ from shallows.datasets.preparation.continuation import Beginning
 from shallows.datasets.preparation.row_store import Allowance
 from shallows.datasets.preparation.step import Step
 from shallows.datasets.preparation.steps import check_steps
-from shallows.datasets.preparation.table import BLOCK_BYTES, Table
+from shallows.datasets.preparation.working_table import BLOCK_BYTES, Table
 from shallows.datasets.prepared import ARRAYS, CSR, RECORD, SECOND_VIEW
 from shallows.datasets.sources import Source, open_source
 
@@ -234,8 +234,8 @@ def _write_arrays(table: Table, out: Path) -> dict[str, dict[str, Any]]:
                     # One type for columns and ends, since SciPy would copy the one into the type of the other.
                     most = max(table.n_features, *(store.n_values for store in table.x.values()))
                     paths = [place(name + ending) for ending in CSR]
-                    told = _write_csr(paths, np.dtype("<i4" if most < 2**31 else "<i8"), blocks)
-                    written |= {name + ending: one for ending, one in zip(CSR, told, strict=True)}
+                    records = _write_csr(paths, np.dtype("<i4" if most < 2**31 else "<i8"), blocks)
+                    written |= {name + ending: one for ending, one in zip(CSR, records, strict=True)}
                 else:
                     width = table.n_features if columns is None else columns[1] - columns[0]
                     written[name] = _write_array(place(name), (n, width), np.dtype("<f4"), blocks)

@@ -11,7 +11,7 @@ from shallows.datasets.preparation.step import Step
 if TYPE_CHECKING:
     import numpy as np
 
-    from shallows.datasets.preparation.table import Table
+    from shallows.datasets.preparation.working_table import Table
 
 
 @dataclass

@@ -13,7 +13,7 @@ from shallows.errors import UnknownNameError
 if TYPE_CHECKING:
     import numpy as np
 
-    from shallows.datasets.preparation.table import Table
+    from shallows.datasets.preparation.working_table import Table
 
 
 class _ClassCoding(Step):

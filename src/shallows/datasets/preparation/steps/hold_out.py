@@ -11,7 +11,7 @@ from shallows.datasets.preparation.step import SEED, Rule, Size, Step, is_whole
 if TYPE_CHECKING:
     import numpy as np
 
-    from shallows.datasets.preparation.table import Table
+    from shallows.datasets.preparation.working_table import Table
 
 
 class _HoldOut(Step):

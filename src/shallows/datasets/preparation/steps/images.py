@@ -10,7 +10,7 @@ from shallows.datasets.files import DatasetError
 from shallows.datasets.preparation.step import COUNT_OR_NULL, FeatureStep, Rule, Size, is_number
 
 if TYPE_CHECKING:
-    from shallows.datasets.preparation.table import Table
+    from shallows.datasets.preparation.working_table import Table
 
 _PIXELS: Rule = (COUNT_OR_NULL[0], "a positive whole number")
 _IMAGE_RULES: dict[str, Rule] = {

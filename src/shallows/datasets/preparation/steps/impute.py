@@ -11,7 +11,7 @@ from shallows.datasets.preparation.step import FeatureStep, Rule, is_number, rec
 if TYPE_CHECKING:
     import numpy as np
 
-    from shallows.datasets.preparation.table import Table
+    from shallows.datasets.preparation.working_table import Table
 
 STRATEGIES = ("mean", "median", "most_frequent")
 # A median needs all values of its column at once; so many columns are taken together as fit into this.

@@ -11,7 +11,7 @@ from shallows.datasets.preparation.step import Rule, Size, Step
 from shallows.errors import UnknownNameError
 
 if TYPE_CHECKING:
-    from shallows.datasets.preparation.table import Table
+    from shallows.datasets.preparation.working_table import Table
 
 
 def _are_names(names: Any) -> bool:

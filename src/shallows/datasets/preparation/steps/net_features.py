@@ -20,7 +20,7 @@ from shallows.nets import architectures
 if TYPE_CHECKING:
     import numpy as np
 
-    from shallows.datasets.preparation.table import Table
+    from shallows.datasets.preparation.working_table import Table
 
 _STEP_SIZE: Rule = (lambda value: value is None or (is_number(value) and value > 0), "a positive number or null")
 

@@ -10,7 +10,7 @@ from shallows.datasets.preparation.step import COUNT, SEED, FeatureStep, Rule, S
 from shallows.errors import UnknownNameError
 
 if TYPE_CHECKING:
-    from shallows.datasets.preparation.table import Table
+    from shallows.datasets.preparation.working_table import Table
 
 METHODS = ("auto", "covariance", "randomised", "incremental")
 

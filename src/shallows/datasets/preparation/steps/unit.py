@@ -11,7 +11,7 @@ from shallows.datasets.preparation.step import FeatureStep, Rule, is_number, rec
 if TYPE_CHECKING:
     import numpy as np
 
-    from shallows.datasets.preparation.table import Table
+    from shallows.datasets.preparation.working_table import Table
 
 
 def _is_range(value: Any) -> bool:

@@ -9,7 +9,7 @@ from shallows.datasets.files import DatasetError
 from shallows.datasets.preparation.step import COUNT, Rule, Step
 
 if TYPE_CHECKING:
-    from shallows.datasets.preparation.table import Table
+    from shallows.datasets.preparation.working_table import Table
 
 
 @dataclass

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from shallows.datasets.preparation.step import FeatureStep, recorded
 
 if TYPE_CHECKING:
-    from shallows.datasets.preparation.table import Table
+    from shallows.datasets.preparation.working_table import Table
 
 
 @dataclass
