@@ -74,7 +74,7 @@ class Comparison:
         """A path below the folder of this comparison."""
         return f"{self.results}/{SCALE}/{self.request.name}/{path}"
 
-    def outcome(self, method: str, seed: int) -> str:
+    def outcome(self, method: str, seed: int | str) -> str:
         """What became of a method; its record, where it was run, lies beside it."""
         return self.below(f"runs/{method}/seed{seed}/outcome.json")
 
@@ -91,6 +91,14 @@ class Comparison:
     def table(self, ending: str) -> str:
         """The table in one of its forms."""
         return self.below(f"tables/{TARGET}.{ending}")
+
+    def is_ours(self, method: str) -> bool:
+        """Whether a method is an estimator of this package, which takes a device and a budget of memory."""
+        return self.methods[method]["runs"] == "estimator"
+
+    def cost(self, method: str, choose: str | Path, test: str | Path) -> costs.Cost:
+        """See `cost`; how large a user's data are is known when they are prepared, not before."""
+        return cost(self.methods[method], choose, test)
 
     def asked(self, method: str, seed: int) -> dict[str, Any]:
         """What the job of a method is told."""

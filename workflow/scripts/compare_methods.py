@@ -1,7 +1,7 @@
 from pathlib import Path
 
+from shallows.experiments.running.job import Conditions
 from shallows.experiments.running.journal import journal
-from shallows.experiments.running.run import Conditions
 from shallows.experiments.user_data import selection
 
 with journal(snakemake.log[0]):
