@@ -1,4 +1,4 @@
-"""The training and the test part of a dataset: one file or several, or some rows of one, checked against the catalogue."""
+"""The training and the test part of a dataset: files or rows of one, and their check against the catalogue."""
 
 from __future__ import annotations
 
