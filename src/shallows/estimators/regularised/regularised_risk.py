@@ -12,7 +12,6 @@ import numpy as np
 from ... import arrays, features, gram, kernels, losses, streams, training
 from ...errors import ShallowsError
 from ...features import Blocks, Design
-from ...solvers.lazy_gram import LazyGram
 from ...solvers.risk import FeatureSpan, KernelSpan, RiskProblem, RiskState
 from ..base import SMALL, Estimator
 from ..centring import Centring
@@ -257,7 +256,7 @@ class RiskModel(Estimator):
             # Made in the first pass, whose time they are a part of.
             return FeatureSpan(Design(blocks, plain, budget=0), budget=max(budget // 2, 2**20))
         # One pass needs every part of the matrix once.
-        return KernelSpan(LazyGram(kernel, points, budget=max(budget, 2**20) if self.max_epochs > 1 else 0))
+        return KernelSpan(gram.LazyGram(kernel, points, budget=max(budget, 2**20) if self.max_epochs > 1 else 0))
 
     def _default_batch_size(self, n: int) -> int:
         """Wide enough for fast products, and twenty steps an epoch at least where there are few rows."""
