@@ -131,7 +131,10 @@ def test_rules_are_in_their_format():
     if not snakefmt.exists():
         pytest.skip("snakefmt is not installed")
     done = subprocess.run(
-        [snakefmt, "--check", "Snakefile", "workflow/Snakefile", "workflow/rules"], cwd=PROJECT, capture_output=True, text=True
+        [snakefmt, "--check", "Snakefile", "workflow/Snakefile", "workflow/rules"],
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
 
