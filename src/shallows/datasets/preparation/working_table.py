@@ -1,4 +1,4 @@
-"""A dataset on its way through a preparation: the rows kept and what is done to every block of them."""
+"""A dataset while it is prepared: the raw rows that are kept, and the transforms of every block of them."""
 
 from __future__ import annotations
 
