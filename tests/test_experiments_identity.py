@@ -182,3 +182,8 @@ def test_a_digest_is_the_same_whatever_was_kept_of_it(tmp_path, monkeypatch, kep
         assert code.digest_of_module("shallows:EigenProClassifier") == before
     assert json.loads(code._KEPT.read_text())
     forget()
+
+
+def test_no_digest_depends_on_what_python_keeps_beside_the_sources():
+    for script in (PROJECT / "workflow" / "scripts").glob("*.py"):
+        assert not [one for one in code.modules_of(*imports.of_script(script)) if "__pycache__" in one], script.name
