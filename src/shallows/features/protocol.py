@@ -1,4 +1,4 @@
-"""What is asked of feature maps: of a whole map, of one whose rows are sparse, and of a stream of blocks.
+"""The protocols of feature maps: a whole map, one whose rows are sparse, and a stream of blocks.
 
 Linear models take any `ExplicitMap`, the user's own included; `base.FeatureMap` is the base of ours. Functions that
 grow by a block of features at a time take a `FeatureStream`; where it is one of Fourier features, they ask it for

@@ -12,7 +12,7 @@ import numpy as np
 from ... import arrays, features, gram, kernels, losses, streams, training
 from ...errors import ShallowsError
 from ...features import Blocks, Design
-from ...solvers.risk import FeatureSpan, KernelSpan, RiskProblem, RiskState
+from ...solvers.regularised.risk import FeatureSpan, KernelSpan, RiskProblem, RiskState
 from ..base import SMALL, Estimator
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores, check_values
@@ -36,7 +36,7 @@ class RiskSnapshot(Snapshot):
         span, state, order = self.problem.span, self.state, self.estimator._order
         scores = np.empty(self.problem.targets.shape, dtype=np.float64)
         for rows in arrays.blocks(span.n, 4096):
-            scores[order[rows]] = arrays.to_numpy(span.scores(state.coefficients, rows, state.reached))
+            scores[order[rows]] = arrays.to_numpy(span.scores(state.coefficients, rows, state.n_visited))
         return self.estimator._unscale(scores)
 
     def objective(self) -> float:
@@ -333,7 +333,7 @@ class RiskModel(Estimator):
             }
         points, a = problem.span.gram.points, state.coefficients
         if not final:
-            seen = slice(0, state.reached)
+            seen = slice(0, state.n_visited)
             return {"kernel": kernel, "points": points[seen, :], "coefficients": a[seen, :]}
         a = arrays.to_numpy(a)
         rows = np.flatnonzero(a.any(axis=1))
