@@ -11,7 +11,7 @@ The workflow itself is workflow/Snakefile, which another workflow can use as a m
 
 from pathlib import Path
 
-from shallows.experiments.planning import requests
+from shallows.experiments import command_line
 
 # Where this is run in a folder of one's own (snakemake --directory ...), its settings come before those of the project.
 if Path("config/config.yaml").exists():
@@ -21,11 +21,11 @@ if Path("config/config.yaml").exists():
 
 # Only here, on a command line of this project's own: an error ends with its sentence rather than with a place in a file,
 # and a wrong word is answered with the nearest right one, where Snakemake says that no rule makes it.
-with requests.one_sentence():
+with command_line.one_sentence():
 
     include: "workflow/Snakefile"
 
-    requests.check_command_line(
+    command_line.check_command_line(
         PLAN, COMPARISON, [one.name for one in workflow.rules]
     )
 

@@ -9,7 +9,8 @@ import yaml
 
 from shallows import datasets
 from shallows.errors import UnknownNameError
-from shallows.experiments.planning import configuration, costs, requests, scheduling, signatures
+from shallows.experiments import command_line
+from shallows.experiments.planning import configuration, costs, scheduling, signatures
 from shallows.experiments.planning.configuration import SCALES, ConfigurationError
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.planning.runs import digest, slug
@@ -72,7 +73,7 @@ def test_planning_imports_nothing_heavy():
     program = f"""
 import sys
 from shallows.experiments.identity import code
-from shallows.experiments.planning import requests
+from shallows.experiments import command_line
 from shallows.experiments.planning.plan import Plan
 Plan.load({str(PROJECT)!r})
 code.digest_of_module("shallows:EigenProClassifier")
@@ -285,14 +286,14 @@ def test_an_axis_of_values_needs_values():
 )
 def test_a_request_for_something_unknown_names_the_nearest(plan, asked, nearest):
     with pytest.raises(UnknownNameError, match=f"Did you mean '{nearest}'"):
-        requests.check([asked], plan, ["all", *plan.targets])
+        command_line.check([asked], plan, ["all", *plan.targets])
 
 
 @pytest.mark.parametrize(
     "asked", ["all", "-n", "--cores", "2", "demo", "scale=demo", "results/laptop/tables/eigenpro_table6.csv"]
 )
 def test_other_words_of_a_command_line_pass(plan, asked):
-    requests.check([asked], plan, ["all", *plan.targets])
+    command_line.check([asked], plan, ["all", *plan.targets])
 
 
 def test_a_split_moves_points_from_training_to_test():

@@ -143,11 +143,11 @@ def test_a_ragged_file_ends_with_its_line_and_without_a_traceback(project):
 
 
 def test_a_comparison_without_data_is_refused_in_the_plan():
-    from shallows.experiments.planning import requests
+    from shallows.experiments import command_line
     from shallows.experiments.planning.plan import Plan
 
     with pytest.raises(ConfigurationError, match=r"dataset=my\.csv"):
-        requests.check(["compare"], Plan.load(PROJECT), ["compare"])
+        command_line.check(["compare"], Plan.load(PROJECT), ["compare"])
 
 
 # Choosing

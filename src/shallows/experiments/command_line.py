@@ -10,9 +10,9 @@ from pathlib import Path, PurePosixPath
 
 from shallows.errors import ShallowsError, UnknownNameError
 
-from ..user_data.comparison import PURPOSES, Comparison
-from .configuration import SCALES, ConfigurationError
-from .plan import Plan
+from .planning.configuration import SCALES, ConfigurationError
+from .planning.plan import Plan
+from .user_data.comparison import PURPOSES, Comparison
 
 #: Options of Snakemake that name stages, with what stands after the name.
 OF_STAGES = {"--set-resources": ":", "--set-threads": "=", "--set-resource-scopes": "="}
