@@ -1,0 +1,72 @@
+"""The order of the rooms: imports point down the list of CONTRIBUTING.md, and no room is crowded."""
+
+import re
+from collections import defaultdict
+
+import grimp
+import pytest
+
+from workflow_runs import PROJECT
+
+SOURCES = PROJECT / "src" / "shallows"
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return grimp.build_graph("shallows", cache_dir=None, exclude_type_checking_imports=True)
+
+
+@pytest.fixture(scope="module")
+def order():
+    """Rooms from the top of the list down; several in one line stand at one height."""
+    text = (PROJECT / "CONTRIBUTING.md").read_text()
+    table = text.partition("| room | holds |")[2].partition("\n\n")[0]
+    heights = {}
+    for height, line in enumerate(re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)):
+        heights |= {name: height for name in re.findall(r"`(\w+)(?:/|\.py)`", line)}
+    return heights
+
+
+def room_of(module):
+    return module.split(".")[1]
+
+
+def test_every_room_stands_in_the_list(order):
+    rooms = {path.stem for path in SOURCES.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert rooms - {"__init__"} == set(order)
+
+
+def test_imports_point_down_the_list(graph, order):
+    upward = []
+    for module in sorted(graph.modules - {"shallows"}):
+        for imported in sorted(graph.find_modules_directly_imported_by(module) - {"shallows"}):
+            above, below = room_of(module), room_of(imported)
+            if above != below and order[above] >= order[below]:
+                upward.append(f"{module} imports {imported}")
+    assert not upward
+
+
+def test_no_module_imports_itself_through_others(graph):
+    for module in graph.modules:
+        assert not graph.find_modules_directly_imported_by(module) & graph.find_downstream_modules(module), module
+
+
+def test_no_room_within_a_room_imports_another_in_a_circle(graph):
+    inner = defaultdict(set)
+    for module in graph.modules:
+        for imported in graph.find_modules_directly_imported_by(module):
+            above, below = (".".join(one.split(".")[:3]) for one in (module, imported))
+            if above != below and above.count(".") == below.count(".") == 2:
+                inner[above].add(below)
+    left = {room: set(below) for room, below in inner.items()}
+    while ends := [room for room, below in left.items() if not below & set(left)]:
+        for room in ends:
+            del left[room]
+    assert not left
+
+
+def test_no_module_is_longer_than_400_lines_and_no_folder_has_more_than_20():
+    for path in SOURCES.rglob("*.py"):
+        assert len(path.read_text().splitlines()) <= 400, path
+    for folder in [SOURCES, *(path.parent for path in SOURCES.rglob("__init__.py"))]:
+        assert len(list(folder.glob("*.py"))) <= 20, folder
