@@ -180,7 +180,7 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         return column_or_1d(y, warn=True)
 
     def _numbers(self, y: Any) -> np.ndarray:
-        """Which class each label is."""
+        """The number of each label among the classes."""
         y = self._labels(y)
         places = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
         unknown = self.classes_[places] != y
@@ -260,5 +260,5 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
             "object": classes.dtype == object
         }
 
-    def _targets_from_file(self, held: dict[str, np.ndarray], told: dict[str, Any]) -> None:
-        self.classes_ = held["classes"].astype(object) if told["object"] else held["classes"]
+    def _targets_from_file(self, stored: dict[str, np.ndarray], options: dict[str, Any]) -> None:
+        self.classes_ = stored["classes"].astype(object) if options["object"] else stored["classes"]

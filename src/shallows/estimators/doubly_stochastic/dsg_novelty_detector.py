@@ -186,7 +186,7 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
 
     @property
     def loss(self) -> losses.Loss:
-        """The loss of novelty with the fraction asked for."""
+        """The loss of novelty detection with the fraction of the user."""
         return losses.Novelty(fraction=self.fraction)
 
     @property
@@ -252,5 +252,5 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
     def _targets_to_file(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         return {}, {}
 
-    def _targets_from_file(self, held: dict[str, np.ndarray], told: dict[str, Any]) -> None:
+    def _targets_from_file(self, stored: dict[str, np.ndarray], options: dict[str, Any]) -> None:
         return

@@ -162,6 +162,6 @@ class DoublyStochasticRegressor(RegressorMixin, MultiOutputMixin, RandomFeatureE
     def _targets_to_file(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         return {"intercept": self.intercept_, "target_scale": self._target_scale}, {"one_column": self._one_column}
 
-    def _targets_from_file(self, held: dict[str, np.ndarray], told: dict[str, Any]) -> None:
-        self.intercept_, self._target_scale = held["intercept"], held["target_scale"]
-        self._one_column = told["one_column"]
+    def _targets_from_file(self, stored: dict[str, np.ndarray], options: dict[str, Any]) -> None:
+        self.intercept_, self._target_scale = stored["intercept"], stored["target_scale"]
+        self._one_column = options["one_column"]

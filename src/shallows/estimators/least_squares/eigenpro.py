@@ -1,4 +1,4 @@
-"""EigenPro as scikit-learn estimators."""
+"""EigenPro in the space of a kernel, for classes and for values."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ class _EigenPro:
         self.dtype = dtype
         self.verbose = verbose
 
-    # An average stands beside the iterate wherever that is held.
-    _n_held = 10
+    # The iterate is kept with an average, so that there are twice as many arrays, see the base class.
+    _n_arrays = 10
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -86,25 +86,25 @@ class _EigenPro:
                 "of them out; leave one of the two out."
             )
 
-    def _given_subsample(self) -> Preconditioner | None:
-        """The preconditioner that was handed in, if one was."""
+    def _given_preconditioner(self) -> Preconditioner | None:
+        """The preconditioner that the user handed in, as an object or a file, if one was."""
         if self.preconditioner is None or isinstance(self.preconditioner, Preconditioner):
             return self.preconditioner
         return spectrum.load_preconditioner(self.preconditioner)
 
     def _make_kernel(self, points: Any, seed: int) -> Kernel:
-        given = self._given_subsample()
+        given = self._given_preconditioner()
         if given is None:
             return super()._make_kernel(points, seed)
-        asked = kernels.kind(self.kernel)
-        if not isinstance(asked, Kernel):
-            # The bandwidth is the preconditioner's where none is asked for.
+        wanted = kernels.kind(self.kernel)
+        if not isinstance(wanted, Kernel):
+            # Where no bandwidth is given, it is that of the preconditioner.
             bandwidth = self.bandwidth if self.bandwidth is not None else given.kernel.bandwidth
-            if not asked.takes_bandwidth:
+            if not wanted.takes_bandwidth:
                 bandwidth = self.bandwidth
-            asked = kernels.make(self.kernel, bandwidth, **(self.kernel_params or {}))
-        same = type(asked) is type(given.kernel) and asked.parameters == given.kernel.parameters
-        if not same or not math.isclose(asked.bandwidth or 0.0, given.kernel.bandwidth or 0.0):
+            wanted = kernels.make(self.kernel, bandwidth, **(self.kernel_params or {}))
+        same = type(wanted) is type(given.kernel) and wanted.parameters == given.kernel.parameters
+        if not same or not math.isclose(wanted.bandwidth or 0.0, given.kernel.bandwidth or 0.0):
             raise ShallowsError(
                 f"The preconditioner was made for the kernel {given.kernel.name!r} of bandwidth "
                 f"{given.kernel.bandwidth} and parameters {given.kernel.parameters}, but kernel={self.kernel!r}, "
@@ -114,7 +114,7 @@ class _EigenPro:
 
     def _make_plan(self, points: Any, weights: Any, kernel: Kernel, seed: int, budget: int) -> Plan:
         n = points.shape[0]
-        p = self._given_subsample()
+        p = self._given_preconditioner()
         if p is None:
             n_subsample, rank = self._sizes(n, arrays.itemsize(points), budget)
             # Once λ_{q+1} is 1/n a single batch of all n points loses no progress: to flatten more gains nothing.
@@ -154,7 +154,7 @@ class _EigenPro:
         return super()._model_parameters(plan) | step_parameters(self, plan.preconditioner) | {"solver": solver}
 
     def _sizes(self, n: int, itemsize: int, budget: int) -> tuple[int, int]:
-        """M and q: what was asked for within n, else what the data and the budget suggest."""
+        """M and q: those of the user, at most n, or sizes chosen from the number of points and the budget."""
         n_subsample = subsample_size(self, n, itemsize, budget)
         rank = self.rank
         if rank is None:
@@ -163,7 +163,7 @@ class _EigenPro:
 
     @staticmethod
     def _batch_size(p: Preconditioner, n: int) -> int:
-        """Half of the critical size keeps the progress of an epoch; a whole small problem goes in one batch."""
+        """All rows of a small problem; else half of the critical size, up to which an epoch makes the same progress."""
         if n <= SMALL:
             return n
         return int(min(n, max(16, p.critical_batch_size() / 2)))

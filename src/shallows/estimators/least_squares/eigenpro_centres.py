@@ -1,4 +1,4 @@
-"""EigenPro for models with fewer centres than data, as scikit-learn estimators."""
+"""EigenPro for models with fewer centres than data, for classes and for values."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
 from .preconditioning import SMALL_FLOOR, check_preconditioning
 
 N_FRESH = 3000
-"""Points on which the step is certified, beside the centres."""
+"""Points beside the centres on which λ and β are measured, from which the step follows."""
 
 STRIP_BYTES = 2**26
-"""What strips of the kernel matrix may take; more is no faster."""
+"""Bytes that strips of the kernel matrix may take; more is no faster."""
 
 
 class CentresMatrix:
-    """The kernel matrix of the training points and the centres, as what is trained and predicted with looks at it."""
+    """The kernel matrix of the training points with the centres, as the base class uses its Gram matrix."""
 
     kept_fraction = 0.0
 
@@ -105,7 +105,7 @@ class _EigenProCentres:
     # ------------------------------------------------------------------------------- points and centres
 
     def _prepare_points(self, X: Any, order: np.ndarray, device: arrays.Device, dtype: np.dtype) -> Array:
-        """The centres and, after them, fresh points for the certificate; the rest is read batch by batch."""
+        """Return the centres and, after them, points for measuring the step; all others are read batch by batch."""
         n, d = X.shape
         given = None if isinstance(self.centres, numbers.Integral) else self._given_centres(d)
         self._p = min(int(self.centres), n) if given is None else len(given)
@@ -163,8 +163,8 @@ class _EigenProCentres:
         smallest = smallest_share = 0.0
         rank = self.rank
         if rank is None:
-            # As `EigenProClassifier` has it: a small problem is iterated with as a whole, and of a large one what lies
-            # below 1/n is left as it is.
+            # As in `EigenProClassifier`: in a small problem every batch holds all rows, and in a large one directions
+            # below 1/n are not preconditioned.
             rank = n_subsample if n <= SMALL else n_subsample // 4
             smallest, smallest_share = (0.0, SMALL_FLOOR) if n <= SMALL else (1.0 / n, 0.0)
         rank = min(rank, n_subsample - 1)

@@ -1,4 +1,4 @@
-"""Exact kernel regularised least squares as scikit-learn estimators."""
+"""Kernel ridge regression to the exact solution, for classes and for values."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ MOST_DIRECT = 20_000
 """Above so many points the factorisation's n³/3 takes longer than hundreds of passes over the kept matrix."""
 
 DIRECT_BYTES = 8 * 1.2
-"""For every entry of the matrix: a double, factored in place, and what the products of the check may take."""
+"""For every entry of the matrix: a double, factored in place, and room for the products of the check."""
 
 
 class _ExactKernelRidge:
     """Parameters, plan and solvers of exact kernel ridge regression, for classes and for values."""
 
-    # What the base asks of the methods that go through the data in batches; here all rows are one batch.
+    # The base class expects these of methods that go through the data in batches; here all rows are one batch.
     batch_size = None
     step_size = None
 
@@ -85,7 +85,7 @@ class _ExactKernelRidge:
         sample_weight : array-like, shape (n_samples,), optional
             Weights of the square loss, in the unit in which ``regularisation`` is one.
         observers : sequence of shallows.training.Observer
-            They look on; an epoch is an iteration.
+            Called after every iteration, which counts as an epoch.
         checkpoint : shallows.training.Checkpoint, optional
             Conjugate gradients go on from its coefficients if it exists, and keep it up to date.
 
@@ -97,7 +97,7 @@ class _ExactKernelRidge:
         super().fit(X, y, sample_weight, observers=observers, checkpoint=checkpoint)
         self.n_iter_ = self.n_epochs_
         left = math.sqrt(max(self.losses_[-1], 0.0))
-        # What belongs to batches and steps says nothing here.
+        # Entries about batches and steps have no meaning here.
         for name in ("batch_size", "step_size", "certified_step_size", "top_eigenvalue", "largest_diagonal"):
             self.effective_params_.pop(name, None)
         self.effective_params_ |= {

@@ -1,4 +1,4 @@
-"""EigenPro on explicit features as scikit-learn estimators."""
+"""EigenPro on explicit features, for classes and for values."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class _FeatureEigenPro:
     def _prepare_points(self, X: Any, order: np.ndarray, device: arrays.Device, dtype: np.dtype) -> Any:
         found = Centring.of(X)
         self._constant = not found.varies.any()
-        # All columns are kept, since a new point may differ where the old did not, and a map has to be told.
+        # All columns are kept: the map has to see where a new point differs from features that were constant before.
         everywhere = np.ones_like(found.varies)
         mean = found.mean if isinstance(self.features, str) else np.zeros_like(found.mean)
         self._centring = dataclasses.replace(found, mean=mean, varies=everywhere)
@@ -140,12 +140,12 @@ class _FeatureEigenPro:
         return Plan(kernel, p, batch_size, step_size, p.top_eigenvalue, p.largest_diagonal)
 
     def _floor(self) -> float:
-        """As in the kernel form; kernel functions as features have the kernel's eigenvalues squared."""
+        """`SMALL_FLOOR`; with kernel functions as features the eigenvalues are those of the kernel, squared."""
         by_kernel = isinstance(self.features, str) and self.features.startswith("rbf")
         return SMALL_FLOOR**2 if by_kernel else SMALL_FLOOR
 
     def _sizes(self, n: int, n_features: int, itemsize: int, budget: int) -> tuple[int, int]:
-        """M and q: what was asked for within n and the features, else what the data and the budget suggest."""
+        """M and q: those of the user within n and the features, or sizes chosen from the data and the budget."""
         if self.rank == 0:
             return min(n, self.n_subsample or 1), 0
         n_subsample = subsample_size(self, n, itemsize, budget)
@@ -179,14 +179,14 @@ class _FeatureEigenPro:
             self.bandwidth_ = plan.kernel.bandwidth
 
     def _model_parameters(self, plan: Plan) -> dict[str, Any]:
-        told = {
+        of_features = {
             "features": features.name_of(self.features),
             "n_features": self._blocks.n_features,
             "eigensystem": self.eigensystem,
         }
         if plan.kernel is not None:
-            told |= {"kernel": plan.kernel.name, "bandwidth": plan.kernel.bandwidth}
-        return told | step_parameters(self, plan.preconditioner)
+            of_features |= {"kernel": plan.kernel.name, "bandwidth": plan.kernel.bandwidth}
+        return of_features | step_parameters(self, plan.preconditioner)
 
     def _raw_predict(self, X: Any, coefficients: Any = None) -> np.ndarray:
         """φ(x)ᵀA, shape (m, c), for checked X."""

@@ -1,4 +1,4 @@
-"""Kernel stochastic gradient descent with the square loss, as scikit-learn estimators."""
+"""Kernel stochastic gradient descent with the square loss, for classes and for values."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class _KernelSGD:
             raise UnknownNameError("step_rule", self.step_rule, RULES)
 
     def _make_plan(self, points: Any, weights: Any, kernel: Kernel, seed: int, budget: int) -> Plan:
-        # A preconditioner of rank 0 changes nothing and carries the certificate of the step.
+        # A preconditioner of rank 0 changes nothing; λ and β, from which the step follows, are measured with it.
         bare = spectrum.make_preconditioner(kernel, points, rank=0, n_subsample=1, seed=seed, weights=weights)
         n = points.shape[0]
         batch_size = min(n, self.batch_size or max(16, round(bare.critical_batch_size())))

@@ -57,7 +57,7 @@ class _NORMA:
 
     @property
     def _divergence_factor(self) -> float:
-        # Bounded slopes cannot run away; their first steps, and those of 1/(λt), may be long by design.
+        # With bounded slopes no training diverges; its first steps, and those of 1/(λt), may be long by design.
         bounded = math.isfinite(self._named_loss().slope_bound)
         return math.inf if bounded or self.schedule == "inverse" else GROWTH
 

@@ -1,4 +1,4 @@
-"""What the estimators of a regularised risk share: the plan, the fit, the prediction."""
+"""What the estimators of a regularised risk share: the constructor, the fit on data in batches, the prediction."""
 
 from __future__ import annotations
 
@@ -111,6 +111,7 @@ class RiskModel(Estimator):
         raise NotImplementedError
 
     def _learn_targets(self, y: np.ndarray, weights: np.ndarray | None) -> None:
+        """Store how targets are coded: the classes, or mean and scale."""
         raise NotImplementedError
 
     def _encode(self, y: np.ndarray) -> np.ndarray:
@@ -162,7 +163,7 @@ class RiskModel(Estimator):
             With a ``step_size`` of the user's that is too large.
         """
         started = time.perf_counter()
-        # A fit that fails must not leave an old function beside new coordinates.
+        # A fit that fails must not leave an old function beside the centring of new data.
         vars(self).pop("_model", None)
         self._check_parameters()
         X, y, weights = self._validated_training_set(X, y, sample_weight)
@@ -221,7 +222,7 @@ class RiskModel(Estimator):
         return self
 
     def _prepare_points(self, X: Any, order: np.ndarray, device: arrays.Device) -> Any:
-        """Augmented training points; the origin is moved only where the kernel does not see it."""
+        """Return augmented training points, centred where the kernel does not depend on the origin."""
         named = self.features is None or isinstance(self.features, str)
         kind = kernels.kind(self.kernel)
         self._centring = Centring.of(
@@ -231,8 +232,8 @@ class RiskModel(Estimator):
         )
         points = self._centring.training_points(X, order, device, self._dtype)
         if named:
-            seen = not kind.shift_invariant and self.features != "linear"
-            check_scale(points, self._dtype, may_vanish=self._centring.coincide or seen)
+            origin_matters = not kind.shift_invariant and self.features != "linear"
+            check_scale(points, self._dtype, may_vanish=self._centring.all_equal or origin_matters)
         return points
 
     def _make_kernel(self, points: Any, seed: int) -> kernels.Kernel | None:
@@ -244,8 +245,8 @@ class RiskModel(Estimator):
             return kind
         bandwidth = self.bandwidth
         if bandwidth is None and kind.takes_bandwidth:
-            # Where all points coincide, every bandwidth gives the same function.
-            bandwidth = 1.0 if self._centring.coincide else kernels.median_bandwidth(points[:, :-2], seed)
+            # Where all points are equal, every bandwidth gives the same function.
+            bandwidth = 1.0 if self._centring.all_equal else kernels.median_bandwidth(points[:, :-2], seed)
         made = kernels.make(self.kernel, bandwidth, **(self.kernel_params or {}))
         made.check_inputs(points.shape[1] - 2)
         check_values(made, points)
@@ -254,13 +255,13 @@ class RiskModel(Estimator):
     def _make_span(self, kernel: Any, blocks: Blocks | None, points: Any, budget: int) -> KernelSpan | FeatureSpan:
         if blocks is not None:
             plain = points[:, :-2] if arrays.is_numpy(points) else arrays.contiguous(points[:, :-2])
-            # Made in the first pass, whose time they are a part of.
+            # Features are made in the first pass, so that their time counts as training.
             return FeatureSpan(Design(blocks, plain, budget=0), budget=max(budget // 2, 2**20))
-        # One pass needs every part of the matrix once.
+        # A single pass uses every part of the matrix once, so that nothing need be kept.
         return KernelSpan(LazyGram(kernel, points, budget=max(budget, 2**20) if self.max_epochs > 1 else 0))
 
     def _default_batch_size(self, n: int) -> int:
-        """Wide enough for fast products, and twenty steps an epoch at least where there are few rows."""
+        """Rows of a batch: enough for fast products, but at least twenty batches an epoch where there are few rows."""
         largest, smallest = (256, 16) if self.features is None else (64, 8)
         return max(smallest, min(largest, n // 20))
 
@@ -319,10 +320,10 @@ class RiskModel(Estimator):
     # ------------------------------------------------------------------------------------ prediction
 
     def _model_of(self, problem: RiskProblem, state: RiskState, *, final: bool = True) -> dict[str, Any]:
-        """What a prediction needs of a state: coefficients, and of kernels the points they stand at.
+        """What a prediction needs of a state: its coefficients and, with a kernel, the points that these belong to.
 
-        The final model lies on the host and holds no point whose coefficients are zero. One in the middle of training
-        refers to what is there.
+        The final model is copied to the host without the points whose coefficients are zero. A model in the middle of
+        training refers to the arrays of the fit.
         """
         kernel, blocks = self._fitted
         if blocks is not None:
@@ -334,8 +335,8 @@ class RiskModel(Estimator):
             }
         points, a = problem.span.gram.points, state.coefficients
         if not final:
-            seen = slice(0, state.reached)
-            return {"kernel": kernel, "points": points[seen, :], "coefficients": a[seen, :]}
+            visited = slice(0, state.reached)
+            return {"kernel": kernel, "points": points[visited, :], "coefficients": a[visited, :]}
         a = arrays.to_numpy(a)
         rows = np.flatnonzero(a.any(axis=1))
         points = arrays.to_numpy(arrays.take_rows(points, rows))

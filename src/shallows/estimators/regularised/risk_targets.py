@@ -1,4 +1,4 @@
-"""Classes and values as the targets of a regularised risk."""
+"""Coding of classes and of values as targets of a loss, and predictions in the user's coding."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ from .variance_reduced import VarianceReduced
 class _SAG(VarianceReduced):
     """Parameters and solver of SAG and SAGA, for classes and for values."""
 
-    # Without replacement the gradients of the table are about half a pass old in step with each other, and the
-    # iteration is stable for steps below 5/(number of batches · λ_max) only.
+    # In passes without replacement all gradients of the table are equally old, and the iteration is stable only for
+    # steps below 5/(number of batches · λ_max).
     _batch_order = InOrderThenDrawn
 
     def __init__(
