@@ -6,16 +6,22 @@ SCALE ?= demo
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Two processes with one thread each. Files stay whole, so that what a file has prepared is prepared once, and come in the
+# order of tests/conftest.py, the longest first.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := demo
-.PHONY: demo laptop paper test lint format bench explain lock clean distclean help
+.PHONY: demo laptop paper test test-fast lint format bench explain lock clean distclean help
 
 demo laptop paper: $(READY) ## the whole graph at a scale and its report: demo (the default, minutes), laptop (hours), paper (a GPU or a cluster)
 	@$(BIN)/snakemake --cores $(CORES) --config scale=$@
 	@echo "The report: $(CURDIR)/results/$@/report/index.html"
 
-test: $(READY) ## the tests
-	@$(BIN)/python -m pytest
+test: $(READY) ## all tests, in two processes
+	@$(PYTEST)
+
+test-fast: $(READY) ## the tests that tell of a typical mistake within two minutes
+	@$(PYTEST) -m "not slow and not workflow and not browser"
 
 lint: $(READY) ## ruff, snakefmt and the lint of Snakemake
 	@$(BIN)/ruff check .
@@ -44,7 +50,7 @@ distclean: clean ## remove downloads and the environment as well
 	rm -rf data/raw $(VENV)
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z ]+:.*## / {printf "%-20s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z -]+:.*## / {printf "%-20s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # The stamp is written last, so that an environment that was not finished is built again.
 $(READY): requirements.txt pyproject.toml

@@ -39,9 +39,9 @@ def test_the_cpu_is_the_cpu(word):
 
 
 def test_automatic_is_the_gpu_where_one_works(monkeypatch):
-    monkeypatch.setattr(arrays, "gpu_is_available", lambda: True)
+    monkeypatch.setattr(arrays.devices, "gpu_is_available", lambda: True)
     assert arrays.resolve_device("auto") == Device("gpu", 0)
-    monkeypatch.setattr(arrays, "gpu_is_available", lambda: False)
+    monkeypatch.setattr(arrays.devices, "gpu_is_available", lambda: False)
     assert arrays.resolve_device("auto") == Device("cpu")
 
 
@@ -55,10 +55,10 @@ def test_an_unknown_device_is_told_the_known_ones(word):
 def without_cupy(monkeypatch):
     find_spec = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *a: None if name == "cupy" else find_spec(name, *a))
-    arrays._cupy.cache_clear()
+    arrays.devices._cupy.cache_clear()
     arrays.gpu_is_available.cache_clear()
     yield
-    arrays._cupy.cache_clear()
+    arrays.devices._cupy.cache_clear()
     arrays.gpu_is_available.cache_clear()
 
 
@@ -75,8 +75,8 @@ def test_without_cupy_automatic_is_the_cpu(without_cupy):
 
 
 def test_a_gpu_that_does_not_work_is_not_taken_for_one(monkeypatch):
-    monkeypatch.setattr(arrays, "_cupy", lambda: None)
-    monkeypatch.setattr(arrays, "gpu_is_available", lambda: False)
+    monkeypatch.setattr(arrays.devices, "_cupy", lambda: None)
+    monkeypatch.setattr(arrays.devices, "gpu_is_available", lambda: False)
     with pytest.raises(ShallowsError, match="no GPU that works"):
         arrays.resolve_device("gpu")
 
@@ -143,7 +143,7 @@ def test_a_size_that_cannot_be_read_is_refused_in_words(size):
 
 
 def test_the_budget_is_what_was_asked_for_else_a_share_of_what_is_free(monkeypatch):
-    monkeypatch.setattr(arrays, "available_memory", lambda device=None: 10**9)
+    monkeypatch.setattr(arrays.memory, "available_memory", lambda device=None: 10**9)
     assert arrays.memory_budget("300 MB") == 3 * 10**8
     assert arrays.memory_budget(None) == 7 * 10**8
 
@@ -212,7 +212,7 @@ def test_threads_are_as_many_as_the_process_may_use():
 
 
 def test_only_numpy_has_threads_of_our_own(monkeypatch):
-    monkeypatch.setattr(arrays, "n_threads", lambda: 8)
+    monkeypatch.setattr(arrays.threads, "n_threads", lambda: 8)
     assert arrays.workers_for(np.ones(1)) == 8
     assert arrays.workers_for(array_api_strict.ones(1)) == 1
 
@@ -256,7 +256,7 @@ def test_every_piece_of_a_thin_product_is_small(transposed, monkeypatch):
     work, matmul = [], np.matmul
 
     def watched(a, b, **out):
-        assert a.shape[-2] * a.shape[-1] * b.shape[-1] <= arrays._SMALL_PRODUCT
+        assert a.shape[-2] * a.shape[-1] * b.shape[-1] <= arrays.thin_products._SMALL_PRODUCT
         work.append(a.size * b.shape[-1])
         return matmul(a, b, **out)
 

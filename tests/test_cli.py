@@ -217,6 +217,7 @@ def test_the_table_has_what_was_measured_and_every_dataset(tmp_path, monkeypatch
     assert all(f"| `{name}` | [" in made for name in datasets.catalogue())
 
 
+@pytest.mark.slow
 def test_a_measurement_is_of_the_rows_as_parsed(tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
     measured = shelf.measure(datasets.get("a9a_demo"), tmp_path, None)

@@ -356,6 +356,7 @@ def test_a_server_that_goes_on_at_the_wrong_place_is_asked_from_the_beginning(se
     assert (tmp_path / "toy" / "toy.csv").read_bytes() == CONTENT
 
 
+@pytest.mark.slow
 def test_a_slow_server_is_waited_for(server, tmp_path, monkeypatch):
     monkeypatch.setattr(transfer, "TIMEOUTS", (1.0, 1.0))
 

@@ -498,6 +498,7 @@ def test_rows_that_are_not_alike_are_refused(tmp_path):
         store.append(np.zeros((2, 4)))
 
 
+@pytest.mark.slow
 def test_five_million_rows_are_prepared_within_a_gigabyte(tmp_path):
     """A process of its own, so that its peak is its own; the numbers are those of SUSY: 5,000,000 x 18."""
     done = subprocess.run(

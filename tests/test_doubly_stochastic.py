@@ -229,6 +229,7 @@ def test_decay_costs_no_pass_over_the_coefficients():
     assert np.abs(state.coefficients / (coefficients * 0.9**401) - 1).max() < 1e-12
 
 
+@pytest.mark.slow
 def test_the_error_falls_with_one_over_t_towards_exact_kernel_ridge():
     # E |f_t − f*|² against t with θν = 1.5, on a problem whose optimum is solved for; slope −1 in the limit. The mean
     # over 10 seeds and 40 points leaves about ±0.15.

@@ -124,6 +124,7 @@ def test_a_regression_comes_close_to_exact_kernel_ridge():
     assert ours < theirs + 0.01 * y.std()
 
 
+@pytest.mark.slow
 def test_the_fraction_of_novel_points_is_what_was_asked_for_and_they_are_those_of_the_exact_machine():
     X = np.random.default_rng(0).normal(size=(1000, 2))
     options = {"bandwidth": 1.0, "random_state": 0, "block_size": 256, "dtype": "float32"}

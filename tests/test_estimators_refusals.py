@@ -119,7 +119,7 @@ def test_a_gpu_without_cupy_names_the_extra(Estimator, monkeypatch):
     def missing():
         raise MissingExtraError("gpu", "device='gpu'")
 
-    monkeypatch.setattr(arrays, "_cupy", missing)
+    monkeypatch.setattr(arrays.devices, "_cupy", missing)
     X, y, _ = table(Estimator)
     with pytest.raises(MissingExtraError, match=r"device='gpu' needs .* extra 'gpu': pip install 'shallows\[gpu\]'"):
         Estimator(device="gpu").fit(X, y)

@@ -15,7 +15,8 @@ from shallows.experiments.comparing import compare
 from shallows.experiments.planning import configuration, explain
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.planning.runs import digest
-from shallows.experiments.running import metrics, record, run
+from shallows.experiments.running import record, run, single_fit
+from shallows.experiments.running.measures import predictions
 from shallows.experiments.running.run import Conditions, Job
 from workflow_runs import PROJECT
 
@@ -216,7 +217,7 @@ def test_regression_is_measured_by_the_mean_square_and_its_root():
         x_test, y_test, y_train = np.zeros((3, 1)), np.zeros(3), np.array([1.0, 1.0])
 
     roots = {"train_rmse": pytest.approx(2**0.5), "test_rmse": 2.0}
-    assert metrics.regression(Snapshot(), Data()) == {**roots, "train_mse": 2.0, "test_mse": 4.0}
+    assert predictions.regression(Snapshot(), Data()) == {**roots, "train_mse": 2.0, "test_mse": 4.0}
 
 
 def test_every_target_can_be_explained_at_every_scale():
@@ -295,7 +296,7 @@ def test_an_exact_solution_that_is_interrupted_goes_on_from_its_last_iteration(j
         self._stop = self._stop or len(seen) == 20
         return self._stop
 
-    monkeypatch.setattr(run.Checkpoint, "due", stop)
+    monkeypatch.setattr(single_fit.Checkpoint, "due", stop)
     with pytest.raises(TrainingInterrupted):
         run.execute(one, CONDITIONS)
     monkeypatch.undo()

@@ -116,6 +116,7 @@ def test_the_wheel_holds_the_package_its_data_and_its_licence(wheel):
     assert all(name.startswith(("shallows/", f"shallows-{PROJECT['version']}.dist-info/")) for name in inside)
 
 
+@pytest.mark.slow
 def test_every_module_of_the_wheel_can_be_imported(wheel, tmp_path):
     target = tmp_path / "site"
     zipfile.ZipFile(wheel).extractall(target)  # a wheel of pure Python is installed by unpacking it
@@ -151,6 +152,7 @@ def test_continuous_integration_can_be_started():
     subprocess.run(["bash", "-n", str(script)], check=True)
 
 
+@pytest.mark.slow
 def test_the_example_of_the_readme_runs():
     (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
     done = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, check=True)

@@ -138,6 +138,7 @@ def test_a_picture_of_what_is_not_there_is_refused(tmp_path, figure, problem):
         drawn(tmp_path, batches(), figure)
 
 
+@pytest.mark.slow
 def test_the_same_picture_is_the_same_to_the_bit(tmp_path):
     paths = written(tmp_path, batches(), {"y": ["norm"], "bounds": ["bound"], "lines": "k"})
     made = []

@@ -20,6 +20,7 @@ def texts(figure):
     return [text.get_text() for text in figure.findobj(matplotlib.text.Text) if text.get_text()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", DRAWINGS)
 def test_a_figure_drawn_again_is_the_same_to_the_bit(tmp_path, kind):
     paths = DRAWINGS[kind](tmp_path)

@@ -209,6 +209,7 @@ def test_pegasos_tends_to_the_exact_support_vector_machine_at_its_rate():
     assert excess[4480] < 0.005 * best
 
 
+@pytest.mark.slow
 def test_the_steps_that_pegasos_needs_do_not_grow_with_the_number_of_examples():
     # SPEC 5 (4): the bound on the excess risk after T steps of one example knows λ and T only.
     excess = []

@@ -9,7 +9,15 @@ import pytest
 from shallows import kernels, spectrum
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.solvers import steps
-from shallows.theory import acceleration, circle, concentration, cost, damping, decay, facts, findings, stability
+from shallows.theory import data_summary, eigenvalue_decay, eigenvalues, heat_kernel_circle, samples, timing
+from shallows.theory.heat_kernel_circle import iterations_needed
+from shallows.theory.preconditioning import batch_norms, eigensystem_cost, iteration_cost, step_sizes
+from shallows.theory.preconditioning.approximate_eigenvectors import damped_descent
+from shallows.theory.preconditioning.batch_norms_of_features import norms_of_feature_batches
+from shallows.theory.preconditioning.batch_norms_of_kernel import intrinsic_dimension, norms_of_kernel_batches
+from shallows.theory.preconditioning.eigensystem_cost import compare_eigensystems
+from shallows.theory.preconditioning.epochs_by_batch_size import _epochs, epochs_by_batch_size
+from shallows.theory.preconditioning.residuals_by_direction import residuals_by_direction
 
 
 @pytest.fixture(scope="module")
@@ -37,22 +45,22 @@ def data():
     ],
 )
 def test_the_step_is_left_with_the_known_error(asked, error):
-    assert circle.approximation(None, **asked).numbers["relative_error"] == pytest.approx(error, abs=5e-4)
+    assert heat_kernel_circle.approximation(None, **asked).numbers["relative_error"] == pytest.approx(error, abs=5e-4)
 
 
 def test_the_drawn_approximation_has_the_error_that_is_told():
-    found = circle.approximation(None, iterations=1000, n_angles=7200)
+    found = heat_kernel_circle.approximation(None, iterations=1000, n_angles=7200)
     difference = np.asarray(found.curve["approximation"]) - np.asarray(found.curve["step"])
     assert np.sqrt(np.mean(difference**2)) == pytest.approx(found.numbers["relative_error"], rel=1e-3)
 
 
 @pytest.mark.parametrize("iterations", [1, 7, 100])
 def test_gradient_descent_with_the_matrix_of_a_grid_is_the_closed_form(iterations):
-    assert circle.approximation(None, iterations=iterations).numbers["matrix_difference"] < 1e-12
+    assert heat_kernel_circle.approximation(None, iterations=iterations).numbers["matrix_difference"] < 1e-12
 
 
 def test_steps_for_an_accuracy_undo_the_error_after_steps():
-    step = circle.function("step")
+    step = heat_kernel_circle.function("step")
     for log_steps in (math.log(100), math.log(1e6), 30.0):
         error = math.exp(step.log_residual(log_steps, 0.5))
         again = math.exp(step.log_residual(step.log_steps(error, 0.5), 0.5))
@@ -61,21 +69,21 @@ def test_steps_for_an_accuracy_undo_the_error_after_steps():
 
 
 def test_the_steps_for_a_step_function_go_with_the_fourth_power():
-    found = circle.iterations_needed(None, inverse_errors=[8, 16, 32])
+    found = iterations_needed(None, inverse_errors=[8, 16, 32])
     constants = np.asarray(found.curve["log_iterations"]) / (0.5 * np.asarray(found.index) ** 4.0)
     assert constants == pytest.approx([(4 / math.pi**2) ** 2] * 3, rel=0.1)
 
 
 def test_coefficients_that_are_a_power_of_the_eigenvalues_are_reached_in_polynomially_many_steps():
     # Between accuracies many frequencies apart, so that their steps hardly show.
-    found = circle.iterations_needed(None, name="gaussian", rate=0.25, width=0.5, inverse_errors=[1e20, 1e120])
+    found = iterations_needed(None, name="gaussian", rate=0.25, width=0.5, inverse_errors=[1e20, 1e120])
     assert found.curve["exponent"][-1] == pytest.approx(2.0, rel=0.02)
 
 
 def test_the_lower_bound_of_the_steps_holds_where_the_printed_one_does_not():
     """A single sine: (1 − η λ)ᵗ = ε exactly, with λ = 0.3 λ₁ and η = 2/λ₁ all but."""
     width = -math.log(0.3)
-    found = circle.iterations_needed(None, name="sine", width=width, step_size=1.999, inverse_errors=[10, 100])
+    found = iterations_needed(None, name="sine", width=width, step_size=1.999, inverse_errors=[10, 100])
     exact = math.log(100) / -math.log(1 - 1.999 * 0.3)
     assert math.exp(found.curve["log_iterations"][1]) == pytest.approx(exact, rel=1e-6)
     assert found.curve["lower_bound_printed"][1] == pytest.approx(math.log(100) / 0.6 / exact, rel=1e-6)
@@ -83,7 +91,7 @@ def test_the_lower_bound_of_the_steps_holds_where_the_printed_one_does_not():
 
 
 def test_what_lies_beyond_the_band_edge_is_hardly_fitted():
-    found = circle.reach(None, width=1.0, most=6)
+    found = heat_kernel_circle.computational_reach(None, width=1.0, most=6)
     for t, edge, fitted, beyond in zip(
         found.index, found.curve["edge"], found.curve["fitted_frequency"], found.curve["beyond"], strict=True
     ):
@@ -97,7 +105,7 @@ def test_what_lies_beyond_the_band_edge_is_hardly_fitted():
 
 
 def test_eigenfunctions_within_reach_are_lattice_points_in_a_ball():
-    found = circle.fitted_functions(None, dimension=2, most=64)
+    found = heat_kernel_circle.fitted_functions(None, dimension=2, most=64)
     square = np.arange(-8, 9) ** 2
     norms = square[:, None] + square[None, :]
     assert found.curve["n_functions"] == [float((norms <= place).sum()) for place in found.index]
@@ -105,12 +113,12 @@ def test_eigenfunctions_within_reach_are_lattice_points_in_a_ball():
 
 def test_a_function_that_is_not_known_names_the_nearest():
     with pytest.raises(UnknownNameError, match="gaussian"):
-        circle.iterations_needed(None, name="gausian")
+        iterations_needed(None, name="gausian")
 
 
 def test_an_accuracy_out_of_reach_is_refused():
     with pytest.raises(ShallowsError, match="frequencies at hand"):
-        circle.iterations_needed(None, inverse_errors=[2, 1000])
+        iterations_needed(None, inverse_errors=[2, 1000])
 
 
 # Eigenvalues
@@ -118,14 +126,14 @@ def test_an_accuracy_out_of_reach_is_refused():
 
 def test_a_geometric_spectrum_has_the_rate_of_its_theorem():
     i = np.arange(1, 60)
-    assert decay._growth(i.astype(float), 0.4 * i) == pytest.approx(1.0)
-    assert decay._growth(np.log(i), 3.0 * np.log(i)) == pytest.approx(1.0)
+    assert eigenvalue_decay._growth(i.astype(float), 0.4 * i) == pytest.approx(1.0)
+    assert eigenvalue_decay._growth(np.log(i), 3.0 * np.log(i)) == pytest.approx(1.0)
 
 
 def test_smooth_kernels_decay_faster_than_any_power_and_others_do_not():
     x = np.random.default_rng(0).uniform(size=(600, 1)).astype(np.float32)
     line = SimpleNamespace(x_train=x, y_train=np.empty((600, 0)))
-    smooth, rough = (decay.eigenvalue_decay(line, name, 0.1) for name in ("gaussian", "laplace"))
+    smooth, rough = (eigenvalue_decay.eigenvalue_decay(line, name, 0.1) for name in ("gaussian", "laplace"))
     assert smooth.numbers["power_growth"] > 2 and smooth.numbers["rate_growth"] > 0.9
     assert rough.numbers["power_growth"] < 1.3 and rough.numbers["rate_growth"] < 0.5
     assert smooth.curve["eigenvalue"][0] == 1.0
@@ -133,7 +141,7 @@ def test_smooth_kernels_decay_faster_than_any_power_and_others_do_not():
 
 def test_the_heat_kernel_has_the_eigenvalues_of_the_circle():
     angles = 2 * np.pi * (np.arange(200)[:, None] + 0.5) / 200
-    found = decay.eigenvalue_decay(SimpleNamespace(x_train=angles), "heat_circle")
+    found = eigenvalue_decay.eigenvalue_decay(SimpleNamespace(x_train=angles), "heat_circle")
     expected = np.exp(-0.5 * np.repeat(np.arange(1, 6), 2) ** 2)
     np.testing.assert_allclose(found.curve["eigenvalue"][1:11], expected, rtol=1e-6)
 
@@ -143,11 +151,11 @@ def test_the_heat_kernel_has_the_eigenvalues_of_the_circle():
 
 def test_the_bound_is_the_printed_formula():
     expected = 0.1 + 2 * (0.1 + 2.0) / (3 * 16) * 5.0 + math.sqrt(2 * 0.1 * 2.0 / 16 * 5.0)
-    assert concentration.bound(0.1, 2.0, 16, 5.0) == pytest.approx(expected)
+    assert batch_norms.bound(0.1, 2.0, 16, 5.0) == pytest.approx(expected)
 
 
 def test_norms_of_batches_of_features_are_those_of_the_direct_formula(data):
-    found = concentration.batches_of_features(
+    found = norms_of_feature_batches(
         data, bandwidth=2.0, rank=3, n_features=20, n_points=240, batch_sizes=[240], n_batches=1
     )
     # The batch of all points: the largest eigenvalue of P^½ H P^½ is λ_{q+1}.
@@ -156,17 +164,15 @@ def test_norms_of_batches_of_features_are_those_of_the_direct_formula(data):
 
 
 def test_the_deviation_of_all_points_is_nothing_and_small_batches_keep_to_the_lemma(data):
-    found = concentration.batches_of_features(
-        data, bandwidth=2.0, rank=0, n_features=20, batch_sizes=[8, 240], n_batches=20
-    )
+    found = norms_of_feature_batches(data, bandwidth=2.0, rank=0, n_features=20, batch_sizes=[8, 240], n_batches=20)
     assert found.curve["deviation"][1] < 1e-12
     assert found.curve["deviation_share"] == [1.0, 1.0] and found.curve["share"] == [1.0, 1.0]
     assert found.curve["largest_norm"][0] > found.curve["norm"][0]
 
 
 def test_norms_of_batches_in_the_kernels_space_are_those_of_the_direct_formula(data):
-    found = concentration.batches_of_kernel(data, bandwidth=2.0, rank=4, batch_sizes=[1, 240], n_batches=240)
-    part = findings.sample(data, "gaussian", 2.0)
+    found = norms_of_kernel_batches(data, bandwidth=2.0, rank=4, batch_sizes=[1, 240], n_batches=240)
+    part = samples.sample(data, "gaussian", 2.0)
     values, vectors = np.linalg.eigh(np.asarray(part.matrix))
     values, vectors = values[::-1], vectors[:, ::-1]
     reduced = part.matrix - (vectors[:, :4] * (values[:4] - values[4])) @ vectors[:, :4].T
@@ -178,11 +184,11 @@ def test_the_intrinsic_dimension_is_that_of_the_variance_in_feature_space():
     rng = np.random.default_rng(1)
     x = rng.normal(size=(30, 4))
     matrix = x @ x.T
-    values, vectors = findings.eigenpairs(matrix)
+    values, vectors = eigenvalues.eigenpairs(matrix)
     covariance = x.T @ x / 30
     variance = sum(np.outer(row, row) @ np.outer(row, row) for row in x) / 30 - covariance @ covariance
     expected = np.trace(variance) / np.linalg.eigvalsh(variance)[-1]
-    assert concentration.intrinsic_dimension(matrix, values / 30, vectors) == pytest.approx(expected, rel=1e-9)
+    assert intrinsic_dimension(matrix, values / 30, vectors) == pytest.approx(expected, rel=1e-9)
 
 
 # Acceleration, steps, damping
@@ -197,7 +203,7 @@ def truncating(request, monkeypatch):
 
 @pytest.mark.usefixtures("truncating")
 def test_the_solvers_leave_in_each_direction_what_the_eigenvalues_say(data):
-    found = acceleration.directions(data, "laplace", 2.0, rank=10, n_directions=60, n_points=240)
+    found = residuals_by_direction(data, "laplace", 2.0, rank=10, n_directions=60, n_points=240)
     assert found.numbers["difference"] < 1e-9 and found.numbers["solved"] < 1e-9
     gains = np.asarray(found.curve["acceleration"])[12:]
     assert np.all(gains >= found.numbers["eigenvalue_ratio"])
@@ -205,10 +211,10 @@ def test_the_solvers_leave_in_each_direction_what_the_eigenvalues_say(data):
 
 
 def test_epochs_to_a_level_are_those_of_the_closed_form_with_full_batches(data):
-    part = findings.sample(data, "laplace", 2.0, n_points=60)
+    part = samples.sample(data, "laplace", 2.0, n_points=60)
     matrix = np.asarray(part.matrix)
     values, vectors = np.linalg.eigh(matrix)
-    epochs = acceleration._epochs(part, matrix, 60, 1.0 / values[-1], 400, 0.05, 0)
+    epochs = _epochs(part, matrix, 60, 1.0 / values[-1], 400, 0.05, 0)
     start = vectors.T @ np.asarray(part.targets)
 
     def loss(t):
@@ -218,14 +224,14 @@ def test_epochs_to_a_level_are_those_of_the_closed_form_with_full_batches(data):
 
 
 def test_small_batches_take_no_more_epochs_with_a_flat_spectrum(data):
-    found = acceleration.batches(data, bandwidth=2.0, rank=20, n_points=120, batch_sizes=[1, 60], share=0.1)
+    found = epochs_by_batch_size(data, bandwidth=2.0, rank=20, n_points=120, batch_sizes=[1, 60], share=0.1)
     few, many = found.curve["acceleration"]
     assert 0.8 < few < many
     assert found.numbers["root"] == pytest.approx(math.sqrt(found.numbers["eigenvalue_ratio"]))
 
 
 def test_a_step_that_is_too_long_diverges_and_a_rule_is_where_it_says(data):
-    found = stability.losses_by_step(
+    found = step_sizes.losses_by_step(
         data,
         bandwidth=2.0,
         rank=5,
@@ -246,24 +252,24 @@ def test_a_step_that_is_too_long_diverges_and_a_rule_is_where_it_says(data):
 
 def test_rules_by_batch_are_those_of_the_single_batches(data):
     asked = {"bandwidth": 2.0, "rank": 5, "n_subsample": 100, "n_epochs": 2, "rules": ["paper"], "largest": 2.0}
-    both = stability.rules_by_batch(data, batch_sizes=[20, 60], **asked)
-    single = stability.losses_by_step(data, batch_size=60, **asked)
+    both = step_sizes.rules_by_batch(data, batch_sizes=[20, 60], **asked)
+    single = step_sizes.losses_by_step(data, batch_size=60, **asked)
     assert both.curve["speed_paper"][1] == single.numbers["speed_paper"]
     assert set(both.curve) == set(single.numbers)
 
 
 @pytest.mark.usefixtures("truncating")
 def test_damping_leaves_other_directions_alone_where_eigenvectors_are_exact(data):
-    exact = damping.damped(data, bandwidth=2.0, rank=5, n_subsample=None, damping=0.25)
+    exact = damped_descent(data, bandwidth=2.0, rank=5, n_subsample=None, damping=0.25)
     assert exact.numbers["other_directions"] == pytest.approx(1.0, abs=1e-9)
     assert exact.numbers["spill"] == pytest.approx(1.0, rel=1e-9)
-    lowered = damping.damped(data, bandwidth=2.0, rank=5, n_subsample=60, lowered=0.25)
+    lowered = damped_descent(data, bandwidth=2.0, rank=5, n_subsample=60, lowered=0.25)
     assert lowered.numbers["other_directions"] == pytest.approx(0.25)
 
 
 def test_the_damped_loss_is_that_of_the_iteration(data):
-    found = damping.damped(data, bandwidth=2.0, rank=5, n_subsample=60, damping=0.5, iterations=[1, 20])
-    part = findings.sample(data, "gaussian", 2.0)
+    found = damped_descent(data, bandwidth=2.0, rank=5, n_subsample=60, damping=0.5, iterations=[1, 20])
+    part = samples.sample(data, "gaussian", 2.0)
     matrix, y = np.asarray(part.matrix), np.asarray(part.targets)
     values, vectors = np.linalg.eigh(matrix[:60, :60])
     values, vectors = values[::-1], vectors[:, ::-1]
@@ -281,8 +287,8 @@ def test_the_damped_loss_is_that_of_the_iteration(data):
 def test_both_eigensystems_of_all_points_are_exact():
     x = np.random.default_rng(0).normal(size=(120, 3))
     matrix = kernels.make("laplace", 2.0)(x, x)
-    values, vectors = findings.eigenpairs(matrix)
-    for found, space in (cost.rsvd(matrix, 5, 0), cost.nsvd(matrix, 120, 5)):
+    values, vectors = eigenvalues.eigenpairs(matrix)
+    for found, space in (eigensystem_cost.rsvd(matrix, 5, 0), eigensystem_cost.nsvd(matrix, 120, 5)):
         np.testing.assert_allclose(found, values[:5], rtol=2e-3)
         overlap = np.linalg.svd(space[:, :3].T @ vectors[:, :3])[1]
         assert overlap.min() > 0.999
@@ -290,7 +296,7 @@ def test_both_eigensystems_of_all_points_are_exact():
 
 
 def test_errors_of_the_eigensystems_fall_with_the_subsample(data):
-    found = cost.eigensystems(data, bandwidth=2.0, rank=5, subsamples=[30, 240], n_points=240, rounds=1)
+    found = compare_eigensystems(data, bandwidth=2.0, rank=5, subsamples=[30, 240], n_points=240, rounds=1)
     for name in ("rsvd", "nsvd"):
         first, last = found.curve[f"error_{name}"]
         assert last < first and last < 0.05
@@ -298,7 +304,7 @@ def test_errors_of_the_eigensystems_fall_with_the_subsample(data):
 
 
 def test_a_truncated_preconditioner_keeps_the_first_directions(data):
-    found = cost.overhead(data, bandwidth=2.0, ranks=[2, 5], n_subsample=100, batch_size=40, rounds=2)
+    found = iteration_cost.overhead(data, bandwidth=2.0, ranks=[2, 5], n_subsample=100, batch_size=40, rounds=2)
     assert found.curve["extra_numbers"] == [1.0, 1.0]
     assert found.curve["extra_operations"][0] == pytest.approx(100 * (40 * 100 * 3 + 2 * 2 * 100 * 3) / (40 * 240 * 8))
     assert all(math.isfinite(value) for value in found.curve["overhead"])
@@ -306,7 +312,7 @@ def test_a_truncated_preconditioner_keeps_the_first_directions(data):
 
 def test_the_fastest_round_of_everything_is_taken_and_the_first_thrown_away():
     calls: list[str] = []
-    seconds = cost.fastest({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, 2, np.empty(0))
+    seconds = timing.fastest({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, 2, np.empty(0))
     assert calls == ["b", "a", "a", "b", "b", "a"]
     assert set(seconds) == {"a", "b"} and all(value >= 0 for value in seconds.values())
 
@@ -315,16 +321,16 @@ def test_the_fastest_round_of_everything_is_taken_and_the_first_thrown_away():
 
 
 def test_facts_are_those_of_the_data(data):
-    found = facts.facts(data).numbers
+    found = data_summary.summarise(data).numbers
     assert (found["n"], found["d"], found["n_labels"]) == (240, 5, 3)
     assert found["largest"] == pytest.approx(float(data.x_train.max()))
     assert (found["n_test"], found["smallest_target"], found["largest_target"]) == (7, 0, 2)
     several = SimpleNamespace(x_train=np.zeros((4, 2)), y_train=np.zeros((4, 7)), x_test=np.zeros((3, 2)))
-    assert facts.facts(several).numbers["n_labels"] == 7
+    assert data_summary.summarise(several).numbers["n_labels"] == 7
 
 
 def test_a_sample_is_centred_random_and_the_same_again(data):
-    one, again, other = (findings.sample(data, bandwidth=1.0, n_points=50, random_state=seed) for seed in (0, 0, 1))
+    one, again, other = (samples.sample(data, bandwidth=1.0, n_points=50, random_state=seed) for seed in (0, 0, 1))
     np.testing.assert_allclose(np.asarray(one.inputs).mean(axis=0), 0, atol=1e-12)
     np.testing.assert_array_equal(one.inputs, again.inputs)
     assert not np.array_equal(one.inputs, other.inputs)
@@ -333,8 +339,43 @@ def test_a_sample_is_centred_random_and_the_same_again(data):
 
 def test_a_rank_that_leaves_nothing_is_refused(data):
     with pytest.raises(ShallowsError, match="between 0 and 239"):
-        acceleration.directions(data, bandwidth=2.0, rank=240)
+        residuals_by_direction(data, bandwidth=2.0, rank=240)
 
 
 def test_every_rule_that_is_compared_exists():
     assert {"certified", "theorem", "paper", "release2017", "release2019"} <= set(steps.RULES)
+
+
+# Imports
+
+ALGORITHMS = {"cholesky", "doubly_stochastic", "eigenpro", "feature_eigenpro", "norma", "pegasos", "projected", "sag",
+              "sdca", "svrg"}  # fmt: skip
+RUNS = {
+    "data_summary": set(),
+    "eigenvalue_decay": set(),
+    "heat_kernel_circle": set(),
+    "doubly_stochastic.convergence": {"doubly_stochastic"},
+    "doubly_stochastic.expansion_cost": {"doubly_stochastic"},
+    "doubly_stochastic.orders_of_cost": {"doubly_stochastic", "norma", "pegasos", "sdca"},
+    "preconditioning.approximate_eigenvectors": set(),
+    "preconditioning.batch_norms_of_features": set(),
+    "preconditioning.batch_norms_of_kernel": set(),
+    "preconditioning.eigensystem_cost": set(),
+    "preconditioning.epochs_by_batch_size": set(),
+    "preconditioning.iteration_cost": {"eigenpro"},
+    "preconditioning.residuals_by_direction": {"eigenpro"},
+    "preconditioning.step_sizes": {"eigenpro"},
+}
+
+
+@pytest.fixture(scope="module")
+def imports():
+    """The imports of the package, as a graph."""
+    return pytest.importorskip("grimp").build_graph("shallows", cache_dir=None)
+
+
+@pytest.mark.parametrize("analysis", RUNS)
+def test_an_analysis_imports_the_solvers_that_it_runs_and_no_others(imports, analysis):
+    reached = imports.find_upstream_modules(f"shallows.theory.{analysis}")
+    solvers = {name.removeprefix("shallows.solvers.") for name in reached if name.startswith("shallows.solvers.")}
+    assert solvers & ALGORITHMS <= RUNS[analysis]

@@ -1,5 +1,7 @@
 """The scheduler does not look for work by the clock."""
 
+import pytest
+
 from workflow_runs import PROJECT, snakemake
 
 JOBS = """
@@ -31,6 +33,7 @@ def looks(root, *limit):
     return said.count("Ready jobs: ")
 
 
+@pytest.mark.slow
 def test_it_looks_when_a_job_ends_and_by_the_clock_only_for_a_limit_that_a_person_gives(tmp_path):
     assert looks(tmp_path) <= 10
     assert looks(tmp_path, "--max-jobs-per-timespan", "50/1s") > 15

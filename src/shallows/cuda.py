@@ -1,4 +1,4 @@
-"""CUDA of our own: whether it is wanted, and functions that are compiled and checked before they are first trusted.
+"""Our own CUDA functions: compiled when first needed, checked against a plain expression, and given up where they fail.
 
 Each such function stands beside a plain expression that does the same with the array library's own operations. It is
 compiled by CuPy when a GPU first meets it, held against the plain expression on a small example, and used from then on.
@@ -24,7 +24,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _depth_of_off = 0
 _made: dict[Hashable, Any] = {}
-_told: set[str] = set()
+_warned: set[str] = set()
 
 
 def wanted(x: Array) -> bool:
@@ -68,8 +68,8 @@ def first_use(key: Hashable, make: Callable[[], Function], x: Array) -> Function
             _made[key] = None
             # The compiler's whole log helps nobody; its first lines name the cause.
             cause = " ".join(str(error).split())[:300]
-            if "failed" not in _told:
-                _told.add("failed")
+            if "failed" not in _warned:
+                _warned.add("failed")
                 warnings.warn(
                     f"A CUDA function of this package cannot be used here, and CuPy's own operations take its place: "
                     f"results stay right, but slower ({type(error).__name__}: {cause}). "

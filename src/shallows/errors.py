@@ -1,4 +1,4 @@
-"""Errors that a user meets, told in the user's words."""
+"""The errors that the package raises on purpose; each says what was wrong, what was expected and what to do."""
 
 from __future__ import annotations
 

@@ -1,20 +1,27 @@
-"""What the papers prove or claim, as checks that run: what is measured, beside what was said.
+"""What the papers prove or claim, as analyses that run: what is measured beside what was said.
 
-Each function is an analysis of prepared data: it returns a `Findings`, curves over an index of its own with single
-numbers beside them, and knows nothing of the criteria that a claim is judged by, which stand in the configuration.
+Each analysis is a function of prepared data that returns an `AnalysisResult`: curves over an index and single numbers.
+It knows nothing of the criteria that a claim is judged by; those stand in the configuration. Every module imports only
+what its own analyses use, so that a change elsewhere leaves their results valid.
 
-=====================  ====================================================================================
-`circle`               gradient descent under the heat kernel on the circle: what it reaches, and when
-`decay`                how fast the eigenvalues of kernel matrices fall
-`concentration`        the norm of a batch's preconditioned operator beside the bounds of Theorems 3 and 4
-`acceleration`         what flattening gains in each direction, and in small batches
-`stability`            speed and divergence against the size of the step
-`damping`              damping against smaller steps, where eigenvectors are approximate
-`cost`                 time of an iteration and of an eigensystem, as ratios within one process
-`trajectories`         doubly stochastic gradients against a known minimum, beside the bounds of their theorems
-`bounds`               the bounds themselves
-`population`           a sample as the population, with its minimum; `lockstep` follows the trajectories to it
-`growth`               time, memory and orders of cost of functions that grow
-`facts`                what the data are: sizes, labels, ranges
-=====================  ====================================================================================
+===========================================  ==========================================================================
+`heat_kernel_circle`                         gradient descent under the heat kernel on the circle, in closed form
+`eigenvalue_decay`                           how fast the eigenvalues of a kernel matrix fall
+`data_summary`                               sizes, labels and ranges of prepared data
+`preconditioning.residuals_by_direction`     EigenPro and gradient descent in each eigenvector of the kernel matrix
+`preconditioning.epochs_by_batch_size`       epochs of EigenPro and SGD to a given loss, by batch size
+`preconditioning.batch_norms_of_features`    norms of batches of random features beside the bound of Theorem 3
+`preconditioning.batch_norms_of_kernel`      norms of batches in a kernel's space beside the bound of Theorem 4
+`preconditioning.step_sizes`                 convergence and divergence by step size
+`preconditioning.approximate_eigenvectors`   damping and smaller steps with the eigenvectors of a subsample
+`preconditioning.iteration_cost`             time of an iteration, as ratios
+`preconditioning.eigensystem_cost`           time and error of two randomised eigensystems
+`doubly_stochastic.convergence`              errors of doubly stochastic gradients beside their bounds
+`doubly_stochastic.expansion_cost`           time and memory of an iteration; bytes of stored features
+`doubly_stochastic.orders_of_cost`           growth of times and storage with examples and inputs
+===========================================  ==========================================================================
+
+What they share: `results` (the result's type), `samples` (a part of the training data in float64), `eigenvalues`,
+`timing`, `preconditioning.batch_norms` (the common bound), `doubly_stochastic.bounds` (the theorems' bounds),
+`doubly_stochastic.population` (a sample with a known minimum) and `doubly_stochastic.batched_trajectories`.
 """

@@ -19,7 +19,7 @@ PACKAGE = Path(__file__).resolve().parents[2]
 
 #: What a number depends on, stage by stage; a change there makes the results of that stage out of date.
 NUMERICAL = (
-    "arrays.py",
+    "arrays",
     "cuda.py",
     "streams.py",
     "kernels",
@@ -27,30 +27,40 @@ NUMERICAL = (
     "fused.py",
     "fused.cu",
     "gram.py",
+    "matrix_columns.py",
     "rectangular.py",
     "projection.py",
     "spectrum",
     "features",
-    "reach.py",
+    "gradient_descent_path.py",
     "training",
     "solvers",
     "estimators",
 )
+RUNNING = (
+    "experiments/running/run.py",
+    "experiments/running/training_run.py",
+    "experiments/running/single_fit.py",
+    "experiments/running/analysis_run.py",
+    "experiments/running/measures",
+    "resumable.py",
+)
 STAGES = {
     "preparation": ("datasets", "streams.py"),
     "preconditioner": (
-        "arrays.py",
+        "arrays",
         "cuda.py",
         "streams.py",
         "kernels",
         "fused.py",
         "fused.cu",
         "gram.py",
+        "matrix_columns.py",
         "spectrum",
     ),
-    "training": (*NUMERICAL, "experiments/running/run.py", "experiments/running/metrics.py"),
-    "nets": ("arrays.py", "streams.py", "training", "nets"),
-    "theory": (*NUMERICAL, "theory", "datasets/generated/circle.py", "experiments/running/run.py"),
+    "training": (*NUMERICAL, *RUNNING),
+    "nets": ("arrays", "streams.py", "training", "nets"),
+    "theory": (*NUMERICAL, "theory", "datasets/generated/circle.py", *RUNNING),
     "comparison": (*NUMERICAL, "experiments/user_data/selection.py"),
     "own": ("datasets/own", "experiments/user_data/comparison.py"),
     "tables": (

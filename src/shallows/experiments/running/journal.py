@@ -1,4 +1,4 @@
-"""The log of a job: what a person sees is kept, and an error is told in its own words."""
+"""The log of a job: copies what it prints into a file, and ends it with one sentence where it fails on purpose."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shallows.errors import ShallowsError
 
 
 class _Tee:
-    """Writes to two streams, whole lines at a time. Asked whether it is a terminal, it answers for the first.
+    """Writes to two streams, whole lines at a time; everything else, such as ``isatty``, is answered by the first.
 
     Jobs that run side by side share their output. `print` writes a text and then its end of line, which an unbuffered
     stream passes on one by one, so that the lines of two jobs would run into each other.

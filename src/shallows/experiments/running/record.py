@@ -1,4 +1,4 @@
-"""The record of a run: where it ran, on what code, and the files that it leaves."""
+"""The record of a run, ``record.json``, and its curve: written, read and checked, with the provenance of the run."""
 
 from __future__ import annotations
 
@@ -174,13 +174,13 @@ def _cpu_field(name: str) -> str | None:
 
 
 def reset_peak_memory() -> None:
-    """Begin to measure peak memory anew, where the system can (Linux); runs of one process are told apart by this."""
+    """Begin to measure peak memory anew, where the system can (Linux), so that each run of a process has its own."""
     with suppress(OSError), open("/proc/self/clear_refs", "w") as control:
         control.write("5")
 
 
 def peak_memory() -> int:
-    """Most bytes of main memory held since :func:`reset_peak_memory`, or since the start where that cannot be told."""
+    """Most bytes of main memory held since :func:`reset_peak_memory`, or since the start of the process elsewhere."""
     with suppress(OSError), open("/proc/self/status", encoding="ascii", errors="replace") as lines:
         for line in lines:
             if line.startswith("VmHWM:"):

@@ -21,7 +21,8 @@ from shallows.training import Curve
 
 from ..planning.runs import digest
 from ..running import code, record
-from ..running.run import Conditions
+from ..running.calls import callable_for, sha256_of
+from ..running.job import Conditions
 from .comparison import SCALE, TARGET
 
 _MODEL_ATTRIBUTES = ("dual_coef_", "coef_")
@@ -256,9 +257,7 @@ def _fit(
     conditions: Conditions,
 ) -> Fitted:
     """Fit on the training part and predict the other one."""
-    from ..running.run import _callable
-
-    make = _callable(definition["call"], task)
+    make = callable_for(definition["call"], task)
     given = {**definition.get("parameters", {}), **parameters}
     known = inspect.signature(make).parameters
     own = {"random_state": seed, "device": conditions.device, "memory": conditions.memory}
@@ -313,7 +312,5 @@ def _squared_errors(predictions: np.ndarray, data: Any) -> np.ndarray:
 
 
 def _model_sha256(estimator: Any) -> str | None:
-    from ..running.run import _sha256
-
     values = next((getattr(estimator, name) for name in _MODEL_ATTRIBUTES if hasattr(estimator, name)), None)
-    return _sha256(values.toarray() if hasattr(values, "toarray") else values)
+    return sha256_of(values.toarray() if hasattr(values, "toarray") else values)

@@ -1,4 +1,4 @@
-"""Doubly stochastic gradients with a known minimum: how fast many trajectories come to it, beside what is proved.
+"""How fast doubly stochastic gradients converge to a known minimum, over many trajectories, beside the proved bounds.
 
 Theorems 4 to 6 of Dai et al. (2014), Theorems 3, 4 and 14 of Li and Póczos. The setting is theirs: one point and one
 random feature an iteration, steps θ/t. The population is a sample, so that the minimum f* of E ℓ(f(x), y) + ν/2 ‖f‖² is
@@ -13,15 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ShallowsError
-from ..solvers.coordinates import Checked, Fresh, UniformReuse
+from ...errors import ShallowsError
+from ...resumable import ResumableLoop
+from ...solvers.coordinates import Checked, Fresh, UniformReuse
+from ..results import AnalysisResult
+from .batched_trajectories import Trajectories, by_the_solver, feature_variance
 from .bounds import Bounds, coefficient_ratio
-from .findings import Findings
-from .lockstep import Trajectories, by_the_solver, feature_variance
 from .population import Population
 
 
-def errors(
+def errors_by_iteration(
     data: Any,
     kernel: str = "gaussian",
     bandwidth: float | None = None,
@@ -41,7 +42,7 @@ def errors(
     random_state: int = 0,
     device: str = "auto",
     memory: int | str | None = None,
-) -> Findings:
+) -> AnalysisResult:
     """|f_t(x) − f*(x)|² and the risk over it, of many trajectories, beside the bounds.
 
     Parameters
@@ -70,7 +71,7 @@ def errors(
 
     Returns
     -------
-    Findings
+    AnalysisResult
         Over t: ``error`` (mean over trajectories and places), ``feature_part`` |f − h|² and ``data_part`` |h − f*|² of
         it, ``quantile`` (that of 1 − 3δ), ``excess`` (mean |R(f) − R(f*)|), their bounds ``bound``,
         ``quantile_bound``, ``excess_bound``, ``share_within`` the bound of Theorem 5, ``n_features`` (mean),
@@ -139,10 +140,10 @@ def errors(
         "feature_variance": trajectories.variance,
         "longest": trajectories.longest,
     }
-    return Findings(marks, found, numbers, _told(p, theta_nu, n_repeats, method))
+    return AnalysisResult(marks, found, numbers, _setting(p, theta_nu, n_repeats, method))
 
 
-def reuse(
+def cost_of_reuse(
     data: Any,
     kernel: str = "gaussian",
     bandwidth: float | None = None,
@@ -158,7 +159,8 @@ def reuse(
     random_state: int = 0,
     device: str = "auto",
     memory: int | str | None = None,
-) -> Findings:
+    progress: ResumableLoop | None = None,
+) -> AnalysisResult:
     """What UDSG costs beside DSG to the same error, from the errors of both.
 
     With errors c/t, UDSG needs c_U/c_D times the iterations; the cost is quadratic in them and proportional to the
@@ -168,19 +170,22 @@ def reuse(
     ----------
     rounds : sequence of pairs
         (G, U).
+    progress : ResumableLoop, optional
+        Keeps the errors of the rounds that are done.
 
-    Others are those of `errors`.
+    Others are those of `errors_by_iteration`.
 
     Returns
     -------
-    Findings
+    AnalysisResult
         Over U/G: ``sample_ratio`` c_U/c_D, ``feature_ratio`` the same of |f − h|² alone, ``predicted`` 1 + 2U/G,
         ``feature_share`` and ``predicted_share`` G/(G + U), ``cost_ratio``, its ``printed_bound`` (G + 2U)/(G + U) and
         ``corrected`` (G + 2U)²/(G (G + U)).
     """
     marks = [t for t in log_marks(n_iterations) if t >= n_iterations / 4]
 
-    def constants(method: str, G: int, U: int) -> tuple[float, float, float]:
+    def constants(setting: tuple[str, int, int]) -> tuple[float, float, float]:
+        method, G, U = setting
         p, trajectories = _start(
             data, kernel, bandwidth, loss, method, theta_nu, regularisation, n_points, n_places, n_repeats,
             G, U, 2.0, random_state,
@@ -191,11 +196,13 @@ def reuse(
             parts.append(t * ((trajectories.values - trajectories.companions)[:, p.n :] ** 2).mean())
         return float(np.mean(errors)), float(np.mean(parts)), float(trajectories.in_use.mean() / n_iterations)
 
-    plain = constants("dsg", 1, 0)
+    progress = progress or ResumableLoop()
     rounds = sorted(rounds, key=lambda one: one[1] / one[0])
+    plain, *with_reuse = progress.map(
+        "rounds of re-use", constants, [("dsg", 1, 0), *(("udsg", G, U) for G, U in rounds)]
+    )
     found: dict[str, list[float]] = {}
-    for G, U in rounds:
-        error, part, share = constants("udsg", G, U)
+    for (G, U), (error, part, share) in zip(rounds, with_reuse, strict=True):
         ratio = error / plain[0]
         values = {
             "sample_ratio": ratio,
@@ -209,7 +216,9 @@ def reuse(
         }
         for name, value in values.items():
             found.setdefault(name, []).append(value)
-    return Findings([U / G for G, U in rounds], found, effective={"n_iterations": n_iterations, "n_repeats": n_repeats})
+    return AnalysisResult(
+        [U / G for G, U in rounds], found, effective={"n_iterations": n_iterations, "n_repeats": n_repeats}
+    )
 
 
 def log_marks(last: int, count: int = 24) -> list[int]:
@@ -239,7 +248,7 @@ def _start(
     return p, Trajectories(p, theta_nu / nu, policy, seeds, variance)
 
 
-def _told(p: Population, theta_nu: float, n_repeats: int, method: str) -> dict[str, Any]:
+def _setting(p: Population, theta_nu: float, n_repeats: int, method: str) -> dict[str, Any]:
     return {
         "method": method,
         "kernel": p.kernel.name,

@@ -1,4 +1,4 @@
-"""Damping τ below 1 against a smaller step, where the eigenvectors are approximate (section 3.1)."""
+"""EigenPro with the approximate eigenvectors of a subsample: damping τ below 1 beside a smaller step (section 3.1)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays
-from ..spectrum import eigensystem
-from .findings import Findings, check_rank, eigenpairs, largest_eigenvalue, sample
+from ... import arrays
+from ...spectrum.eigensystems import eigensystem
+from ..eigenvalues import check_rank, eigenpairs, largest_eigenvalue
+from ..results import AnalysisResult
+from ..samples import sample
 
 
-def damped(
+def damped_descent(
     data: Any,
     kernel: str = "gaussian",
     bandwidth: float | None = None,
@@ -26,7 +28,7 @@ def damped(
     random_state: int = 0,
     device: str = "auto",
     memory: int | str | None = None,
-) -> Findings:
+) -> AnalysisResult:
     """Full-batch EigenPro with the eigenvectors of a subsample, in closed form.
 
     The residual after t steps is (I − η K_P/n)ᵗ y with the preconditioned kernel matrix K_P, so one eigendecomposition
@@ -53,7 +55,7 @@ def damped(
 
     Returns
     -------
-    Findings
+    AnalysisResult
         Over t: ``loss``, the mean square of the residual over that at zero. Numbers: ``other_directions``, how much of
         the step of τ = 1 at its full size is left along the exact eigenvectors beyond 2q, in the mean over the next
         200 of them; ``spill``, the largest eigenvalue of K_P/n over λ_{q+1}.
@@ -91,7 +93,7 @@ def damped(
 
     left = float(xp.mean(lowered * along(operator) / along(plain)))
     spill = float(values[0] / exact_values[rank])
-    return Findings(
+    return AnalysisResult(
         list(iterations),
         {"loss": losses},
         {"other_directions": left, "spill": spill},

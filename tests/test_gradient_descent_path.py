@@ -8,8 +8,9 @@ import array_api_strict
 import numpy as np
 import pytest
 
-from shallows import kernels, reach
+from shallows import kernels
 from shallows.errors import ShallowsError
+from shallows.gradient_descent_path import gradient_descent, gradient_descent_path, nearest_neighbour_limit
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def problem():
 @pytest.mark.parametrize("relative_step", [0.3, 1.0, 1.9])
 def test_the_closed_form_is_the_iteration(problem, relative_step):
     matrix, targets = problem
-    path = reach.gradient_descent_path(matrix, targets, relative_step=relative_step)
+    path = gradient_descent_path(matrix, targets, relative_step=relative_step)
     alpha = np.zeros_like(targets)
     for t in range(1, 60):
         alpha = alpha - path.step_size * (matrix @ alpha - targets)
@@ -34,13 +35,13 @@ def test_the_closed_form_is_the_iteration(problem, relative_step):
 
 def test_many_iterations_reach_interpolation(problem):
     matrix, targets = problem
-    path = reach.gradient_descent_path(matrix, targets)
+    path = gradient_descent_path(matrix, targets)
     # The slowest direction has shrunk to exp(-1e14 λ_min/λ_1), zero in float64.
     np.testing.assert_allclose(path.fitted(10**14), targets, atol=1e-9)
 
 
 def test_the_training_error_falls_and_the_coefficients_grow(problem):
-    path = reach.gradient_descent_path(*problem)
+    path = gradient_descent_path(*problem)
     steps = [1, 10, 100, 1000, 10000]
     errors = [np.linalg.norm(path.fitted(t) - problem[1]) for t in steps]
     norms = [np.linalg.norm(path.coefficients(t)) for t in steps]
@@ -50,13 +51,13 @@ def test_the_training_error_falls_and_the_coefficients_grow(problem):
 
 def test_a_step_that_diverges_is_refused(problem):
     with pytest.raises(ShallowsError, match="relative_step"):
-        reach.gradient_descent_path(*problem, relative_step=2.0)
+        gradient_descent_path(*problem, relative_step=2.0)
 
 
 def test_the_path_runs_on_any_array_library(problem):
     matrix, targets = problem
-    ours = reach.gradient_descent_path(matrix, targets).coefficients(100)
-    strict = reach.gradient_descent_path(array_api_strict.asarray(matrix), array_api_strict.asarray(targets))
+    ours = gradient_descent_path(matrix, targets).coefficients(100)
+    strict = gradient_descent_path(array_api_strict.asarray(matrix), array_api_strict.asarray(targets))
     np.testing.assert_allclose(np.asarray(strict.coefficients(100)), ours, atol=1e-12)
 
 
@@ -64,7 +65,7 @@ def test_the_losses_are_those_of_the_iteration():
     rng = np.random.default_rng(1)
     x, labels = rng.standard_normal((60, 4)), rng.integers(0, 3, 60)
     data = SimpleNamespace(x_train=x[:45], y_train=labels[:45], x_test=x[45:], y_test=labels[45:])
-    found = reach.gradient_descent(data, "laplace", 2.0, iterations=[1, 7])
+    found = gradient_descent(data, "laplace", 2.0, iterations=[1, 7])
     kernel = kernels.Laplace(2.0)
     matrix, cross = kernel(data.x_train, data.x_train), kernel(data.x_test, data.x_train)
     codes = np.where(data.y_train[:, None] == np.arange(3), 1.0, -1.0)
@@ -82,7 +83,7 @@ def test_the_losses_are_those_of_the_iteration():
 def test_a_decomposition_that_does_not_fit_is_refused_before_it_starts():
     data = SimpleNamespace(x_train=np.zeros((2000, 1)), y_train=np.zeros(2000), x_test=np.zeros((1, 1)), y_test=[0.0])
     with pytest.raises(ShallowsError, match="budget"):
-        reach.gradient_descent(data, memory="100MB")
+        gradient_descent(data, memory="100MB")
 
 
 @pytest.fixture
@@ -99,7 +100,7 @@ def nearest(data):
 
 def test_a_bandwidth_whose_values_underflow_gives_the_nearest_neighbour(labelled):
     # exp(-d²/(2 σ²)) is zero in float64 for every pair of these points.
-    found = reach.nearest_neighbour_limit(labelled, "gaussian", 1e-3)
+    found = nearest_neighbour_limit(labelled, "gaussian", 1e-3)
     assert np.exp(-0.5 * 0.05**2 / 1e-6) == 0.0
     assert found.numbers["agreement"] == 100.0
     error = 100.0 * np.mean(nearest(labelled) != labelled.y_test)
@@ -108,7 +109,7 @@ def test_a_bandwidth_whose_values_underflow_gives_the_nearest_neighbour(labelled
 
 
 def test_interpolation_beside_the_nearest_neighbour_is_that_of_the_solved_system(labelled):
-    found = reach.nearest_neighbour_limit(labelled, "gaussian", 0.8, iterations=[1, 50])
+    found = nearest_neighbour_limit(labelled, "gaussian", 0.8, iterations=[1, 50])
     kernel = kernels.Gaussian(0.8)
     codes = np.where(labelled.y_train[:, None] == np.arange(3), 1.0, -1.0)
     matrix = kernel(labelled.x_train, labelled.x_train)
@@ -117,7 +118,7 @@ def test_interpolation_beside_the_nearest_neighbour_is_that_of_the_solved_system
     assert found.numbers["agreement"] == pytest.approx(100.0 * np.mean(labels == nearest(labelled)))
     values = np.linalg.eigvalsh(matrix)
     assert found.numbers["eigenvalue_share"] == pytest.approx(values[0] / values[-1], rel=1e-6)
-    descent = reach.gradient_descent(labelled, "gaussian", 0.8, iterations=[1, 50])
+    descent = gradient_descent(labelled, "gaussian", 0.8, iterations=[1, 50])
     for metric in ("train_l2", "test_error"):
         np.testing.assert_allclose(found.curve[metric], descent.curve[metric], rtol=1e-9)
 
@@ -125,4 +126,4 @@ def test_interpolation_beside_the_nearest_neighbour_is_that_of_the_solved_system
 def test_the_nearest_neighbour_s_limit_is_for_classes(labelled):
     labelled.y_train = labelled.y_train.astype(float)
     with pytest.raises(ShallowsError, match="classes"):
-        reach.nearest_neighbour_limit(labelled, "gaussian", 1.0)
+        nearest_neighbour_limit(labelled, "gaussian", 1.0)

@@ -1,4 +1,4 @@
-"""The computational reach of gradient descent: the path of the Richardson iteration in closed form.
+"""Gradient descent on the square loss in closed form: its coefficients after any number of iterations.
 
 After t steps from zero, full-batch gradient descent on the square loss has the coefficients
 
@@ -88,13 +88,13 @@ def gradient_descent_path(matrix: Array, targets: Array, *, relative_step: float
     return Path(values, vectors, vectors.T @ targets, relative_step / float(values[-1]))
 
 
-#: When gradient descent is looked at: the iterations of the paper's own table, and others between them.
+#: The iterations after which gradient descent is measured: those of the paper's own table, and others between them.
 ITERATIONS = (1, 2, 5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120, 10240, 20480, 40960, 81920)
 
 
 @dataclass(frozen=True)
 class Descent:
-    """What gradient descent reaches after some numbers of iterations.
+    """Losses and errors of gradient descent after some numbers of iterations.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ def gradient_descent(
     kernel, bandwidth
         As for `kernels.make`; ``bandwidth=None`` takes the median rule.
     iterations : sequence of int
-        When to look.
+        After which to measure.
     relative_step : float
         η in units of 1/λ₁.
     random_state : int
@@ -177,7 +177,7 @@ def gradient_descent(
 
 @dataclass(frozen=True)
 class Limit:
-    """What a bandwidth makes of interpolation and of gradient descent.
+    """Errors of the interpolating function and of gradient descent for one bandwidth.
 
     Attributes
     ----------
@@ -217,7 +217,7 @@ def nearest_neighbour_limit(
     kernel, bandwidth, random_state, device, memory
         As for `gradient_descent`.
     iterations : sequence of int
-        When to look at gradient descent, with the step 1/λ₁.
+        After which to measure gradient descent, with the step 1/λ₁.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Speed and divergence of EigenPro against the size of its step, and where the named rules lie (section 4)."""
+"""Convergence and divergence of EigenPro by step size, and the steps that named rules choose (section 4)."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from .. import arrays
-from ..gram import Gram
-from ..solvers import EigenPro
-from ..solvers.base import KernelProblem
-from ..solvers.steps import make as make_rule
-from ..spectrum import make_preconditioner
-from ..training import Batches
-from .findings import Findings, Sample, sample
+from ... import arrays
+from ...gram import Gram
+from ...resumable import ResumableLoop
+from ...solvers.base import KernelProblem
+from ...solvers.eigenpro import EigenPro
+from ...solvers.steps import make as make_rule
+from ...spectrum.kernel_form import make_preconditioner
+from ...training.batches import Batches
+from ..results import AnalysisResult
+from ..samples import Sample, sample
 
 #: A run whose loss on a batch exceeds this many times that of zero on all points has diverged.
 DIVERGED = 1e3
@@ -36,7 +38,8 @@ def losses_by_step(
     random_state: int = 0,
     device: str = "auto",
     memory: int | str | None = None,
-) -> Findings:
+    progress: ResumableLoop | None = None,
+) -> AnalysisResult:
     """The training loss after some epochs for a grid of steps, and for the steps of named rules.
 
     Parameters
@@ -53,10 +56,12 @@ def losses_by_step(
         The grid has the powers of 2^(1/finest) between ``smallest`` and ``largest``, in units of the certified step.
     rules : sequence of str
         Names in `solvers.steps`.
+    progress : ResumableLoop, optional
+        Keeps the losses of the steps that are done.
 
     Returns
     -------
-    Findings
+    AnalysisResult
         Over the step in units of the certified one: ``loss``, mean square over points and outputs over that at zero,
         infinite where the iteration diverges. Numbers: ``best_step`` of the grid, ``best_mean_step``, the same for the
         mean over a batch, ``largest_stable``, and for each rule ``step_<rule>`` in the unit of the grid and
@@ -67,6 +72,7 @@ def losses_by_step(
     -----
     The rule ``release2017`` is tried with the preconditioner that belongs to it, that of power ½.
     """
+    progress = progress or ResumableLoop()
     part = sample(data, kernel, bandwidth, n_points=n_points, random_state=random_state, device=device)
     n = part.inputs.shape[0]
     m = min(batch_size, n)
@@ -80,21 +86,25 @@ def losses_by_step(
 
     low, high = (round(finest * math.log2(end)) for end in (smallest, largest))
     grid = [2.0 ** (power / finest) for power in range(low, high + 1)]
-    found = [loss(one * certified) for one in grid]
+    found = progress.map(f"steps for batches of {m}", lambda one: loss(one * certified), grid)
     best = min(found)
     numbers = {
         "best_step": grid[found.index(best)],
         "best_mean_step": grid[found.index(best)] * certified * m,
         "largest_stable": max(step for step, value in zip(grid, found, strict=True) if math.isfinite(value)),
     }
-    for name in rules:
+
+    def by_rule(name: str) -> tuple[float, float]:
         power = 0.5 if name == "release2017" else 1.0
         step = make_rule(name)(problems[power].preconditioner, m, n)
-        reached = loss(step, power)
+        return step, loss(step, power)
+
+    by_rules = progress.map(f"rules for batches of {m}", by_rule, rules)
+    for name, (step, final_loss) in zip(rules, by_rules, strict=True):
         numbers[f"step_{name}"] = step / certified
-        numbers[f"speed_{name}"] = max(0.0, math.log(reached) / math.log(best)) if math.isfinite(reached) else 0.0
+        numbers[f"speed_{name}"] = max(0.0, math.log(final_loss) / math.log(best)) if math.isfinite(final_loss) else 0.0
     effective = {**part.effective, "rank": preconditioner.rank, "n_subsample": preconditioner.n_subsample}
-    return Findings(grid, {"loss": found}, numbers, {**effective, "batch_size": m, "n_epochs": n_epochs})
+    return AnalysisResult(grid, {"loss": found}, numbers, {**effective, "batch_size": m, "n_epochs": n_epochs})
 
 
 def rules_by_batch(
@@ -103,8 +113,9 @@ def rules_by_batch(
     bandwidth: float | None = None,
     *,
     batch_sizes: Sequence[int] = (4, 16, 64, 256, 1024),
+    progress: ResumableLoop | None = None,
     **parameters: Any,
-) -> Findings:
+) -> AnalysisResult:
     """The numbers of `losses_by_step`, by the size of the batch.
 
     Parameters
@@ -113,17 +124,22 @@ def rules_by_batch(
         As there.
     batch_sizes : sequence of int
         m.
+    progress : ResumableLoop, optional
+        Keeps the losses of the steps that are done.
     **parameters
         The others of `losses_by_step`.
 
     Returns
     -------
-    Findings
+    AnalysisResult
         Over m: ``best_step``, ``best_mean_step``, ``largest_stable``, ``step_<rule>``, ``speed_<rule>``.
     """
-    found = [losses_by_step(data, kernel, bandwidth, batch_size=m, **parameters) for m in batch_sizes]
+    progress = progress or ResumableLoop()
+    found = [
+        losses_by_step(data, kernel, bandwidth, batch_size=m, progress=progress, **parameters) for m in batch_sizes
+    ]
     curve = {name: [one.numbers[name] for one in found] for name in found[0].numbers}
-    return Findings(list(batch_sizes), curve, effective=found[0].effective)
+    return AnalysisResult(list(batch_sizes), curve, effective=found[0].effective)
 
 
 def _problem(part: Sample, matrix: Gram, rank: int, n_subsample: int, power: float, seed: int) -> KernelProblem:

@@ -1,4 +1,4 @@
-"""How fast the eigenvalues of kernel matrices fall (Ma and Belkin 2017, Theorem 1)."""
+"""How fast the eigenvalues of a kernel matrix fall: faster than any power (Ma and Belkin 2017, Theorem 1)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 
 from .. import arrays, kernels, streams
 from ..errors import ShallowsError
-from .findings import Findings, eigenpairs
+from .eigenvalues import eigenpairs
+from .results import AnalysisResult
 
 #: Eigenvalues below this share of the largest are lost in the rounding of float64.
 RESOLVED = 1e-12
@@ -23,7 +24,7 @@ def eigenvalue_decay(
     random_state: int = 0,
     device: str = "auto",
     memory: int | str | None = None,
-) -> Findings:
+) -> AnalysisResult:
     """Eigenvalues of a kernel matrix in float64, down to rounding, and how their decay goes on.
 
     Parameters
@@ -37,7 +38,7 @@ def eigenvalue_decay(
 
     Returns
     -------
-    Findings
+    AnalysisResult
         Over i: ``eigenvalue``, λᵢ/λ₁. Numbers, with least-squares slopes over the earlier and the later half of the
         resolved indices (from the third on): ``power_growth``, the later over the earlier slope of −ln λᵢ against ln i,
         which is 1 for a power and grows without end where the decay is faster than any; ``rate_growth``, the same
@@ -58,7 +59,7 @@ def eigenvalue_decay(
         raise ShallowsError(f"Only {len(ratios)} eigenvalues are resolved; a smaller bandwidth resolves more.")
     i = np.arange(1, len(ratios) + 1)
     fall = -np.log(ratios)
-    return Findings(
+    return AnalysisResult(
         i.tolist(),
         {"eigenvalue": ratios},
         {

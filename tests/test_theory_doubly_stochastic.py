@@ -10,10 +10,12 @@ from shallows import losses, streams
 from shallows.errors import ShallowsError
 from shallows.features import FourierFeatures
 from shallows.solvers.coordinates import Checked, Fresh, UniformReuse, admitted_steps
-from shallows.theory import growth, lockstep, trajectories
-from shallows.theory.bounds import Bounds, coefficient_ratio
-from shallows.theory.lockstep import Trajectories
-from shallows.theory.population import Population, curvature, minimiser
+from shallows.theory.doubly_stochastic import batched_trajectories, expansion_cost
+from shallows.theory.doubly_stochastic.batched_trajectories import Trajectories
+from shallows.theory.doubly_stochastic.bounds import Bounds, coefficient_ratio
+from shallows.theory.doubly_stochastic.convergence import cost_of_reuse, errors_by_iteration
+from shallows.theory.doubly_stochastic.orders_of_cost import orders_of_cost
+from shallows.theory.doubly_stochastic.population import Population, curvature, minimiser
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +60,7 @@ def test_losses_that_are_not_smooth_have_no_known_minimum(data):
 def test_trajectories_are_those_of_the_solver(population, policy, theta_nu):
     many = Trajectories(population, theta_nu / 0.1, policy, [5, 6, 7])
     assert list(many.run([150])) == [150]
-    by_solver = lockstep.by_the_solver(many, 150)
+    by_solver = batched_trajectories.by_the_solver(many, 150)
     np.testing.assert_allclose(many.values[0], by_solver, atol=1e-10 * np.abs(by_solver).max())
     if isinstance(policy, Checked):
         assert (many.in_use < 150).all()  # some were used again, so that this branch was tried
@@ -66,9 +68,9 @@ def test_trajectories_are_those_of_the_solver(population, policy, theta_nu):
 
 def test_features_one_by_one_are_those_of_the_blocks_they_are_drawn_in(population):
     d, x = population.points.shape[1], population.points
-    wide = FourierFeatures(population.kernel, d, lockstep.CHUNK, 9, form="cosine")
-    single = lockstep.SingleFeatures(population.kernel, d, 1, 9, form="cosine")
-    i = lockstep.CHUNK + 3
+    wide = FourierFeatures(population.kernel, d, batched_trajectories.CHUNK, 9, form="cosine")
+    single = batched_trajectories.SingleFeatures(population.kernel, d, 1, 9, form="cosine")
+    i = batched_trajectories.CHUNK + 3
     np.testing.assert_allclose(single.block(i, x)[:, 0], wide.block(1, x)[:, 3], atol=1e-12)
 
 
@@ -82,7 +84,7 @@ def test_companions_are_the_mean_of_f_over_the_features(population):
 
 def test_longest_steps_are_those_of_the_rule_for_each_trajectory():
     traces, g = streams.normal(0, "traces", 0, (3, 7)), np.array([0.4, -0.7, 0.0])
-    found = lockstep.longest_steps(traces, g, 0.5, 0.02)
+    found = batched_trajectories.longest_steps(traces, g, 0.5, 0.02)
     for r in range(3):
         np.testing.assert_allclose(found[r], admitted_steps(traces[r][:, None], g[r : r + 1], 0.5, 0.02))
 
@@ -120,7 +122,7 @@ def test_reuse_multiplies_the_constant_of_the_samples_by_one_and_two_u_over_g():
 
 @pytest.mark.parametrize("method", ["dsg", "udsg", "cdsg"])
 def test_the_error_falls_as_one_over_t(data, method):
-    found = trajectories.errors(data, method=method, n_points=50, n_places=20, n_iterations=600, n_repeats=24)
+    found = errors_by_iteration(data, method=method, n_points=50, n_places=20, n_iterations=600, n_repeats=24)
     t, error = np.array(found.index), np.array(found.curve["error"])
     slope = np.polyfit(np.log(t[t >= 30]), np.log(error[t >= 30]), 1)[0]
     assert -1.25 < slope < -0.75
@@ -129,37 +131,37 @@ def test_the_error_falls_as_one_over_t(data, method):
 
 
 def test_udsg_has_the_features_of_its_rounds(data):
-    found = trajectories.errors(data, method="udsg", fresh=2, reused=3, n_iterations=203, n_repeats=2)
+    found = errors_by_iteration(data, method="udsg", fresh=2, reused=3, n_iterations=203, n_repeats=2)
     assert found.curve["n_features"][-1] == 2 * (203 // 5) + min(2, 203 % 5)
 
 
 def test_cdsg_is_refused_without_a_bound_on_the_slopes(data):
     with pytest.raises(ShallowsError, match="bounded slopes"):
-        trajectories.errors(data, method="cdsg", loss="square", n_iterations=20, n_repeats=1)
+        errors_by_iteration(data, method="cdsg", loss="square", n_iterations=20, n_repeats=1)
 
 
 def test_reuse_tells_the_share_of_features_and_what_was_printed(data):
-    found = trajectories.reuse(data, n_iterations=200, n_repeats=4, n_points=40, n_places=10).curve
+    found = cost_of_reuse(data, n_iterations=200, n_repeats=4, n_points=40, n_places=10).curve
     np.testing.assert_allclose(found["feature_share"], found["predicted_share"], atol=0.01)
     assert found["printed_bound"][1] == 1.5 and found["corrected"][1] == 4.5  # G = U = 1
 
 
 def test_what_dsg_keeps_grows_with_its_features_and_not_with_the_inputs():
-    found = growth.iterations(sizes=(256, 512, 1024), n_inputs=8, rounds=1).curve
+    found = expansion_cost.iteration_cost(sizes=(256, 512, 1024), n_inputs=8, rounds=1).curve
     np.testing.assert_allclose(np.array(found["bytes"]) / found["bytes"][0], [1, 2, 4])
-    found = growth.iterations(along="n_inputs", sizes=(4, 400), n_features=128, rounds=1).curve
+    found = expansion_cost.iteration_cost(along="n_inputs", sizes=(4, 400), n_features=128, rounds=1).curve
     assert found["bytes"][0] == found["bytes"][1]
 
 
 def test_a_landmark_method_stores_its_landmarks():
-    found = growth.orders(method="nystrom", along="d", sizes=(50, 1000), n_points=60, rounds=1).curve["storage"]
+    found = orders_of_cost(method="nystrom", along="d", sizes=(50, 1000), n_points=60, rounds=1).curve["storage"]
     assert found[1] - found[0] >= 0.9 * 4 * 30 * 950  # 30 landmarks of 950 inputs more
-    found = growth.orders(method="dsg", along="d", sizes=(50, 1000), n_points=60, rounds=1).curve["storage"]
+    found = orders_of_cost(method="dsg", along="d", sizes=(50, 1000), n_points=60, rounds=1).curve["storage"]
     assert found[0] == found[1]
 
 
 def test_stored_features_take_their_product_in_bytes(data):
-    found = growth.stored(data, n_points=8_100_000, n_features=100_000, n_outputs=10).numbers
+    found = expansion_cost.stored_feature_bytes(data, n_points=8_100_000, n_features=100_000, n_outputs=10).numbers
     assert found["stored_terabytes"] == pytest.approx(8.1e6 * 1e5 * 8 / 1e12)
     assert found["coefficients_megabytes"] == pytest.approx(4.0)
 

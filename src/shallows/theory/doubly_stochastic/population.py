@@ -1,4 +1,4 @@
-"""A sample as the population, so that the minimum of its regularised risk is known."""
+"""A small sample taken as the whole population, so that the minimum of its regularised risk can be computed exactly."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import losses
-from ..errors import ShallowsError
-from .findings import sample
+from ... import losses
+from ...errors import ShallowsError
+from ..samples import sample
 
 
 @dataclass(frozen=True)

@@ -1,38 +1,14 @@
-"""What an analysis finds, and the small problems that several of them are done on."""
+"""A random part of training data in float64 with a kernel: the small problem that an analysis computes exactly."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .. import arrays, kernels, streams
 from ..arrays import Array
-from ..errors import ShallowsError
-
-
-@dataclass(frozen=True)
-class Findings:
-    """Curves and numbers.
-
-    Attributes
-    ----------
-    index : sequence of numbers
-        The x axis of the curves.
-    curve : mapping of str to sequence of float
-        Metric -> one value for each place of the index.
-    numbers : mapping of str to float
-        Metrics that have no place on the index.
-    effective : mapping
-        What was used where the program chose.
-    """
-
-    index: Sequence[float]
-    curve: Mapping[str, Sequence[float]]
-    numbers: Mapping[str, float] = field(default_factory=dict)
-    effective: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -114,33 +90,3 @@ def codes(y: np.ndarray) -> np.ndarray:
     if len(classes) == 2:
         return np.where(y[:, None] == classes[1], 1.0, -1.0)
     return np.where(y[:, None] == classes[None, :], 1.0, -1.0)
-
-
-def eigenpairs(matrix: Array) -> tuple[Array, Array]:
-    """All eigenpairs of a symmetric matrix, descending, none below zero."""
-    xp = arrays.namespace(matrix)
-    values, vectors = xp.linalg.eigh(matrix)
-    return xp.clip(xp.flip(values), 0.0, None), xp.flip(vectors, axis=1)
-
-
-def diagonal(matrix: Array) -> Array:
-    """The diagonal of a matrix."""
-    xp = arrays.namespace(matrix)
-    return xp.diagonal(matrix) if hasattr(xp, "diagonal") else xp.linalg.diagonal(matrix)
-
-
-def largest_eigenvalue(matrix: Array) -> float:
-    """Of a symmetric matrix."""
-    return float(arrays.namespace(matrix).linalg.eigvalsh(matrix)[-1])
-
-
-def check_rank(rank: int, n: int) -> None:
-    """Refuse a rank that leaves no direction.
-
-    Raises
-    ------
-    ShallowsError
-        Where the rank is not below the number of directions.
-    """
-    if not 0 <= rank < n:
-        raise ShallowsError(f"The rank must lie between 0 and {n - 1}, the number of directions less one, not {rank}.")

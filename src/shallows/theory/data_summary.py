@@ -1,4 +1,4 @@
-"""What data are: sizes, labels, ranges."""
+"""Sizes, numbers of labels and ranges of prepared data, to compare with what a paper prints of its datasets."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from .findings import Findings
+from .results import AnalysisResult
 
 
-def facts(
+def summarise(
     data: Any, *, n_rows: int = 10000, random_state: int = 0, device: str = "auto", memory: int | str | None = None
-) -> Findings:
+) -> AnalysisResult:
     """Numbers that describe prepared data.
 
     Parameters
@@ -19,11 +19,11 @@ def facts(
     data
         Has ``x_train``, ``y_train`` and ``x_test``.
     n_rows : int
-        The first training rows, by which the ranges are told.
+        The first training rows, of which the ranges are taken.
 
     Returns
     -------
-    Findings
+    AnalysisResult
         Numbers: ``n`` (training points), ``d`` (features), ``n_labels`` (classes, or numbers to predict at once),
         ``smallest`` and ``largest`` feature, ``mean`` and ``deviation`` (the mean over features of each one's),
         ``n_test``, ``smallest_target`` and ``largest_target`` of the training part.
@@ -43,4 +43,4 @@ def facts(
         "smallest_target": y.min(),
         "largest_target": y.max(),
     }
-    return Findings([], {}, {name: float(value) for name, value in numbers.items()})
+    return AnalysisResult([], {}, {name: float(value) for name, value in numbers.items()})

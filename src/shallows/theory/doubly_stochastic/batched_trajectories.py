@@ -1,4 +1,4 @@
-"""Many trajectories of doubly stochastic gradients in lockstep, by their values at the points of a population.
+"""Many trajectories of doubly stochastic gradients, advanced together by their values at the points of a population.
 
 One point and one random feature (√2 cos(ωᵀx + b), so φ = 2) an iteration, steps θ/t. To follow a trajectory by its
 values costs O(1) an iteration where coefficients would cost O(t). Draws are those of the solver
@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, streams
-from ..features import FourierFeatures
-from ..solvers.coordinates import Checked, Fresh, UniformReuse
-from ..solvers.doubly_stochastic import DoublyStochastic
-from ..solvers.expansion import Examples, ExpansionProblem, ExpansionState
+from ... import arrays, streams
+from ...features.fourier import FourierFeatures
+from ...solvers.coordinates import Checked, Fresh, UniformReuse
+from ...solvers.doubly_stochastic import DoublyStochastic
+from ...solvers.expansion import Examples, ExpansionProblem, ExpansionState
 from .population import Population
 
 CHUNK = 128

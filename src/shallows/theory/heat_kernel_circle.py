@@ -1,4 +1,4 @@
-"""Gradient descent under the heat kernel on the circle: what it reaches and after how many steps, in closed form.
+"""Gradient descent under the heat kernel on the circle, in closed form: which functions it fits and in how many steps.
 
 The operator's eigenvalues are exp(−j² s), with sines and cosines as eigenfunctions, so t steps of size η leave the
 share (1 − η exp(−j² s))ᵗ of what a function has at the frequency j (Ma and Belkin 2017, section 2.1). Numbers of steps
@@ -16,8 +16,8 @@ import numpy as np
 
 from ..datasets.generated.circle import HeavisideCircle
 from ..errors import ShallowsError, UnknownNameError
-from ..kernels import HeatCircle
-from .findings import Findings
+from ..kernels.circle import HeatCircle
+from .results import AnalysisResult
 
 #: Frequencies that are summed; what lies beyond is summed in closed form or is nothing.
 N_FREQUENCIES = 4000
@@ -113,7 +113,7 @@ def approximation(
     random_state: int = 0,
     device: str = "auto",
     memory: int | str | None = None,
-) -> Findings:
+) -> AnalysisResult:
     """The step on the circle, as some iterations of gradient descent or some Fourier frequencies leave it.
 
     Parameters
@@ -131,7 +131,7 @@ def approximation(
 
     Returns
     -------
-    Findings
+    AnalysisResult
         Over the angle in degrees: ``approximation``, ``step``. Numbers: ``relative_error`` in L₂; for gradient descent
         also ``matrix_difference``, the largest difference between the closed form and the iteration done with the
         kernel matrix of 256 angles.
@@ -144,7 +144,7 @@ def approximation(
     numbers = {"relative_error": step.truncation_error(frequencies) if frequencies else step.residual(iterations)}
     if iterations is not None:
         numbers["matrix_difference"] = _matrix_difference(iterations, width)
-    return Findings(degrees, {"approximation": values, "step": step.truth(np.radians(degrees))}, numbers)
+    return AnalysisResult(degrees, {"approximation": values, "step": step.truth(np.radians(degrees))}, numbers)
 
 
 def _matrix_difference(iterations: int, width: float, n: int = 256) -> float:
@@ -164,7 +164,7 @@ def _matrix_difference(iterations: int, width: float, n: int = 256) -> float:
     return float(np.max(np.abs(target - power @ target - closed)))
 
 
-def reach(
+def computational_reach(
     data: Any,
     *,
     width: float = 0.5,
@@ -173,12 +173,12 @@ def reach(
     random_state: int = 0,
     device: str = "auto",
     memory: int | str | None = None,
-) -> Findings:
+) -> AnalysisResult:
     """How far gradient descent reaches after t = 10, 100, ..., 10^most steps, beside the band edges of the paper.
 
     Returns
     -------
-    Findings
+    AnalysisResult
         Over t: ``fitted_frequency``, the largest frequency of which half is fitted, and ``edge`` = √(ln(2t)/s), where
         the eigenvalue falls below λ₁/(2t); ``beyond`` and ``beyond_printed``, how wrong the statement is that a
         function reached within ε has less than 3ε² of its squared norm beyond the edge, corrected and as printed
@@ -198,7 +198,7 @@ def reach(
         for name, last in (("beyond", math.floor(edge)), ("beyond_printed", printed)):
             found[name].append(math.exp(min(-2.0 * log_left[last], 600.0)) / 3.0)
     highest = math.floor(math.sqrt(-math.log(ridge) / width))
-    return Findings(steps, found, {"ridge_frequency": highest, "ridge_functions": 2 * highest + 1})
+    return AnalysisResult(steps, found, {"ridge_frequency": highest, "ridge_functions": 2 * highest + 1})
 
 
 def fitted_functions(
@@ -209,12 +209,12 @@ def fitted_functions(
     random_state: int = 0,
     device: str = "auto",
     memory: int | str | None = None,
-) -> Findings:
+) -> AnalysisResult:
     """How many eigenfunctions of the heat kernel on the torus of a dimension t steps reach.
 
     Returns
     -------
-    Findings
+    AnalysisResult
         Over ln(2t)/s: ``n_functions``, the number of frequencies j in Zᵈ with exp(−‖j‖² s) ≥ 1/(2t).
     """
     radius = math.isqrt(most)
@@ -225,7 +225,7 @@ def fitted_functions(
         total = total[total <= most]
     counts = np.cumsum(np.bincount(total, minlength=most + 1)[: most + 1])
     index = [2**power for power in range(2, int(math.log2(most)) + 1)]
-    return Findings(
+    return AnalysisResult(
         index, {"n_functions": [float(counts[place]) for place in index]}, effective={"dimension": dimension}
     )
 
@@ -241,7 +241,7 @@ def iterations_needed(
     random_state: int = 0,
     device: str = "auto",
     memory: int | str | None = None,
-) -> Findings:
+) -> AnalysisResult:
     """How many steps of gradient descent a function on the circle needs for an accuracy.
 
     Parameters
@@ -259,7 +259,7 @@ def iterations_needed(
 
     Returns
     -------
-    Findings
+    AnalysisResult
         Over 1/ε: ``log_iterations`` = ln t; ``exponent``, the slope of ln t against ln(1/ε) between neighbours (at the
         first place the second's); ``lower_bound`` and ``lower_bound_printed``, the largest over the frequencies of
         (λ₁/(2λ) − 1) ln(a/ε) and of λ₁/(2λ) ln(a/ε), over t; ``unfitted``, the largest coefficient at the frequencies
@@ -286,4 +286,4 @@ def iterations_needed(
         found["unfitted"].append(float(beyond.max(initial=0.0)) / (math.sqrt(3.0) * error))
     slopes = np.diff(found["log_iterations"]) / np.diff(np.log(np.asarray(inverse_errors, dtype=np.float64)))
     found["exponent"] = [float(slopes[0]), *map(float, slopes)] if len(slopes) else [math.nan]
-    return Findings(list(inverse_errors), found, effective={"function": name, "width": width})
+    return AnalysisResult(list(inverse_errors), found, effective={"function": name, "width": width})

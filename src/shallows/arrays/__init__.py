@@ -1,0 +1,88 @@
+"""NumPy or CuPy: namespace, device, precision, memory budget, transfers.
+
+The one place that imports CuPy and the one place that knows which array library is in use. Everything below the
+estimators takes the namespace from the arrays that it is handed, so the same code runs on both, and on any other
+implementation of the Python array API standard.
+
+CuPy multiplies float32 in full single precision. With ``CUPY_TF32=1`` in the environment it rounds the factors to 10
+bits (TF32), of which squared distances made by products keep three digits; nothing here turns that on or off.
+"""
+
+from .devices import (
+    Array,
+    Device,
+    astype,
+    device_of,
+    gpu_is_available,
+    gpu_name,
+    is_numpy,
+    itemsize,
+    like,
+    namespace,
+    resolve_device,
+    stable_order,
+    supports_out,
+    synchronise,
+    take_rows,
+    to_device,
+    to_numpy,
+)
+from .linear_systems import cholesky_in_place, solve_damped, solve_positive_definite, solve_triangular
+from .memory import available_memory, memory_budget, parse_bytes, peak_memory, resident_memory
+from .operations import (
+    apply_in_place,
+    assigns_by_index,
+    blocks,
+    clip_in_place,
+    contiguous,
+    contiguous_copy,
+    corner,
+    matmul_into,
+    row_norms_squared,
+)
+from .thin_products import thin_product
+from .threads import in_threads, n_threads, one_blas_thread, sum_in_order, workers_for
+
+__all__ = [
+    "Array",
+    "Device",
+    "apply_in_place",
+    "assigns_by_index",
+    "astype",
+    "available_memory",
+    "blocks",
+    "cholesky_in_place",
+    "clip_in_place",
+    "contiguous",
+    "contiguous_copy",
+    "corner",
+    "device_of",
+    "gpu_is_available",
+    "gpu_name",
+    "in_threads",
+    "is_numpy",
+    "itemsize",
+    "like",
+    "matmul_into",
+    "memory_budget",
+    "n_threads",
+    "namespace",
+    "one_blas_thread",
+    "parse_bytes",
+    "peak_memory",
+    "resident_memory",
+    "resolve_device",
+    "row_norms_squared",
+    "solve_damped",
+    "solve_positive_definite",
+    "solve_triangular",
+    "stable_order",
+    "sum_in_order",
+    "supports_out",
+    "synchronise",
+    "take_rows",
+    "thin_product",
+    "to_device",
+    "to_numpy",
+    "workers_for",
+]

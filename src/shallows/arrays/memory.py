@@ -1,0 +1,91 @@
+"""Bytes: sizes as people write them, what is free on a device, the budget of a fit, what a process holds."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+
+import numpy as np
+
+from ..errors import ShallowsError
+from .devices import Device, _cupy
+
+_SHARE_OF_FREE_MEMORY = 0.7
+_UNITS = {
+    "": 1,
+    "b": 1,
+    "k": 10**3,
+    "m": 10**6,
+    "g": 10**9,
+    "t": 10**12,
+    "ki": 2**10,
+    "mi": 2**20,
+    "gi": 2**30,
+    "ti": 2**40,
+}
+
+
+def parse_bytes(size: int | float | str) -> int:
+    """A size in bytes from a number or a text such as ``"4GB"``, ``"512 MiB"``.
+
+    Raises
+    ------
+    ShallowsError
+        If it cannot be read or is not positive.
+    """
+    if isinstance(size, str):
+        match = re.fullmatch(r"\s*((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[0-9]+)?)\s*([kmgt]?i?)b?\s*", size.lower())
+        if match is None or match[2] not in _UNITS:
+            raise ShallowsError(f"A size in bytes is a number or a text such as '4GB' or '512MiB', got {size!r}.")
+        size = float(match[1]) * _UNITS[match[2]]
+    if not (isinstance(size, (int, float, np.number)) and math.isfinite(size) and size > 0):
+        raise ShallowsError(f"A size in bytes must be positive, got {size!r}.")
+    return int(size)
+
+
+def available_memory(device: Device | None = None) -> int:
+    """Bytes that can be used now on a device without pushing anything out.
+
+    On a CPU the limit of the control group counts too (a container's or a batch system's share of the machine).
+    """
+    if device is not None and device.kind == "gpu":
+        with device.active():
+            free, _ = _cupy().cuda.runtime.memGetInfo()
+            return int(free + _cupy().get_default_memory_pool().free_bytes())
+    import psutil
+
+    free = psutil.virtual_memory().available
+    for limit, used in (
+        ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+        ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+    ):
+        with contextlib.suppress(OSError, ValueError), open(limit) as a, open(used) as b:
+            free = min(free, int(a.read()) - int(b.read()))
+    return max(free, 2**26)
+
+
+def memory_budget(memory: int | float | str | None, device: Device | None = None) -> int:
+    """Bytes that a fit may use: what was asked for, or a share (70 %) of what is free."""
+    if memory is not None:
+        return parse_bytes(memory)
+    return int(_SHARE_OF_FREE_MEMORY * available_memory(device))
+
+
+def resident_memory() -> int:
+    """Bytes of main memory that this process holds now."""
+    import psutil
+
+    return psutil.Process().memory_info().rss
+
+
+def peak_memory() -> int:
+    """The most bytes of main memory that this process ever held."""
+    # Linux hands ru_maxrss down from the process that started this one, so its own account comes first.
+    with contextlib.suppress(OSError, StopIteration), open("/proc/self/status") as status:
+        return int(next(line for line in status if line.startswith("VmHWM")).split()[1]) * 1024
+    import resource
+    import sys
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

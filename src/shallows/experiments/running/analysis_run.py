@@ -1,0 +1,83 @@
+"""A run of kind "analysis": one function of the data gives curves over an index and single numbers."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shallows.resumable import ResumableLoop
+from shallows.training import Checkpoint
+
+from .calls import callable_for, sha256_of
+from .interruption import stopping_by_signal
+from .job import Conditions, Job, name_of
+
+#: Prefix of a metric -> the place of the curve that it is taken at.
+ENDS = {"first": 0, "last": -1}
+
+
+def analyse(job: Job, data: Any, conditions: Conditions, folder: Path, key: str) -> dict[str, Any]:
+    """Call the function of an analysis on the training features or, where its method says so, on all the data.
+
+    A function with a parameter ``progress`` is given a `ResumableLoop` for its work, so that it tells how far it is and
+    goes on where it was after a kill.
+
+    Parameters and what is returned are those of `training_run.train`.
+    """
+    asked, definition = job.asked, job.asked["definition"]
+    function = callable_for(definition["call"], data.info["task"])
+    argument = data if definition.get("takes") == "data" else data.x_train
+    given = {"random_state": asked["seed"], "device": conditions.device, "memory": conditions.memory}
+    n_resumes, before = 0, 0.0
+    clock = time.perf_counter()
+    if "progress" in inspect.signature(function).parameters:
+        checkpoint = Checkpoint(folder, key, conditions.checkpoint_seconds)
+        with stopping_by_signal(checkpoint), ResumableLoop(name_of(asked), checkpoint) as progress:
+            found = function(argument, **asked["parameters"], **given, progress=progress)
+        n_resumes, before = checkpoint.n_resumes, progress.seconds_before
+    else:
+        found = function(argument, **asked["parameters"], **given)
+    seconds = time.perf_counter() - clock
+    curve = {metric: np.asarray(values, dtype=np.float64) for metric, values in found.curve.items()}
+    index = [_plain_number(one) for one in found.index]
+    single = {metric: float(value) for metric, value in getattr(found, "numbers", {}).items()}
+    rows = [
+        {definition["index"]: place, "metric": metric, "value": float(value)}
+        for metric, values in curve.items()
+        for place, value in zip(index, values, strict=True)
+        if value == value  # where a metric has no value it leaves no row
+    ]
+    rows += [{definition["index"]: "", "metric": metric, "value": value} for metric, value in single.items()]
+    marks = [
+        {definition["index"]: place, **{metric: float(values[at]) for metric, values in curve.items()}}
+        for at, place in enumerate(index)
+        if place in asked["marks"]
+    ]
+    final = {f"{which}_{metric}": float(values[at]) for metric, values in curve.items() for which, at in ENDS.items()}
+    final |= single
+    return {
+        "rows": rows,
+        "seconds_before": before,
+        "effective": {"n_values": len(found.index), **found.effective},
+        "metrics": {"final": final, "marks": marks},
+        "model": {"sha256": sha256_of(np.concatenate([*curve.values(), np.array(list(single.values()))]))},
+        "times": {
+            "preparation": 0.0,
+            "eigensystem": seconds + before,
+            "kernel_matrix": 0.0,
+            "training": 0.0,
+            "prediction": 0.0,
+        },
+        "resumes": n_resumes,
+        "rollbacks": 0,
+    }
+
+
+def _plain_number(index: Any) -> int | float:
+    """A place of a curve as it is written: whole numbers without a point."""
+    number = float(index)
+    return int(number) if number.is_integer() else number

@@ -1,0 +1,50 @@
+"""What a method's entry calls, and the checksum of what comes out of it."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from shallows.errors import ShallowsError
+
+
+def load(place: str) -> Any:
+    """The attribute that ``"module:attribute"`` names."""
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def callable_for(call: Mapping[str, str], task: str) -> Any:
+    """The class or function that a method calls for a task.
+
+    Parameters
+    ----------
+    call : mapping of str to str
+        Task (or ``"any"``) -> ``"module:attribute"``.
+    task : str
+
+    Raises
+    ------
+    ShallowsError
+        If the method serves other tasks only.
+    """
+    place = call.get(task) or call.get("any")
+    if place is None:
+        raise ShallowsError(f"This method has nothing to offer for {task}.")
+    return load(place)
+
+
+def sha256_of(values: Any) -> str | None:
+    """Checksum of an array's content; None for None."""
+    if values is None:
+        return None
+    return hashlib.sha256(np.ascontiguousarray(np.asarray(values)).tobytes()).hexdigest()
+
+
+def model_sha256(estimator: Any) -> str | None:
+    """Checksum of an estimator's coefficients; None where it has none."""
+    return sha256_of(getattr(estimator, "dual_coef_", getattr(estimator, "coef_", None)))

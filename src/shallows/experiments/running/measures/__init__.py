@@ -1,0 +1,66 @@
+"""What is measured of a model: one module for each kind of thing that models return.
+
+A method names its measure under ``measures`` in ``config/methods.yaml``; where it names none, the measure follows from
+what its estimator offers. A measure is loaded when a run uses it, so that a new one changes nothing about other runs.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from typing import Any
+
+from shallows.errors import ShallowsError, UnknownNameError
+
+#: Name of a measure -> its class, as "module:attribute".
+MEASURES = {
+    "components": "shallows.experiments.running.measures.components:Components",
+    "correlations": "shallows.experiments.running.measures.correlations:Correlations",
+    "predictions": "shallows.experiments.running.measures.predictions:Predictions",
+    "sampled": "shallows.experiments.running.measures.sampled:Sampled",
+}
+
+
+def make(name: str | None, estimator: Any, data: Any) -> Any:
+    """The measure of a run, a `base.Measure`.
+
+    Parameters
+    ----------
+    name : str or None
+        A key of `MEASURES`; None takes `default_for` the estimator.
+    estimator
+        Not yet fitted.
+    data : Prepared
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no measure of that name; the message has the nearest one.
+    """
+    name = name or default_for(estimator)
+    if name not in MEASURES:
+        raise UnknownNameError("measure", name, MEASURES)
+    module, _, attribute = MEASURES[name].partition(":")
+    return getattr(importlib.import_module(module), attribute)(data, data.info["task"])
+
+
+def default_for(estimator: Any) -> str:
+    """The name of the measure for an estimator by what it offers.
+
+    ``predictions`` where it predicts; otherwise ``correlations`` where it transforms two views and ``components`` where
+    it transforms one.
+
+    Raises
+    ------
+    ShallowsError
+        If it does neither.
+    """
+    if hasattr(estimator, "predict"):
+        return "predictions"
+    if not hasattr(estimator, "transform"):
+        raise ShallowsError(
+            f"{type(estimator).__name__} neither predicts nor transforms, so nothing of it is measured."
+        )
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = inspect.signature(estimator.transform).parameters.values()
+    return "correlations" if sum(one.kind in positional for one in parameters) > 1 else "components"

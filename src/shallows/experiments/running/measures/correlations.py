@@ -1,0 +1,68 @@
+"""Correlations of two views: how much of one view's projections the other's tell, on the test part."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from shallows.errors import ShallowsError
+
+from .base import Measure
+
+
+class Correlations(Measure):
+    """The total correlation of two views.
+
+    The views are the two ranges of columns that a preparation recorded under ``views`` or, where it recorded none, the
+    features and the targets. A model offers ``transform(x, y)``, which gives the projections of both, each of shape
+    (n, k).
+    """
+
+    def training_arrays(self) -> tuple[Any, Any]:
+        """The two views of the training part."""
+        return self._views("train")
+
+    def of_estimator(self, estimator: Any) -> dict[str, float]:
+        """Metrics of a fitted model of two views.
+
+        Returns
+        -------
+        dict
+            ``total_correlation``: see `total_correlation`, k at most.
+        """
+        left, right = estimator.transform(*self._views("test"))
+        return {"total_correlation": total_correlation(np.asarray(left), np.asarray(right))}
+
+    def _views(self, part: str) -> tuple[Any, Any]:
+        x, y = (getattr(self.data, f"{name}_{part}") for name in "xy")
+        columns = self.data.info.get("views")
+        if columns:
+            (a, b), (c, d) = columns
+            return x[:, a:b], x[:, c:d]
+        if y is None or self.task == "classification":
+            raise ShallowsError("Correlations need data with two views, or targets that are values.")
+        y = np.asarray(y)
+        return x, y.reshape(len(y), -1)
+
+
+def total_correlation(left: np.ndarray, right: np.ndarray) -> float:
+    """The canonical correlations of two projections of the same points, summed.
+
+    Parameters
+    ----------
+    left, right : ndarray, shape (n, k)
+
+    Notes
+    -----
+    Both are centred and whitened; the singular values of their product are the correlations. Directions in which a
+    projection does not vary have none.
+    """
+    return float(np.linalg.svd(_whitened(left).T @ _whitened(right), compute_uv=False).sum())
+
+
+def _whitened(values: np.ndarray) -> np.ndarray:
+    """Orthonormal columns that span the centred columns of a matrix, shape (n, rank)."""
+    values = np.asarray(values, dtype=np.float64).reshape(len(values), -1)
+    vectors, sizes, _ = np.linalg.svd(values - values.mean(axis=0), full_matrices=False)
+    return vectors[:, sizes > sizes.max(initial=0.0) * max(values.shape) * np.finfo(np.float64).eps]

@@ -1,0 +1,89 @@
+"""A run of kind "plain": any estimator of scikit-learn's kind is fitted to the end and measured once."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shallows.training import Checkpoint, Observer, Progress
+
+from . import measures
+from .calls import callable_for, model_sha256
+from .interruption import stopping_by_signal
+from .job import Conditions, Job, name_of
+
+
+class AtTheEnd(Observer):
+    """Measures once, when training is over and the model still has its kernel matrix at hand.
+
+    Parameters
+    ----------
+    evaluate : callable
+        As for `shallows.training.Curve`.
+
+    Attributes
+    ----------
+    values : dict of float
+        The metrics; empty while training is not over.
+    """
+
+    def __init__(self, evaluate: Callable[[Any], dict[str, float]]):
+        self.evaluate = evaluate
+        self.values: dict[str, float] = {}
+
+    def on_end(self, run: Any) -> None:
+        """See `shallows.training.Observer`."""
+        if run.stopped_by:
+            self.values = self.evaluate(run.snapshot())
+
+
+def fit_once(job: Job, data: Any, conditions: Conditions, folder: Path, key: str) -> dict[str, Any]:
+    """Fit an estimator to the end and measure it there, at no mark.
+
+    An estimator whose ``fit`` takes observers and a checkpoint is watched, saved and resumed as a training is.
+
+    Parameters and what is returned are those of `training_run.train`.
+    """
+    asked, definition = job.asked, job.asked["definition"]
+    make = callable_for(definition["call"], data.info["task"])
+    own = {"random_state": asked["seed"], "device": conditions.device, "memory": conditions.memory}
+    known = inspect.signature(make).parameters
+    estimator = make(**asked["parameters"], **{name: value for name, value in own.items() if name in known})
+    measure = measures.make(definition.get("measures"), estimator, data)
+    x, y = measure.training_arrays()
+    clock = time.perf_counter()
+    if "checkpoint" in inspect.signature(estimator.fit).parameters:
+        end = AtTheEnd(measure.of_snapshot)
+        checkpoint = Checkpoint(folder, key, conditions.checkpoint_seconds)
+        with stopping_by_signal(checkpoint):
+            estimator.fit(x, y, observers=[end, Progress(name_of(asked))], checkpoint=checkpoint)
+        values, fitted, predicted = end.values, time.perf_counter() - clock, 0.0
+    else:
+        estimator.fit(np.asarray(x), np.asarray(y))
+        fitted, clock = time.perf_counter() - clock, time.perf_counter()
+        values = measure.of_estimator(estimator)
+        predicted = time.perf_counter() - clock
+    timings = getattr(estimator, "timings_", {})
+    if measure.times_fit:
+        values["fit_seconds"] = fitted
+    return {
+        "rows": [{"metric": metric, "value": value} for metric, value in values.items()],
+        "seconds_before": 0.0,
+        "effective": {"device": "cpu", **getattr(estimator, "effective_params_", {})},
+        "metrics": {"final": values, "marks": []},
+        "model": {"sha256": model_sha256(estimator)},
+        "times": {
+            "preparation": timings.get("preparation", 0.0),
+            "eigensystem": timings.get("eigensystem", 0.0),
+            "kernel_matrix": timings.get("kernel_matrix", 0.0),
+            "training": timings.get("training", fitted),
+            "prediction": timings.get("evaluation", predicted),
+        },
+        "resumes": getattr(estimator, "n_resumes_", 0),
+        "rollbacks": getattr(estimator, "n_rollbacks_", 0),
+    }

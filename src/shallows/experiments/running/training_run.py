@@ -1,0 +1,139 @@
+"""A run of kind "estimator": an estimator is trained and measured at each of its marks."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from shallows.errors import ShallowsError
+from shallows.training import Checkpoint, Curve, Progress
+
+from . import measures
+from .calls import callable_for, model_sha256
+from .interruption import stopping_by_signal
+from .job import Conditions, Job, name_of
+
+#: What a row of a curve has beside its metrics.
+_PLACE = ("epoch", "iteration", "seconds")
+
+
+def train(job: Job, data: Any, conditions: Conditions, folder: Path, key: str) -> dict[str, Any]:
+    """Train an estimator as far as its last mark.
+
+    Parameters
+    ----------
+    job : Job
+    data : Prepared
+    conditions : Conditions
+    folder : Path
+        Of the checkpoints of this run.
+    key : str
+        What a checkpoint must have been made for.
+
+    Returns
+    -------
+    dict
+        The parts of the record that this kind of run knows, and the ``rows`` of its curve.
+
+    Raises
+    ------
+    ShallowsError
+        If the run has no marks, or the training ends before the first.
+    TrainingInterrupted
+        When the process was asked to stop; the state is saved.
+    """
+    asked, definition = job.asked, job.asked["definition"]
+    if not asked["marks"]:
+        raise ShallowsError("A method that is trained needs marks: the epochs after which it is evaluated.")
+    parameters = dict(asked["parameters"])
+    if job.preconditioner is not None:
+        parameters["preconditioner"] = job.preconditioner
+    unit = definition.get("marks", "epoch")
+    make = callable_for(definition["call"], data.info["task"])
+    estimator = make(
+        **_until_last_mark(unit, asked["marks"], parameters, make, data.x_train.shape[0]),
+        random_state=asked["seed"],
+        device=conditions.device,
+        memory=conditions.memory,
+    )
+    measure = measures.make(definition.get("measures"), estimator, data)
+    curve = Curve(asked["marks"], measure.of_snapshot, unit)
+    checkpoint = Checkpoint(folder, key, conditions.checkpoint_seconds)
+    with stopping_by_signal(checkpoint):
+        observers = [curve, Progress(name_of(asked), max(asked["marks"]) if unit == "epoch" else None)]
+        estimator.fit(*measure.training_arrays(), observers=observers, checkpoint=checkpoint)
+    if not curve.rows:
+        raise ShallowsError("Training ended before the first mark.")
+
+    def metrics_of(row: Mapping[str, float]) -> dict[str, float]:
+        return {name: value for name, value in row.items() if name not in _PLACE}
+
+    def rows_of(values_of: Callable[[Mapping[str, float]], dict[str, float]]) -> Iterator[dict[str, Any]]:
+        for budget, row in _with_budgets(curve.rows, asked["marks"], unit):
+            place = {**budget, **{name: row[name] for name in _PLACE}}
+            for metric, value in values_of(row).items():
+                yield {**place, "metric": metric, "value": value}
+
+    rows = list(rows_of(metrics_of))
+    rows += rows_of(lambda row: measure.at_iteration(estimator, row["iteration"]))
+    rows += [{"metric": name, "value": value} for name, value in measure.of_training(estimator).items()]
+    before = _seconds_of(job.preconditioner)
+    timings = estimator.timings_
+    return {
+        "rows": rows,
+        "seconds_before": before,
+        "effective": estimator.effective_params_,
+        "metrics": {"final": metrics_of(curve.rows[-1]), "marks": curve.rows},
+        "model": {"sha256": model_sha256(estimator)},
+        "times": {
+            "preparation": timings.get("preparation", 0.0),
+            "eigensystem": timings.get("eigensystem", 0.0) + before,
+            "kernel_matrix": timings.get("kernel_matrix", 0.0),
+            "training": timings.get("training", 0.0),
+            "prediction": timings.get("evaluation", 0.0),
+        },
+        "resumes": estimator.n_resumes_,
+        "rollbacks": estimator.n_rollbacks_,
+    }
+
+
+def _until_last_mark(
+    unit: str, marks: Sequence[float], parameters: Mapping[str, Any], make: Callable[..., Any], n: int
+) -> dict[str, Any]:
+    """The parameters that let an estimator go as far as its last mark."""
+    until: dict[str, Any] = {"max_epochs": max(marks)}
+    if unit == "seconds":
+        until = {"max_epochs": 10**6, "max_seconds": float(max(marks))}
+    elif unit == "iteration" and "n_iter" in inspect.signature(make).parameters:
+        until = {"n_iter": max(marks)}
+    elif unit == "iteration":
+        size = parameters.get("batch_size")
+        if not size:
+            raise ShallowsError("Marks in iterations need a batch_size, by which a pass over the data is counted.")
+        until = {"max_epochs": math.ceil(max(marks) / math.ceil(n / size))}
+    return {**until, **parameters}
+
+
+def _with_budgets(
+    rows: Sequence[dict[str, float]], marks: Sequence[float], unit: str
+) -> Iterator[tuple[dict[str, float], dict[str, float]]]:
+    """Rows of a curve, each with the budget of seconds that it answers to where marks are budgets."""
+    if unit != "seconds":
+        yield from (({}, row) for row in rows)
+        return
+    for mark in sorted(marks):
+        row = next((row for row in rows if row["seconds"] >= mark), None)
+        if row is not None:
+            yield {"budget": mark}, row
+
+
+def _seconds_of(preconditioner: Path | None) -> float:
+    """Seconds that a preconditioner took which was made beforehand."""
+    if preconditioner is None:
+        return 0.0
+    from shallows.spectrum import load_preconditioner
+
+    return load_preconditioner(preconditioner).seconds

@@ -1,0 +1,101 @@
+"""Long work in independent pieces: finished ones are kept on disk and found again after a kill; progress is printed."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from .errors import TrainingInterrupted
+from .training.checkpoints import Checkpoint
+
+Item = TypeVar("Item")
+
+
+class ResumableLoop:
+    """Does pieces of work one after the other; what is finished is not done again.
+
+    Used as a context: it reads the checkpoint on entering and keeps its folder locked until it is left. Without a
+    checkpoint it is a plain loop that keeps nothing.
+
+    Parameters
+    ----------
+    label : str
+        What the work is called in the lines of its progress; without a label no lines are printed.
+    checkpoint : Checkpoint, optional
+        Keeps the results of finished pieces. It is written when it is due, and at once when a stop is requested.
+    every_seconds : float
+        At most one line of progress in so many seconds.
+
+    Attributes
+    ----------
+    seconds_before : float
+        Seconds that the work took in processes before this one.
+    """
+
+    def __init__(self, label: str = "", checkpoint: Checkpoint | None = None, every_seconds: float = 15.0):
+        self.label, self.checkpoint, self.every_seconds = label, checkpoint, every_seconds
+        self.seconds_before = 0.0
+        self._results: dict[str, list[Any]] = {}
+        self._started = self._last_line = time.monotonic()
+
+    def __enter__(self) -> ResumableLoop:
+        self._started = self._last_line = time.monotonic()
+        if self.checkpoint is not None:
+            self.checkpoint.acquire()
+            try:
+                restored = self.checkpoint.restore()
+            except BaseException:
+                self.checkpoint.release()
+                raise
+            if restored is not None:
+                self._results, self.seconds_before = restored[1]["results"], restored[1]["seconds"]
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        if self.checkpoint is not None:
+            self.checkpoint.release()
+
+    def map(self, name: str, function: Callable[[Item], Any], items: Sequence[Item]) -> list[Any]:
+        """Results of a function for each of some items, in their order.
+
+        Parameters
+        ----------
+        name : str
+            What the pieces are, in the plural, as in "steps for batches of 64". Calls of one loop that share a name are
+            taken to do the same work.
+        function : callable
+            Its result must be what JSON holds: numbers, texts, lists and dicts of them. Floats keep all their digits.
+        items : sequence
+
+        Raises
+        ------
+        TrainingInterrupted
+            After a stop was requested; the results so far are saved.
+        """
+        results = self._results.setdefault(name, [])
+        found = len(results)
+        started = time.monotonic()
+        for item in items[found:]:
+            # As the checkpoint holds it, so that a result is the same whether it was computed or found.
+            results.append(json.loads(json.dumps(function(item))))
+            self._print_progress(name, len(results), len(items), (time.monotonic() - started) / (len(results) - found))
+            if self.checkpoint is not None and self.checkpoint.due():
+                self._save()
+        return list(results)
+
+    def _save(self) -> None:
+        seconds = self.seconds_before + time.monotonic() - self._started
+        self.checkpoint.save({}, {"results": self._results, "seconds": seconds})
+        if self.checkpoint.stop_requested:
+            raise TrainingInterrupted(f"The work was stopped; {self.checkpoint.path} holds what was finished.")
+
+    def _print_progress(self, name: str, done: int, total: int, seconds_each: float) -> None:
+        now = time.monotonic()
+        if not self.label or now - self._last_line < self.every_seconds:
+            return
+        self._last_line = now
+        left = f", about {seconds_each * (total - done):.0f} s left" if done < total else ""
+        print(f"{self.label}: {done} of {total} {name}{left}", file=sys.stderr, flush=True)

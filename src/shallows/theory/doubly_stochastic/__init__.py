@@ -1,0 +1,1 @@
+"""Analyses of doubly stochastic gradients: convergence beside the proved bounds, and cost of an iteration."""

@@ -1,0 +1,129 @@
+"""Time and memory of an iteration of doubly stochastic gradients, and bytes of stored random features.
+
+Times are ratios within one process, over rounds in which all sizes take turns.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import kernels, losses, streams
+from ...errors import ShallowsError
+from ...features.fourier import FourierFeatures
+from ...solvers.doubly_stochastic import DoublyStochastic
+from ...solvers.expansion import Examples, ExpansionProblem, ExpansionState
+from ..results import AnalysisResult
+from ..timing import seconds_by_round
+
+
+def iteration_cost(
+    data: Any = None,
+    *,
+    along: str = "n_features",
+    sizes: Sequence[int] = (1024, 2048, 4096, 8192, 16384),
+    n_inputs: int = 100,
+    n_features: int = 4096,
+    batch_size: int = 32,
+    block_size: int = 64,
+    rounds: int = 7,
+    random_state: int = 0,
+    device: str = "auto",
+    memory: int | str | None = None,
+) -> AnalysisResult:
+    """Time of an iteration of DSG, and what it keeps, against the number of features or of inputs.
+
+    Frequencies are drawn anew in every iteration, as the algorithm is printed.
+
+    Parameters
+    ----------
+    data
+        Not used: points are normal numbers.
+    along : {"n_features", "n_inputs"}
+    sizes : sequence of int
+        Its values.
+    n_inputs, n_features : int
+        d, and m in use, where it is not varied.
+    batch_size, block_size : int
+        B and F.
+    rounds : int
+
+    Returns
+    -------
+    AnalysisResult
+        Over the sizes: ``time`` in units of that of the first, ``bytes`` that are kept between iterations,
+        ``data_bytes`` that a kernel machine with as many points would keep.
+    """
+    if along not in ("n_features", "n_inputs"):
+        raise ShallowsError(f"along is 'n_features' or 'n_inputs', not {along!r}.")
+    work: dict[Any, Callable[[], Any]] = {}
+    kept, points = [], []
+    for size in sizes:
+        m, d = (size, n_inputs) if along == "n_features" else (n_features, size)
+        step, state = _step(m, d, batch_size, block_size, random_state)
+        work[size] = step
+        kept.append(float(sum(array.nbytes for array in state.remember()[0].values())))
+        points.append(4.0 * m * (d + 1))
+    seconds = seconds_by_round(work, rounds)
+    times = [float(np.median(seconds[size] / seconds[sizes[0]])) for size in sizes]
+    effective = {"along": along, "batch_size": batch_size, "block_size": block_size, "rounds": rounds}
+    return AnalysisResult(list(sizes), {"time": times, "bytes": kept, "data_bytes": points}, effective=effective)
+
+
+def _step(m: int, d: int, B: int, F: int, seed: int) -> tuple[Callable[[], None], ExpansionState]:
+    """A step of a function of m features that can be made again and again."""
+    x = streams.normal(seed, "growth points", 0, (B, d)).astype(np.float32)
+    y = np.sign(x[:, :1])
+    made = FourierFeatures(kernels.make("gaussian", math.sqrt(2.0 * d)), d, F, seed, form="cosine", cache_bytes=0)
+    problem = ExpansionProblem(made, losses.make("logistic"), 1, growth=math.inf)
+    solver = DoublyStochastic(1e-3, 0.0, 0.0, preconditioning=None)
+    state = ExpansionState.zero(problem, 1e-3, x)
+    for _ in range(m // F):
+        state.grow(np.full((F, 1), 1e-3, dtype=np.float32), np.zeros(1, dtype=np.float32))
+
+    def step() -> None:
+        n_blocks = state.n_blocks
+        solver.step(problem, state, Examples(x, y))
+        state.n_blocks = n_blocks
+
+    return step, state
+
+
+def stored_feature_bytes(
+    data: Any,
+    *,
+    n_points: int = 8_100_000,
+    n_features: int = 100_000,
+    n_outputs: int = 10,
+    random_state: int = 0,
+    device: str = "auto",
+    memory: int | str | None = None,
+) -> AnalysisResult:
+    """Bytes of stored random features in double precision, beside what doubly stochastic gradients keep.
+
+    Parameters
+    ----------
+    data
+        Whose points the bytes of a feature vector are measured on.
+    n_points, n_features, n_outputs : int
+        Of the set that is asked about.
+
+    Returns
+    -------
+    AnalysisResult
+        Numbers: ``stored_terabytes`` of the features, ``coefficients_megabytes`` in single precision, their ``ratio``.
+    """
+    x = np.asarray(data.x_train[:64], dtype=np.float64)
+    block = 256
+    made = FourierFeatures(kernels.make("gaussian", 1.0), x.shape[1], block, random_state, form="cosine")
+    each = made.block(0, x).nbytes / (len(x) * block)
+    features, coefficients = each * n_points * n_features, 4.0 * n_features * n_outputs
+    numbers = {
+        "stored_terabytes": features / 1e12,
+        "coefficients_megabytes": coefficients / 1e6,
+        "ratio": features / coefficients,
+    }
+    return AnalysisResult([], {}, numbers, {"n_points": n_points, "n_features": n_features, "n_outputs": n_outputs})

@@ -1,0 +1,143 @@
+"""Two randomised eigensystems of a kernel matrix (RSVD and NSVD of Ma and Belkin 2017, Appendix A): time and error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from ... import arrays, kernels
+from ...arrays import Array
+from ...spectrum.eigensystems import eigensystem, top_eigensystem
+from ..eigenvalues import check_rank
+from ..results import AnalysisResult
+from ..samples import sample
+from ..timing import fastest
+
+
+def compare_eigensystems(
+    data: Any,
+    kernel: str = "gaussian",
+    bandwidth: float | None = None,
+    *,
+    rank: int = 40,
+    subsamples: Sequence[int] = (250, 500, 1000),
+    n_points: int = 2000,
+    rounds: int = 3,
+    random_state: int = 0,
+    device: str = "auto",
+    memory: int | str | None = None,
+) -> AnalysisResult:
+    """RSVD and NSVD of Appendix A on a kernel matrix: their time and their error, by the size of the subsample.
+
+    Parameters
+    ----------
+    data
+        Has ``x_train`` and ``y_train``.
+    kernel, bandwidth
+        As for `kernels.make`.
+    rank : int
+        q.
+    subsamples : sequence of int
+        M.
+    n_points : int
+        n: the matrix is n × n. The time includes its rows (RSVD: M × n) or its block (NSVD: M × M) and, for NSVD, the
+        n × M block by which the eigenvectors are extended.
+    rounds : int
+        Of which the fastest counts.
+
+    Returns
+    -------
+    AnalysisResult
+        Over M: ``time_rsvd`` and ``time_nsvd``, in units of RSVD's first; ``time_ratio``, NSVD over RSVD;
+        ``error_rsvd`` and ``error_nsvd``, the root mean square of the sines between the exact eigenvectors and the
+        space found; ``values_rsvd`` and ``values_nsvd``, the mean relative error of the eigenvalues; ``top_rsvd`` and
+        ``top_nsvd``, the largest eigenvalue of the preconditioned matrix over the exact λ_{q+1}, by which the number of
+        iterations goes.
+    """
+    part = sample(data, kernel, bandwidth, n_points=n_points, random_state=random_state, device=device)
+    n = part.inputs.shape[0]
+    subsamples = [size for size in subsamples if size <= n]
+    check_rank(rank, min(subsamples))
+    points, matrix = part.points, part.matrix
+    xp = arrays.namespace(matrix)
+    values, vectors = eigensystem(matrix, rank + 1, seed=random_state, tolerance=1e-4)
+
+    def rows(m: int) -> Array:
+        return kernels.values(part.kernel, points[:m, :], points)
+
+    found: dict[str, list[float]] = {}
+    methods = {"rsvd": lambda m: rsvd(rows(m), rank + 1, random_state), "nsvd": lambda m: nsvd(rows(m), m, rank + 1)}
+    for m in subsamples:
+        for name, method in methods.items():
+            estimates, space = method(m)
+            inside = space[:, :rank].T @ vectors[:, :rank]
+            lost = 1.0 - float(xp.sum(inside**2)) / rank
+            top = _preconditioned_top(matrix, estimates, space, rank) / float(values[rank])
+            wrong = xp.abs(estimates[:rank] - values[:rank]) / values[:rank]
+            for key, value in (
+                ("error", math.sqrt(max(lost, 0.0))),
+                ("values", float(xp.mean(wrong))),
+                ("top", top),
+            ):
+                found.setdefault(f"{key}_{name}", []).append(value)
+    work = {(name, m): partial(method, m) for name, method in methods.items() for m in subsamples}
+    seconds = fastest(work, rounds, matrix)
+    first = seconds["rsvd", subsamples[0]]
+    for name in methods:
+        found[f"time_{name}"] = [seconds[name, m] / first for m in subsamples]
+    found["time_ratio"] = [seconds["nsvd", m] / seconds["rsvd", m] for m in subsamples]
+    return AnalysisResult(subsamples, found, effective={**part.effective, "rank": rank, "rounds": rounds})
+
+
+def rsvd(rows: Array, k: int, seed: int) -> tuple[Array, Array]:
+    """√(n/M) σᵢ and the right singular vectors of M rows of a symmetric matrix, by a randomised decomposition.
+
+    Parameters
+    ----------
+    rows : array, shape (M, n)
+    k : int
+    seed : int
+
+    Returns
+    -------
+    values : array, shape (k,)
+        Estimates of the matrix' eigenvalues.
+    vectors : array, shape (n, k)
+    """
+    xp = arrays.namespace(rows)
+    m, n = rows.shape
+    squares, vectors = top_eigensystem(
+        lambda a: rows.T @ (rows @ a), n, min(k, m), like=rows, seed=seed, n_iterations=2
+    )
+    return xp.sqrt(xp.clip(squares, 0.0, None) * (n / m)), vectors
+
+
+def nsvd(rows: Array, m: int, k: int) -> tuple[Array, Array]:
+    """(n/M) σᵢ of the M × M block of a kernel matrix, and its eigenvectors extended to all points, orthonormal.
+
+    Parameters
+    ----------
+    rows : array, shape (M, n)
+        Of the matrix; its first M columns are the block.
+    m, k : int
+
+    Returns
+    -------
+    values : array, shape (k,)
+    vectors : array, shape (n, k)
+    """
+    xp = arrays.namespace(rows)
+    values, own = eigensystem(rows[:, :m], min(k, m))
+    return values * (rows.shape[1] / m), xp.linalg.qr(rows.T @ own)[0]
+
+
+def _preconditioned_top(matrix: Array, values: Array, vectors: Array, rank: int) -> float:
+    """The largest eigenvalue of P^½ K P^½ with P = I − Σ (1 − λ_{q+1}/λᵢ) eᵢ eᵢᵀ from approximate eigenpairs."""
+    xp = arrays.namespace(matrix)
+    own, less = vectors[:, :rank], 1.0 - xp.sqrt(values[rank] / values[:rank])
+    half = matrix - (own * less[None, :]) @ (own.T @ matrix)
+    both = half - (half @ own) @ (own * less[None, :]).T
+    both = (both + both.T) / 2.0
+    return float(top_eigensystem(lambda a: both @ a, both.shape[0], 1, like=both, tolerance=1e-3)[0][0])

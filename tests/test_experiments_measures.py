@@ -1,0 +1,211 @@
+"""Measures by what a method returns: predictions, components, correlations; and runs of transformers."""
+
+import re
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import yaml
+from sklearn.cross_decomposition import CCA
+from sklearn.decomposition import PCA
+from sklearn.linear_model import LinearRegression
+
+from running_example import prepared_example
+from shallows.errors import ShallowsError, UnknownNameError
+from shallows.experiments.planning import configuration
+from shallows.experiments.running import measures, record, run
+from shallows.experiments.running.calls import load
+from shallows.experiments.running.measures.base import Measure
+from shallows.experiments.running.measures.components import squared_sine
+from shallows.experiments.running.measures.correlations import total_correlation
+from workflow_runs import PROJECT
+
+CONDITIONS = run.Conditions(device="cpu")
+RNG = np.random.default_rng(0)
+
+
+class PCABesideAReference(PCA):
+    """Linear components that are held against the first two of the exact ones."""
+
+    def reference_components(self, x):
+        return (x - self.mean_) @ self.components_[:2].T
+
+
+class TwoViews:
+    """Canonical correlations as scikit-learn has them, without a prediction."""
+
+    def __init__(self, n_components=2):
+        self.n_components = n_components
+
+    def fit(self, x, y):
+        self.model = CCA(self.n_components).fit(x, y)
+        return self
+
+    def transform(self, x, y):
+        return self.model.transform(x, y)
+
+
+@pytest.fixture(autouse=True)
+def prepared(monkeypatch):
+    data = prepared_example(n_train=300, n_features=12, n_classes=2)
+    monkeypatch.setattr(run.datasets, "load", lambda folder: data)
+    return data
+
+
+@pytest.fixture
+def job(tmp_path):
+    def make(call, measure=None, **parameters):
+        definition = {"label": "a double", "runs": "plain", "call": {"any": call}}
+        definition |= {"measures": measure} if measure else {}
+        asked = {
+            "id": "0123456789",
+            "target_ids": ["some_table"],
+            "scale": "demo",
+            "dataset": "mnist_demo",
+            "variant": "unit",
+            "method": "a_double",
+            "parameters": parameters,
+            "seed": 0,
+            "marks": [],
+            "definition": definition,
+        }
+        return run.Job(asked, tmp_path / "prepared", tmp_path / "run", tmp_path / "checkpoints")
+
+    return make
+
+
+@pytest.fixture
+def two_views(monkeypatch, prepared):
+    """The data with their columns in two views of six."""
+    data = replace(prepared, info={**prepared.info, "views": [[0, 6], [6, 12]]})
+    monkeypatch.setattr(run.datasets, "load", lambda folder: data)
+
+
+def test_a_transformer_runs_and_its_components_are_measured(job, prepared):
+    made = run.execute(job("sklearn.decomposition:PCA", n_components=5), CONDITIONS)
+    data = prepared
+    model = PCA(5).fit(data.x_train)
+    values = model.transform(data.x_test)
+    off = ((model.inverse_transform(values) - data.x_test) ** 2).sum(axis=1).mean()
+    assert made["metrics"]["final"] == {
+        "component_variance": pytest.approx(values.var(axis=0).sum(), rel=1e-4),
+        "reconstruction_error": pytest.approx(100 * off / data.x_test.var(axis=0).sum(), rel=1e-4),
+    }
+    record.check(record.read(job("sklearn.decomposition:PCA").out)[0])
+
+
+def test_components_are_held_against_a_reference_where_the_model_has_one(job):
+    call = f"{__name__}:PCABesideAReference"
+    assert run.execute(job(call, n_components=2), CONDITIONS)["metrics"]["final"]["squared_sine"] < 1e-9
+
+
+def test_all_components_together_lose_nothing(job):
+    made = run.execute(job("sklearn.decomposition:PCA", n_components=12), CONDITIONS)
+    assert made["metrics"]["final"]["reconstruction_error"] < 1e-6
+
+
+@pytest.mark.usefixtures("two_views")
+def test_a_model_of_two_views_is_fitted_on_both_and_its_total_correlation_measured(job, prepared):
+    made = run.execute(job(f"{__name__}:TwoViews", n_components=3), CONDITIONS)
+    data = prepared
+    model = CCA(3).fit(data.x_train[:, :6], data.x_train[:, 6:])
+    left, right = model.transform(data.x_test[:, :6], data.x_test[:, 6:])
+    found = made["metrics"]["final"]
+    assert found == {"total_correlation": pytest.approx(total_correlation(left, right))}
+    # Whitening together can only find more than the pairs as they come.
+    pairs = sum(abs(np.corrcoef(left[:, i], right[:, i])[0, 1]) for i in range(3))
+    assert pairs - 1e-9 <= found["total_correlation"] <= 3
+
+
+def test_a_measure_that_a_method_names_goes_before_what_its_estimator_offers(job):
+    class Data:
+        info = {"task": "regression", "views": None}  # noqa: RUF012
+
+    assert hasattr(CCA(), "predict")
+    assert type(measures.make("correlations", CCA(), Data())).__name__ == "Correlations"
+
+
+@pytest.mark.parametrize(
+    ("estimator", "name"),
+    [(LinearRegression(), "predictions"), (PCA(), "components"), (TwoViews(), "correlations"), (CCA(), "predictions")],
+)
+def test_without_a_name_the_measure_follows_from_what_the_estimator_offers(estimator, name):
+    assert measures.default_for(estimator) == name
+
+
+def test_what_neither_predicts_nor_transforms_is_refused():
+    with pytest.raises(ShallowsError, match="object neither predicts nor transforms"):
+        measures.default_for(object())
+
+
+def test_an_unknown_measure_names_the_nearest(job):
+    with pytest.raises(UnknownNameError, match="Did you mean 'correlations'"):
+        run.execute(job("sklearn.decomposition:PCA", "correlation", n_components=2), CONDITIONS)
+
+
+def test_data_of_one_view_with_classes_have_no_correlations(job):
+    with pytest.raises(ShallowsError, match="two views, or targets that are values"):
+        run.execute(job(f"{__name__}:TwoViews", n_components=2), CONDITIONS)
+
+
+def test_targets_that_are_values_are_the_second_view():
+    x, y = RNG.normal(size=(50, 4)), RNG.normal(size=50)
+    data = SimpleNamespace(x_train=x, y_train=y, x_test=x, y_test=y, info={"task": "regression", "views": None})
+    first, second = measures.make("correlations", TwoViews(), data).training_arrays()
+    assert first is x and second.shape == (50, 1)
+
+
+@pytest.mark.parametrize("name", sorted(measures.MEASURES))
+def test_every_measure_of_the_registry_can_be_loaded(name):
+    assert issubclass(load(measures.MEASURES[name]), Measure)
+
+
+def test_the_schema_knows_the_measures_of_the_registry_and_the_configuration_uses_no_others():
+    schema = yaml.safe_load((PROJECT / "workflow" / "schemas" / "methods.schema.yaml").read_text())
+    known = schema["properties"]["methods"]["additionalProperties"]["properties"]["measures"]["enum"]
+    assert sorted(known) == sorted(measures.MEASURES)
+    methods = configuration.load(PROJECT).methods.values()
+    assert {one["measures"] for one in methods if "measures" in one} <= set(known)
+
+
+def test_a_measure_is_no_import_of_the_code_that_runs():
+    folder = PROJECT / "src" / "shallows" / "experiments" / "running"
+    names = "|".join(measures.MEASURES)
+    for path in [*folder.glob("*.py"), folder / "measures" / "__init__.py"]:
+        assert not re.search(rf"^\s*(from|import) .*\b({names})\b", path.read_text(), re.MULTILINE), path.name
+
+
+# The numbers themselves
+
+
+def test_the_angle_is_that_between_two_planes():
+    turn = 0.3
+    first, second, third = np.linalg.qr(RNG.normal(size=(40, 3)))[0].T
+    plane = np.stack([first, second], axis=1) @ RNG.normal(size=(2, 2))
+    turned = np.stack([first, np.cos(turn) * second + np.sin(turn) * third], axis=1)
+    assert squared_sine(plane, turned) == pytest.approx(np.sin(turn) ** 2)
+    assert squared_sine(plane, plane @ RNG.normal(size=(2, 2))) == pytest.approx(0, abs=1e-12)
+    assert squared_sine(first[:, None], turned) == 1.0  # a line does not hold a plane
+
+
+def test_the_total_correlation_is_that_of_the_covariances():
+    left = RNG.normal(size=(500, 3))
+    right = 0.6 * left @ RNG.normal(size=(3, 3)) + RNG.normal(size=(500, 3))
+    a, b = left - left.mean(axis=0), right - right.mean(axis=0)
+
+    def inverse_root(matrix):
+        values, vectors = np.linalg.eigh(matrix)
+        return vectors @ np.diag(values**-0.5) @ vectors.T
+
+    whole = inverse_root(a.T @ a) @ (a.T @ b) @ inverse_root(b.T @ b)
+    expected = np.linalg.svd(whole, compute_uv=False).sum()
+    assert total_correlation(left, right) == pytest.approx(expected)
+    mixed = 5 + left @ RNG.normal(size=(3, 3))
+    assert total_correlation(mixed, right) == pytest.approx(expected)
+    assert total_correlation(left, left) == pytest.approx(3)
+
+
+def test_directions_without_variance_have_no_correlation():
+    left = RNG.normal(size=(30, 1))
+    assert total_correlation(np.hstack([left, np.ones((30, 1))]), np.hstack([left, 2 * left])) == pytest.approx(1)
