@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from .. import arrays
 from ..arrays import Array
 from .base import KernelProblem, KernelState
-from .columns import dots, ratio
+from .column_products import dots, ratio
 from .nystrom import LowRank, low_rank
 
 REPLACE_EVERY = 50

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from .. import arrays
 from ..arrays import Array
 from .base import KernelProblem
-from .columns import dots, ratio
+from .column_products import dots, ratio
 
 CHECK_EVERY = 25
 """Epochs after which the residual is computed anew: in float32 that of the recursion drifts from the true one."""

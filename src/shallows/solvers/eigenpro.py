@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .. import arrays
 from .base import AveragedState, KernelProblem
-from .columns import dots
+from .column_products import dots
 from .conjugate_residuals import ConjugateResiduals
 from .richardson import residual
 from .step_bounds import bounded_step
