@@ -219,33 +219,34 @@ class ExactKernelRidgeClassifier(_ExactKernelRidge, LeastSquaresClassifier):
         A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
         points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
     bandwidth : float, optional
-        σ, in the units of the features, of the kernels that have one. None takes the median distance of a subsample.
+        σ, in the units of the features, of the kernels that have one. None takes the median distance between points
+        of a subsample.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
     regularisation : float, default=1.0
-        λ, for the sum of the losses over all points (``alpha`` of `sklearn.kernel_ridge.KernelRidge`). 0 interpolates;
-        where rounding then makes the matrix singular, a little is added to its diagonal, which
-        ``effective_params_["jitter"]`` tells.
+        λ, for the sum of the losses over all points (``alpha`` of `sklearn.kernel_ridge.KernelRidge`). 0
+        interpolates; where rounding then makes the matrix singular, a little is added to its diagonal, which
+        ``effective_params_["jitter"]`` records.
     solver : {"auto", "cholesky", "conjugate_gradients"}, default="auto"
         "auto" factors up to 20,000 points where about 10 n² bytes are free.
     tol : float, default=1e-4
         Conjugate gradients stop when the residual is this share of the targets' norm.
     max_iterations : int, default=1000
-        Of conjugate gradients; each is a pass over the kernel matrix.
+        The most iterations of conjugate gradients; each is a pass over the kernel matrix.
     warm_start : bool, default=False
-        Let conjugate gradients begin with the coefficients of the fit before, of as many points: for a path over
-        several ``regularisation``, from the largest to the smallest, with the same ``random_state``.
+        Start conjugate gradients from the coefficients of the previous fit, if that had as many points and the same
+        ``random_state``. Useful for a path over several ``regularisation``, from the largest to the smallest.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
         int gives the same model.
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
         "auto" takes a GPU where CuPy finds one.
     memory : int or str, optional
-        Bytes (or a text such as "4GB") that the process may hold. None takes a share of what is free.
+        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" is float64 for the factorisation and up to 1,000 points, else float32.
+        "auto" means float64 for the factorisation and for up to 1,000 points, else float32.
     verbose : int, default=0
-        1 shows progress.
+        1 shows a progress bar.
 
     Attributes
     ----------
@@ -256,9 +257,9 @@ class ExactKernelRidgeClassifier(_ExactKernelRidge, LeastSquaresClassifier):
     bandwidth_ : float
     n_iter_ : int
     effective_params_ : dict
-        Everything that the program chose, with the jitter and the relative residual that is left.
+        What the program chose where a parameter left it open, with the jitter and the relative residual at the end.
     timings_ : dict
-        Seconds by phase.
+        Seconds of each phase of the fit.
 
     See Also
     --------
@@ -288,33 +289,34 @@ class ExactKernelRidgeRegressor(_ExactKernelRidge, LeastSquaresRegressor):
         A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
         points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
     bandwidth : float, optional
-        σ, in the units of the features, of the kernels that have one. None takes the median distance of a subsample.
+        σ, in the units of the features, of the kernels that have one. None takes the median distance between points
+        of a subsample.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
     regularisation : float, default=1.0
-        λ, for the sum of the losses over all points (``alpha`` of `sklearn.kernel_ridge.KernelRidge`). 0 interpolates;
-        where rounding then makes the matrix singular, a little is added to its diagonal, which
-        ``effective_params_["jitter"]`` tells.
+        λ, for the sum of the losses over all points (``alpha`` of `sklearn.kernel_ridge.KernelRidge`). 0
+        interpolates; where rounding then makes the matrix singular, a little is added to its diagonal, which
+        ``effective_params_["jitter"]`` records.
     solver : {"auto", "cholesky", "conjugate_gradients"}, default="auto"
         "auto" factors up to 20,000 points where about 10 n² bytes are free.
     tol : float, default=1e-4
         Conjugate gradients stop when the residual is this share of the targets' norm.
     max_iterations : int, default=1000
-        Of conjugate gradients; each is a pass over the kernel matrix.
+        The most iterations of conjugate gradients; each is a pass over the kernel matrix.
     warm_start : bool, default=False
-        Let conjugate gradients begin with the coefficients of the fit before, of as many points: for a path over
-        several ``regularisation``, from the largest to the smallest, with the same ``random_state``.
+        Start conjugate gradients from the coefficients of the previous fit, if that had as many points and the same
+        ``random_state``. Useful for a path over several ``regularisation``, from the largest to the smallest.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
         int gives the same model.
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
         "auto" takes a GPU where CuPy finds one.
     memory : int or str, optional
-        Bytes (or a text such as "4GB") that the process may hold. None takes a share of what is free.
+        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" is float64 for the factorisation and up to 1,000 points, else float32.
+        "auto" means float64 for the factorisation and for up to 1,000 points, else float32.
     verbose : int, default=0
-        1 shows progress.
+        1 shows a progress bar.
 
     Attributes
     ----------
@@ -326,9 +328,9 @@ class ExactKernelRidgeRegressor(_ExactKernelRidge, LeastSquaresRegressor):
     bandwidth_ : float
     n_iter_ : int
     effective_params_ : dict
-        Everything that the program chose, with the jitter and the relative residual that is left.
+        What the program chose where a parameter left it open, with the jitter and the relative residual at the end.
     timings_ : dict
-        Seconds by phase.
+        Seconds of each phase of the fit.
 
     See Also
     --------

@@ -18,6 +18,7 @@ from ...solvers.steps import StepRule
 from ...spectrum import power_of
 from ..base import SMALL
 from ..centring import Centring
+from ..feature_scores import feature_scores
 from ..kernel_checks import check_scale, check_scores
 from ..parameter_checks import check_whole
 from .kernel_least_squares import Plan
@@ -195,15 +196,8 @@ class _FeatureEigenPro:
         if not fitting:
             coefficients = arrays.to_device(self.coef_.T, device)
             blocks = blocks.to(device)
-        out = np.empty((X.shape[0], coefficients.shape[1]), dtype=np.dtype(str(coefficients.dtype)))
-        widest = max(span.stop - span.start for span in blocks.spans)
         budget = min(self._working_budget(device) // 4, 2**27 if device.kind == "cpu" else 2**31)
-        at_a_time = max(1, budget // (widest * out.itemsize))
-        with device.active(), np.errstate(over="ignore", invalid="ignore"):
-            for rows, x, _ in self._centring.new_points(X, device, out.dtype):
-                for some in arrays.blocks(x.shape[0], at_a_time):
-                    here = slice(rows.start + some.start, rows.start + some.stop)
-                    out[here] = arrays.to_numpy(blocks.dot(x[some, :], coefficients))
+        out = feature_scores(blocks, self._centring, X, coefficients, device, budget=budget)
         if not fitting:
             check_scores(out, X)
         return self._unscale(out)
@@ -221,21 +215,24 @@ class FeatureEigenProClassifier(_FeatureEigenPro, LeastSquaresClassifier):
     Parameters
     ----------
     features : str or object, default="fourier"
-        "fourier" (cosines and sines of random frequencies), "fourier_cosine", "orthogonal" (random frequencies at right
-        angles), "rbf" (kernel functions at points of the data), "rbf_kmeans" (at centres of K-means), "nystrom",
-        "nystrom_kmeans" (the same, whitened), or "linear" (the inputs and a constant). An object has ``map(x)`` of
-        shape (m, n_features) and ``n_features``; it is given the inputs as they are.
+        "fourier" (cosines and sines of random frequencies), "fourier_cosine", "orthogonal" (random frequencies at
+        right angles), "rbf" (kernel functions at points of the data), "rbf_kmeans" (at centres of K-means),
+        "nystrom", "nystrom_kmeans" (the same, whitened), or "linear" (the inputs and a constant). An object has
+        ``map(x)`` of shape (m, n_features) and ``n_features``; it receives the inputs without centring.
     n_features : int, default=4000
         How many features; a cosine and a sine are two. "linear" and objects have their own number.
     kernel : str or Kernel, default="gaussian"
         The kernel whose features a named map makes; see `shallows.kernels`. "linear" and objects need none.
     bandwidth : float, optional
-        σ, in the units of the features, of the kernels that have one. None takes the median distance of a subsample.
+        σ, in the units of the features, of the kernels that have one. None takes the median distance between points
+        of a subsample.
     rank : int, optional
-        q, the number of directions that are flattened. None takes a fifth of the subsample, or fewer where the spectrum
-        falls below 1/n before; up to 1,000 points, those above 1/200 of the largest eigenvalue. 0 flattens none.
+        q, the number of directions that the preconditioner flattens. None takes a fifth of the subsample, or fewer
+        where the spectrum falls below 1/n before; up to 1,000 points, the directions above 1/200 of the largest
+        eigenvalue. 0 flattens none.
     n_subsample : int, optional
-        M, the number of training points that the eigensystem is computed from. None grows it as √n within the budget.
+        M, the number of training points from which the eigensystem is computed. None takes about 9√n, at least 500
+        and at most 12,000, as the memory allows; all of up to 1,000 points.
     eigensystem : {"nsvd", "rsvd"}, default="nsvd"
         Through the M × M matrix of inner products, or by a randomised decomposition of the features of the subsample.
     damping : float, default=0.25
@@ -244,15 +241,17 @@ class FeatureEigenProClassifier(_FeatureEigenPro, LeastSquaresClassifier):
         a: directions are shrunk by τ (λ_{q+1}/λᵢ)^a. "full" takes the eigenvalues of the operator, "sqrt" the
         singular values of the features, as the paper prints it: slower, and forgiving where the eigensystem is noisy.
     batch_size : int, optional
-        Rows of a step. None takes half of β/λ, the size up to which a batch costs no progress.
+        m, the rows of a step. None takes half of β/λ, the size up to which an epoch with larger batches makes the
+        same progress.
     step_size : float, optional
-        For a sum over the batch. None takes ``step_rule``.
+        η, for a sum over the batch. None takes the step by ``step_rule``, and an epoch in which training diverges
+        is then repeated with half of it.
     step_rule : str, mapping or callable, default="certified"
         Which rule gives the step where ``step_size`` is None; the names are those of `EigenProClassifier`.
     max_epochs : int, default=40
-        Passes over the data at most.
+        The most passes over the training data.
     tol : float, default=5e-3
-        Stop when the training loss of an epoch is this share of the loss of the zero function.
+        Stop after an epoch whose training loss is at most this share of the zero function's loss.
     early_stopping : bool, default=False
         Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
         become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
@@ -266,11 +265,11 @@ class FeatureEigenProClassifier(_FeatureEigenPro, LeastSquaresClassifier):
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
         "auto" takes a GPU where CuPy finds one.
     memory : int or str, optional
-        Bytes (or a text such as "4GB") that the process may hold. None takes a share of what is free.
+        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" is float32, and float64 up to 1,000 points.
+        "auto" means float32, and float64 for up to 1,000 points.
     verbose : int, default=0
-        1 shows progress.
+        1 shows a progress bar.
 
     Attributes
     ----------
@@ -282,13 +281,15 @@ class FeatureEigenProClassifier(_FeatureEigenPro, LeastSquaresClassifier):
     step_size_ : float
     n_epochs_ : int
     losses_ : list of float
-        Of each epoch, as shares of the loss of the zero function, each batch measured before its own step.
+        Training loss of each epoch as a share of the zero function's loss; each batch is measured before its own
+        step.
     validation_scores_ : list of float
         With ``early_stopping`` only: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
     effective_params_ : dict
-        Everything that the program chose.
+        What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
+        device.
     timings_ : dict
-        Seconds by phase.
+        Seconds of each phase of the fit.
 
     References
     ----------
@@ -315,21 +316,24 @@ class FeatureEigenProRegressor(_FeatureEigenPro, LeastSquaresRegressor):
     Parameters
     ----------
     features : str or object, default="fourier"
-        "fourier" (cosines and sines of random frequencies), "fourier_cosine", "orthogonal" (random frequencies at right
-        angles), "rbf" (kernel functions at points of the data), "rbf_kmeans" (at centres of K-means), "nystrom",
-        "nystrom_kmeans" (the same, whitened), or "linear" (the inputs and a constant). An object has ``map(x)`` of
-        shape (m, n_features) and ``n_features``; it is given the inputs as they are.
+        "fourier" (cosines and sines of random frequencies), "fourier_cosine", "orthogonal" (random frequencies at
+        right angles), "rbf" (kernel functions at points of the data), "rbf_kmeans" (at centres of K-means),
+        "nystrom", "nystrom_kmeans" (the same, whitened), or "linear" (the inputs and a constant). An object has
+        ``map(x)`` of shape (m, n_features) and ``n_features``; it receives the inputs without centring.
     n_features : int, default=4000
         How many features; a cosine and a sine are two. "linear" and objects have their own number.
     kernel : str or Kernel, default="gaussian"
         The kernel whose features a named map makes; see `shallows.kernels`. "linear" and objects need none.
     bandwidth : float, optional
-        σ, in the units of the features, of the kernels that have one. None takes the median distance of a subsample.
+        σ, in the units of the features, of the kernels that have one. None takes the median distance between points
+        of a subsample.
     rank : int, optional
-        q, the number of directions that are flattened. None takes a fifth of the subsample, or fewer where the spectrum
-        falls below 1/n before; up to 1,000 points, those above 1/200 of the largest eigenvalue. 0 flattens none.
+        q, the number of directions that the preconditioner flattens. None takes a fifth of the subsample, or fewer
+        where the spectrum falls below 1/n before; up to 1,000 points, the directions above 1/200 of the largest
+        eigenvalue. 0 flattens none.
     n_subsample : int, optional
-        M, the number of training points that the eigensystem is computed from. None grows it as √n within the budget.
+        M, the number of training points from which the eigensystem is computed. None takes about 9√n, at least 500
+        and at most 12,000, as the memory allows; all of up to 1,000 points.
     eigensystem : {"nsvd", "rsvd"}, default="nsvd"
         Through the M × M matrix of inner products, or by a randomised decomposition of the features of the subsample.
     damping : float, default=0.25
@@ -338,15 +342,17 @@ class FeatureEigenProRegressor(_FeatureEigenPro, LeastSquaresRegressor):
         a: directions are shrunk by τ (λ_{q+1}/λᵢ)^a. "full" takes the eigenvalues of the operator, "sqrt" the
         singular values of the features, as the paper prints it: slower, and forgiving where the eigensystem is noisy.
     batch_size : int, optional
-        Rows of a step. None takes half of β/λ, the size up to which a batch costs no progress.
+        m, the rows of a step. None takes half of β/λ, the size up to which an epoch with larger batches makes the
+        same progress.
     step_size : float, optional
-        For a sum over the batch. None takes ``step_rule``.
+        η, for a sum over the batch. None takes the step by ``step_rule``, and an epoch in which training diverges
+        is then repeated with half of it.
     step_rule : str, mapping or callable, default="certified"
         Which rule gives the step where ``step_size`` is None; the names are those of `EigenProClassifier`.
     max_epochs : int, default=40
-        Passes over the data at most.
+        The most passes over the training data.
     tol : float, default=5e-3
-        Stop when the training loss of an epoch is this share of the loss of the zero function.
+        Stop after an epoch whose training loss is at most this share of the zero function's loss.
     early_stopping : bool, default=False
         Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
         become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
@@ -360,11 +366,11 @@ class FeatureEigenProRegressor(_FeatureEigenPro, LeastSquaresRegressor):
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
         "auto" takes a GPU where CuPy finds one.
     memory : int or str, optional
-        Bytes (or a text such as "4GB") that the process may hold. None takes a share of what is free.
+        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" is float32, and float64 up to 1,000 points.
+        "auto" means float32, and float64 for up to 1,000 points.
     verbose : int, default=0
-        1 shows progress.
+        1 shows a progress bar.
 
     Attributes
     ----------
@@ -377,13 +383,15 @@ class FeatureEigenProRegressor(_FeatureEigenPro, LeastSquaresRegressor):
     step_size_ : float
     n_epochs_ : int
     losses_ : list of float
-        Of each epoch, as shares of the loss of the zero function, each batch measured before its own step.
+        Training loss of each epoch as a share of the zero function's loss; each batch is measured before its own
+        step.
     validation_scores_ : list of float
         With ``early_stopping`` only: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
     effective_params_ : dict
-        Everything that the program chose.
+        What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
+        device.
     timings_ : dict
-        Seconds by phase.
+        Seconds of each phase of the fit.
 
     References
     ----------

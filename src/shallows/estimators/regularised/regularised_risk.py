@@ -16,6 +16,7 @@ from ...solvers.lazy_gram import LazyGram
 from ...solvers.risk import FeatureSpan, KernelSpan, RiskProblem, RiskState
 from ..base import SMALL, Estimator
 from ..centring import Centring
+from ..feature_scores import feature_scores
 from ..kernel_checks import check_scale, check_scores, check_values
 from ..parameter_checks import check_positive, check_whole
 from ..snapshot import Snapshot
@@ -348,23 +349,17 @@ class RiskModel(Estimator):
         model = model if fitting else self._model
         device = arrays.resolve_device(self.device)
         budget = min(self._working_budget(device) // 4, 2**28 if device.kind == "cpu" else 2**32)
-        out = np.empty((X.shape[0], model["coefficients"].shape[1]), dtype=self._dtype)
         with device.active(), np.errstate(over="ignore", invalid="ignore"):
             a = arrays.to_device(model["coefficients"], device)
             if "blocks" in model:
                 blocks = model["blocks"].to(device)
-                widest = max(span.stop - span.start for span in blocks.spans)
-                at_a_time = max(1, budget // (2 * widest * out.itemsize))
+                out = feature_scores(blocks, self._centring, X, a, device, budget=budget // 2)
             else:
                 points = arrays.to_device(model["points"], device)
-            for rows, x, extra in self._centring.new_points(X, device, self._dtype):
-                if "blocks" not in model:
+                out = np.empty((X.shape[0], a.shape[1]), dtype=self._dtype)
+                for rows, x, extra in self._centring.new_points(X, device, self._dtype):
                     made = gram.cross_product(model["kernel"], x, points, a, budget=budget, extra=extra)
                     out[rows] = arrays.to_numpy(made)
-                    continue
-                for some in arrays.blocks(x.shape[0], at_a_time):
-                    here = slice(rows.start + some.start, rows.start + some.stop)
-                    out[here] = arrays.to_numpy(blocks.dot(x[some, :], a))
         if not fitting:
             check_scores(out, X)
         return self._unscale(out)
