@@ -5,70 +5,23 @@ snakemake --cores 2 --config scale=laptop                                 at ano
 snakemake --cores 1 results/laptop/tables/<target>.csv                    one file, at the scale that its path names
 snakemake <paper> --cores 2   or   snakemake <target> --cores 2           one paper, one target
 snakemake --cores 2 compare --config dataset=my.csv                       the methods compared on a file of your own
+
+The workflow itself is workflow/Snakefile, which another workflow can use as a module (config/README.md).
 """
 
-from snakemake.utils import min_version
+from shallows.experiments.planning import requests
 
-min_version("9.0")
+# Only here, on a command line of this project's own: an error ends with its sentence rather than with a place in a file,
+# and a wrong word is answered with the nearest right one, where Snakemake says that no rule makes it.
+with requests.one_sentence():
 
+    include: "workflow/Snakefile"
 
-configfile: "config/config.yaml"
-
-
-include: "workflow/rules/common.smk"
-include: "workflow/rules/scheduling.smk"
-
-
-# Downloads need a network, which computing nodes may lack; the others take seconds.
-localrules:
-    fetch,
-    table,
-    figure,
-    contact_sheet,
-    page,
+    requests.check_command_line(PLAN, COMPARISON)
 
 
-# Named one by one, since Snakemake does not miss a file that lies between those it was asked for and their sources.
-rule all:
+# Snakemake looks in this file alone for what is made where nothing is named.
+rule default:
     default_target: True
     input:
-        report_of(SCALE),
-        [path for target in PLAN.targets for path in products_of(target, SCALE)],
-        [below(SCALE, f"{run.folder}/record.json") for run in PLAN.runs(SCALE).values()],
-
-
-rule report:
-    input:
-        report_of(SCALE),
-
-
-include: "workflow/rules/data.smk"
-include: "workflow/rules/preparation.smk"
-include: "workflow/rules/preconditioners.smk"
-include: "workflow/rules/training.smk"
-include: "workflow/rules/tables.smk"
-include: "workflow/rules/figures.smk"
-include: "workflow/rules/contact_sheet.smk"
-include: "workflow/rules/report.smk"
-include: "workflow/rules/own.smk"
-
-
-for paper, targets in PLAN.papers.items():
-
-    rule:
-        name:
-            paper
-        input:
-            [path for target in targets for path in products_of(target, SCALE)],
-
-
-for target in PLAN.targets:
-
-    rule:
-        name:
-            target
-        input:
-            products_of(target, SCALE),
-
-
-check_requests()
+        rules.all.input,

@@ -14,17 +14,20 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas
+import scipy.sparse
 from sklearn.datasets import load_svmlight_file
 
-from shallows.datasets import formats
+from shallows.datasets.formats.delimited_text import Columns, TextLayout, csv_blocks
+from shallows.datasets.formats.libsvm import libsvm_blocks
 
 ALLOWED = 1.1
+_BLOCK_ROWS = 65_536
 
 
 def main() -> int:
@@ -82,7 +85,7 @@ def csv_readers(target: int, dtype: str, n_columns: int) -> dict[str, Callable[[
     """Readers of a table into an array of features and one of targets."""
 
     def ours(path: Path) -> Any:
-        return formats.read_csv(path, target=target, dtype=dtype)
+        return together(csv_blocks(path, TextLayout(), Columns(target=target, dtype=dtype), _BLOCK_ROWS))
 
     def with_pandas(path: Path) -> Any:
         types = {column: dtype for column in range(n_columns) if column != target}
@@ -113,9 +116,15 @@ def csv_readers(target: int, dtype: str, n_columns: int) -> dict[str, Callable[[
 def libsvm_readers() -> dict[str, Callable[[Path], Any]]:
     """Readers of a LIBSVM file into a CSR matrix and an array of targets."""
     return {
-        "ours": lambda path: formats.read_libsvm(path, 54),
+        "ours": lambda path: together(libsvm_blocks(path, 54, _BLOCK_ROWS)),
         "sklearn": lambda path: load_svmlight_file(str(path), n_features=54, zero_based=False),
     }
+
+
+def together(blocks: Iterable[Any]) -> tuple[Any, np.ndarray]:
+    """Return the features and the targets of all blocks."""
+    x, y = zip(*blocks, strict=True)
+    return (scipy.sparse.vstack(x, "csr") if hasattr(x[0], "indptr") else np.concatenate(x)), np.concatenate(y)
 
 
 def measure(readers: dict[str, Callable[[Path], Any]], path: Path, rounds: int) -> dict[str, float]:

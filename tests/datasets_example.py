@@ -8,12 +8,17 @@ import http.server
 import os
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from shallows.datasets import Dataset, File
+from shallows.datasets.formats.delimited_text import Columns, TextLayout, csv_blocks
+from shallows.datasets.formats.libsvm import libsvm_blocks
+from shallows.datasets.formats.source import open_source
 
 CONTENT = b"1.0,2.0,0\n" * 40 + b"2.5,1.0,1\n" * 40
 
@@ -72,6 +77,31 @@ def write_table(folder: Path, x: np.ndarray, y: np.ndarray, x_test: np.ndarray, 
         files=tuple(files),
         **changes,
     )
+
+
+def together(blocks) -> tuple[Any, np.ndarray]:
+    """Return the features and the targets of all blocks."""
+    x, y = zip(*blocks, strict=True)
+    return (scipy.sparse.vstack(x, "csr") if hasattr(x[0], "indptr") else np.concatenate(x)), np.concatenate(y)
+
+
+def read_csv(path: Path, target: int = -1, separator: str = ",", header: int = 0, dtype: str = "float64"):
+    """Read a table of numbers whole."""
+    layout = TextLayout(separator=separator, skipped=header)
+    return together(csv_blocks(path, layout, Columns(target=target, dtype=dtype), 65_536))
+
+
+def read_libsvm(path: Path, n_features: int):
+    """Read a LIBSVM file whole."""
+    return together(libsvm_blocks(path, n_features, 65_536))
+
+
+def read(entry: Dataset, paths: dict[str, Path]) -> SimpleNamespace:
+    """Read a dataset's files whole, which holds them against its entry."""
+    source = open_source(entry, paths)
+    x_train, y_train = together(source.train.blocks(65_536))
+    x_test, y_test = together(source.test.blocks(65_536)) if source.test else (x_train[:0], y_train[:0])
+    return SimpleNamespace(x_train=x_train, y_train=y_train, x_test=x_test, y_test=y_test)
 
 
 class Server:

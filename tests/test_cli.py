@@ -13,7 +13,8 @@ import pytest
 from PIL import Image
 
 from shallows import cli, datasets
-from shallows.datasets import download, shelf, transfer
+from shallows.datasets.download import fetching, http_transfer
+from shallows.datasets.listing import description, overview, pictures
 
 ROOT = Path(__file__).resolve().parents[1]
 EMBEDDED = ROOT / "data" / "embedded"
@@ -79,9 +80,9 @@ def test_fetch_goes_on_after_a_dataset_that_cannot_be_had(capsys):
 
 def test_fetch_from_a_mirror_tells_of_a_wrong_file(capsys, tmp_path, monkeypatch):
     def unplugged(*_):
-        raise transfer.TransferError("no connection")
+        raise http_transfer.TransferError("no connection")
 
-    monkeypatch.setattr(download, "download", unplugged)
+    monkeypatch.setattr(fetching, "download", unplugged)
     (tmp_path / "mirror" / "cpu_act").mkdir(parents=True)
     (tmp_path / "mirror" / "cpu_act" / "cpu_act.arff").write_text("<html>moved</html>")
     assert data("fetch", "cpu_act", "--mirror", tmp_path / "mirror", "--root", tmp_path / "raw") == 1
@@ -138,7 +139,7 @@ def test_describe_saves_a_picture_of_images_and_draws_the_first(capsys, tmp_path
     # Ten by ten digits of 28 pixels with lines of one pixel between and around them.
     assert picture.shape == (291, 291, 3)
     stamp = datasets.fetch("mnist_demo", tmp_path / "raw", embedded_root=EMBEDDED)
-    seen = shelf.look_through(datasets.get("mnist_demo"), stamp)
+    seen = description.read_contents(datasets.get("mnist_demo"), stamp)
     np.testing.assert_array_equal(picture[1:29, 30:58, 0], seen.images[1].reshape(28, 28))
 
 
@@ -154,7 +155,7 @@ def test_colours_keep_their_places_in_a_picture():
     entry = datasets.get("cifar10")
     image = np.zeros((3, 32, 32), np.uint8)
     image[1, 5, 7] = 255  # a green point
-    sheet = shelf.contact_sheet(entry, [image.ravel()])
+    sheet = pictures.contact_sheet(entry, [image.ravel()])
     assert sheet[1 + 5, 1 + 7].tolist() == [0, 255, 0]
 
 
@@ -204,12 +205,12 @@ def test_remove_of_what_is_not_here_says_so(capsys):
 
 def test_the_table_of_all_datasets_is_the_one_that_the_command_makes():
     measured = json.loads((ROOT / "data" / "measured.json").read_text())
-    assert (ROOT / "data" / "README.md").read_text() == shelf.table(measured)
+    assert (ROOT / "data" / "README.md").read_text() == overview.table(measured)
 
 
 def test_the_table_has_what_was_measured_and_every_dataset(tmp_path, monkeypatch):
     one = {"what": "the real file", "rows": "5 + 3", "columns": 2, "seconds": 1.5, "peak_memory_bytes": 10**8}
-    monkeypatch.setattr(shelf, "measure", lambda dataset, root, mirror: one)
+    monkeypatch.setattr(overview, "measure", lambda dataset, root, mirror: one)
     assert data("table", "--measure", "cpu_act", "--out", tmp_path / "README.md") == 0
     assert json.loads((tmp_path / "measured.json").read_text()) == {"cpu_act": one}
     made = (tmp_path / "README.md").read_text()
@@ -220,7 +221,7 @@ def test_the_table_has_what_was_measured_and_every_dataset(tmp_path, monkeypatch
 @pytest.mark.slow
 def test_a_measurement_is_of_the_rows_as_parsed(tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
-    measured = shelf.measure(datasets.get("a9a_demo"), tmp_path, None)
+    measured = overview.measure(datasets.get("a9a_demo"), tmp_path, None)
     assert (measured["rows"], measured["columns"]) == ("4,000 + 2,000", 123)
     assert measured["peak_memory_bytes"] > 10e6
 

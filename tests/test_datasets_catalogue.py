@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import subprocess
 import sys
@@ -20,7 +19,7 @@ from shallows.errors import UnknownNameError
 
 @pytest.fixture
 def schema():
-    return jsonschema.Draft202012Validator(json.loads(SCHEMA_PATH.read_text()))
+    return jsonschema.Draft202012Validator(yaml.safe_load(SCHEMA_PATH.read_text()))
 
 
 @pytest.fixture
@@ -62,7 +61,7 @@ def test_the_schema_refuses_a_spoilt_entry(schema, content, spoil):
 def test_the_schema_names_exactly_the_formats_that_are_read(schema):
     # Generated and own data do not come from files of a format.
     named = set(schema.schema["$defs"]["dataset"]["properties"]["format"]["enum"])
-    assert named - {"generated", "own"} == set(READERS)
+    assert named - {"generated", "user"} == set(READERS)
 
 
 @pytest.mark.parametrize("name", sorted(datasets.catalogue()))

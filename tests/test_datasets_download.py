@@ -22,17 +22,18 @@ import pytest
 
 from datasets_example import CONTENT, MIRROR, dataset, needs_mirror, serving, sha256
 from shallows import datasets
-from shallows.datasets import DatasetError, DatasetWarning, File, download, lock, transfer
+from shallows.datasets import DatasetError, DatasetWarning, File
 from shallows.datasets.catalogue import Form
+from shallows.datasets.download import addresses, checksum_lock, http_transfer, verification
 from shallows.errors import UnknownNameError
 
 
 @pytest.fixture
 def server(monkeypatch):
-    monkeypatch.setattr(transfer, "RETRY_WAITS", (0.0, 0.0))
+    monkeypatch.setattr(http_transfer, "RETRIES", http_transfer.RETRIES.new(backoff_factor=0))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    monkeypatch.delenv(download.MIRROR_VARIABLE, raising=False)
+    monkeypatch.delenv(addresses.MIRROR_VARIABLE, raising=False)
     with serving() as server:
         yield server
 
@@ -139,7 +140,7 @@ def test_a_mirror_url_is_tried_before_the_addresses(server, tmp_path):
 
 
 def test_a_mirror_may_be_named_in_the_environment_and_an_argument_goes_first(server, tmp_path, monkeypatch):
-    monkeypatch.setenv(download.MIRROR_VARIABLE, str(mirror_with(tmp_path / "mirror", CONTENT)))
+    monkeypatch.setenv(addresses.MIRROR_VARIABLE, str(mirror_with(tmp_path / "mirror", CONTENT)))
     datasets.fetch(dataset(), tmp_path / "raw", server.url + "/empty")
     assert server.asked == ["/empty/toy/toy.csv"]
 
@@ -358,7 +359,7 @@ def test_a_server_that_goes_on_at_the_wrong_place_is_asked_from_the_beginning(se
 
 @pytest.mark.slow
 def test_a_slow_server_is_waited_for(server, tmp_path, monkeypatch):
-    monkeypatch.setattr(transfer, "TIMEOUTS", (1.0, 1.0))
+    monkeypatch.setattr(http_transfer, "TIMEOUTS", (1.0, 1.0))
 
     def slow(handler):
         handler.send_response(200)
@@ -374,7 +375,7 @@ def test_a_slow_server_is_waited_for(server, tmp_path, monkeypatch):
 
 
 def test_a_server_that_falls_silent_is_given_up(server, tmp_path, monkeypatch):
-    monkeypatch.setattr(transfer, "TIMEOUTS", (0.2, 0.2))
+    monkeypatch.setattr(http_transfer, "TIMEOUTS", (0.2, 0.2))
     over = threading.Event()
 
     def silent(handler):
@@ -441,22 +442,22 @@ def test_every_kind_of_checksum_is_held_against_a_file(tmp_path, kind):
     file = File("toy.csv", "all", **{kind.__name__: kind(CONTENT)})
     path = tmp_path / "toy.csv"
     path.write_bytes(CONTENT)
-    assert download.verify(path, file) == (None, sha256(CONTENT))
+    assert verification.verify(path, file) == (None, sha256(CONTENT))
     path.write_bytes(CONTENT.replace(b"2.5", b"2.6"))
-    assert "its content is altered" in download.verify(path, file)[0]
+    assert "its content is altered" in verification.verify(path, file)[0]
 
 
 def test_the_name_that_git_gives_to_a_file_is_the_known_one(tmp_path):
     # What `echo hello | git hash-object --stdin` prints.
     (tmp_path / "hello").write_bytes(b"hello\n")
     file = File("hello", "all", git_sha1="ce013625030ba8dba906f756967f9e9ca394464a")
-    assert download.verify(tmp_path / "hello", file)[0] is None
+    assert verification.verify(tmp_path / "hello", file)[0] is None
 
 
 def test_one_wrong_checksum_of_two_is_enough_to_refuse(tmp_path):
     (tmp_path / "toy.csv").write_bytes(CONTENT)
     file = File("toy.csv", "all", sha256=sha256(CONTENT), md5="0" * 32)
-    assert "md5 checksum" in download.verify(tmp_path / "toy.csv", file)[0]
+    assert "md5 checksum" in verification.verify(tmp_path / "toy.csv", file)[0]
 
 
 def test_a_known_copy_is_taken_and_told(tmp_path):
@@ -555,7 +556,7 @@ def test_a_broken_lock_file_is_told(server, tmp_path):
 
 def _pin_in_process(root: Path, number: int, barrier) -> None:
     barrier.wait(timeout=60)
-    lock.pin(root, f"set{number}", "file", "0" * 64, 1, "here")
+    checksum_lock.pin(root, f"set{number}", "file", "0" * 64, 1, "here")
 
 
 def test_processes_that_pin_at_once_lose_nothing(tmp_path):
@@ -566,7 +567,7 @@ def test_processes_that_pin_at_once_lose_nothing(tmp_path):
         worker.start()
     for worker in workers:
         worker.join(timeout=120)
-    assert all(lock.pinned(tmp_path, f"set{number}", "file") for number in range(3))
+    assert all(checksum_lock.pinned(tmp_path, f"set{number}", "file") for number in range(3))
 
 
 # Several forms of the same data

@@ -12,7 +12,7 @@ import pytest
 from datasets_example import MIRROR, needs_mirror
 from shallows import datasets
 from shallows.datasets import DatasetError, embedded
-from shallows.datasets.draws import draw_rows
+from shallows.datasets.preparation.row_draws import draw_rows
 
 FOLDER = Path(__file__).parents[1] / "data" / "embedded"
 NAMES = [name for name, dataset in datasets.catalogue().items() if dataset.state == "embedded"]

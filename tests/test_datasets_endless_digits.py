@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from generated_example import drawn_digits, embedded_digits
 from shallows import streams
-from shallows.datasets.generated import make
-from shallows.datasets.generated.digits import Deformation, deform
+from shallows.datasets.synthetic import make
+from shallows.datasets.synthetic.endless_digits import Deformation, deform
+from synthetic_example import drawn_digits, embedded_digits
 
 
 @pytest.fixture

@@ -22,9 +22,13 @@ import numpy as np
 import pytest
 import scipy.io
 
-from datasets_example import MIRROR, dataset, needs_mirror
-from shallows.datasets import Dataset, DatasetError, File, fetch, formats, get, load, prepare
-from shallows.datasets.formats import svmlight
+from datasets_example import MIRROR, dataset, needs_mirror, read, read_csv, read_libsvm
+from shallows.datasets import Dataset, DatasetError, File, fetch, get, load, prepare
+from shallows.datasets.formats import libsvm
+from shallows.datasets.formats.containers import open_binary
+from shallows.datasets.formats.delimited_text import Columns, TextLayout, csv_blocks
+from shallows.datasets.formats.idx import read_idx, write_idx
+from shallows.datasets.formats.source import open_source
 from shallows.errors import UnknownNameError
 
 CSV = b"1,-2,7\n3,4,8\n"
@@ -36,7 +40,7 @@ COMPRESS = {"": bytes, ".gz": partial(gzip.compress, mtime=0), ".bz2": bz2.compr
 def test_csv_is_read_through_its_compression(tmp_path, suffix):
     path = tmp_path / f"table.csv{suffix}"
     path.write_bytes(COMPRESS[suffix](CSV))
-    x, y = formats.read_csv(path, dtype="int16")
+    x, y = read_csv(path, dtype="int16")
     np.testing.assert_array_equal(x, [[1, -2], [3, 4]])
     assert x.dtype == np.int16
     np.testing.assert_array_equal(y, [7, 8])
@@ -46,14 +50,14 @@ def test_reading_ahead_gives_the_same_bytes(tmp_path):
     content = np.random.default_rng(0).bytes(5_000_000)
     path = tmp_path / "content.gz"
     path.write_bytes(gzip.compress(content, 1))
-    with formats.open_binary(path, ahead=True) as file:
+    with open_binary(path, ahead=True) as file:
         assert file.read(10) + file.read() == content
 
 
 def test_reading_ahead_raises_the_error_of_a_truncated_file_where_it_ends(tmp_path):
     path = tmp_path / "content.gz"
     path.write_bytes(gzip.compress(np.random.default_rng(0).bytes(1_000_000), 1)[:-100_000])
-    with formats.open_binary(path, ahead=True) as file:
+    with open_binary(path, ahead=True) as file:
         assert len(file.read(500_000)) == 500_000
         with pytest.raises(EOFError):
             file.read()
@@ -62,7 +66,7 @@ def test_reading_ahead_raises_the_error_of_a_truncated_file_where_it_ends(tmp_pa
 def test_closing_a_stream_that_is_read_ahead_ends_its_thread(tmp_path):
     path = tmp_path / "zeros.gz"
     path.write_bytes(gzip.compress(bytes(50_000_000), 1))
-    file = formats.open_binary(path, ahead=True)
+    file = open_binary(path, ahead=True)
     file.read(1)
     file.close()
     assert not any("read ahead" in thread.name for thread in threading.enumerate())
@@ -73,7 +77,7 @@ def test_a_small_csv_is_read_in_one_block_and_a_large_one_in_many(tmp_path):
     table = np.arange(3000).reshape(1000, 3)
     np.savetxt(path, table, "%d", ",")
     for rows, n_blocks in ((None, 1), (5000, 1), (100, 10)):
-        blocks = list(formats.tables.csv_blocks(path, formats.tables.Layout(), rows))
+        blocks = list(csv_blocks(path, TextLayout(), Columns(), rows))
         assert len(blocks) == n_blocks
         assert np.array_equal(np.concatenate([block.x for block in blocks]), table[:, :2])
 
@@ -81,7 +85,7 @@ def test_a_small_csv_is_read_in_one_block_and_a_large_one_in_many(tmp_path):
 def test_csv_has_its_target_where_it_is_said_to_be(tmp_path):
     path = tmp_path / "table.csv"
     path.write_bytes(b"name;a;b\nyes;1;2\nno;3;4\n")
-    x, y = formats.read_csv(path, target=0, separator=";", header=1)
+    x, y = read_csv(path, target=0, separator=";", header=1)
     np.testing.assert_array_equal(x, [[1, 2], [3, 4]])
     assert list(y) == ["yes", "no"]
 
@@ -90,7 +94,7 @@ def test_csv_blocks_are_put_together_in_order(tmp_path):
     path = tmp_path / "long.csv"
     n = 70_000  # more than one block of rows
     path.write_text("".join(f"{i},{i % 3}\n" for i in range(n)))
-    x, y = formats.read_csv(path)
+    x, y = read_csv(path)
     np.testing.assert_array_equal(x[:, 0], np.arange(n))
     np.testing.assert_array_equal(y, np.arange(n) % 3)
 
@@ -99,7 +103,7 @@ def test_csv_blocks_are_put_together_in_order(tmp_path):
 def test_libsvm_is_read_through_its_compression(tmp_path, suffix):
     path = tmp_path / f"table{suffix}"
     path.write_bytes(COMPRESS[suffix](LIBSVM))
-    x, y = formats.read_libsvm(path, n_features=4)
+    x, y = read_libsvm(path, n_features=4)
     np.testing.assert_array_equal(x.toarray(), [[0, 0.5, 0, 0], [1, 0, -2.5, 0]])
     np.testing.assert_array_equal(y, [-1, 1])
 
@@ -108,19 +112,19 @@ def test_libsvm_is_read_through_its_compression(tmp_path, suffix):
 def test_idx_comes_back_as_it_was_written(tmp_path, shape):
     array = np.arange(np.prod(shape), dtype=np.uint8).reshape(shape)
     path = tmp_path / "array.gz"
-    path.write_bytes(gzip.compress(formats.write_idx(array)))
-    np.testing.assert_array_equal(formats.read_idx(path), array)
+    path.write_bytes(gzip.compress(write_idx(array)))
+    np.testing.assert_array_equal(read_idx(path), array)
 
 
 def test_idx_of_other_types_is_big_endian(tmp_path):
     path = tmp_path / "array"
     path.write_bytes(struct.pack(">HBBI3i", 0, 0x0C, 1, 3, -1, 0, 70_000))
-    np.testing.assert_array_equal(formats.read_idx(path), [-1, 0, 70_000])
+    np.testing.assert_array_equal(read_idx(path), [-1, 0, 70_000])
 
 
 def test_only_bytes_are_written_as_idx():
     with pytest.raises(ValueError, match="uint8"):
-        formats.write_idx(np.zeros(3))
+        write_idx(np.zeros(3))
 
 
 @pytest.mark.parametrize(
@@ -137,7 +141,7 @@ def test_only_bytes_are_written_as_idx():
 def test_a_file_that_cannot_be_read_is_named_with_its_format(tmp_path, format, name, content, words):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(DatasetError, match=words) as told:
-        formats.read(dataset(format=format), {"all": tmp_path / name})
+        read(dataset(format=format), {"all": tmp_path / name})
     assert name in str(told.value)
 
 
@@ -150,26 +154,26 @@ def test_an_idx_file_that_is_none_is_told(tmp_path, content, words):
     path.write_bytes(content)
     files = tuple(File(part, part) for part in ("train_images", "train_labels"))
     with pytest.raises(DatasetError, match=words):
-        formats.read(dataset(format="idx", files=files), dict.fromkeys(("train_images", "train_labels"), path))
+        read(dataset(format="idx", files=files), dict.fromkeys(("train_images", "train_labels"), path))
 
 
 def test_a_missing_whole_number_is_told_and_not_made_up(tmp_path):
     path = tmp_path / "holes.csv"
     path.write_bytes(b"1,2,0\n,2,0\n")
     with pytest.raises(DatasetError, match="cannot be read"):
-        formats.read(dataset(options={"dtype": "int16"}), {"all": path})
+        read(dataset(options={"dtype": "int16"}), {"all": path})
 
 
 def test_a_size_that_differs_from_the_catalogue_is_told(tmp_path):
     path = tmp_path / "toy.csv"
     path.write_bytes(CSV)
     with pytest.raises(DatasetError, match=r"holds 2 rows, where the catalogue says 80 rows of 2 features"):
-        formats.read(dataset(), {"all": path})
+        read(dataset(), {"all": path})
 
 
 def test_an_unknown_format_is_told(tmp_path):
     with pytest.raises(UnknownNameError, match="Did you mean 'libsvm'"):
-        formats.read(replace(dataset(), format="libsv"), {})
+        read(replace(dataset(), format="libsv"), {})
 
 
 # Blocks
@@ -197,7 +201,7 @@ def source(tmp_path, contents: dict[str, tuple[str, bytes]], made: Dataset):
     for part, (name, content) in contents.items():
         paths[part] = tmp_path / name
         paths[part].write_bytes(content)
-    return formats.open_source(made, paths)
+    return open_source(made, paths)
 
 
 def test_one_file_is_divided_in_the_order_of_its_rows(tmp_path):
@@ -299,12 +303,12 @@ def mnist8m_like(n: int) -> tuple[bytes, np.ndarray, np.ndarray]:
 
 
 def test_a_file_of_the_form_of_mnist8m_is_read_in_blocks_with_its_idx_test_part(tmp_path, monkeypatch):
-    monkeypatch.setattr(svmlight, "TEXT_BYTES", 100)  # less than some lines
+    monkeypatch.setattr(libsvm, "TEXT_BYTES", 100)  # less than some lines
     text, x, y = mnist8m_like(200)
     contents = {
         "train": ("mnist8m.xz", lzma.compress(text)),
-        "test_images": ("t10k-images.gz", gzip.compress(formats.write_idx(x[:4].astype(np.uint8).reshape(4, 4, 5)))),
-        "test_labels": ("t10k-labels.gz", gzip.compress(formats.write_idx(y[:4].astype(np.uint8)))),
+        "test_images": ("t10k-images.gz", gzip.compress(write_idx(x[:4].astype(np.uint8).reshape(4, 4, 5)))),
+        "test_labels": ("t10k-labels.gz", gzip.compress(write_idx(y[:4].astype(np.uint8)))),
     }
     made = entry(200, 4, 20, "libsvm", parts=list(contents), options={"dtype": "uint8", "dense": True})
     opened = source(tmp_path, contents, made)
@@ -323,10 +327,10 @@ def test_a_long_file_is_read_in_bounded_memory(tmp_path):
         for _ in range(20):
             file.write(line * 500)
     code = (
-        "import sys; from pathlib import Path; from shallows.datasets.formats import svmlight, read_libsvm; "
-        "from shallows.datasets.preparation import _peak_memory; import sklearn.datasets; "
-        "first = next(svmlight.libsvm_blocks(Path(sys.argv[1]), 784, 1000, 'uint8', True)); before = _peak_memory(); "
-        "n = sum(len(b.y) for b in svmlight.libsvm_blocks(Path(sys.argv[1]), 784, 1000, 'uint8', True)); "
+        "import sys; from pathlib import Path; from shallows.datasets.formats import libsvm; "
+        "from shallows.datasets.preparation.pipeline import _peak_memory; import sklearn.datasets; "
+        "first = next(libsvm.libsvm_blocks(Path(sys.argv[1]), 784, 1000, 'uint8', True)); before = _peak_memory(); "
+        "n = sum(len(b.y) for b in libsvm.libsvm_blocks(Path(sys.argv[1]), 784, 1000, 'uint8', True)); "
         "print(n, _peak_memory() - before)"
     )
     told = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=120)
@@ -632,7 +636,7 @@ def test_a_real_file_is_read_as_the_catalogue_describes_it(tmp_path, name, n, n_
     made = get(name)
     folders = [MIRROR / folder for folder in (name, *made.mirror_folders)]
     folder = next(folder for folder in folders if folder.is_dir())
-    raw = formats.read(made, {file.part: folder / file.name for file in made.files})
+    raw = read(made, {file.part: folder / file.name for file in made.files})
     assert (raw.x_train.shape, raw.x_test.shape) == ((n, d), (n_test, d))
     assert raw.y_train.shape == ((n, 7) if made.n_targets == 7 else (n,))
     values = raw.x_train.data if hasattr(raw.x_train, "indptr") else raw.x_train
@@ -641,7 +645,7 @@ def test_a_real_file_is_read_as_the_catalogue_describes_it(tmp_path, name, n, n_
 
 @needs_mirror
 def test_the_real_adult_rows_with_unknown_values_are_kept(tmp_path):
-    raw = formats.read(
+    raw = read(
         get("adult_uci"),
         {part: MIRROR / "adult" / f"adult.{end}" for part, end in (("train", "data"), ("test", "test"))},
     )
@@ -651,8 +655,8 @@ def test_the_real_adult_rows_with_unknown_values_are_kept(tmp_path):
 
 def test_a_file_of_the_form_of_mnist8m_is_converted_to_npy_as_a_stream(tmp_path):
     text, x, y = mnist8m_like(300)
-    contents = {"mnist8m.xz": lzma.compress(text), "test": formats.write_idx(x[:9].astype(np.uint8))}
-    contents["labels"] = formats.write_idx(y[:9].astype(np.uint8))
+    contents = {"mnist8m.xz": lzma.compress(text), "test": write_idx(x[:9].astype(np.uint8))}
+    contents["labels"] = write_idx(y[:9].astype(np.uint8))
     parts = {"mnist8m.xz": "train", "test": "test_images", "labels": "test_labels"}
     (tmp_path / "mirror" / "toy").mkdir(parents=True)
     files = []

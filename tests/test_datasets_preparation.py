@@ -17,12 +17,13 @@ from sklearn.preprocessing import OneHotEncoder
 
 from datasets_example import MIRROR, dataset, needs_mirror, write_table
 from shallows import datasets
-from shallows.datasets import DatasetError, components, preparation, table
-from shallows.datasets.draws import draw_fold, draw_rows
-from shallows.datasets.preparation import ARRAYS
+from shallows.datasets import DatasetError
+from shallows.datasets.preparation import pipeline, table
+from shallows.datasets.preparation.row_draws import draw_fold, draw_rows
+from shallows.datasets.preparation.row_store import Allowance, RowStore
+from shallows.datasets.preparation.steps import check_steps, principal_components
+from shallows.datasets.prepared import ARRAYS
 from shallows.datasets.sources import ArrayPart, Source
-from shallows.datasets.steps import check_steps
-from shallows.datasets.store import Allowance, Store
 from shallows.errors import UnknownNameError
 from workflow_runs import PROJECT
 
@@ -332,11 +333,10 @@ def test_halves_are_the_left_and_the_right_of_each_picture(tmp_path, images, ord
     x = planar if order == "planar" else interleaved
     step = [{"halves": {"height": 4, "width": 6, "order": order}}]
     data = prepared(tmp_path, of_images(x), step)
-    (_, middle), (_, end) = data.info["views"]
     axes = (0, 1, 2, 3) if order == "planar" else (0, 2, 3, 1)
-    for view, half in ((slice(0, middle), slice(0, 3)), (slice(middle, end), slice(3, 6))):
+    for view, half in ((data.x_train, slice(0, 3)), (data.z_train, slice(3, 6))):
         expected = pixels[:20, :, :, half].transpose(axes).reshape(20, -1)
-        np.testing.assert_array_equal(data.x_train[:, view], expected)
+        np.testing.assert_array_equal(view, expected)
 
 
 def test_the_catalogue_says_the_form_of_the_pictures(tmp_path, images):
@@ -383,7 +383,7 @@ def test_components_agree_with_scikit_learn_by_every_method(correlated, method, 
     def blocks():
         return (correlated[start : start + 64] for start in range(0, 400, 64))
 
-    mean, variances, vectors = components.principal(blocks, 400, 30, 4, method, 8, 0)
+    mean, variances, vectors = principal_components.principal(blocks, 400, 30, 4, method, 8, 0)
     peer = PCA(4, svd_solver="full").fit(correlated)
     np.testing.assert_allclose(mean, correlated.mean(axis=0))
     np.testing.assert_allclose(variances, peer.explained_variance_, rtol=tolerance)
@@ -396,7 +396,7 @@ def test_components_agree_with_scikit_learn_by_every_method(correlated, method, 
 def test_components_of_sparse_rows_are_those_of_the_dense_ones(method):
     sparse = scipy.sparse.random(300, 40, 0.1, "csr", random_state=3)
     found = [
-        components.principal(lambda rows=rows: [rows[:100], rows[100:]], 300, 40, 3, method, 30, 0)
+        principal_components.principal(lambda rows=rows: [rows[:100], rows[100:]], 300, 40, 3, method, 30, 0)
         for rows in (sparse, sparse.toarray())
     ]
     for one, other in zip(*found, strict=True):
@@ -411,7 +411,7 @@ def sparse_prepared(tmp_path, steps, name="out", density=0.01, memory=None):
     y = np.arange(200) % 2
     found = dataset(name="words", state="generated", n_train=150, n_test=50, n_features=1000, files=())
     source = Source(ArrayPart(x[:150], y[:150]), ArrayPart(x[150:], y[150:]))
-    preparation.prepare_source(found, source, [], tmp_path / name, check_steps(steps), memory)
+    pipeline.prepare_source(found, source, [], tmp_path / name, check_steps(steps), memory)
     return x, datasets.load(tmp_path / name)
 
 
@@ -483,7 +483,7 @@ def test_the_budget_makes_no_difference_to_what_comes_out(tmp_path, numbers):
 def test_a_store_gives_back_the_rows_it_was_given(tmp_path, kept):
     rng = np.random.default_rng(0)
     x = rng.normal(size=(57, 3))
-    store = Store(Allowance(kept), tmp_path)
+    store = RowStore(Allowance(kept), tmp_path)
     for start in range(0, 57, 5):
         store.append(x[start : start + 5])
     assert (store.n_rows, store.width) == (57, 3)
@@ -492,7 +492,7 @@ def test_a_store_gives_back_the_rows_it_was_given(tmp_path, kept):
 
 
 def test_rows_that_are_not_alike_are_refused(tmp_path):
-    store = Store(Allowance(10**6), tmp_path)
+    store = RowStore(Allowance(10**6), tmp_path)
     store.append(np.zeros((2, 3)))
     with pytest.raises(DatasetError, match="must be alike"):
         store.append(np.zeros((2, 4)))
@@ -633,7 +633,7 @@ def test_a_file_that_changed_after_it_was_verified_is_told(tmp_path, numbers):
 
 def test_a_full_disk_leaves_nothing_that_looks_finished(tmp_path, numbers, monkeypatch):
     prepared(tmp_path, numbers, [])
-    genuine, calls = preparation._write_array, []
+    genuine, calls = pipeline._write_array, []
 
     def full(*arguments):
         calls.append(arguments)
@@ -641,7 +641,7 @@ def test_a_full_disk_leaves_nothing_that_looks_finished(tmp_path, numbers, monke
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return genuine(*arguments)
 
-    monkeypatch.setattr(preparation, "_write_array", full)
+    monkeypatch.setattr(pipeline, "_write_array", full)
     with pytest.raises(DatasetError, match=r"x_test\.npy could not be written: no space left on device"):
         prepared(tmp_path, numbers, [{"zscore": {}}])
     assert not list((tmp_path / "out").glob(".*"))

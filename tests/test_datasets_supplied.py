@@ -10,8 +10,9 @@ import pytest
 
 from datasets_example import dataset
 from shallows import datasets
-from shallows.datasets import DatasetError, File, SuppliedDataError, supplied
+from shallows.datasets import DatasetError, File, SuppliedDataError
 from shallows.datasets.catalogue import Form
+from shallows.datasets.download import supplied_files
 from shallows.experiments.planning.plan import Plan
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -163,7 +164,7 @@ def test_every_supplied_dataset_says_what_to_do(tmp_path, name):
     assert entry.licence in str(told.value)
     for file in entry.files:
         assert f"- {file.name}" in str(told.value)
-    assert supplied.not_run(entry).startswith("supply ")
+    assert supplied_files.not_run(entry).startswith("supply ")
 
 
 @pytest.mark.parametrize("name", ["timit", "hint_s", "hint_m", "imagenet_features"])

@@ -27,7 +27,7 @@ SOLVERS = {
 
 @pytest.fixture(scope="module")
 def graph():
-    return grimp.build_graph("shallows")
+    return grimp.build_graph("shallows", cache_dir=None)
 
 
 @pytest.mark.parametrize("name", SOLVERS)

@@ -7,7 +7,7 @@ import yaml
 
 from shallows import datasets
 from shallows.errors import UnknownNameError
-from shallows.experiments.planning import configuration, requests
+from shallows.experiments.planning import configuration, costs, requests, scheduling
 from shallows.experiments.planning.configuration import SCALES, ConfigurationError
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.planning.runs import digest, slug
@@ -69,11 +69,11 @@ def test_planning_imports_nothing_heavy():
     heavy = ("numpy", "scipy", "sklearn", "pandas", "matplotlib", "snakemake")
     program = f"""
 import sys
-from shallows.experiments.running import code
+from shallows.experiments.identity import code
 from shallows.experiments.planning import requests
 from shallows.experiments.planning.plan import Plan
 Plan.load({str(PROJECT)!r})
-code.version_of("training")
+code.digest_of_module("shallows:EigenProClassifier")
 print([name for name in {heavy!r} if name in sys.modules])
 """
     done = subprocess.run(
@@ -90,11 +90,13 @@ def test_every_target_has_something_to_run_at_every_scale_or_says_what_is_missin
 
 
 @pytest.mark.parametrize("scale", SCALES)
-def test_every_run_is_in_one_batch(plan, scale):
-    batched = [run.id for batch in plan.batches(scale) for run in batch.members]
-    assert sorted(batched) == sorted(plan.runs(scale))
-    names = [batch.name for batch in [*plan.batches(scale), *plan.preconditioner_batches(scale)]]
-    assert len(names) == len(set(names))
+def test_a_run_and_a_preconditioner_are_found_by_the_name_in_their_path(plan, scale):
+    for run in plan.runs(scale).values():
+        assert plan.run_named(scale, run.folder.rpartition("/")[2]) is run
+    for one in plan.preconditioners(scale).values():
+        assert plan.preconditioner_named(scale, one.path.rpartition("/")[2].removesuffix(".npz")) is one
+    with pytest.raises(UnknownNameError, match="run"):
+        plan.run_named(scale, "gaussian-seed0-0123456789")
 
 
 def test_paths_of_runs_and_preconditioners_are_apart(plan):
@@ -165,19 +167,38 @@ def test_levels_that_are_printed_come_from_a_target_that_there_is():
         small(with_level("secnod")).comparison("first", "demo")
 
 
-def test_a_preconditioner_is_shared_by_the_runs_that_need_the_same_one():
-    def two_batch_sizes(paper):
-        methods = paper["targets"]["first"]["methods"]
-        methods["Other"] = {"method": "eigenpro", "parameters": {"rank": 10, "n_subsample": 100, "batch_size": 8}}
+def two_batch_sizes(paper):
+    methods = paper["targets"]["first"]["methods"]
+    methods["Other"] = {"method": "eigenpro", "parameters": {"rank": 10, "n_subsample": 100, "batch_size": 8}}
 
+
+def test_a_preconditioner_is_shared_by_the_runs_that_need_the_same_one():
     plan = small(two_batch_sizes)
     assert len(plan.runs("demo")) == 8
     assert len(plan.preconditioners("demo")) == 4
 
 
-def test_short_runs_share_a_process_and_long_ones_do_not():
-    assert len(small(batch_seconds=1000).batches("demo")) == 1
-    assert len(small(batch_seconds=0).batches("demo")) == 4
+def test_short_runs_that_are_wanted_and_need_the_same_inputs_share_a_process():
+    plan = small(two_batch_sizes, batch_seconds=1000)
+    sharing, (first, *wanted) = scheduling.Sharing(plan), plan.runs("demo").values()
+    assert [sharing.want("demo", run) for run in wanted] == [[]] * 7
+    for run in [first, *wanted]:
+        alike = {one.id for one in wanted if one.preconditioner == run.preconditioner} - {run.id}
+        assert {one["id"] for one in sharing.others("demo", run)} == alike
+        assert len(alike) == 1 or run.preconditioner == first.preconditioner
+
+
+def test_long_runs_share_no_process():
+    plan = small(two_batch_sizes, batch_seconds=0)
+    sharing, runs = scheduling.Sharing(plan), plan.runs("demo").values()
+    assert not any(sharing.want("demo", run) for run in runs)
+    assert not any(sharing.others("demo", run) for run in runs)
+
+
+def test_more_memory_and_time_is_asked_for_at_every_attempt_up_to_a_limit():
+    cost = costs.Cost(60.0, 10**9)
+    asked = [(scheduling.megabytes(cost, attempt), scheduling.minutes(cost, attempt)) for attempt in (1, 2, 3, 5, 20)]
+    assert asked == [(1251, 13), (1876, 19), (2501, 26), (3751, 39), (3751, 39)]
 
 
 def test_a_parameter_that_a_scale_alters_is_told():

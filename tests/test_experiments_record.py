@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from shallows.errors import ShallowsError
-from shallows.experiments.running import code, record
+from shallows.experiments.running import record
 
 
 @pytest.mark.parametrize(
@@ -47,34 +47,3 @@ def test_peak_memory_is_that_since_the_reset():
     block = np.ones(20_000_000)
     block += 1
     assert record.peak_memory() >= before + 100_000_000
-
-
-def test_the_digest_of_code_ignores_comments_and_sees_changes(tmp_path):
-    def digest(text):
-        (tmp_path / "metrics").mkdir(exist_ok=True)
-        (tmp_path / "report").mkdir(exist_ok=True)
-        (tmp_path / "report" / "a.py").write_text(text)
-        code.version_of.cache_clear()
-        return code.version_of("report", tmp_path)
-
-    plain = digest("def f(x):\n    return x + 1\n")
-    assert digest('"""Words."""\n\n\ndef f( x ):\n    """More."""\n    return x + 1  # why\n') != digest(
-        "def f(x):\n    return x + 2\n"
-    )
-    assert digest("def f( x ):\n    return x + 1  # why\n") == plain
-    assert digest("def f(x):\n    return x + 2\n") != plain
-
-
-@pytest.mark.parametrize("kept", [None, "no JSON", "[]", "{}"])
-def test_a_digest_is_the_same_whatever_was_kept_of_it(tmp_path, monkeypatch, kept):
-    before = code.version_of("tables")
-    monkeypatch.setattr(code, "_KEPT", tmp_path / "kept" / "meanings.json")
-    if kept is not None:
-        code._KEPT.parent.mkdir()
-        code._KEPT.write_text(kept)
-    for _ in range(2):  # once without, once with what the first left
-        code.version_of.cache_clear()
-        code._meanings.cache_clear()
-        assert code.version_of("tables") == before
-    assert json.loads(code._KEPT.read_text())
-    code._meanings.cache_clear()

@@ -16,8 +16,9 @@ from shallows.experiments.planning import configuration, explain
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.planning.runs import digest
 from shallows.experiments.running import record, run, single_fit
+from shallows.experiments.running.job import Conditions, Job
 from shallows.experiments.running.measures import predictions
-from shallows.experiments.running.run import Conditions, Job
+from shallows.experiments.running.shared_process import RunTask, work
 from workflow_runs import PROJECT
 
 METHODS = configuration.load(PROJECT).methods
@@ -55,7 +56,7 @@ def job(tmp_path, prepared):
 
 
 def eigenpro(job, **parameters):
-    return job(rank=20, n_subsample=200, batch_size=32, **parameters)
+    return job(**{"rank": 20, "n_subsample": 200, "batch_size": 32, **parameters})
 
 
 def test_a_run_leaves_a_record_and_a_curve_that_agree(job):
@@ -103,16 +104,61 @@ def test_other_parameters_data_or_code_make_another_key(job, monkeypatch):
     assert run.key_of({**asked, "parameters": {**asked["parameters"], "rank": 21}}, "0" * 64) != key
     assert run.key_of({**asked, "marks": [1, 2, 5, 10]}, "0" * 64) != key
     assert run.key_of({**asked, "target_ids": []}, "0" * 64) == key
-    monkeypatch.setattr(run.code, "version_of", lambda stage: "other")
+    assert run.key_of({**asked, "code": "other"}, "0" * 64) != key
+    monkeypatch.setattr("shallows.experiments.running.job.code.digest_of_run", lambda *what: "other")
     assert run.key_of(asked, "0" * 64) != key
 
 
-def test_a_run_that_fails_does_not_take_the_others_with_it(job):
+def test_a_run_that_fails_does_not_take_the_others_with_it(job, capsys):
     good, bad = eigenpro(job), eigenpro(job, bandwidth=-1.0)
-    failures = run.execute_all([bad, good], CONDITIONS)
-    assert len(failures) == 1 and "bandwidth" in failures[0]
-    assert (good.out / "record.json").exists() and not bad.out.exists()
+    work(RunTask(good, CONDITIONS), [RunTask(replace(bad, out=None), CONDITIONS)], seconds=60)
+    assert "bandwidth" in capsys.readouterr().err
+    assert (good.out / "record.json").exists()
     assert any(path.parent.name == "finished" for path in good.checkpoints.rglob("record.json"))
+    with pytest.raises(ShallowsError, match=r"eigenpro on .*bandwidth"):
+        work(RunTask(bad, CONDITIONS))
+    assert not bad.out.exists()
+
+
+def test_what_a_process_does_besides_is_found_finished_by_its_own_job(job, capsys):
+    first, second = eigenpro(job), eigenpro(job, rank=10)
+    work(RunTask(first, CONDITIONS), [RunTask(replace(second, out=None), CONDITIONS)], seconds=60)
+    assert (first.out / "record.json").exists() and not second.out.exists()
+    capsys.readouterr()
+    wanted = replace(second, asked={**second.asked, "target_ids": ["another"]})
+    work(RunTask(wanted, CONDITIONS))
+    assert "found finished" in capsys.readouterr().out
+    kept, _ = record.read(second.out)
+    assert kept["run"]["target_ids"] == ["another"] and kept["run"]["parameters"]["rank"] == 10
+
+
+def test_nothing_more_is_begun_when_the_time_is_over(job):
+    first, second = eigenpro(job), eigenpro(job, rank=10)
+    other = RunTask(replace(second, out=None), CONDITIONS)
+    work(RunTask(first, CONDITIONS), [other], seconds=0.0)
+    assert not other.is_finished()
+
+
+def test_two_processes_share_the_runs_between_them(job):
+    """What one is at work on, the other leaves alone."""
+    first, second, third = (eigenpro(job, rank=rank) for rank in (8, 9, 10))
+    begun, go_on = threading.Event(), threading.Event()
+
+    class Slow(RunTask):
+        def compute(self):
+            begun.set()
+            go_on.wait(timeout=60)
+            super().compute()
+
+    slow = threading.Thread(target=work, args=(Slow(first, CONDITIONS),))
+    slow.start()
+    begun.wait(timeout=60)
+    others = [RunTask(replace(one, out=None), CONDITIONS) for one in (first, third)]
+    work(RunTask(second, CONDITIONS), others, seconds=60)
+    assert [one.is_finished() for one in others] == [False, True]
+    go_on.set()
+    slow.join()
+    assert others[0].is_finished()
 
 
 def test_sigterm_saves_the_state_and_the_next_start_ends_with_the_same_coefficients(job, tmp_path):
@@ -129,7 +175,7 @@ def test_sigterm_saves_the_state_and_the_next_start_ends_with_the_same_coefficie
     thread = threading.Thread(target=terminate)
     thread.start()
     with pytest.raises(TrainingInterrupted):
-        run.execute_all([slow], Conditions(device="cpu", checkpoint_seconds=0.001))
+        run.execute(slow, Conditions(device="cpu", checkpoint_seconds=0.001))
     thread.join()
     assert signal.getsignal(signal.SIGTERM) is before
     assert not slow.out.exists()

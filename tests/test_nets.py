@@ -12,7 +12,7 @@ import scipy.signal
 
 from nets_example import bars, needs_torch, one_thread, tiny  # noqa: F401
 from shallows import datasets
-from shallows.datasets.steps import shape_after
+from shallows.datasets.preparation.steps import shape_after
 from shallows.errors import MissingExtraError, ShallowsError
 from shallows.nets import ARCHITECTURES, NeuralNetClassifier
 from shallows.nets.architectures import (

@@ -39,7 +39,7 @@ def test_a_net_learns_digits():
 
 
 def digits():
-    from shallows.datasets.formats import read_idx
+    from shallows.datasets.formats.idx import read_idx
 
     folder = PROJECT / "data" / "embedded" / "mnist_demo"
     parts = [read_idx(folder / f"{part}-ubyte.gz") for part in ("train-images-idx3", "train-labels-idx1")]

@@ -14,9 +14,9 @@ from nets_example import bars, needs_torch, one_thread  # noqa: F401
 from shallows import datasets
 from shallows.datasets import DatasetError
 from shallows.errors import UnknownNameError
+from shallows.experiments.identity import code
 from shallows.experiments.planning import configuration, costs
 from shallows.experiments.planning.plan import Plan
-from shallows.experiments.running import code
 from shallows.nets import ARCHITECTURES, NeuralNetClassifier
 from workflow_runs import PROJECT
 
@@ -77,19 +77,23 @@ def planned(features="lenet_features", base=None):
 
 
 def test_results_of_nets_alone_depend_on_the_code_of_nets():
-    kernels = code.version_of_runs(["shallows:EigenProClassifier"])
-    nets = code.version_of_runs(["shallows.nets:NeuralNetClassifier"])
-    assert nets.startswith(kernels) and nets != kernels
-    plain = code.version_of_preparation([{"unit": {}}])
-    assert code.version_of_preparation([{"unit": {}}, STEP]) != plain == code.version_of("preparation")
+    def of_nets(call):
+        return {name for name in code.modules_of(call) if name.startswith("shallows.nets")}
+
+    assert of_nets("shallows.nets:NeuralNetClassifier") and not of_nets("shallows:EigenProClassifier")
+    digits = datasets.get("mnist_demo")
+    assert code.digest_of_preparation(digits, [{"unit": {}}, STEP]) != code.digest_of_preparation(
+        digits, [{"unit": {}}]
+    )
 
 
 def test_what_stands_after_features_of_a_net_depends_on_the_code_of_nets_and_needs_pytorch(without_torch):
     base = configuration.load(PROJECT)
     later = {"title": "", "after": "lenet_features", "steps": [{"pca": {"n_components": 5}}]}
     made = replace(base, variants={**base.variants, "later": later})
-    versions = [code.version_of_preparation(made.steps_of(name)) for name in ("later", "lenet_features", "unit")]
-    assert versions[0] == versions[1] != versions[2]
+    digits, names = datasets.get("mnist_demo"), ("later", "lenet_features", "unit")
+    found = [code.modules_of_preparation(digits, made.steps_of(name)) for name in names]
+    assert ["shallows.nets.descent" in modules for modules in found] == [True, True, False]
     assert "extra 'nets'" in planned("later", made).comparison("first", "demo")["missing"]["Features"]
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from generated_example import embedded_digits
-from shallows.datasets.generated import make
+from shallows.datasets.synthetic import make
 from shallows.report import contact_sheet
+from synthetic_example import embedded_digits
 
 
 @pytest.fixture

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from shallows import datasets
-from shallows.datasets.own import describe, request
+from shallows.datasets.user_data import describe, request
 from shallows.errors import ShallowsError
 from shallows.experiments.planning import configuration
 from shallows.experiments.planning.configuration import ConfigurationError
 from shallows.experiments.running import record
-from shallows.experiments.running.run import Conditions
+from shallows.experiments.running.job import Conditions
 from shallows.experiments.user_data import comparison as own
 from shallows.experiments.user_data import selection
 from shallows.experiments.user_data import table as own_table
@@ -104,7 +104,7 @@ def test_asked_again_it_does_nothing_and_still_says_where_the_report_is(compared
 def test_another_target_makes_it_anew(compared):
     root, _ = compared
     done = snakemake(root, "-n", "--cores", "1", "compare", "--config", "dataset=houses.csv", "target=kind")
-    assert "own_description" in done.stdout and "own_page" in done.stdout
+    assert "describe_data" in done.stdout and "report_comparison" in done.stdout
 
 
 # What goes wrong, in one clear sentence

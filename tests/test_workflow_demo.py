@@ -118,7 +118,7 @@ def test_tables_and_figures_drawn_again_are_the_same_to_the_byte_and_train_nothi
         path.unlink()
     done = snakemake(root, "--cores", "2", timeout=LIMIT)
     assert done.returncode == 0, done.stdout
-    assert "train_demo" not in done.stdout and "prepare" not in done.stdout
+    assert "rule train" not in done.stdout and "prepare" not in done.stdout
     assert {path: path.read_bytes() for path in paths} == before
 
 

@@ -44,8 +44,9 @@ def jobs(done):
     return {name: int(count) for name, count in re.findall(r"^(\w+) +(\d+)$", table, re.MULTILINE)}
 
 
-def trained(planned, scale):
-    return sum(count for name, count in planned.items() if name.startswith(f"train_{scale}_"))
+def trained(done, scale):
+    """Runs of a scale that a dry run plans, by the folder of their record."""
+    return set(re.findall(rf"results/{scale}/(runs/\S+)/record\.json, ", done.stdout))
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -57,8 +58,9 @@ def test_every_target_can_be_asked_for_at_every_scale(project, scale):
     assert done.returncode == 0, done.stdout
     planned = jobs(done)
     assert planned["table"] == len(PLAN.targets)
-    assert trained(planned, scale) == len(PLAN.batches(scale))
-    assert not any(trained(planned, other) for other in SCALES if other != scale)
+    assert planned["train"] == len(PLAN.runs(scale))
+    assert trained(done, scale) == {run.folder for run in PLAN.runs(scale).values()}
+    assert not any(trained(done, other) for other in SCALES if other != scale)
 
 
 @pytest.mark.parametrize("target", [targets[0] for targets in PLAN.papers.values()])
@@ -67,8 +69,7 @@ def test_a_target_asks_for_its_own_runs_and_no_others(project, target):
     assert done.returncode == 0, done.stdout
     planned = jobs(done)
     assert planned["table"] == 1
-    own = [batch for batch in PLAN.batches("laptop") if any(target in run.targets for run in batch.members)]
-    assert trained(planned, "laptop") == len(own)
+    assert trained(done, "laptop") == {run.folder for run in PLAN.runs_of(target, "laptop")}
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -138,7 +139,7 @@ def test_rules_are_in_their_format():
 def test_the_gpu_profile_asks_for_the_gpu_and_leaves_the_scale_to_the_person(project):
     done = snakemake(project, "-n", "--profile", "profiles/gpu", "--config", "scale=laptop")
     assert done.returncode == 0, done.stdout
-    trained = done.stdout.partition("rule train_laptop_")[2].partition("resources:")[2]
+    trained = done.stdout.partition("rule train:")[2].partition("resources:")[2]
     assert "gpu=1" in trained.splitlines()[0]
 
 

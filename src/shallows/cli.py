@@ -94,16 +94,16 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _list(chosen: argparse.Namespace) -> int:
-    from shallows.datasets import shelf
+    from shallows.datasets.listing import description, local_files
 
     rows = [("name", "state", "n", "d", "size", "here", "licence")]
     for dataset in catalogue().values():
         if chosen.state in (None, dataset.state):
-            n = f"{shelf.count(dataset.n_train)} + {shelf.count(dataset.n_test)}"
-            here = shelf.presence(dataset, chosen.root)
-            size = shelf.human_size(dataset.size) if dataset.state in ("public", "embedded") else "-"
+            n = f"{description.count(dataset.n_train)} + {description.count(dataset.n_test)}"
+            here = local_files.presence(dataset, chosen.root)
+            size = description.size_of(dataset.size) if dataset.state in ("public", "embedded") else "-"
             licence = dataset.licence if len(dataset.licence) <= 44 else dataset.licence[:41] + "..."
-            rows.append((dataset.name, dataset.state, n, shelf.count(dataset.n_features), size, here, licence))
+            rows.append((dataset.name, dataset.state, n, description.count(dataset.n_features), size, here, licence))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         cells = [
@@ -131,18 +131,18 @@ def _fetch(chosen: argparse.Namespace) -> int:
 
 
 def _verify(chosen: argparse.Namespace) -> int:
-    from shallows.datasets import shelf
+    from shallows.datasets.listing import local_files
 
     named = _datasets(chosen.names)
     wrong = 0
     for dataset in named or catalogue().values():
-        here = shelf.presence(dataset, chosen.root)
+        here = local_files.presence(dataset, chosen.root)
         if not named and here in ("not here", "computed"):
             continue
         if not dataset.files:
             print(f"{dataset.name}: it has no files")
             continue
-        found = list(shelf.check_files(dataset, chosen.root, chosen.embedded_root))
+        found = list(local_files.check_files(dataset, chosen.root, chosen.embedded_root))
         problems = [(path, problem) for path, problem in found if problem]
         if problems:
             wrong = 1
@@ -155,21 +155,21 @@ def _verify(chosen: argparse.Namespace) -> int:
 
 def _describe(chosen: argparse.Namespace) -> int:
     from shallows import datasets
-    from shallows.datasets import shelf
+    from shallows.datasets.listing import description, local_files, pictures
 
     for dataset in _datasets(chosen.names):
         seen = None
-        readable = shelf.presence(dataset, chosen.root) in ("here", "in the repository")
+        readable = local_files.presence(dataset, chosen.root) in ("here", "in the repository")
         if readable and not chosen.no_read:
             stamp = datasets.fetch(dataset, chosen.root, embedded_root=chosen.embedded_root, progress=False)
-            seen = shelf.look_through(dataset, stamp)
-        for line in shelf.describe(dataset, chosen.root, seen):
+            seen = description.read_contents(dataset, stamp)
+        for line in description.describe(dataset, chosen.root, seen):
             print(line)
         if seen is not None and seen.images:
             path = chosen.picture or chosen.root.parent / "pictures" / f"{dataset.name}.png"
-            shelf.save_picture(dataset, seen.images, path)
+            pictures.save_picture(dataset, seen.images, path)
             print(f"  picture    {path}: the first {len(seen.images)} images; the first of all:")
-            for line in shelf.thumbnail(dataset, seen.images[0]):
+            for line in pictures.thumbnail(dataset, seen.images[0]):
                 print(f"    {line}".rstrip())
         elif not readable and dataset.state == "public":
             print(f"  to fetch   shallows data fetch {dataset.name}")
@@ -177,10 +177,10 @@ def _describe(chosen: argparse.Namespace) -> int:
 
 
 def _remove(chosen: argparse.Namespace) -> int:
-    from shallows.datasets import shelf
+    from shallows.datasets.listing import description, local_files
 
     for dataset in _datasets(chosen.names):
-        folders = shelf.folders_of(dataset, chosen.root)
+        folders = local_files.folders_of(dataset, chosen.root)
         if not folders:
             print(f"{dataset.name}: nothing of it is here")
             continue
@@ -190,7 +190,7 @@ def _remove(chosen: argparse.Namespace) -> int:
         if not chosen.yes and not _agreed(f"Remove {named}? [y/N] "):
             print(f"{dataset.name}: left as it is")
             continue
-        print(f"{dataset.name}: {shelf.human_size(shelf.remove(folders))} removed")
+        print(f"{dataset.name}: {description.size_of(local_files.remove(folders))} removed")
     return 0
 
 
@@ -203,22 +203,23 @@ def _agreed(question: str) -> bool:
 
 
 def _table(chosen: argparse.Namespace) -> int:
-    from shallows.datasets import files, shelf
+    from shallows.datasets import files
+    from shallows.datasets.listing import overview
 
-    kept = chosen.out.with_name(shelf.MEASURED_NAME)
+    kept = chosen.out.with_name(overview.MEASURED_NAME)
     measured = json.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else {}
     if chosen.measure is not None:
         every = [one for one in catalogue().values() if one.state != "supplied"]
         for dataset in _datasets(chosen.measure) or every:
             try:
-                measured[dataset.name] = shelf.measure(dataset, chosen.root, chosen.mirror)
+                measured[dataset.name] = overview.measure(dataset, chosen.root, chosen.mirror)
                 print(f"{dataset.name}: {measured[dataset.name]}")
             except files.DatasetError as error:
                 print(f"shallows: {error}", file=sys.stderr)
         measured = {name: measured[name] for name in catalogue() if name in measured}
         files.write_json(kept, measured)
     with files.replacing(chosen.out) as partial:
-        partial.write_text(shelf.table(measured), encoding="utf-8")
+        partial.write_text(overview.table(measured), encoding="utf-8")
     print(chosen.out)
     return 0
 

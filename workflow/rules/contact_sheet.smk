@@ -18,6 +18,6 @@ rule contact_sheet:
     conda:
         ENVIRONMENT
     params:
-        code=[code.version_of("preparation"), code.version_of("report")],
+        code=code.digest_of_module("shallows.report.contact_sheet"),
     script:
         "../scripts/contact_sheet.py"

@@ -21,6 +21,6 @@ rule figure:
     conda:
         ENVIRONMENT
     params:
-        code=code.version_of("report"),
+        code=code.digest_of_module("shallows.report.figures"),
     script:
         "../scripts/draw.py"

@@ -1,25 +1,40 @@
-"""Preconditioners, made once for all the runs that need the same one; several of one dataset share a process."""
+"""Preconditioners, each made once for all the runs that need it. Short ones share a process as short runs do."""
 
-for scale in SCALES:
-    for batch in PLAN.preconditioner_batches(scale):
 
-        rule:
-            name:
-                batch.name
-            input:
-                prepared_of(batch.dataset, batch.variant),
-            output:
-                [below(scale, member.path) for member in batch.members],
-            log:
-                below(scale, f"logs/{batch.name}.log"),
-            conda:
-                ENVIRONMENT
-            threads: MOST_THREADS if batch.long else 1
-            resources:
-                mem_mb=megabytes(batch.memory_bytes),
-                runtime=minutes(batch.seconds),
-            params:
-                preconditioners=[member.asked() for member in batch.members],
-                code=code.version_of("preconditioner"),
-            script:
-                "../scripts/precondition.py"
+rule precondition:
+    input:
+        prepared=lambda wildcards: prepared_of(
+            preconditioner_of(wildcards).dataset, preconditioner_of(wildcards).variant
+        ),
+        # Asked for here, so that it is known of when the first job that could share its process starts.
+        wanted=lambda wildcards: SHARING.want(
+            wildcards.scale, preconditioner_of(wildcards)
+        ),
+    output:
+        below("{scale}", "preconditioners/{data}/{preconditioner}.npz"),
+    log:
+        below("{scale}", "logs/preconditioners/{data}/{preconditioner}.log"),
+    group:
+        lambda wildcards: SHARING.group(preconditioner_of(wildcards))
+    conda:
+        ENVIRONMENT
+    threads: lambda wildcards: scheduling.threads(preconditioner_of(wildcards).cost)
+    resources:
+        mem_mb=lambda wildcards, attempt: scheduling.megabytes(
+            preconditioner_of(wildcards).cost, attempt
+        ),
+        runtime=lambda wildcards, attempt: scheduling.minutes(
+            preconditioner_of(wildcards).cost, attempt
+        ),
+    params:
+        asked=lambda wildcards: preconditioner_of(wildcards).asked(),
+        code=lambda wildcards: code.digest_of_preconditioner(
+            preconditioner_of(wildcards).parameters
+        ),
+        # What depends on `input` is no reason to make it again.
+        others=lambda wildcards, input: SHARING.others(
+            wildcards.scale, preconditioner_of(wildcards)
+        ),
+        checkpoints=lambda wildcards, input: below(wildcards.scale, "checkpoints"),
+    script:
+        "../scripts/precondition.py"

@@ -22,8 +22,8 @@ rule prepare:
         ENVIRONMENT
     params:
         steps=lambda wildcards: PLAN.configuration.variants[wildcards.variant]["steps"],
-        code=lambda wildcards: code.version_of_preparation(
-            PLAN.configuration.steps_of(wildcards.variant)
+        code=lambda wildcards: PLAN.code_of_preparation(
+            wildcards.dataset, wildcards.variant
         ),
     script:
         "../scripts/prepare.py"

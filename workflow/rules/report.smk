@@ -15,6 +15,6 @@ rule page:
     conda:
         ENVIRONMENT
     params:
-        code=code.version_of("report"),
+        code=code.digest_of_module("shallows.report.page"),
     script:
         "../scripts/write_page.py"

@@ -24,6 +24,8 @@ rule table:
         ENVIRONMENT
     params:
         comparison=lambda wildcards: PLAN.comparison(wildcards.target, wildcards.scale),
-        code=[code.version_of("tables"), code.version_of("report")],
+        code=code.digest_of_module(
+            "shallows.experiments.comparing.compare", "shallows.report.tables"
+        ),
     script:
         "../scripts/tabulate.py"

@@ -1,50 +1,48 @@
-"""Runs: a long one has a job for itself, several short ones of one dataset share a process.
+"""Runs: one job a run. A process that is done with a short run goes on with others that want the same inputs.
 
-Checkpoints and finished runs of a batch that is not finished lie in an undeclared folder, since Snakemake deletes the
-declared outputs of a job that fails.
+What it has finished so lies beside the checkpoints, in a folder that is no declared output, since Snakemake deletes the
+outputs of a job before it starts and when it fails. The jobs of those runs find them there and need no time.
 """
 
-for scale in SCALES:
-    for batch in PLAN.batches(scale):
 
-        rule:
-            name:
-                batch.name
-            input:
-                prepared=prepared_of(batch.dataset, batch.variant),
-                preconditioners=[
-                    below(scale, run.preconditioner.path)
-                    for run in batch.members
-                    if run.preconditioner
-                ],
-            output:
-                records=[
-                    below(scale, f"{run.folder}/record.json") for run in batch.members
-                ],
-                curves=[
-                    below(scale, f"{run.folder}/curve.csv") for run in batch.members
-                ],
-            log:
-                below(scale, f"logs/{batch.name}.log"),
-            conda:
-                ENVIRONMENT
-            threads: MOST_THREADS if batch.long else 1
-            resources:
-                mem_mb=megabytes(batch.memory_bytes),
-                runtime=minutes(batch.seconds),
-                gpu=GPUS,
-            params:
-                runs=[run.asked(METHODS) for run in batch.members],
-                preconditioners={
-                    run.id: below(scale, run.preconditioner.path)
-                    for run in batch.members
-                    if run.preconditioner
-                },
-                checkpoints=below(scale, "checkpoints"),
-                code=code.version_of_runs(
-                    call
-                    for run in batch.members
-                    for call in METHODS[run.method]["call"].values()
-                ),
-            script:
-                "../scripts/train.py"
+rule train:
+    input:
+        prepared=lambda wildcards: prepared_of(
+            run_of(wildcards).dataset, run_of(wildcards).variant
+        ),
+        preconditioner=lambda wildcards: (
+            below(wildcards.scale, run_of(wildcards).preconditioner.path)
+            if run_of(wildcards).preconditioner
+            else []
+        ),
+        # No file: it tells that the run is wanted before the first job that could share its process starts.
+        wanted=lambda wildcards: SHARING.want(wildcards.scale, run_of(wildcards)),
+    output:
+        record=below("{scale}", "runs/{data}/{method}/{run}/record.json"),
+        curve=below("{scale}", "runs/{data}/{method}/{run}/curve.csv"),
+    log:
+        below("{scale}", "logs/runs/{data}/{method}/{run}.log"),
+    group:
+        lambda wildcards: SHARING.group(run_of(wildcards))
+    conda:
+        ENVIRONMENT
+    threads: lambda wildcards: scheduling.threads(run_of(wildcards).cost)
+    resources:
+        mem_mb=lambda wildcards, attempt: scheduling.megabytes(
+            run_of(wildcards).cost, attempt
+        ),
+        runtime=lambda wildcards, attempt: scheduling.minutes(
+            run_of(wildcards).cost, attempt
+        ),
+        gpu=GPUS,
+    params:
+        asked=lambda wildcards: run_of(wildcards).asked(METHODS),
+        code=lambda wildcards: PLAN.code_of(run_of(wildcards)),
+        # What depends on `input` is no reason to run it again: another target that wants the run too, other runs.
+        targets=lambda wildcards, input: run_of(wildcards).targets,
+        others=lambda wildcards, input: SHARING.others(
+            wildcards.scale, run_of(wildcards)
+        ),
+        checkpoints=lambda wildcards, input: below(wildcards.scale, "checkpoints"),
+    script:
+        "../scripts/train.py"

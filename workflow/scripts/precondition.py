@@ -1,9 +1,14 @@
 from pathlib import Path
 
+from shallows.experiments.running.job import Conditions
 from shallows.experiments.running.journal import journal
-from shallows.experiments.running.run import Conditions, make_preconditioner
+from shallows.experiments.running.shared_process import PreconditionerTask, work
 
 with journal(snakemake.log[0]):
-    prepared = Path(snakemake.input[0]).parent
-    for asked, out in zip(snakemake.params.preconditioners, snakemake.output, strict=True):
-        make_preconditioner(asked, prepared, Path(out), Conditions.of(snakemake.config))
+    params = snakemake.params
+    places = Path(snakemake.input.prepared).parent, Path(params.checkpoints), Conditions.of(snakemake.config)
+    work(
+        PreconditionerTask({**params.asked, "code": params.code}, Path(snakemake.output[0]), *places),
+        (PreconditionerTask(other, None, *places) for other in params.others),
+        snakemake.config["batch_seconds"],
+    )

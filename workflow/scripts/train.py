@@ -1,20 +1,19 @@
 from pathlib import Path
 
-from shallows.errors import ShallowsError
+from shallows.experiments.running.job import Conditions, Job
 from shallows.experiments.running.journal import journal
-from shallows.experiments.running.run import Conditions, Job, execute_all
+from shallows.experiments.running.shared_process import RunTask, work
 
 with journal(snakemake.log[0]):
-    preconditioners = snakemake.params.preconditioners
-    jobs = [
-        Job(
-            asked=asked,
-            prepared=Path(snakemake.input.prepared).parent,
-            out=Path(out).parent,
-            checkpoints=Path(snakemake.params.checkpoints),
-            preconditioner=Path(preconditioners[asked["id"]]) if asked["id"] in preconditioners else None,
-        )
-        for asked, out in zip(snakemake.params.runs, snakemake.output.records, strict=True)
-    ]
-    if failures := execute_all(jobs, Conditions.of(snakemake.config)):
-        raise ShallowsError(f"{len(failures)} of {len(jobs)} runs failed.\n" + "\n".join(failures))
+    params, conditions = snakemake.params, Conditions.of(snakemake.config)
+    asked = {**params.asked, "target_ids": list(params.targets), "code": params.code}
+    places = {
+        "prepared": Path(snakemake.input.prepared).parent,
+        "checkpoints": Path(params.checkpoints),
+        "preconditioner": Path(snakemake.input.preconditioner) if snakemake.input.preconditioner else None,
+    }
+    work(
+        RunTask(Job(asked=asked, out=Path(snakemake.output.record).parent, **places), conditions),
+        (RunTask(Job(asked=other, out=None, **places), conditions) for other in params.others),
+        snakemake.config["batch_seconds"],
+    )

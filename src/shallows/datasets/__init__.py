@@ -17,20 +17,20 @@ from shallows.datasets.catalogue import Dataset, File, catalogue, get
 from shallows.datasets.files import DatasetError, DatasetWarning, SuppliedDataError
 
 if TYPE_CHECKING:
-    from shallows.datasets.download import fetch
-    from shallows.datasets.preparation import prepare
+    from shallows.datasets.download.fetching import fetch
+    from shallows.datasets.preparation.pipeline import prepare
+    from shallows.datasets.preparation.steps import check_steps, shape_after
     from shallows.datasets.prepared import Prepared, load
-    from shallows.datasets.steps import check_steps, shape_after
 
 # Loaded at first use, so that a plan which only asks the catalogue imports neither NumPy nor the network
 # stack.
 _LAZY = {
-    "fetch": "download",
-    "prepare": "preparation",
+    "fetch": "download.fetching",
+    "prepare": "preparation.pipeline",
     "load": "prepared",
     "Prepared": "prepared",
-    "check_steps": "steps",
-    "shape_after": "steps",
+    "check_steps": "preparation.steps",
+    "shape_after": "preparation.steps",
 }
 
 __all__ = [

@@ -16,10 +16,11 @@ from pathlib import Path
 import numpy as np
 
 from shallows.datasets.catalogue import Dataset, catalogue, get
-from shallows.datasets.download import fetch
-from shallows.datasets.draws import draw_rows
+from shallows.datasets.download.fetching import fetch
 from shallows.datasets.files import DatasetError, digest, replacing
-from shallows.datasets.formats import open_binary, read_idx, write_idx
+from shallows.datasets.formats.containers import open_binary
+from shallows.datasets.formats.idx import read_idx, write_idx
+from shallows.datasets.preparation.row_draws import draw_rows
 
 
 def rebuild(name: str, raw: Path, out: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Files that never look finished before they are: writing beside the place and moving into it."""
+"""Files of data: written whole or not at all, their digests, and the errors that tell of them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ import errno
 import hashlib
 import json
 import os
-import secrets
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from shallows import atomic
 from shallows.errors import ShallowsError
 
-PARTIAL_SUFFIX = ".part"
 _BLOCK = 1 << 20
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
@@ -34,35 +33,15 @@ class DatasetWarning(UserWarning):
 
 @contextlib.contextmanager
 def replacing(target: Path) -> Iterator[Path]:
-    """Give a temporary path beside `target`; move it there when the block ends well, remove it otherwise.
-
-    Parameters
-    ----------
-    target : Path
-        The final name. Its folder is made where it is missing.
-
-    Yields
-    ------
-    Path
-        Where to write.
+    """Write beside a place and move into it, as `shallows.atomic.replacing` does.
 
     Raises
     ------
     DatasetError
         When the disk is full, naming the place.
     """
-    target = Path(target)
-    # A name of our own and not tempfile's: that one makes files which only their owner may read.
-    partial = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}{PARTIAL_SUFFIX}")
-    try:
-        with told_if_full(target):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            yield partial
-            with open(partial, "rb") as file:
-                os.fsync(file.fileno())  # some file systems report a full disk only here
-            os.replace(partial, target)
-    finally:
-        partial.unlink(missing_ok=True)
+    with told_if_full(target), atomic.replacing(target) as partial:
+        yield partial
 
 
 @contextlib.contextmanager
@@ -81,7 +60,7 @@ def told_if_full(target: Path) -> Iterator[None]:
 
 def remove_partials(folder: Path) -> None:
     """Remove what killed processes left; only for one who holds the folder's lock."""
-    for path in Path(folder).glob(f".*{PARTIAL_SUFFIX}"):
+    for path in Path(folder).glob(f".*{atomic.PARTIAL_SUFFIX}"):
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
         else:

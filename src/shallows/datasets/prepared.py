@@ -1,4 +1,4 @@
-"""Prepared data as they lie in their folder: four arrays and, standing for them, their record."""
+"""Prepared data as they lie in their folder: the arrays and, standing for them, their record."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from shallows.datasets.files import DatasetError
 
 RECORD = "prepared.json"
 ARRAYS = ("x_train", "y_train", "x_test", "y_test")
+#: The second view, of data that have two.
+SECOND_VIEW = ("z_train", "z_test")
 #: CSR holds, beside the values under the plain name, their columns and where each row ends.
 CSR = ("", ".indices", ".indptr")
 
@@ -25,9 +27,11 @@ class Prepared:
     Attributes
     ----------
     x_train, x_test : ndarray or scipy.sparse.csr_matrix, of float32, shape (n, d)
-        Features, rows contiguous, read-only; CSR where the data are sparse.
+        Features, rows contiguous, read-only; CSR where the data are sparse. Of data with two views, the first view.
     y_train, y_test : ndarray, shape (n,) or (n, k)
         Class indices (int64), or signs, or indicators, or regression targets (float64).
+    z_train, z_test : ndarray, scipy.sparse.csr_matrix or None
+        The second view of the same examples, mapped as the first is; None where the data have one view.
     info : dict
         The content of ``prepared.json``: dataset, title, task, classes, n_train, n_test, n_features, sparse, views,
         steps, statistics, sha256 (of the content of all arrays), seconds, peak_memory_bytes, sources, licence; and
@@ -39,6 +43,8 @@ class Prepared:
     x_test: Any
     y_test: np.ndarray
     info: dict[str, Any]
+    z_train: Any = None
+    z_test: Any = None
 
 
 def load(folder: str | Path) -> Prepared:
@@ -67,13 +73,20 @@ def load(folder: str | Path) -> Prepared:
         ) from None
     except ValueError as error:
         raise DatasetError(f"{folder / RECORD} is not a record: {error}. Prepare the dataset again.") from error
-    found = {key: _mapped(folder, key, info) for key in ARRAYS if key in info["arrays"]}
-    for key in (key for key in ARRAYS if f"{key}.indptr" in info["arrays"]):
+    found = {key: _mapped(folder, key, info) for key in (*ARRAYS, *SECOND_VIEW) if key in info["arrays"]}
+    for key in (key for key in tuple(found) if f"{key}.indptr" in info["arrays"]):
         from scipy.sparse import csr_matrix
 
         parts = [found[key], *(_mapped(folder, key + ending, info) for ending in CSR[1:])]
-        found[key] = csr_matrix(tuple(parts), shape=(len(parts[2]) - 1, info["n_features"]), copy=False)
+        found[key] = csr_matrix(tuple(parts), shape=(len(parts[2]) - 1, view_widths(info)[key[0]]), copy=False)
     return Prepared(**found, info=info)
+
+
+def view_widths(info: Mapping[str, Any]) -> dict[str, int]:
+    """Return how many features the arrays x and, where there is a second view, z have by their record."""
+    if "z_train" not in info["arrays"]:
+        return {"x": info["n_features"]}
+    return {name: stop - start for name, (start, stop) in zip("xz", info["views"], strict=True)}
 
 
 def _mapped(folder: Path, key: str, info: Mapping[str, Any]) -> np.ndarray:

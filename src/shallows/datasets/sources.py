@@ -6,11 +6,12 @@ preparation reads each part once and keeps what it needs itself, so a source nei
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from shallows.datasets import lookup
 
 if TYPE_CHECKING:
     import numpy as np
@@ -63,8 +64,12 @@ class ArrayPart:
             yield Block(self.x[start : start + rows], self.y[start : start + rows])
 
 
-# Each room opens its own datasets by a function open_source(dataset, paths) -> Source.
-_ROOMS = {"generated": "shallows.datasets.generated", "own": "shallows.datasets.own"}
+# Who opens the datasets of a state; all others are files of a format of the catalogue.
+_OPENERS = {
+    "generated": "shallows.datasets.synthetic.source:open_source",
+    "user": "shallows.datasets.user_data.file_forms:open_source",
+    "files": "shallows.datasets.formats.source:open_source",
+}
 
 
 def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> Source:
@@ -86,5 +91,5 @@ def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> Source:
     DatasetError
         When a file cannot be read; also later, when a block is reached that cannot be.
     """
-    room = importlib.import_module(_ROOMS.get(dataset.state, "shallows.datasets.formats"))
-    return room.open_source(dataset, paths)
+    opener = lookup.load("origin of rows", dataset.state if dataset.state in _OPENERS else "files", _OPENERS)
+    return opener(dataset, paths)

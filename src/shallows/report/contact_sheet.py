@@ -119,11 +119,11 @@ def of_dataset(name: str, verified: str | Path, svg_path: str | Path, png_path: 
     svg_path, png_path : path
         Where the two forms go.
     """
-    from shallows.datasets import generated, get
+    from shallows.datasets import get, synthetic
 
     dataset, verified = get(name), Path(verified)
     files = json.loads(verified.read_text(encoding="utf-8"))["files"]
-    source = generated.open_source(dataset, {file["part"]: verified.resolve().parent / file["path"] for file in files})
+    source = synthetic.open_source(dataset, {file["part"]: verified.resolve().parent / file["path"] for file in files})
     of_digits(source.train.generator, svg_path, png_path, source=get(dataset.generator["made_from"]).title)
 
 
@@ -146,14 +146,14 @@ def _mosaic(plain: Sequence[Any], deformed: Sequence[Sequence[Any]]) -> tuple[An
 
 def main() -> None:
     """Draw the sheet from the command line."""
-    from shallows.datasets import generated
+    from shallows.datasets import synthetic
 
     parser = argparse.ArgumentParser(description="Draw a contact sheet of deformed digits.")
     parser.add_argument("--digits", type=Path, default=Path("data/embedded/mnist_demo"), help="folder of the idx files")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("contact_sheet_mnist8m"), help="path without .svg and .png")
     arguments = parser.parse_args()
-    digits = generated.make("endless_mnist", seed=arguments.seed, digits=arguments.digits)
+    digits = synthetic.make("endless_mnist", seed=arguments.seed, digits=arguments.digits)
     paths = [arguments.out.with_name(arguments.out.name + end) for end in (".svg", ".png")]
     of_digits(digits, *paths, source=f"{len(digits.images):,} training digits of MNIST")
     print(*paths, sep="\n")

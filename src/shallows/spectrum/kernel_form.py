@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .. import arrays, gram, kernels
+from .. import arrays, atomic, gram, kernels
 from ..arrays import Array
 from ..errors import ShallowsError
 from ..kernels import Kernel
@@ -157,22 +157,16 @@ class Preconditioner(Flattening):
 
     def save(self, path: str | Path) -> None:
         """Write to an ``.npz`` file, which bears its name only when it is whole."""
-        path = Path(path)
-        partial = path.with_name(path.name + ".partial")
-        try:
-            with open(partial, "wb") as file:
-                np.savez(
-                    file,
-                    format=np.int64(4),
-                    indices=self.indices,
-                    eigenvalues=arrays.to_numpy(self.eigenvalues),
-                    vectors=arrays.to_numpy(self.vectors),
-                    numbers=np.array([getattr(self, name) for name in _NUMBERS]),
-                    kernel=np.array(kernels.described(self.kernel)),
-                )
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
+        with atomic.replacing(Path(path)) as partial, open(partial, "wb") as file:
+            np.savez(
+                file,
+                format=np.int64(4),
+                indices=self.indices,
+                eigenvalues=arrays.to_numpy(self.eigenvalues),
+                vectors=arrays.to_numpy(self.vectors),
+                numbers=np.array([getattr(self, name) for name in _NUMBERS]),
+                kernel=np.array(kernels.described(self.kernel)),
+            )
 
 
 _NUMBERS = (

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ..datasets.generated.circle import HeavisideCircle
+from ..datasets.synthetic.heaviside_circle import HeavisideCircle
 from ..errors import ShallowsError, UnknownNameError
-from ..kernels.circle import HeatCircle
+from ..kernels import HeatCircle
 from .results import AnalysisResult
 
 #: Frequencies that are summed; what lies beyond is summed in closed form or is nothing.

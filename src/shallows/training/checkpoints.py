@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .. import atomic
 from ..errors import CheckpointError
 
 LOCK_SECONDS = 10.0
@@ -119,16 +118,10 @@ class Checkpoint:
         # Once there and back, since what is summed up on reading is what JSON made of it.
         notes = json.loads(json.dumps({**notes, "key": self.key, "n_resumes": self.n_resumes}))
         notes["checksum"] = _checksum(held, notes)
-        partial = self.path.with_suffix(".partial")
         try:
-            with open(partial, "wb") as file:
+            with atomic.replacing(self.path) as partial, open(partial, "wb") as file:
                 np.savez(file, notes=np.array(json.dumps(notes)), **held)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(partial, self.path)
         except OSError as error:
-            with contextlib.suppress(OSError):
-                partial.unlink()
             raise CheckpointError(
                 f"The checkpoint {self.path} could not be written: {error.strerror or error}."
             ) from error

@@ -3,17 +3,37 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from shallows.datasets.catalogue import Dataset
+from shallows.datasets.catalogue import Dataset, Form
 from shallows.datasets.files import DatasetError
 from shallows.datasets.formats.containers import CONTAINER_ERRORS
 from shallows.datasets.sources import Block, Part
+
+#: The parts "train" and "test" of a dataset, or "all" where one part is divided in the order of its rows.
+Parts = dict[str, Part]
+
+
+def each_part(paths: Mapping[str, Path], one: Callable[[Path], Part]) -> Parts:
+    """Open the parts "train", "test" and "all", each of its one file or of its numbered ones in their order."""
+    parts = {}
+    for kind in ("train", "test", "all"):
+        numbered = [name for name in paths if name.startswith(f"{kind}_") and name[len(kind) + 1 :].isdigit()]
+        names = ([kind] if kind in paths else []) + sorted(numbered, key=lambda name: int(name.rpartition("_")[2]))
+        if names:
+            files = [one(paths[name]) for name in names]
+            parts[kind] = files[0] if len(files) == 1 else Chain(files)
+    return parts
+
+
+def reader_options(form: Form) -> dict[str, Any]:
+    """Return the options of a form without those that concern labels, which are done for every format alike."""
+    return {key: value for key, value in form.options.items() if key not in ("positive", "negative")}
 
 
 @dataclass(frozen=True)

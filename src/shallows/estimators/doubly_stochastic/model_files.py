@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
 import math
-import os
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ... import __version__, arrays, kernels, losses
+from ... import __version__, arrays, atomic, kernels, losses
 from ...errors import ShallowsError
 from ...features import FourierFeatures
 from ...solvers.coordinates import Checked, Fresh, UniformReuse
@@ -62,14 +60,10 @@ def save(model: Any, path: Any) -> None:
     held |= {"mean": model._centring.mean, "probes": _probes(features), **target_arrays}
     if hasattr(model, "feature_names_in_"):
         held["feature_names_in_"] = np.asarray(model.feature_names_in_, dtype=str)
-    partial = path.with_name(path.name + ".partial")
     try:
-        with open(partial, "wb") as file:
+        with atomic.replacing(path) as partial, open(partial, "wb") as file:
             np.savez(file, header=np.array(json.dumps(header, default=_as_builtin)), **held)
-        os.replace(partial, path)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            partial.unlink()
         raise ShallowsError(f"The model could not be written to {path}: {error.strerror or error}.") from error
 
 

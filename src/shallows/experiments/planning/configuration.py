@@ -16,6 +16,9 @@ from shallows.errors import ShallowsError, UnknownNameError
 #: From the quick demonstration to the sizes of the papers.
 SCALES = ("demo", "laptop", "paper")
 
+#: What a folder of configuration must hold.
+NEEDED = ("datasets.yaml", "methods.yaml", "papers")
+
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -70,7 +73,7 @@ def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> C
     root : path
         Folder that holds ``config/`` and ``workflow/schemas/``.
     settings : mapping, optional
-        The contents of ``config.yaml`` as overridden by a person; read from the file when None.
+        What a person sets otherwise than ``config/config.yaml``.
 
     Raises
     ------
@@ -80,9 +83,16 @@ def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> C
         A value of the wrong kind.
     """
     root = Path(root)
-    folder, schemas = root / "config", root / "workflow" / "schemas"
-    settings = read_yaml(folder / "config.yaml") if settings is None else dict(settings)
+    schemas = root / "workflow" / "schemas"
+    settings = {**read_yaml(root / "config" / "config.yaml"), **(settings or {})}
     check(settings, schemas / "config.schema.yaml", "the configuration")
+    folder = Path(settings["configuration"]) if settings["configuration"] else root / "config"
+    for part in NEEDED:
+        if not (folder / part).exists():
+            raise ConfigurationError(
+                f"The folder {folder} that configuration names has no {part}. It needs what config/ of this project "
+                f"has: {', '.join(NEEDED)}."
+            )
 
     variants = _checked(folder / "datasets.yaml", schemas / "datasets.schema.yaml")["variants"]
     methods = _checked(folder / "methods.yaml", schemas / "methods.schema.yaml")
@@ -191,7 +201,7 @@ def _chain(variants: Mapping[str, Any], variant: str) -> list[str]:
 
 def _check_chains(configuration: Configuration, path: Path) -> None:
     """Refuse now what would be refused when the first of a chain has been prepared, which may take hours."""
-    from shallows.datasets.steps import check_steps
+    from shallows.datasets.preparation.steps import check_steps
 
     for name, variant in configuration.variants.items():
         if "after" in variant:

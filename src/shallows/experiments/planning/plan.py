@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,14 +15,15 @@ from typing import Any
 
 from shallows.errors import UnknownNameError
 
+from ..identity import code
 from . import costs, kinds
 from .configuration import SCALES, Configuration, ConfigurationError, load
-from .runs import Batch, Preconditioner, Run, Series
+from .runs import Preconditioner, Run, Series
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Every target, run, preconditioner and batch at every scale.
+    """Every target, run and preconditioner at every scale.
 
     Parameters
     ----------
@@ -106,44 +107,49 @@ class Plan:
 
     def preconditioners(self, scale: str) -> dict[str, Preconditioner]:
         """All preconditioners of a scale, by identifier."""
-        return {run.preconditioner.id: run.preconditioner for run in self.runs(scale).values() if run.preconditioner}
+        return self._preconditioners[self._known_scale(scale)]
 
-    def batches(self, scale: str) -> list[Batch]:
-        """Runs by the process that they share; a long run has one for itself."""
-        return self._batched(scale, "train", self.runs(scale).values())
+    def run_named(self, scale: str, name: str) -> Run:
+        """The run whose folder has this name, which ends with its identifier.
 
-    def preconditioner_batches(self, scale: str) -> list[Batch]:
-        """Preconditioners by the process that they share."""
-        return self._batched(scale, "precondition", self.preconditioners(scale).values())
+        Raises
+        ------
+        UnknownNameError
+            Where the configuration has no such run.
+        """
+        return _known("run", name.rpartition("-")[2], self.runs(scale), f"scale {scale}, {name}")
 
-    def _batched(self, scale: str, stage: str, members: Iterable[Any]) -> list[Batch]:
-        limit = self.configuration.settings["batch_seconds"]
-        groups: dict[tuple[str, str], list[list[Any]]] = {}
-        # Longest first, each into the first process with room for it: few processes, of even lengths.
-        for member in sorted(members, key=lambda one: (-one.cost.seconds, one.id)):
-            bins = groups.setdefault((member.dataset, member.variant), [])
-            for one in bins:
-                if sum(other.cost.seconds for other in one) + member.cost.seconds <= limit:
-                    one.append(member)
-                    break
-            else:
-                bins.append([member])
-        return [
-            Batch(
-                scale,
-                stage,
-                number,
-                tuple(sorted(members, key=lambda one: one.path if stage != "train" else one.folder)),
-            )
-            for bins in groups.values()
-            for number, members in enumerate(bins)
-        ]
+    def preconditioner_named(self, scale: str, name: str) -> Preconditioner:
+        """The preconditioner whose file has this name, without its ending; otherwise as `run_named`."""
+        return _known("preconditioner", name.rpartition("-")[2], self.preconditioners(scale), f"scale {scale}, {name}")
+
+    def job(self, member: Run | Preconditioner) -> dict[str, Any]:
+        """Every parameter of the job of a run or a preconditioner."""
+        if isinstance(member, Preconditioner):
+            return {**member.asked(), "code": code.digest_of_preconditioner(member.parameters)}
+        asked = member.asked(self.configuration.methods)
+        return {**asked, "target_ids": list(member.targets), "code": self.code_of(member)}
+
+    def code_of(self, run: Run) -> str:
+        """Digest of the code that a run depends on."""
+        return code.digest_of_run(self.configuration.methods[run.method], run.parameters)
+
+    def code_of_preparation(self, dataset: str, variant: str) -> str:
+        """Digest of the code that a preparation depends on."""
+        return code.digest_of_preparation(self.catalogue[dataset], self.configuration.steps_of(variant))
 
     @staticmethod
     def _known_scale(scale: str) -> str:
         if scale not in SCALES:
             raise UnknownNameError("scale", scale, SCALES)
         return scale
+
+    @cached_property
+    def _preconditioners(self) -> dict[str, dict[str, Preconditioner]]:
+        return {
+            scale: {run.preconditioner.id: run.preconditioner for run in runs.values() if run.preconditioner}
+            for scale, (runs, _) in self._expanded.items()
+        }
 
     @cached_property
     def _expanded(self) -> dict[str, tuple[dict[str, Run], dict[str, list[Series]]]]:
@@ -237,10 +243,10 @@ class Plan:
         return reasons
 
     def _not_prepared(self, variant: str) -> str | None:
-        from shallows.datasets.steps import STEPS
+        from shallows.datasets.preparation.steps import STEPS, step_class
 
         steps = self.configuration.steps_of(variant) if variant in self.configuration.variants else ()
-        extras = (STEPS[name].extra for step in steps for name in step if name in STEPS)
+        extras = (step_class(name).extra for step in steps for name in step if name in STEPS)
         return next(filter(None, map(_not_installed, extras)), None)
 
     def _left_out(self, target: str, scale: str) -> str:
@@ -253,17 +259,19 @@ class Plan:
         return "; ".join(filter(None, told))
 
     def _to_be_supplied(self, dataset: str) -> str | None:
-        from shallows.datasets import supplied
+        from shallows.datasets.download import supplied_files
 
         entry, settings = self.catalogue.get(dataset), self.configuration.settings
         if entry is None or entry.state != "supplied":
             return None
         place = self.configuration.root / settings["data"] / "raw" / dataset
-        return None if supplied.is_there(entry, place, settings["mirror"]) else supplied.not_run(entry, place)
+        return (
+            None if supplied_files.is_there(entry, place, settings["mirror"]) else supplied_files.not_run(entry, place)
+        )
 
     def size(self, dataset: str, variant: str) -> costs.Size:
         """Sizes of prepared data, as known before it is prepared."""
-        from shallows.datasets.steps import check_steps
+        from shallows.datasets.preparation.steps import check_steps
 
         entry = self.catalogue[dataset]
         n_train, n_test, n_features = entry.n_train or 0, entry.n_test or 0, entry.n_features or 1

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
-from shallows.errors import UnknownNameError
+from shallows.errors import ShallowsError, UnknownNameError
 
 from ..user_data.comparison import PURPOSES, Comparison
 from .configuration import SCALES, ConfigurationError
@@ -14,6 +16,31 @@ from .plan import Plan
 
 _FORMS = {"tables": ("csv", "json", "md", "html"), "figures": ("svg", "png"), "evaluation": ("json",)}
 _STAGES = (*_FORMS, "report", "runs", "preconditioners", "checkpoints", "logs")
+
+
+@contextmanager
+def one_sentence() -> Iterator[None]:
+    """End the program with what is wrong in a person's words, and no traceback.
+
+    Raises
+    ------
+    SystemExit
+        In the place of a `ShallowsError`.
+    """
+    try:
+        yield
+    except ShallowsError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        raise SystemExit(1) from None
+
+
+def check_command_line(plan: Plan, comparison: Comparison | None) -> None:
+    """`check` of this program's own command line, and a word on where the report of a comparison will be."""
+    settings = plan.configuration.settings
+    names = ["all", "report", "compare", *plan.papers, *plan.targets]
+    check(sys.argv[1:], plan, names, settings["results"], settings["data"], comparison)
+    if comparison is not None and "compare" in sys.argv[1:]:
+        print(f"The comparison's report: {Path(comparison.report).resolve()}", file=sys.stderr)
 
 
 def check(

@@ -1,4 +1,4 @@
-"""The parts of a plan: runs, preconditioners, series and batches, each with its name."""
+"""The parts of a plan: runs, preconditioners and series, each with its name."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from functools import cached_property
 from typing import Any
 
 from . import costs
+
+#: Keys of a method's definition that its runs depend on; the others are for people, for plans and for comparisons.
+OF_THE_RUN = ("runs", "call", "marks", "measures", "takes", "index")
 
 
 def digest(*parts: Any, length: int = 10) -> str:
@@ -55,7 +58,7 @@ class Preconditioner:
         return f"preconditioners/{self.dataset}-{self.variant}/{name}.npz"
 
     def asked(self) -> dict[str, Any]:
-        """What a job is told."""
+        """Parameters of its job."""
         return {"id": self.id, "parameters": self.parameters, "seed": self.seed}
 
 
@@ -90,10 +93,10 @@ class Run:
         return f"runs/{self.dataset}-{self.variant}/{self.method}/{name}"
 
     def asked(self, methods: Mapping[str, Any]) -> dict[str, Any]:
-        """What a job is told: everything but places, which are the workflow's."""
+        """Parameters of its job: all that its numbers depend on but the data and the code."""
+        definition = methods[self.method]
         return {
             "id": self.id,
-            "target_ids": list(self.targets),
             "scale": self.scale,
             "dataset": self.dataset,
             "variant": self.variant,
@@ -101,7 +104,7 @@ class Run:
             "parameters": self.parameters,
             "seed": self.seed,
             "marks": list(self.marks),
-            "definition": methods[self.method],
+            "definition": {key: definition[key] for key in OF_THE_RUN if key in definition},
         }
 
 
@@ -118,48 +121,3 @@ class Series:
     marks: tuple[int, ...]
     run_ids: tuple[str, ...]
     altered: dict[str, tuple[Any, Any]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Runs (or preconditioners) of one prepared dataset that share a process."""
-
-    scale: str
-    stage: str
-    number: int
-    members: tuple[Any, ...]
-
-    @property
-    def name(self) -> str:
-        """A rule's name."""
-        first = self.members[0]
-        return f"{self.stage}_{self.scale}_{first.dataset}_{first.variant}_{self.number}"
-
-    @property
-    def dataset(self) -> str:
-        """Dataset of all members."""
-        return self.members[0].dataset
-
-    @property
-    def variant(self) -> str:
-        """Variant of all members."""
-        return self.members[0].variant
-
-    @property
-    def long(self) -> bool:
-        """Whether it deserves every core for itself."""
-        return len(self.members) == 1 and self.members[0].cost.seconds > LONG_SECONDS
-
-    @property
-    def seconds(self) -> float:
-        """Estimated duration."""
-        return sum(member.cost.seconds for member in self.members)
-
-    @property
-    def memory_bytes(self) -> int:
-        """Estimated peak memory."""
-        return max(member.cost.memory_bytes for member in self.members)
-
-
-#: An estimate above this is worth all cores of the machine.
-LONG_SECONDS = 20.0

@@ -1,11 +1,18 @@
-"""One run as a job: what is asked of it, the folders it reads and writes, and the conditions under which it is done."""
+"""One run with its places, the conditions under which it is done, and the key by which what is finished is found again.
+
+Read by every job before anything else, so it imports nothing heavy.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from ..identity import code
+from ..planning.runs import digest
 
 
 @dataclass(frozen=True)
@@ -39,22 +46,32 @@ class Job:
     Attributes
     ----------
     asked : dict
-        What `Run.asked` of the plan gives.
+        What `Plan.job` gives.
     prepared : Path
         Folder of the prepared arrays.
-    out : Path
-        Folder of ``record.json`` and ``curve.csv``.
+    out : Path or None
+        Folder of ``record.json`` and ``curve.csv``; None for a run that is only to be found finished later.
     checkpoints : Path
-        Folder for what a killed run leaves, shared by all runs.
+        Folder for what a killed run leaves and for what is finished, shared by all runs.
     preconditioner : Path or None
         The artifact, where the method takes one.
     """
 
     asked: dict[str, Any]
     prepared: Path
-    out: Path
+    out: Path | None
     checkpoints: Path
     preconditioner: Path | None = None
+
+    @property
+    def key(self) -> str:
+        """Hash of all that its numbers depend on."""
+        return key_of(self.asked, data_digest(self.prepared))
+
+    @property
+    def folder(self) -> Path:
+        """Where it keeps its checkpoint and, in ``finished/``, its record and curve."""
+        return self.checkpoints / f"{self.asked['id']}-{self.key}"
 
 
 def name_of(asked: Mapping[str, Any]) -> str:
@@ -65,3 +82,18 @@ def name_of(asked: Mapping[str, Any]) -> str:
         if value is not None
     )
     return f"{asked['method']} on {asked['dataset']} [{parameters} seed={asked['seed']}]"
+
+
+def data_digest(prepared: Path) -> str:
+    """The checksum of prepared arrays, from their record."""
+    return json.loads((prepared / "prepared.json").read_text(encoding="utf-8"))["sha256"]
+
+
+def key_of(asked: Mapping[str, Any], data_sha256: str) -> str:
+    """Hash of all that a run's numbers depend on: parameters, marks, seed, data and code."""
+    apart = ("target_ids", "scale", "id", "definition", "code")
+    what = {name: value for name, value in asked.items() if name not in apart}
+    definition = asked["definition"]
+    made_by = asked.get("code") or code.digest_of_run(definition, asked["parameters"])
+    measured = {name: definition[name] for name in ("marks", "measures") if name in definition}
+    return digest(what, definition["call"], data_sha256, made_by, *([measured] if measured else []), length=16)

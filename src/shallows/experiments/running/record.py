@@ -15,7 +15,7 @@ from typing import Any
 from shallows.datasets.files import replacing, write_json
 from shallows.errors import ShallowsError
 
-from . import code
+from ..identity import code
 
 SCHEMA_VERSION = 1
 SCHEMA_PATH = Path(__file__).with_name("record.schema.json")

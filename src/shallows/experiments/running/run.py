@@ -3,53 +3,21 @@
 from __future__ import annotations
 
 import time
-import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from shallows import datasets
-from shallows.errors import ShallowsError, TrainingInterrupted
 
-from ..planning.runs import digest
-from . import code, record
+from . import record
 from .analysis_run import analyse
-from .job import Conditions, Job, name_of
+from .job import Conditions, Job, key_of, name_of
 from .single_fit import fit_once
 from .training_run import train
 
-__all__ = ["KINDS_OF_RUN", "Conditions", "Job", "execute", "execute_all", "key_of", "make_preconditioner", "name_of"]
-
 #: What does a run, by what its method's entry says under ``runs``.
 KINDS_OF_RUN = {"estimator": train, "plain": fit_once, "analysis": analyse}
-
-
-def execute_all(jobs: Sequence[Job], conditions: Conditions) -> list[str]:
-    """Do several runs in one process; one that fails does not stop the others.
-
-    Returns
-    -------
-    list of str
-        One sentence for each run that failed.
-
-    Raises
-    ------
-    TrainingInterrupted
-        When the process was asked to stop (SIGTERM); the state of the run at hand is saved.
-    """
-    failures = []
-    for job in jobs:
-        try:
-            execute(job, conditions)
-        except TrainingInterrupted:
-            raise
-        except ShallowsError as error:
-            failures.append(f"{name_of(job.asked)}: {error}")
-        except Exception as error:
-            traceback.print_exc()
-            failures.append(f"{name_of(job.asked)}: {type(error).__name__}: {error}")
-    return failures
 
 
 def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
@@ -68,7 +36,8 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
         # Found again: what a batch had finished before another of its runs failed, or before its outputs were deleted.
         found, rows = record.read(finished)
         found["run"]["target_ids"] = job.asked["target_ids"]
-        record.write(job.out, found, rows)
+        if job.out is not None:
+            record.write(job.out, found, rows)
         print(f"{name_of(job.asked)}: found finished", flush=True)
         return found
     record.reset_peak_memory()
@@ -79,7 +48,10 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
     made = record.plain(
         {
             "schema_version": record.SCHEMA_VERSION,
-            "run": {**{name: value for name, value in job.asked.items() if name != "definition"}, "key": key},
+            "run": {
+                **{name: value for name, value in job.asked.items() if name not in ("definition", "code")},
+                "key": key,
+            },
             "data": {
                 name: data.info[name]
                 for name in ("title", "n_train", "n_test", "n_features", "sha256", "licence", "steps")
@@ -93,21 +65,12 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
         }
     )
     record.write(finished, made, rows)
-    record.write(job.out, made, rows)
+    if job.out is not None:
+        record.write(job.out, made, rows)
     final = ", ".join(f"{name} {float(value):.4g}" for name, value in made["metrics"]["final"].items())
     resumed = f", resumed {made['resumes']} times" if made["resumes"] else ""
     print(f"{name_of(job.asked)}: {final} ({seconds:.1f} s{resumed})", flush=True)
     return made
-
-
-def key_of(asked: Mapping[str, Any], data_sha256: str) -> str:
-    """Hash of all that a run's numbers depend on: parameters, marks, seed, data and code."""
-    what = {name: value for name, value in asked.items() if name not in ("target_ids", "scale", "id", "definition")}
-    definition = asked["definition"]
-    call = definition["call"]
-    evaluation = {name: definition[name] for name in ("marks", "measures") if name in definition}
-    parts = (what, call, data_sha256, code.version_of_runs(call.values()))
-    return digest(*parts, *([evaluation] if evaluation else []), length=16)
 
 
 def make_preconditioner(asked: Mapping[str, Any], prepared: Path, out: Path, conditions: Conditions) -> None:

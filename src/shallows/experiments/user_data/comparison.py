@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from shallows.datasets.own.request import Request, resolve
+from shallows.datasets.user_data.request import Request, resolve
 
 from ..planning import costs
 from ..planning.configuration import Configuration
@@ -74,7 +74,7 @@ class Comparison:
         """A path below the folder of this comparison."""
         return f"{self.results}/{SCALE}/{self.request.name}/{path}"
 
-    def outcome(self, method: str, seed: int) -> str:
+    def outcome(self, method: str, seed: int | str) -> str:
         """What became of a method; its record, where it was run, lies beside it."""
         return self.below(f"runs/{method}/seed{seed}/outcome.json")
 
@@ -92,6 +92,14 @@ class Comparison:
         """The table in one of its forms."""
         return self.below(f"tables/{TARGET}.{ending}")
 
+    def is_ours(self, method: str) -> bool:
+        """Whether a method is an estimator of this package, which takes a device and a budget of memory."""
+        return self.methods[method]["runs"] == "estimator"
+
+    def cost(self, method: str, choose: str | Path, test: str | Path) -> costs.Cost:
+        """See `cost`; how large a user's data are is known when they are prepared, not before."""
+        return cost(self.methods[method], choose, test)
+
     def asked(self, method: str, seed: int) -> dict[str, Any]:
         """What the job of a method is told."""
         return {
@@ -108,7 +116,7 @@ def steps(description: Mapping[str, Any], purpose: str, division: Mapping[str, A
     Parameters
     ----------
     description : mapping
-        What `shallows.datasets.own.describe.write` left.
+        What `shallows.datasets.user_data.describe.write` left.
     purpose : {"choose", "test"}
         For choosing, the test rows are taken away first, and then some of the others are held out.
     division : mapping
@@ -147,7 +155,7 @@ def steps(description: Mapping[str, Any], purpose: str, division: Mapping[str, A
 def prepare(stamp: str | Path, out: str | Path, division: Mapping[str, Any], memory: int | str | None) -> None:
     """Prepare a user's data for one purpose, the name of the folder."""
     from shallows import datasets
-    from shallows.datasets.own.describe import dataset_of
+    from shallows.datasets.user_data.describe import dataset_of
 
     out = Path(out)
     description = json.loads(Path(stamp).read_text(encoding="utf-8"))

@@ -19,8 +19,9 @@ from shallows.datasets.files import write_json
 from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.training import Curve
 
+from ..identity import code
 from ..planning.runs import digest
-from ..running import code, record
+from ..running import record
 from ..running.calls import callable_for, sha256_of
 from ..running.job import Conditions
 from .comparison import SCALE, TARGET
@@ -146,7 +147,7 @@ def _run(asked: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions
                 "seed": seed,
                 "marks": [best.epochs] if best.epochs else [],
                 "key": digest(
-                    asked, data.info["sha256"], choose.info["sha256"], code.version_of("comparison"), length=16
+                    asked, data.info["sha256"], choose.info["sha256"], code.digest_of_comparison(definition), length=16
                 ),
             },
             "effective": {"device": "cpu", **effective},

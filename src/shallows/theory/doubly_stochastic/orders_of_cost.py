@@ -16,8 +16,9 @@ import numpy as np
 
 from ... import streams
 from ...errors import ShallowsError
-from ...estimators.competitors import NORMAClassifier, SDCAClassifier
 from ...estimators.doubly_stochastic import DoublyStochasticClassifier
+from ...estimators.regularised.norma import NORMAClassifier
+from ...estimators.regularised.sdca import SDCAClassifier
 from ..results import AnalysisResult
 
 PREDICTED = 2000

@@ -1,0 +1,277 @@
+"""The catalogue: what each dataset is, where its files lie, and how one knows that they are right."""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from shallows.errors import UnknownNameError
+
+CATALOGUE_PATH = Path(__file__).parent
+STATES = ("public", "embedded", "supplied", "generated")
+SCHEMA_PATH = CATALOGUE_PATH / "schema.yaml"
+
+
+@dataclass(frozen=True)
+class File:
+    r"""One file of a dataset.
+
+    Attributes
+    ----------
+    name : str
+        Its name, the same at every source.
+    part : str
+        What it holds: ``"train"``, ``"test"``, ``"all"``, ``"train_images"``, ...
+    urls : tuple of str
+        Canonical addresses, tried in this order.
+    size : int or None
+        Bytes.
+    sha256, md5, git_sha1 : str or None
+        Checksums of the file as it lies; every one that is known is held against it. ``git_sha1`` is the name that
+        git gives to the content (the SHA-1 of ``blob <size>\0`` and the bytes).
+    content_sha256 : str or None
+        Checksum of what a compressed file holds. A file in another container with the same content is the
+        same data.
+    accepted : mapping of str to str
+        sha256 of known copies that are not the publisher's file, each with how it differs.
+    arrays : mapping of str to mapping
+        For supplied files: the arrays that belong into it, each with its ``shape`` (numbers, or ``n`` for the rows),
+        and where they are known its ``low`` and ``high``.
+    """
+
+    name: str
+    part: str
+    urls: tuple[str, ...] = ()
+    size: int | None = None
+    sha256: str | None = None
+    md5: str | None = None
+    git_sha1: str | None = None
+    content_sha256: str | None = None
+    accepted: Mapping[str, str] = field(default_factory=dict)
+    arrays: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def has_checksum(self) -> bool:
+        """Whether anything is published that tells the right file from a wrong one of its size."""
+        return any((self.sha256, self.md5, self.git_sha1, self.content_sha256))
+
+
+@dataclass(frozen=True)
+class Form:
+    """One way to have a dataset: its files, and how they are read.
+
+    Attributes
+    ----------
+    files : tuple of File
+    format : str
+        The reader in `shallows.datasets.formats`.
+    options : mapping
+        Parameters of the reader.
+    """
+
+    files: tuple[File, ...]
+    format: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """One entry of the catalogue.
+
+    Attributes
+    ----------
+    name, title : str
+        Its key, and its name for people.
+    state : {"public", "embedded", "supplied", "generated"}
+        Where it comes from: a download, the repository itself, its user, or a program.
+    task : {"classification", "regression", "none"}
+        With none, the targets have no columns.
+    n_train, n_test, n_features, n_classes : int or None
+        Its size as published. ``n_test`` is 0 where the publisher made no split, ``n_classes`` for
+        regression. None where nobody says it.
+    licence, citation, homepage : str
+        What a reader of a result must be able to find.
+    files : tuple of File
+    format : str
+        The reader in `shallows.datasets.formats`.
+    options : mapping
+        Parameters of the reader.
+    subset_of : str or None
+        The dataset that an embedded one is drawn from.
+    draw : mapping or None
+        How it is drawn: ``seed``, ``n_train``, ``n_test``.
+    value_range : (float, float) or None
+        The range of every feature, where it is known beforehand (pixels).
+    classes : tuple of str
+        Names of the classes in the sorted order of the labels; empty where the labels say it themselves.
+    categorical : tuple of int
+        Columns whose numbers are codes.
+    mirror_folders : tuple of str
+        Other folder names under which mirrors keep the files.
+    forms : tuple of Form
+        Other ways to have the same rows.
+    class_counts : tuple of int
+        Training rows of every class, where they are known: a file that differs holds something else.
+    n_targets : int
+        Columns of the target: 1, or more in multivariate regression.
+    exact : bool
+        Whether the files have exactly ``n_train`` and ``n_test`` rows. False: these are the papers' round numbers.
+    also_called : mapping of str to str
+        Names that the papers use, and how each relates to this entry ("" where it is the same thing).
+    used_by : tuple of str
+        Short names of the documents that use it: dsg, eigenpro, cdsg, kpca, lecture.
+    split : str
+        The split that the papers use, in words.
+    generator : mapping
+        What makes a generated dataset, and its parameters.
+    picture : mapping
+        For images: ``height``, ``width``, ``channels`` and ``order`` ("planar" or "interleaved") of a row.
+    licence_url, notes : str
+    """
+
+    name: str
+    title: str
+    state: str
+    task: str
+    n_train: int | None
+    n_test: int | None
+    n_features: int | None
+    n_classes: int
+    licence: str
+    citation: str
+    homepage: str
+    files: tuple[File, ...]
+    format: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    subset_of: str | None = None
+    draw: Mapping[str, int] | None = None
+    value_range: tuple[float, float] | None = None
+    classes: tuple[str, ...] = ()
+    categorical: tuple[int, ...] = ()
+    mirror_folders: tuple[str, ...] = ()
+    forms: tuple[Form, ...] = ()
+    class_counts: tuple[int, ...] = ()
+    n_targets: int = 1
+    exact: bool = True
+    also_called: Mapping[str, str] = field(default_factory=dict)
+    used_by: tuple[str, ...] = ()
+    split: str = ""
+    generator: Mapping[str, Any] = field(default_factory=dict)
+    picture: Mapping[str, Any] = field(default_factory=dict)
+    licence_url: str = ""
+    notes: str = ""
+
+    @property
+    def all_forms(self) -> tuple[Form, ...]:
+        """Every way to have it, the first being that of `files`."""
+        return (Form(self.files, self.format, self.options), *self.forms)
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of its files; None where that of one is not known."""
+        sizes = [file.size for file in self.files]
+        return None if not sizes or None in sizes else sum(sizes)
+
+    def form_with(self, parts: Collection[str]) -> Form | None:
+        """Return the first form whose parts are all among `parts`."""
+        return next((form for form in self.all_forms if {file.part for file in form.files} <= set(parts)), None)
+
+
+@functools.cache
+def _content() -> Mapping[str, Mapping[str, Any]]:
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    content: dict[str, Any] = {}
+    for state in STATES:
+        with open(CATALOGUE_PATH / f"{state}.yaml", encoding="utf-8") as file:
+            content |= yaml.load(file, Loader=loader)["datasets"]
+    return content
+
+
+@functools.cache
+def _entries() -> Mapping[str, Dataset]:
+    return {name: _dataset(name, entry) for name, entry in _content().items()}
+
+
+@functools.cache
+def _other_names() -> Mapping[str, str]:
+    names: dict[str, str] = {}
+    for dataset in _entries().values():
+        for other in (dataset.name, *dataset.also_called):
+            names.setdefault(_plain(other), dataset.name)
+    return names
+
+
+def _plain(name: str) -> str:
+    """Return a name without capitals and without what stands between its letters: hints for HINT-S."""
+    return "".join(letter for letter in name.casefold() if letter.isalnum())
+
+
+def _dataset(name: str, entry: Mapping[str, Any]) -> Dataset:
+    entry = dict(entry)
+    entry["files"] = _files(entry, entry.pop("sources", ()))
+    entry["forms"] = tuple(
+        Form(_files(form, form.get("sources", ())), form.get("format", entry["format"]), form.get("options", {}))
+        for form in entry.get("forms", ())
+    )
+    for key in ("value_range", "classes", "categorical", "mirror_folders", "class_counts", "used_by"):
+        if key in entry:
+            entry[key] = tuple(entry[key])
+    return Dataset(name=name, **entry)
+
+
+def _files(entry: Mapping[str, Any], sources: Iterable[str]) -> tuple[File, ...]:
+    # `sources` are addresses of folders: each file lies there under its own name.
+    return tuple(
+        File(**{**file, "urls": (*(base + file["name"] for base in sources), *file.get("urls", ()))})
+        for file in entry["files"]
+    )
+
+
+def catalogue() -> dict[str, Dataset]:
+    """Return every dataset by its name.
+
+    Returns
+    -------
+    dict of str to Dataset
+        A new dictionary; the files behind it are read once in a process.
+    """
+    return dict(_entries())
+
+
+def entry(name: str) -> dict[str, Any]:
+    """Return what the catalogue says of a dataset, as the plain data that stand in its file.
+
+    Parameters
+    ----------
+    name : str
+        As for `get`.
+    """
+    return copy.deepcopy(dict(_content()[get(name).name]))
+
+
+def get(name: str) -> Dataset:
+    """Return the dataset called `name`.
+
+    Parameters
+    ----------
+    name : str
+        Its key, or a name that a paper gives it (`Dataset.also_called`); capital letters and hyphens do not matter.
+
+    Raises
+    ------
+    UnknownNameError
+        When there is none; the message names the nearest right one.
+    """
+    entries = _entries()
+    if name in entries:
+        return entries[name]
+    try:
+        return entries[_other_names()[_plain(str(name))]]
+    except KeyError:
+        raise UnknownNameError("dataset", name, entries) from None

@@ -1,0 +1,178 @@
+"""Data that its user supplies: which files belong where, and whether those that came are of the form asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from shallows.datasets.catalogue import Dataset, File, Form
+from shallows.datasets.files import DatasetError, SuppliedDataError
+
+_BLOCK_BYTES = 16 << 20
+
+
+def how_to_supply(dataset: Dataset, folder: Path | str | None = None) -> str:
+    """Say which files of what form belong where.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        A supplied dataset.
+    folder : path, optional
+        Where they belong; ``data/raw/<dataset>`` when not given.
+    """
+    if not dataset.files:
+        return (
+            f"Nothing is known of the form of '{dataset.name}': {dataset.notes} "
+            "Data of your own of this kind can be compared: see compare in README.md."
+        )
+    place = Path(folder) if folder is not None else Path("data/raw") / dataset.name
+    told = [f"Put into {place}:"]
+    for number, form in enumerate(dataset.all_forms):
+        if number:
+            told.append("or, instead:")
+        told += [f"  - {line}" for file in form.files for line in _of_what_form(dataset, form, file)]
+    return "\n".join(told)
+
+
+def not_run(dataset: Dataset, folder: Path | str | None = None) -> str:
+    """Return the reason of a row that needs data which nobody has supplied, in a line.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        A supplied dataset.
+    folder : path, optional
+        Where the files belong; ``data/raw/<dataset>`` when not given.
+    """
+    if not dataset.files:
+        return f"supply {dataset.title}: nothing is known of its form"
+    names = " or ".join(", ".join(file.name for file in form.files) for form in dataset.all_forms)
+    place = Path(folder) if folder is not None else Path("data/raw") / dataset.name
+    return (
+        f"supply {names} in {place}; 'shallows data describe {dataset.name}' tells their form. "
+        f"Licence: {dataset.licence}"
+    )
+
+
+def is_there(dataset: Dataset, folder: Path, mirror: str | Path | None = None) -> bool:
+    """Whether the files of any form lie in the dataset's folder or in that of a mirror; they are not looked into."""
+    places = [folder]
+    for place in (mirror, os.environ.get("SHALLOWS_MIRROR")):
+        if place and "://" not in str(place):
+            places += [Path(place).expanduser() / name for name in (dataset.name, *dataset.mirror_folders)]
+    return any(
+        form.files and all((place / file.name).is_file() for file in form.files)
+        for form in dataset.all_forms
+        for place in places
+    )
+
+
+def _of_what_form(dataset: Dataset, form: Form, file: File) -> list[str]:
+    if not file.arrays:
+        return [f"{file.name} ({form.format} format, {dataset.n_features:,} features)"]
+    kinds = [
+        f"{name} of shape ({', '.join(map(str, spec['shape']))}){_range(spec)}" for name, spec in file.arrays.items()
+    ]
+    return [f"{file.name}: {'; '.join(kinds)}"]
+
+
+def _range(spec: Mapping[str, Any]) -> str:
+    if "low" not in spec:
+        return ", finite numbers"
+    return f", {'whole numbers' if spec.get('whole') else 'numbers'} from {spec['low']:g} to {spec['high']:g}"
+
+
+def absent(dataset: Dataset, folder: Path) -> SuppliedDataError:
+    """Return the error that supplied data is not there."""
+    there = sorted(path.name for path in folder.glob("*") if not path.name.startswith((".", "verified"))) or ["nothing"]
+    return SuppliedDataError(
+        f"The dataset '{dataset.name}' ({dataset.title}) has to be supplied by its user: {dataset.licence}. "
+        f"{how_to_supply(dataset, folder)}\nThere now: {', '.join(there)}. Homepage: {dataset.homepage}"
+    )
+
+
+def check(dataset: Dataset, form: Form, folder: Path) -> None:
+    """Hold supplied files against their entry: shapes, rows that belong together, finite values, ranges, classes.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    form : Form
+        The form whose files are there.
+    folder : Path
+        Where they lie.
+
+    Raises
+    ------
+    SuppliedDataError
+        When they are not of the form asked for; the message says which file, what is wrong, and what is asked for.
+    """
+    from shallows.datasets.formats.source import open_source
+
+    paths = {file.part: folder / file.name for file in form.files}
+    try:
+        if any(file.arrays for file in form.files):
+            _check_arrays(form, paths)
+        source = open_source(dataset, paths)
+        for part in (source.train, source.test):
+            for _ in part.blocks(65_536) if form.format != "arrays" else ():
+                pass
+    except (DatasetError, ValueError, OSError) as error:
+        raise SuppliedDataError(
+            f"The files of '{dataset.name}' in {folder} are not of the form asked for: {error}\n"
+            f"{how_to_supply(dataset, folder)}"
+        ) from error
+
+
+def _check_arrays(form: Form, paths: Mapping[str, Path]) -> None:
+    from shallows.datasets.formats.arrays import named_arrays
+
+    try:
+        arrays = named_arrays(paths)
+    except (ValueError, OSError, EOFError) as error:
+        raise ValueError(
+            f"{', '.join(path.name for path in paths.values())} cannot be read as arrays: {error}"
+        ) from error
+    rows: dict[str, int] = {}
+    for file in form.files:
+        for name, spec in file.arrays.items():
+            if name not in arrays:
+                raise ValueError(f"{file.name} holds no array {name}; it holds {', '.join(arrays) or 'none'}")
+            array = arrays[name]
+            wanted = spec["shape"]
+            fits = len(array.shape) == len(wanted) and all(
+                isinstance(size, str) or size == found for size, found in zip(wanted, array.shape, strict=True)
+            )
+            if not fits or len(array) == 0:
+                raise ValueError(
+                    f"{name} in {file.name} has the shape {array.shape}, not ({', '.join(map(str, wanted))})"
+                )
+            rows[name] = len(array)
+            _check_values(name, file.name, array, spec)
+    for part in ("train", "test"):
+        if rows[f"x_{part}"] != rows[f"y_{part}"]:
+            raise ValueError(f"x_{part} has {rows[f'x_{part}']:,} rows and y_{part} {rows[f'y_{part}']:,}")
+
+
+def _check_values(name: str, file: str, array: Any, spec: Mapping[str, Any]) -> None:
+    import numpy as np
+
+    if array.dtype.kind not in "iufb":
+        raise ValueError(f"{name} in {file} is of the type {array.dtype}; numbers are asked for")
+    n_block = max(1, _BLOCK_BYTES // max(1, 8 * int(np.prod(array.shape[1:]))))
+    for start in range(0, len(array), n_block):
+        block = np.asarray(array[start : start + n_block]).reshape(min(n_block, len(array) - start), -1)
+        bad = ~np.isfinite(block)
+        what = "is no finite number"
+        if "low" in spec:
+            bad |= (block < spec["low"]) | (block > spec["high"])
+            what = f"is outside {spec['low']:g} to {spec['high']:g}"
+        if spec.get("whole") and not bad.any():
+            bad, what = block != np.rint(block), "is no whole number"
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            where = f"row {start + row + 1:,}, column {column + 1:,}"
+            raise ValueError(f"{name} in {file}: the value {block[row, column]} in {where} {what}")

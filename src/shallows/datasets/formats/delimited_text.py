@@ -1,0 +1,225 @@
+"""Tables of text, CSV and its kin, parsed by pandas: the one reader of the catalogue's tables and of a user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from shallows.datasets.catalogue import Dataset, Form
+from shallows.datasets.formats.containers import open_binary
+from shallows.datasets.formats.parts import Parts, Read, each_part, reader_options
+from shallows.datasets.sources import Block, Part
+
+
+@dataclass(frozen=True)
+class TextLayout:
+    """How a table of text is written.
+
+    Attributes
+    ----------
+    separator : str
+        What stands between two columns; a blank means any number of blanks and tabs.
+    skipped : int
+        Lines before the first row.
+    comment : str or None
+        What a line that is left out begins with.
+    spaces : bool
+        Whether blanks after a separator are left out.
+    decimal, encoding, quote : str
+        The decimal point, the encoding, and what words are set in.
+    missing : tuple of str
+        What stands for a missing value, which becomes NaN.
+    only_these_missing : bool
+        Whether nothing else does; otherwise also what pandas takes for missing.
+    """
+
+    separator: str = ","
+    skipped: int = 0
+    comment: str | None = None
+    spaces: bool = False
+    decimal: str = "."
+    encoding: str = "utf-8"
+    quote: str = '"'
+    missing: Sequence[str] = ()
+    only_these_missing: bool = False
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the columns of a table of the catalogue are.
+
+    Attributes
+    ----------
+    target : int
+        Column of the target, counted from 0, or from the end when negative.
+    n_targets : int
+        More than 1: as many of the last columns are targets.
+    dtype : str
+        Type of the features.
+    categories : mapping of int to sequence of str
+        Columns of words, each with the words it may hold. A word becomes its place in the list.
+    label_end : str
+        What is cut off the end of a label.
+    regression : bool
+        Whether targets are numbers; otherwise they are labels, in the type that pandas finds.
+    """
+
+    target: int = -1
+    n_targets: int = 1
+    dtype: str = "float64"
+    categories: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    label_end: str = ""
+    regression: bool = False
+
+    def targets(self, n_columns: int) -> list[int]:
+        """Return the numbers of the columns of the target."""
+        if self.n_targets > 1:
+            return list(range(n_columns - self.n_targets, n_columns))
+        if not -n_columns <= self.target < n_columns:
+            raise ValueError(f"its target should be column {self.target}, and it has {n_columns} columns")
+        return [self.target % n_columns]
+
+
+def open_parts(dataset: Dataset, form: Form, paths: Mapping[str, Path]) -> Parts:
+    """Open one table a part, or the rows of one after each other."""
+    layout, columns = _described(dataset, form)
+
+    def one(path: Path, start: int = 0, stop: int | None = None) -> Part:
+        return Read(path, "csv", lambda rows: csv_blocks(path, layout, columns, rows, start, stop))
+
+    if "all" in paths and dataset.n_test:  # passed over faster than parsed and dropped
+        n = dataset.n_train
+        return {"train": one(paths["all"], stop=n), "test": one(paths["all"], start=n)}
+    return each_part(paths, one)
+
+
+def peek(dataset: Dataset, form: Form, path: Path, name: str) -> Block | None:
+    """Read the first rows of a file under its later name."""
+    layout, columns = _described(dataset, form)
+    return next(csv_blocks(path, layout, columns, 50, stop=50, name=name), None)
+
+
+def _described(dataset: Dataset, form: Form) -> tuple[TextLayout, Columns]:
+    options = reader_options(form)
+    layout = {key: options.pop(key) for key in ("separator", "comment", "spaces") if key in options}
+    layout = TextLayout(**layout, skipped=options.pop("header", 0))
+    options["categories"] = {int(column): words for column, words in options.get("categories", {}).items()}
+    return layout, Columns(n_targets=dataset.n_targets, regression=dataset.task == "regression", **options)
+
+
+def frames(file: BinaryIO, layout: TextLayout, rows: int | None, **options: Any) -> Any:
+    """Read a table by pandas.
+
+    Parameters
+    ----------
+    file : file
+    layout : TextLayout
+    rows : int or None
+        Rows of a data frame at most; None for one of all rows.
+    **options
+        Of `pandas.read_csv`.
+
+    Returns
+    -------
+    iterable of DataFrame, or DataFrame
+        Their columns are numbered from 0.
+    """
+    import pandas
+
+    settings = {"skiprows": layout.skipped, **options}
+    return pandas.read_csv(
+        file,
+        sep=r"\s+" if layout.separator == " " else layout.separator,
+        header=None,
+        comment=layout.comment,
+        skipinitialspace=layout.spaces,
+        decimal=layout.decimal,
+        encoding=layout.encoding,
+        quotechar=layout.quote,
+        na_values=list(layout.missing) or None,
+        keep_default_na=not layout.only_these_missing,
+        chunksize=rows,
+        **settings,
+    )
+
+
+def csv_blocks(
+    path: Path,
+    layout: TextLayout,
+    columns: Columns,
+    rows: int | None,
+    start: int = 0,
+    stop: int | None = None,
+    name: str | None = None,
+) -> Iterator[Block]:
+    """Read a table in blocks.
+
+    Parameters
+    ----------
+    path : Path
+        The file, compressed or not.
+    layout : TextLayout
+    columns : Columns
+    rows : int or None
+        Rows of a block at most; None for all of them in one.
+    start, stop : int, optional
+        The first row, and the row before which to end. What comes before `start` is passed over without parsing.
+    name : str, optional
+        The name that counts, where the file bears another one for now.
+
+    Yields
+    ------
+    Block
+    """
+    with open_binary(path, name) as look:
+        n_columns = len(frames(look, layout, None, nrows=1).columns)
+    with open_binary(path, name, ahead=True) as file:
+        yield from table_blocks(file, layout, columns, n_columns, rows, start, stop)
+
+
+def table_blocks(
+    file: BinaryIO,
+    layout: TextLayout,
+    columns: Columns,
+    n_columns: int,
+    rows: int | None,
+    start: int = 0,
+    stop: int | None = None,
+) -> Iterator[Block]:
+    """Read a table of so many columns in blocks from an open file; `csv_blocks` tells of the parameters."""
+    targets = columns.targets(n_columns)
+    types: dict[int, Any] = {column: columns.dtype for column in range(n_columns) if column not in targets}
+    types |= dict.fromkeys(columns.categories, "category")
+    if columns.regression:
+        types |= dict.fromkeys(targets, "float64")
+    number, n_rows = start, None if stop is None else stop - start
+    # A column of integers that lacks a value makes NumPy warn before pandas raises.
+    with np.errstate(invalid="ignore"):
+        found = frames(file, layout, rows, skiprows=layout.skipped + start, nrows=n_rows, dtype=types)
+        for table in [found] if rows is None else found:
+            y = table[targets] if len(targets) > 1 else table[targets[0]]
+            table = table.drop(columns=targets)
+            for column, words in columns.categories.items():
+                codes = category_codes(table[column], words)
+                if codes.min(initial=0) < 0:
+                    row = int(np.argmin(codes))
+                    raise ValueError(
+                        f"row {number + row + 1:,} has in column {column + 1} a word that the catalogue does not list "
+                        f"(it lists {len(words)}: {', '.join(list(words)[:5])}, ...)"
+                    )
+                table[column] = codes.astype(columns.dtype)
+            if columns.label_end and not columns.regression:
+                y = y.str.removesuffix(columns.label_end)
+            number += len(table)
+            yield Block(table.to_numpy(columns.dtype), y.to_numpy())
+
+
+def category_codes(column: Any, words: Sequence[str]) -> np.ndarray:
+    """Return the place of each value of a column in a list of words, -1 for those that are not on it or missing."""
+    import pandas
+
+    return pandas.Index(list(words), dtype=object).get_indexer(column.astype(object))

@@ -1,0 +1,1 @@
+"""Listing, description and verification of datasets for the command line."""

@@ -1,0 +1,178 @@
+"""Further steps: a preparation that begins from the arrays of an earlier one instead of the files.
+
+A variant that costs much (a net is trained) is so prepared once, however many stand after it. The arrays are read as
+any source is, block by block and by plain reads; what they do not tell of themselves stands in their record.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shallows.datasets import prepared
+from shallows.datasets.catalogue import Dataset
+from shallows.datasets.files import DatasetError
+from shallows.datasets.npy_rows import NpyRows
+from shallows.datasets.preparation.row_store import Allowance
+from shallows.datasets.preparation.step import Step
+from shallows.datasets.preparation.steps import check_steps
+from shallows.datasets.preparation.table import Table
+from shallows.datasets.prepared import CSR, view_widths
+from shallows.datasets.sources import ArrayPart, Source
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """What a preparation begins from.
+
+    Attributes
+    ----------
+    read : callable
+        Gives the table, of an `Allowance` and the folder for what goes beyond it.
+    sources : sequence of mappings
+        ``name``, ``size`` and ``sha256`` of the files where the rows are from.
+    steps, statistics : sequence of mappings
+        What has been done to the rows already and what was learned for it, as the record has them.
+    after : mapping or None
+        What the record says of the earlier preparation: how many of the steps were its, and the checksum of its arrays.
+    """
+
+    read: Callable[[Allowance, Path], Table]
+    sources: Sequence[Mapping[str, Any]]
+    steps: Sequence[Mapping[str, Any]] = ()
+    statistics: Sequence[Mapping[str, Any]] = ()
+    after: Mapping[str, Any] | None = None
+
+
+def begin(
+    dataset: Dataset, record: Path, out: Path, steps: Sequence[Mapping[str, Any]]
+) -> tuple[Beginning, list[Step]]:
+    """Begin from the arrays of an earlier preparation of a dataset.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    record : Path
+        The earlier ``prepared.json``; its arrays lie beside it.
+    out : Path
+        Where the new arrays are to go.
+    steps : sequence of mappings
+        The further steps.
+
+    Returns
+    -------
+    beginning : Beginning
+    todo : list of Step
+        The further steps, checked as the rest of one list that the earlier ones began.
+
+    Raises
+    ------
+    UnknownNameError
+        For an unknown step or parameter.
+    DatasetError
+        When the earlier preparation is not finished or one of another dataset, when its place is the new one's, or when
+        a step cannot stand after its steps.
+    """
+    folder = record.parent
+    if folder.resolve() == out.resolve():
+        raise DatasetError(f"{folder} holds the arrays to begin from. Let the new ones go to another folder.")
+    info = prepared.load(folder).info
+    if info["dataset"] != dataset.name:
+        raise DatasetError(f"{record} is of the dataset '{info['dataset']}', not '{dataset.name}'.")
+    if "table" not in info:
+        raise DatasetError(f"{record} is by an earlier version, from which none can begin. Prepare it again.")
+    todo = check_steps([*info["steps"], *steps])[len(info["steps"]) :]
+    if any(step.fills_missing for step in todo):
+        raise DatasetError(
+            "The step impute must be the first that changes features: prepared values are never missing. Let it be "
+            "among the steps of the variant that this one stands after."
+        )
+    read = functools.partial(_read, dataset, folder, info)
+    after = {"n_steps": len(info["steps"]), "sha256": info["sha256"]}
+    return Beginning(read, info["sources"], info["steps"], info["statistics"], after), todo
+
+
+def description_of(table: Table) -> dict[str, Any]:
+    """What a record must say of a table, beside its arrays, for further steps to find it as it was left."""
+    return {
+        "value_range": list(table.value_range) if table.value_range else None,
+        "image": dict(table.image) if table.image else None,
+        "categorical": list(table.categorical),
+        "classes_coded": table.classes_coded,
+    }
+
+
+def _read(dataset: Dataset, folder: Path, info: Mapping[str, Any], allowance: Allowance, place: Path) -> Table:
+    # As numbers: the index of a class stands as it is, also where a subset has left no training row of another class.
+    as_left = replace(
+        dataset,
+        task="regression",
+        n_train=info["n_train"],
+        n_test=info["n_test"],
+        n_features=info["n_features"],
+        exact=True,
+    )
+    parts = (ArrayPart(_features(folder, part, info), NpyRows(folder / f"y_{part}.npy")) for part in ("train", "test"))
+    table = Table.read(as_left, Source(*parts), allowance, place)
+    told = info["table"]
+    table.dataset, table.classes, table.target_coding = dataset, info["classes"], info["target_coding"]
+    table.target_dtype = np.dtype(info["arrays"]["y_train"]["dtype"])
+    if table.target_coding == "class indices":
+        table.codes = {part: store.take(np.arange(store.n_rows)).astype(np.int64) for part, store in table.y.items()}
+        table.y = {}
+    table.value_range = told["value_range"] and tuple(told["value_range"])
+    table.image, table.categorical = told["image"], tuple(told["categorical"])
+    table.views = info["views"] and [tuple(view) for view in info["views"]]
+    table.classes_coded = told["classes_coded"]
+    return table
+
+
+def _features(folder: Path, part: str, info: Mapping[str, Any]) -> NpyRows | _SparseRows | _SideBySide:
+    views = []
+    for name, width in view_widths(info).items():
+        place = f"{name}_{part}"
+        if info["sparse"]:
+            views.append(_SparseRows(*(NpyRows(folder / f"{place}{ending}.npy") for ending in CSR), width))
+        else:
+            views.append(NpyRows(folder / f"{place}.npy"))
+    return views[0] if len(views) == 1 else _SideBySide(*views)
+
+
+@dataclass(frozen=True)
+class _SparseRows:
+    """Rows in CSR form, read when they are asked for."""
+
+    values: NpyRows
+    columns: NpyRows
+    ends: NpyRows
+    width: int
+
+    def __getitem__(self, rows: slice) -> Any:
+        from scipy.sparse import csr_matrix
+
+        start, stop, _ = rows.indices(len(self.ends) - 1)
+        ends = self.ends[start : stop + 1]
+        stated = slice(int(ends[0]), int(ends[-1]))
+        parts = self.values[stated], self.columns[stated], ends - ends[0]
+        return csr_matrix(parts, shape=(stop - start, self.width))
+
+
+@dataclass(frozen=True)
+class _SideBySide:
+    """Rows of two views, joined when they are asked for."""
+
+    first: NpyRows | _SparseRows
+    second: NpyRows | _SparseRows
+
+    def __getitem__(self, rows: slice) -> Any:
+        views = self.first[rows], self.second[rows]
+        if isinstance(views[0], np.ndarray):
+            return np.hstack(views)
+        from scipy.sparse import hstack
+
+        return hstack(views, format="csr")

@@ -1,0 +1,150 @@
+"""What a step of a preparation is: a transformer with its parameters, fitted on the training part alone.
+
+As scikit-learn's transformers, a step holds its parameters as they were given, `fit` learns from the training rows and
+`transform` changes a block of rows of either part. What it is fitted on is a whole `Table` and not an array, since the
+rows may not fit into memory and some steps ask for classes, images or categories. Nothing here imports NumPy before a
+step is fitted, so that a plan can check steps at no cost.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from shallows.datasets.preparation.table import Table
+
+# Longer statistics are recorded by their checksum.
+_MAX_RECORDED = 4096
+
+#: What a parameter must be: a test of its value, and the words for it.
+Rule = tuple[Callable[[Any], bool], str]
+
+
+def is_whole(value: Any, least: int = 0) -> bool:
+    """Tell whether a value is a whole number of at least `least`, and no truth value."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether a value is a number, and no truth value."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+SEED: Rule = (is_whole, "a whole number from 0")
+COUNT: Rule = (lambda value: is_whole(value, 1), "a positive whole number")
+COUNT_OR_NULL: Rule = (lambda value: value is None or is_whole(value, 1), "a positive whole number or null")
+
+
+@dataclass(frozen=True)
+class Size:
+    """The size of a dataset on its way through a preparation, as far as it is known without reading it."""
+
+    n_train: int
+    n_test: int
+    n_features: int
+    n_classes: int
+    image: Mapping[str, Any] | None
+
+    def with_features(self, n_features: int, image: Mapping[str, Any] | None = None) -> Size:
+        """Return the size after the features were replaced."""
+        return replace(self, n_features=n_features, image=image)
+
+
+@dataclass
+class Step:
+    """A step.
+
+    Attributes
+    ----------
+    name : str
+        What configurations call it.
+    rules : mapping of str to Rule
+        What each parameter must be.
+    learns, holds_out, fills_missing : bool
+        Whether it takes statistics from the training part, whether it makes training rows the test part, and whether
+        it takes features that may be NaN.
+    extra : str or None
+        Which extra it needs.
+    """
+
+    name: ClassVar[str]
+    rules: ClassVar[Mapping[str, Rule]] = {}
+    learns: ClassVar[bool] = False
+    holds_out: ClassVar[bool] = False
+    fills_missing: ClassVar[bool] = False
+    extra: ClassVar[str | None] = None
+
+    def check(self) -> str | None:
+        """Return what is wrong with the parameters, or None."""
+        for key, (holds, words) in self.rules.items():
+            if not holds(getattr(self, key)):
+                return f"{key} must be {words}, not {getattr(self, key)!r}"
+        return None
+
+    def as_data(self) -> dict[str, dict[str, Any]]:
+        """Return the step in the form in which configurations hold it, with every parameter."""
+        return {self.name: asdict(self)}
+
+    def size_after(self, size: Size) -> Size:
+        """Return the size that it leaves."""
+        return size
+
+    def apply(self, table: Table) -> dict[str, Any]:
+        """Do the step to a table, in place.
+
+        Returns
+        -------
+        dict
+            What was learned from the training part or drawn, for the record.
+
+        Raises
+        ------
+        DatasetError
+            When the step cannot be done on this data.
+        """
+        raise NotImplementedError
+
+
+class FeatureStep(Step):
+    """A step that changes the features.
+
+    Attributes
+    ----------
+    keeps_sparse : bool
+        Whether `transform` takes CSR blocks; others are made dense before it.
+    """
+
+    keeps_sparse = False
+
+    def fit(self, table: Table) -> dict[str, Any]:
+        """Learn from the training part of a table; return what the record says of it."""
+        raise NotImplementedError
+
+    def transform(self, block: Any) -> Any:
+        """Return a block of rows of either part, changed."""
+        raise NotImplementedError
+
+    def describe_output(self, table: Table) -> None:
+        """State on the table what its features are after this step, where that differs from before."""
+
+    def apply(self, table: Table) -> dict[str, Any]:
+        """See `Step.apply`."""
+        learned = self.fit(table)
+        table.add(self.transform, keeps_sparse=self.keeps_sparse)
+        self.describe_output(table)
+        return learned
+
+
+def recorded(statistic: np.ndarray) -> list | dict[str, Any]:
+    """Return a statistic as a record holds it: its numbers, or the checksum of many of them."""
+    import numpy as np
+
+    if statistic.size <= _MAX_RECORDED:
+        return statistic.tolist()
+    content = np.ascontiguousarray(statistic, "<f8").tobytes()
+    return {"shape": list(statistic.shape), "sha256": hashlib.sha256(content).hexdigest()}

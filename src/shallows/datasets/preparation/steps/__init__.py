@@ -1,0 +1,124 @@
+"""The steps of a preparation by their names, and the checks of a list of them that need no data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields
+from typing import TYPE_CHECKING, Any
+
+from shallows.datasets import lookup
+from shallows.datasets.files import DatasetError
+from shallows.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from shallows.datasets.catalogue import Dataset
+    from shallows.datasets.preparation.step import Step
+
+#: Every step by its name, as ``"module:class"``.
+STEPS = {
+    "subset": "shallows.datasets.preparation.steps.subset:Subset",
+    "split": "shallows.datasets.preparation.steps.hold_out:Split",
+    "fold": "shallows.datasets.preparation.steps.hold_out:Fold",
+    "keep_classes": "shallows.datasets.preparation.steps.keep_classes:KeepClasses",
+    "impute": "shallows.datasets.preparation.steps.impute:Impute",
+    "grayscale": "shallows.datasets.preparation.steps.images:Grayscale",
+    "unit": "shallows.datasets.preparation.steps.unit:Unit",
+    "zscore": "shallows.datasets.preparation.steps.zscore:ZScore",
+    "halves": "shallows.datasets.preparation.steps.images:Halves",
+    "views": "shallows.datasets.preparation.steps.views:Views",
+    "net_features": "shallows.datasets.preparation.steps.net_features:NetFeatures",
+    "pca": "shallows.datasets.preparation.steps.pca:PCA",
+    "one_hot": "shallows.datasets.preparation.steps.one_hot:OneHot",
+    "signs": "shallows.datasets.preparation.steps.class_coding:Signs",
+    "indicators": "shallows.datasets.preparation.steps.class_coding:Indicators",
+    "center_target": "shallows.datasets.preparation.steps.center_target:CenterTarget",
+}
+
+
+def step_class(name: str) -> type[Step]:
+    """Return the class of a step.
+
+    Raises
+    ------
+    UnknownNameError
+        When there is none of this name.
+    """
+    return lookup.load("preparation step", name, STEPS)
+
+
+def check_steps(steps: Sequence[Mapping[str, Any]]) -> list[Step]:
+    """Check a list of steps as a configuration holds it.
+
+    Parameters
+    ----------
+    steps : sequence of mappings
+        Each of one key, the step's name, and its parameters: ``[{"unit": {}}, {"pca": {"n_components":
+        100}}]``.
+
+    Returns
+    -------
+    list of Step
+
+    Raises
+    ------
+    UnknownNameError
+        For an unknown step or parameter, naming the nearest right one.
+    DatasetError
+        For a missing or impossible value, or rows held out after a step that has already learned from them.
+    """
+    checked: list[Step] = []
+    for entry in steps:
+        if not isinstance(entry, Mapping) or len(entry) != 1:
+            raise DatasetError(f"A preparation step is one name with its parameters, like 'unit: {{}}', not {entry!r}.")
+        ((name, parameters),) = entry.items()
+        step = _step(name, parameters or {})
+        learned = [earlier.name for earlier in checked if earlier.learns]
+        if step.holds_out and learned:
+            raise DatasetError(
+                f"The step {name} must stand before {learned[0]}: statistics come from the training part "
+                f"alone, and the rows that {name} holds out would have been part of them."
+            )
+        checked.append(step)
+    return checked
+
+
+def shape_after(dataset: Dataset, steps: Sequence[Mapping[str, Any]]) -> tuple[int, int, int]:
+    """Return the size that a preparation will leave, without doing it.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Its entry in the catalogue.
+    steps : sequence of mappings
+        As for `check_steps`.
+
+    Returns
+    -------
+    n_train, n_test, n_features : int
+        Exact, but for the features after ``one_hot``, whose number depends on the data (those before are counted),
+        and for the rows after ``keep_classes`` (classes of equal size are supposed).
+    """
+    from shallows.datasets.preparation.step import Size
+
+    size = Size(dataset.n_train, dataset.n_test, dataset.n_features, dataset.n_classes, dict(dataset.picture) or None)
+    for step in check_steps(steps):
+        size = step.size_after(size)
+    return size.n_train, size.n_test, size.n_features
+
+
+def _step(name: str, parameters: Mapping[str, Any]) -> Step:
+    kind = step_class(name)
+    if not isinstance(parameters, Mapping):
+        raise DatasetError(f"The parameters of the step {name} must be names with values, not {parameters!r}.")
+    known = {field.name: field for field in fields(kind)}
+    for key in parameters:
+        if key not in known:
+            raise UnknownNameError(f"parameter of the step {name} called", key, known or ["(none)"])
+    missing = [key for key, field in known.items() if field.default is MISSING and key not in parameters]
+    if missing:
+        raise DatasetError(f"The step {name} needs {', '.join(missing)}.")
+    step = kind(**parameters)
+    problem = step.check()
+    if problem:
+        raise DatasetError(f"The step {name}: {problem}.")
+    return step

@@ -1,0 +1,89 @@
+"""The step ``pca``: project on the leading principal components."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from shallows.datasets.files import DatasetError
+from shallows.datasets.preparation.step import COUNT, SEED, FeatureStep, Rule, Size, recorded
+from shallows.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from shallows.datasets.preparation.table import Table
+
+METHODS = ("auto", "covariance", "randomised", "incremental")
+
+
+@dataclass
+class PCA(FeatureStep):
+    """Project on the leading principal components of the training part.
+
+    By hand, since scikit-learn's PCA wants all rows at once; its IncrementalPCA is the method ``incremental``.
+
+    Attributes
+    ----------
+    n_components : int
+    whiten : bool
+        Whether each component is scaled to variance 1.
+    method : {"auto", "covariance", "randomised", "incremental"}
+        ``covariance`` is exact and holds d x d numbers; ``randomised`` holds d times the components and goes over the
+        data once for each of `iterations`, whose start it draws; ``incremental`` goes over them once, and what it
+        gives depends on their order. ``auto`` takes the first up to 4,096 features and the second beyond.
+    iterations : int
+        Of the randomised method.
+    seed : int
+        Of the randomised method.
+    """
+
+    name: ClassVar[str] = "pca"
+    rules: ClassVar[dict[str, Rule]] = {"n_components": COUNT, "iterations": COUNT, "seed": SEED}
+    learns: ClassVar[bool] = True
+    keeps_sparse = True
+    n_components: int
+    whiten: bool = False
+    method: str = "auto"
+    iterations: int = 4
+    seed: int = 0
+
+    def check(self) -> str | None:
+        """See `Step.check`."""
+        if self.method not in METHODS:
+            raise UnknownNameError("method of the step pca", self.method, METHODS)
+        return super().check()
+
+    def size_after(self, size: Size) -> Size:
+        """See `Step.size_after`."""
+        return size.with_features(self.n_components)
+
+    def fit(self, table: Table) -> dict[str, Any]:
+        """See `FeatureStep.fit`."""
+        import numpy as np
+
+        from shallows.datasets.preparation.steps.principal_components import principal
+
+        n, d, k = table.n_rows("train"), table.n_features, self.n_components
+        if k > min(n, d):
+            raise DatasetError(
+                f"The step pca asks for {k:,} components; {n:,} training rows of {d:,} features have at most "
+                f"{min(n, d):,}."
+            )
+        mean, variances, vectors = principal(
+            lambda: table.blocks("train"), n, d, k, self.method, self.iterations, self.seed
+        )
+        if self.whiten:
+            vectors = vectors / np.sqrt(np.maximum(variances, np.finfo(np.float64).tiny))
+        self.mean_, self.components_, self.shift_ = mean, vectors, mean @ vectors
+        return {"mean": recorded(mean), "variances": recorded(variances), "components": recorded(vectors.T)}
+
+    def transform(self, block: Any) -> Any:
+        """See `FeatureStep.transform`."""
+        import numpy as np
+
+        if hasattr(block, "indptr"):
+            return np.asarray(block @ self.components_) - self.shift_
+        return (block - self.mean_) @ self.components_
+
+    def describe_output(self, table: Table) -> None:
+        """See `FeatureStep.describe_output`."""
+        table.replace_features(self.n_components)

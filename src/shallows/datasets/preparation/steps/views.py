@@ -1,0 +1,37 @@
+"""The step ``views``: the features are two views of each example, as component analysis across views takes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from shallows.datasets.files import DatasetError
+from shallows.datasets.preparation.step import COUNT, Rule, Step
+
+if TYPE_CHECKING:
+    from shallows.datasets.preparation.table import Table
+
+
+@dataclass
+class Views(Step):
+    """Take the first features for one view and the others for another; the arrays are then written apart.
+
+    Attributes
+    ----------
+    n_first : int
+        Features of the first view.
+    """
+
+    name: ClassVar[str] = "views"
+    rules: ClassVar[dict[str, Rule]] = {"n_first": COUNT}
+    n_first: int
+
+    def apply(self, table: Table) -> dict[str, Any]:
+        """See `Step.apply`."""
+        if self.n_first >= table.n_features:
+            raise DatasetError(
+                f"The step views gives {self.n_first:,} features to the first view, and '{table.dataset.name}' has "
+                f"{table.n_features:,} for both."
+            )
+        table.image, table.views = None, [(0, self.n_first), (self.n_first, table.n_features)]
+        return {"views": [list(view) for view in table.views]}

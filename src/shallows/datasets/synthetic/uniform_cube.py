@@ -1,0 +1,40 @@
+"""Uniform points in a cube: a compact domain of any dimension, for what is said of the spectra of kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shallows import streams
+from shallows.datasets.synthetic.generator import Generator
+
+
+@dataclass(frozen=True, eq=False)
+class UniformCube(Generator):
+    """Points without targets, uniform in [0, 1)^d.
+
+    Parameters
+    ----------
+    seed : int, default=0
+    dimension : int, default=2
+        Features d.
+    """
+
+    name = "uniform_cube"
+    task = "none"
+
+    dimension: int = 2
+
+    @property
+    def d(self) -> int:
+        """The dimension."""
+        return self.dimension
+
+    def _problem(self) -> str | None:
+        if isinstance(self.dimension, bool) or not isinstance(self.dimension, int) or self.dimension < 1:
+            return f"dimension must be a whole number of at least 1, not {self.dimension!r}"
+        return None
+
+    def _chunk(self, chunk: int, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+        return streams.uniform(self.seed, self.name, chunk, (n_rows, self.dimension)), np.empty((n_rows, 0))

@@ -1,0 +1,72 @@
+"""The forms that a user's own file may have, each with how its layout is found and how its rows are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shallows.datasets.catalogue import Dataset
+from shallows.datasets.sources import Source
+from shallows.datasets.user_data import array_files, table_files, table_layouts
+
+
+@dataclass(frozen=True)
+class FileForm:
+    """One form of file.
+
+    Attributes
+    ----------
+    title : str
+        What it is called in a sentence.
+    layout : callable
+        (path, request) -> how the data lie in the file.
+    part : callable
+        (path, description) -> `shallows.datasets.sources.Part`.
+    count, frames : callable or None
+        For tables: how many rows there are, and the rows as data frames.
+    """
+
+    title: str
+    layout: Callable[..., Any]
+    part: Callable[..., Any]
+    count: Callable[..., int] | None = None
+    frames: Callable[..., Iterator[Any]] | None = None
+
+
+_TEXT = (table_files.TextTablePart, table_files.count_text_rows, table_files.text_frames)
+_PARQUET = (table_files.ParquetPart, table_files.count_parquet_rows, table_files.parquet_frames)
+
+FORMS = {
+    "table": FileForm("a table", table_layouts.text_layout, *_TEXT),
+    "arff": FileForm("an ARFF file", table_layouts.arff_layout, *_TEXT),
+    "parquet": FileForm("a Parquet file", table_layouts.parquet_layout, *_PARQUET),
+    "npy": FileForm("a NumPy file", array_files.arrays_layout, array_files.ArrayFilePart),
+    "npz": FileForm("a NumPy file", array_files.arrays_layout, array_files.ArrayFilePart),
+    "matlab": FileForm("a MATLAB file", array_files.arrays_layout, array_files.ArrayFilePart),
+    "libsvm": FileForm("a LIBSVM file", array_files.libsvm_layout, array_files.LibsvmPart),
+}
+
+
+def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> Source:
+    """Open the files of a dataset that `shallows.datasets.user_data.describe` described.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        As `shallows.datasets.user_data.describe.dataset_of` gives it.
+    paths : mapping of str to Path
+        The file of "train", and that of "test" where there is one.
+
+    Returns
+    -------
+    Source
+    """
+    open_part = FORMS[dataset.options["form"]].part
+    train = open_part(paths["train"], dataset.options)
+    if "test" in paths:
+        return Source(train, open_part(paths["test"], dataset.options))
+    if "x_test" in dataset.options["layout"]:
+        return Source(train, open_part(paths["train"], dataset.options, "test"))
+    return Source(train)

@@ -1,0 +1,212 @@
+"""A user's table, read once: which columns are features, which are categories, which is the target, what is missing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shallows.datasets.files import DatasetError
+from shallows.datasets.user_data.column_summaries import MOST_CATEGORIES, ColumnSummary
+from shallows.datasets.user_data.file_forms import FileForm
+from shallows.datasets.user_data.request import Request
+from shallows.datasets.user_data.summary import Summary, count_of, some_of
+from shallows.errors import UnknownNameError
+
+_TARGET_NAMES = ("target", "label", "class", "y")
+
+
+def summarise_table(request: Request, form: FileForm) -> Summary:
+    """Read the tables of a request once, twice where categories were taken for numbers, and the target once more."""
+    path = Path(request.file)
+    layout = form.layout(path, request)
+    summary = Summary(guesses=list(layout.guesses))
+    summary.n_train = form.count(path, layout)
+    if request.test_file:
+        other = form.layout(Path(request.test_file), request)
+        if other.names != layout.names:
+            raise DatasetError(
+                f"The columns of {request.test_file} are not those of {request.file}: "
+                f"{_difference(other.names, layout.names)}."
+            )
+        summary.n_test = form.count(Path(request.test_file), other)
+    names = list(layout.names)
+    targets = target_columns(request, names, summary)
+    ignored = {_column(one, names, "ignore") for one in request.ignore}
+    as_text = {_column(one, names, "categorical") for one in request.categorical}
+    if both := ignored & set(targets):
+        raise DatasetError(f"The column {names[both.pop()]} is the target, and cannot be left out.")
+    columns = _look(request, form, layout, as_text)
+    again = as_text | {
+        place
+        for place, one in enumerate(columns)
+        if one.needs_its_text and not one.is_stray and not one.is_identifier and place not in ignored
+    }
+    if again != as_text:
+        columns = _look(request, form, layout, again)
+    features = _features(request, columns, targets, ignored, as_text, summary)
+    text_target = any(not columns[place].is_number or columns[place].is_boolean for place in targets)
+    if text_target and len(targets) > 1:
+        raise DatasetError("Several targets must all be numbers.")
+    summary.n_features = len(features)
+    summary.options = {"layout": layout.as_data(), "features": features, "targets": targets, "text_target": text_target}
+    summary.categorical = tuple(place for place, one in enumerate(features) if one["values"] is not None)
+    for place in [one["column"] for one in features]:
+        column = columns[place]
+        if column.missing:
+            summary.missing += column.missing
+            summary.first_missing = summary.first_missing or f"row {column.first_missing + 1:,}, {_named(column)}"
+    for place in targets:
+        if columns[place].missing:
+            summary.missing_in_target = f"row {columns[place].first_missing + 1:,}"
+            return summary
+    for place in targets:
+        if columns[place].is_stray:
+            row, value = columns[place].first_text
+            raise DatasetError(
+                f"The target {names[place]} holds {value!r} in row {row + 1:,}, where the others are numbers. "
+                + _remedy(value, names[place])
+            )
+    numeric = [one["column"] for one in features if one["values"] is None]
+    summary.low = np.array([columns[place].low for place in numeric])
+    summary.high = np.array([columns[place].high for place in numeric])
+    for block_y in _targets_of(request, form, layout, summary.options):
+        summary.target.update(block_y)
+    return summary
+
+
+def _look(request: Request, form: Any, layout: Any, as_text: set[int]) -> list[ColumnSummary]:
+    columns = [ColumnSummary(name, as_text=place in as_text) for place, name in enumerate(layout.names)]
+    types = dict.fromkeys(as_text, str)
+    for path in request.files:
+        for table in form.frames(Path(path), layout, types):
+            for place, column in enumerate(columns):
+                column.update(table[place])
+    return columns
+
+
+def _targets_of(request: Request, form: Any, layout: Any, options: Mapping[str, Any]) -> Any:
+    types = dict.fromkeys(options["targets"], str if options["text_target"] else np.float64)
+    for path in request.files:
+        for table in form.frames(Path(path), layout, types, only=options["targets"]):
+            own = table[options["targets"]]
+            values = own.astype(str) if options["text_target"] else own.astype(np.float64)
+            yield values.to_numpy()[:, 0] if len(options["targets"]) == 1 else values.to_numpy()
+
+
+def _features(
+    request: Request,
+    columns: Sequence[ColumnSummary],
+    targets: Sequence[int],
+    ignored: set[int],
+    as_text: set[int],
+    summary: Summary,
+) -> list[dict[str, Any]]:
+    features, coded, left_out = [], [], []
+    for place, column in enumerate(columns):
+        if place in ignored or place in targets:
+            continue
+        if column.numbers + column.texts == 0:
+            left_out.append(f"{column.name} (it has no value at all)")
+        elif column.is_stray:
+            row, value = column.first_text
+            raise DatasetError(
+                f"In {request.file}, {_named(column)} holds {value!r} in row {row + 1:,}, where nearly all its "
+                f"other values are numbers. {_remedy(value, column.name)} Or take the column as categories "
+                "(categorical), or leave it out (ignore), by an entry under config/datasets/."
+            )
+        elif place in as_text and (column.n_different is None or column.n_different > MOST_CATEGORIES):
+            raise DatasetError(f"The column {column.name} has more than {MOST_CATEGORIES:,} categories.")
+        elif place not in as_text and column.is_identifier:
+            left_out.append(f"{column.name} (nearly every row has a text of its own)")
+        elif column.counts_rows and _is_row_number(column.name):
+            left_out.append(f"{column.name} (it counts the rows)")
+        elif column.is_number and not column.is_boolean:
+            features.append({"column": place, "name": column.name, "values": None})
+        else:
+            values = sorted(column.values)
+            features.append({"column": place, "name": column.name, "values": values})
+            coded.append(f"{column.name} ({len(values)})")
+    if coded:
+        summary.guesses.append(f"categories in {count_of(len(coded), 'column')} are one-hot coded: {some_of(coded)}")
+    if left_out:
+        summary.guesses.append(f"left out: {some_of(left_out)}")
+    if ignored:
+        summary.guesses.append(f"left out as asked: {some_of([columns[place].name for place in sorted(ignored)])}")
+    return features
+
+
+def _named(column: ColumnSummary) -> str:
+    return column.name if column.name.startswith("column ") else f"column {column.name}"
+
+
+def _is_row_number(name: str) -> bool:
+    return bool(re.fullmatch(r"(unnamed: ?)?(|id|index|row|nr|no|number|column 0)(\d*)", name.strip().lower()))
+
+
+def _remedy(value: str, name: str) -> str:
+    if value.strip() == name:
+        return "That looks like a header in the middle of the data: remove that line."
+    return "Mend that value or remove its row."
+
+
+def target_columns(request: Request, names: Sequence[str], summary: Summary) -> list[int]:
+    """Return the numbers of the columns of the target, and note how they were found."""
+    asked = request.target
+    if asked is None:
+        lower = [name.lower() for name in names]
+        named = next((lower.index(name) for name in _TARGET_NAMES if name in lower), None)
+        place = len(names) - 1 if named is None else named
+        why = "the last" if named is None else "by its name"
+        where = names[place] if names[place] != f"column {place}" else f"number {place}, counted from 0"
+        summary.guesses.append(f"the target is the column {where} ({why})")
+        return [place]
+    places = _columns(asked, names)
+    if len(places) > len(names) - 1:
+        raise DatasetError(f"The target takes {len(places)} of {len(names)} columns and leaves no features.")
+    if len(places) > 1:
+        summary.guesses.append(f"the targets are {some_of([names[place] for place in places], 10)}, as asked")
+    return places
+
+
+def _columns(asked: Any, names: Sequence[str]) -> list[int]:
+    """The numbers of the columns that a user names: one, several, or a range."""
+    if isinstance(asked, list | tuple):
+        return list(dict.fromkeys(_column(one, names, "target") for one in asked))
+    text = str(asked)
+    if text in names or not isinstance(asked, str):
+        return [_column(asked, names, "target")]
+    if match := re.fullmatch(r"(-?\d*):(-?\d*)", text):
+        start, stop = (int(part) if part else None for part in match.groups())
+        if not (places := list(range(len(names))[start:stop])):
+            raise DatasetError(f"The range {text} holds none of the {len(names)} columns.")
+        return places
+    return list(dict.fromkeys(_column(one, names, "target") for one in text.split(",")))
+
+
+def _column(asked: Any, names: Sequence[str], what: str) -> int:
+    text = str(asked).strip()
+    if text in names:
+        return names.index(text)
+    if re.fullmatch(r"-?\d+", text):
+        place = int(text)
+        if not -len(names) <= place < len(names):
+            raise DatasetError(
+                f"{what} names column {place}, and there are {len(names)}: 0 to {len(names) - 1}, or from the end "
+                f"-1 to {-len(names)}."
+            )
+        return place % len(names)
+    lower = [name.lower() for name in names]
+    if lower.count(text.lower()) == 1:
+        return lower.index(text.lower())
+    raise UnknownNameError("column", text, names)
+
+
+def _difference(ours: Sequence[str], theirs: Sequence[str]) -> str:
+    if len(ours) != len(theirs):
+        return f"{len(ours)} against {len(theirs)}"
+    place = next(place for place, (a, b) in enumerate(zip(ours, theirs, strict=True)) if a != b)
+    return f"column {place} is {ours[place]!r} there and {theirs[place]!r} here"

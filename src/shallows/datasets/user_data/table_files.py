@@ -1,0 +1,160 @@
+"""The rows of a user's table: counted, as data frames, and as the numbers that a preparation takes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shallows.datasets.files import DatasetError
+from shallows.datasets.formats.containers import open_binary
+from shallows.datasets.formats.delimited_text import category_codes, frames
+from shallows.datasets.sources import Block
+from shallows.datasets.user_data.table_layouts import TableLayout, open_parquet
+
+_BLOCK_BYTES = 16 << 20
+
+
+def _rows_at_once(layout: TableLayout) -> int:
+    return max(1024, min(65_536, _BLOCK_BYTES // (16 * len(layout.names))))
+
+
+# Tables of text
+
+
+def count_text_rows(path: Path, layout: TableLayout) -> int:
+    """Count the rows, and tell of the first one that has not the columns of the others.
+
+    By the csv module, since pandas fills a short row with missing values in silence.
+
+    Raises
+    ------
+    DatasetError
+        It names the line.
+    """
+    n_rows, width = 0, len(layout.names)
+    try:
+        for line, row in _lines_of_fields(path, layout):
+            if not row or (layout.comment and row[0].lstrip().startswith(layout.comment)):
+                continue
+            if len(row) != width:
+                raise DatasetError(
+                    f"Line {line:,} of {path} has {len(row)} fields, where the first line has {width}. Every row "
+                    "needs the same columns: mend or remove that line, or state the separator."
+                )
+            n_rows += 1
+    except (csv.Error, ValueError, EOFError, OSError) as error:
+        raise DatasetError(f"{path} cannot be read as a table: {error}.") from error
+    return n_rows
+
+
+def _lines_of_fields(path: Path, layout: TableLayout) -> Iterator[tuple[int, list[str]]]:
+    with open_binary(path) as file, io.TextIOWrapper(file, layout.encoding, newline="") as text:
+        for _ in range(layout.skipped):
+            next(text)
+        if layout.separator == " ":
+            for number, line in enumerate(text, start=layout.skipped + 1):
+                yield number, line.split()
+            return
+        reader = csv.reader(text, delimiter=layout.separator, quotechar=layout.quote, skipinitialspace=True)
+        for row in reader:
+            blank = len(row) == 1 and not row[0].strip() and len(layout.names) > 1
+            yield layout.skipped + reader.line_num, [] if blank else row
+
+
+def text_frames(
+    path: Path, layout: TableLayout, types: Mapping[int, Any] | None = None, only: Sequence[int] | None = None
+) -> Iterator[Any]:
+    """Give the rows of a text table, or `only` some columns of them, as data frames with columns numbered from 0."""
+    import pandas
+
+    names = range(len(layout.names))
+    with open_binary(path, ahead=True) as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore", pandas.errors.DtypeWarning)
+        try:
+            yield from frames(
+                file, layout.text, _rows_at_once(layout), names=names, index_col=False, usecols=only, dtype=types
+            )
+        except (ValueError, EOFError, OSError) as error:
+            raise DatasetError(f"{path} cannot be read as a table: {error}.") from error
+
+
+# Parquet
+
+
+def count_parquet_rows(path: Path, layout: TableLayout) -> int:
+    """Count the rows."""
+    with open_parquet(path) as file:
+        return file.metadata.num_rows
+
+
+def parquet_frames(
+    path: Path, layout: TableLayout, types: Mapping[int, Any] | None = None, only: Sequence[int] | None = None
+) -> Iterator[Any]:
+    """Give the rows of a Parquet file, or `only` some columns of them, as data frames with columns numbered from 0."""
+    wanted = list(range(len(layout.names)) if only is None else only)
+    names = [layout.names[place] for place in wanted]
+    with open_parquet(path) as file:
+        for batch in file.iter_batches(batch_size=_rows_at_once(layout), columns=names):
+            table = batch.to_pandas()[names]
+            table.columns = wanted
+            # Text may lie there as a dictionary.
+            coded = [place for place, kind in table.dtypes.items() if str(kind) == "category"]
+            yield table.astype(dict.fromkeys(coded, object))
+
+
+# Rows for the preparation
+
+
+@dataclass(frozen=True)
+class TextTablePart:
+    """The rows of a table as numbers: categories by their codes, missing values as NaN.
+
+    Attributes
+    ----------
+    path : Path
+    options : mapping
+        The description that `shallows.datasets.user_data.describe` made.
+    """
+
+    path: Path
+    options: Mapping[str, Any]
+
+    frames = staticmethod(text_frames)
+
+    def blocks(self, rows: int) -> Iterator[Block]:
+        """See `shallows.datasets.sources.Part.blocks`."""
+        layout = TableLayout(**self.options["layout"])
+        features, targets = self.options["features"], self.options["targets"]
+        types: dict[int, Any] = {one["column"]: np.float64 if one["values"] is None else str for one in features}
+        types |= dict.fromkeys(targets, str if self.options["text_target"] else np.float64)
+        for table in self.frames(self.path, layout, types):
+            for start in range(0, len(table), rows):
+                yield self._block(table.iloc[start : start + rows], features, targets)
+
+    def _block(self, table: Any, features: Sequence[Mapping[str, Any]], targets: Sequence[int]) -> Block:
+        x = np.empty((len(table), len(features)))
+        for place, one in enumerate(features):
+            column = table[one["column"]]
+            if one["values"] is None:
+                x[:, place] = column.to_numpy(dtype=np.float64, na_value=np.nan)
+            else:
+                gaps = column.isna().to_numpy()
+                codes = category_codes(column.astype(object).astype(str), one["values"])
+                x[:, place] = np.where(gaps | (codes < 0), np.nan, codes)
+        if self.options["text_target"]:
+            return Block(x, table[targets[0]].astype(str).to_numpy(dtype=object))
+        y = np.column_stack([table[column].to_numpy(dtype=np.float64, na_value=np.nan) for column in targets])
+        return Block(x, y[:, 0] if len(targets) == 1 else y)
+
+
+class ParquetPart(TextTablePart):
+    """The same of a Parquet file."""
+
+    frames = staticmethod(parquet_frames)

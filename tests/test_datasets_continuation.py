@@ -1,0 +1,310 @@
+"""Further steps: what is prepared from prepared arrays is what one list of all the steps gives."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from datasets_example import dataset, write_table
+from shallows import datasets
+from shallows.datasets import DatasetError
+from shallows.datasets.preparation import pipeline, table
+from shallows.datasets.preparation.steps import check_steps
+from shallows.datasets.sources import ArrayPart, Source
+
+# What a chain may have otherwise than a single list.
+OWN = {"after", "arrays", "peak_memory_bytes", "seconds", "sha256", "statistics"}
+PICTURE = {"height": 2, "width": 2, "channels": 3, "order": "planar"}
+
+
+def data(n_features=12, classes=3, n=90):
+    """Whole numbers from 0 to 255, of which the second column is of four values, and labels from 1."""
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 256, size=(n, n_features)).astype(float)
+    x[:, 1] %= 4
+    y = rng.permutation(np.arange(n) % classes) + 1
+    return x[: n - 30], y[: n - 30], x[n - 30 :], y[n - 30 :]
+
+
+class Toy:
+    """A dataset of files in a folder, prepared into others."""
+
+    def __init__(self, folder, numbers=None, **changes):
+        self.folder = folder
+        self.entry = write_table(folder / "files", *(numbers or data()), **changes)
+        self.stamp = datasets.fetch(self.entry, folder / "raw", embedded_root=folder / "files")
+
+    def prepare(self, name, steps, memory=None):
+        """Prepare from the files."""
+        datasets.prepare(self.entry, self.stamp, self.folder / name, steps, memory)
+        return datasets.load(self.folder / name)
+
+    def further(self, name, before, steps, memory=None):
+        """Prepare from what lies in the folder `before`."""
+        record = self.folder / before / "prepared.json"
+        datasets.prepare(self.entry, record, self.folder / name, steps, memory)
+        return datasets.load(self.folder / name)
+
+    def both(self, first, second):
+        """One list of all steps, and the second steps after the first."""
+        self.prepare("first", first)
+        return self.prepare("whole", [*first, *second]), self.further("second", "first", second)
+
+
+def dense(x):
+    return x.toarray() if scipy.sparse.issparse(x) else np.asarray(x)
+
+
+def assert_agree(whole, chain):
+    for part in ("train", "test"):
+        x, y = f"x_{part}", f"y_{part}"
+        expected = dense(getattr(whole, x))
+        # A float32 rounding of the earlier arrays, relative to the largest of their values.
+        tolerance = 1e-5 * np.abs(expected).max()
+        np.testing.assert_allclose(dense(getattr(chain, x)), expected, rtol=1e-5, atol=tolerance)
+        np.testing.assert_array_equal(getattr(chain, y), getattr(whole, y))
+        assert getattr(chain, y).dtype == getattr(whole, y).dtype
+    assert set(chain.info) == set(whole.info)
+    assert {key: chain.info[key] for key in set(chain.info) - OWN} == {
+        key: whole.info[key] for key in set(whole.info) - OWN
+    }
+    told = [
+        [(name, set(learned)) for one in info["statistics"] for name, learned in one.items()]
+        for info in (
+            chain.info,
+            whole.info,
+        )
+    ]
+    assert told[0] == told[1]
+
+
+PCA = {"pca": {"n_components": 3}}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ([{"unit": {}}], [PCA]),
+        ([{"zscore": {}}], [PCA, {"zscore": {}}]),
+        ([], [{"unit": {}}]),
+        ([{"unit": {}}], []),
+        ([{"subset": {"n_train": 40}}], [{"subset": {"n_train": 20, "n_test": 10}}, {"zscore": {}}]),
+        ([{"subset": {"n_train": 40}}], [{"split": {"n": 0.25}}, {"unit": {}}]),
+        ([{"keep_classes": {"classes": [3, 1]}}], [{"signs": {}}, {"unit": {}}]),
+        ([{"signs": {"positive": [2]}}], [{"unit": {}}, {"subset": {"n_train": 10, "stratify": False}}]),
+        ([{"indicators": {}}], [PCA]),
+        ([{"indicators": {}}], [{"signs": {}}]),
+        ([{"signs": {}}], [{"zscore": {}}]),
+        ([{"unit": {}}, {"signs": {"positive": [1]}}], [{"unit": {}}]),
+    ],
+    ids=str,
+)
+def test_further_steps_give_what_one_list_of_all_steps_gives(tmp_path, first, second):
+    assert_agree(*Toy(tmp_path).both(first, second))
+
+
+def test_a_chain_of_three_gives_what_one_list_gives(tmp_path):
+    toy = Toy(tmp_path)
+    toy.prepare("one", [{"subset": {"n_train": 50}}])
+    toy.further("two", "one", [{"zscore": {}}])
+    assert_agree(
+        toy.prepare("whole", [{"subset": {"n_train": 50}}, {"zscore": {}}, PCA]), toy.further("three", "two", [PCA])
+    )
+
+
+def test_where_nothing_is_rounded_the_arrays_are_the_same_to_the_bit(tmp_path):
+    whole, chain = Toy(tmp_path).both([{"subset": {"n_train": 40}}], [{"split": {"n": 10}}, {"zscore": {}}])
+    assert chain.info["sha256"] == whole.info["sha256"]
+    assert chain.info["statistics"] == whole.info["statistics"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ([{"grayscale": {}}], [{"unit": {}}]),
+        ([{"unit": {}}], [{"grayscale": {}}, {"unit": {}}]),
+        ([{"subset": {"n_train": 30}}], [{"grayscale": {}}, {"halves": {}}]),
+        ([{"halves": {}}], [{"unit": {}}]),
+        ([{"halves": {}}], [PCA]),
+    ],
+    ids=str,
+)
+def test_images_their_range_and_their_views_are_known_to_further_steps(tmp_path, first, second):
+    assert_agree(*Toy(tmp_path, value_range=(0, 255), picture=PICTURE).both(first, second))
+
+
+def test_images_that_are_none_any_more_are_none_to_further_steps(tmp_path):
+    toy = Toy(tmp_path, picture=PICTURE)
+    toy.prepare("first", [PCA])
+    with pytest.raises(DatasetError, match=r"grayscale needs images.*any more"):
+        toy.further("second", "first", [{"grayscale": {}}])
+
+
+def test_columns_of_codes_are_known_to_further_steps(tmp_path):
+    toy = Toy(tmp_path, data(n_features=4), categorical=(1,))
+    whole, chain = toy.both([{"zscore": {"numeric_only": True}}], [{"one_hot": {}}])
+    assert whole.info["n_features"] == 3 + 4
+    assert_agree(whole, chain)
+
+
+def test_a_class_that_a_subset_left_out_keeps_its_place(tmp_path):
+    x, y, x_test, y_test = data(classes=10)
+    first = [{"subset": {"n_train": 6, "stratify": False}}]
+    whole, chain = Toy(tmp_path, (x, y, x_test, y_test)).both(first, [{"unit": {}}])
+    assert len(np.unique(whole.y_train)) < 10 == len(whole.info["classes"])
+    assert_agree(whole, chain)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ([{"center_target": {"scale": True}}], [{"unit": {}}]),
+        ([{"unit": {}}], [{"center_target": {}}, {"subset": {"n_train": 20}}]),
+    ],
+    ids=str,
+)
+def test_targets_that_are_numbers_go_on_as_they_are(tmp_path, first, second):
+    x, y, x_test, y_test = data()
+    numbers = (x, y / 7, x_test, y_test / 7)
+    assert_agree(*Toy(tmp_path, numbers, task="regression").both(first, second))
+
+
+@pytest.mark.parametrize(
+    "second",
+    [[{"unit": {}}], [{"zscore": {"center": False}}], [{"zscore": {}}], [{"subset": {"n_train": 31}}], [PCA]],
+    ids=str,
+)
+@pytest.mark.parametrize("density", [0.01, 0.2], ids=["sparse", "hardly sparse"])
+def test_sparse_rows_go_on_as_they_were_left(tmp_path, second, density):
+    x = scipy.sparse.random(200, 1000, density, "csr", random_state=0, dtype=np.float64)
+    y = np.arange(200) % 2
+    entry = dataset(name="words", state="generated", n_train=150, n_test=50, n_features=1000, files=())
+    source = Source(ArrayPart(x[:150], y[:150]), ArrayPart(x[150:], y[150:]))
+    first = [{"zscore": {"center": False}}]
+    for name, steps in (("first", first), ("whole", [*first, *second])):
+        pipeline.prepare_source(entry, source, [], tmp_path / name, check_steps(steps))
+    datasets.prepare(entry, tmp_path / "first" / "prepared.json", tmp_path / "second", second)
+    assert datasets.load(tmp_path / "first").info["sparse"] == (density < 0.1)
+    assert_agree(datasets.load(tmp_path / "whole"), datasets.load(tmp_path / "second"))
+
+
+def test_the_record_tells_the_whole_chain_and_where_it_was_parted(tmp_path):
+    toy = Toy(tmp_path)
+    first = toy.prepare("first", [{"subset": {"n_train": 40}}, {"zscore": {}}]).info
+    info = toy.further("second", "first", [PCA]).info
+    assert info == json.loads((tmp_path / "second" / "prepared.json").read_text())
+    assert info["steps"][:2] == first["steps"] and [*info["steps"][2]] == ["pca"]
+    assert info["statistics"][:2] == first["statistics"] and [*info["statistics"][2]] == ["pca"]
+    assert info["sources"] == first["sources"] and len(info["sources"]) == 2
+    assert info["after"] == {"n_steps": 2, "sha256": first["sha256"]}
+    assert first["after"] is None
+    assert (info["n_train"], info["n_test"], info["n_features"]) == (40, 30, 3)
+
+
+def test_statistics_are_learned_from_the_float32_arrays(tmp_path):
+    toy = Toy(tmp_path)
+    first = toy.prepare("first", [{"zscore": {}}])
+    info = toy.further("second", "first", [{"unit": {}}]).info
+    assert info["statistics"][1]["unit"]["minimum"] == first.x_train.min(axis=0).astype(float).tolist()
+
+
+def test_the_earlier_arrays_stay_as_they_are(tmp_path):
+    toy = Toy(tmp_path)
+    toy.prepare("first", [{"unit": {}}])
+    before = {path.name: path.read_bytes() for path in (tmp_path / "first").iterdir()}
+    toy.further("second", "first", [PCA])
+    assert {path.name: path.read_bytes() for path in (tmp_path / "first").iterdir()} == before
+
+
+def test_the_budget_makes_no_difference_to_what_further_steps_give(tmp_path):
+    toy = Toy(tmp_path)
+    toy.prepare("first", [{"subset": {"n_train": 40}}])
+    found = [toy.further(str(memory), "first", [{"zscore": {}}, PCA], memory) for memory in (None, 1, "2 GB")]
+    assert len({one.info["sha256"] for one in found}) == 1
+    assert not list(tmp_path.rglob("*.part"))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_no_array_of_features_is_read_whole(tmp_path, monkeypatch, sparse):
+    rng = np.random.default_rng(0)
+    n, d = 20_000, 200
+    x = scipy.sparse.random(n, 20 * d, 0.02, "csr", np.float32, rng) if sparse else rng.random((n, d), np.float32)
+    y = np.arange(n) % 2
+    entry = dataset(name="wide", state="generated", n_train=n - 100, n_test=100, n_features=x.shape[1], files=())
+    source = Source(ArrayPart(x[:-100], y[:-100]), ArrayPart(x[-100:], y[-100:]))
+    pipeline.prepare_source(entry, source, [], tmp_path / "first", [])
+    size = sum((tmp_path / "first" / f"x_train{end}.npy").stat().st_size for end in ("", ".indices")[: 1 + sparse])
+    monkeypatch.setattr(table, "BLOCK_BYTES", 1 << 18)
+    tracemalloc.start()
+    datasets.prepare(entry, tmp_path / "first" / "prepared.json", tmp_path / "second", [{"unit": {}}], memory=1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # Reading asks for 1,024 rows at least, twice copied; numbers and classes of rows are held.
+    assert peak < size / 2
+    assert datasets.load(tmp_path / "second").info["sparse"] == sparse
+
+
+# What goes wrong
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "words"),
+    [
+        ([{"unit": {}}], [{"split": {"n": 5}}], "split must stand before unit"),
+        (
+            [{"subset": {"n_train": 40}}],
+            [{"subset": {"n_train": 41}}],
+            "asks for n_train = 41 rows, and 'table' has 40",
+        ),
+        ([{"unit": {}}], [{"impute": {}}], "impute must be the first that changes features.* stands after"),
+        ([{"signs": {"positive": [1]}}], [{"subset": {"n_train": 9}}], "made signs of them.*'stratify: false'"),
+        ([{"indicators": {}}], [{"split": {"n": 9}}], "made indicators of them.*'stratify: false'"),
+        ([{"signs": {}}], [{"indicators": {}}], "the targets are signs"),
+        ([{"signs": {}}], [{"keep_classes": {"classes": [1, 2]}}], "Let it come first"),
+        ([PCA], [{"pca": {"n_components": 4}}], "asks for 4 components; 60 training rows of 3 features"),
+    ],
+    ids=str,
+)
+def test_a_step_that_cannot_stand_after_the_earlier_ones_is_told_and_leaves_nothing(tmp_path, first, second, words):
+    toy = Toy(tmp_path)
+    toy.prepare("first", first)
+    with pytest.raises(DatasetError, match=words):
+        toy.further("second", "first", second)
+    assert not (tmp_path / "second").exists()
+
+
+def test_targets_that_the_files_give_as_indicators_have_no_classes_to_ask_for(tmp_path):
+    """A draw goes without them, as it does in one list."""
+    rng = np.random.default_rng(0)
+    x, y = rng.random((50, 3)), rng.integers(0, 2, (50, 4))
+    entry = dataset(name="labels", state="generated", n_train=40, n_test=10, n_features=3, n_classes=0, files=())
+    source = Source(ArrayPart(x[:40], y[:40]), ArrayPart(x[40:], y[40:]))
+    first, second = [{"signs": {}}], [{"subset": {"n_train": 15}}]
+    for name, steps in (("first", first), ("whole", [*first, *second])):
+        pipeline.prepare_source(entry, source, [], tmp_path / name, check_steps(steps))
+    datasets.prepare(entry, tmp_path / "first" / "prepared.json", tmp_path / "second", second)
+    assert_agree(datasets.load(tmp_path / "whole"), datasets.load(tmp_path / "second"))
+
+
+def test_what_cannot_be_begun_from_is_told(tmp_path):
+    toy = Toy(tmp_path)
+    with pytest.raises(DatasetError, match="no finished preparation"):
+        toy.further("second", "first", [])
+    toy.prepare("first", [])
+    with pytest.raises(DatasetError, match="Let the new ones go to another folder"):
+        toy.further("first", "first", [])
+    record = tmp_path / "first" / "prepared.json"
+    with pytest.raises(DatasetError, match="is of the dataset 'table', not 'a9a'"):
+        datasets.prepare("a9a", record, tmp_path / "second")
+    info = json.loads(record.read_text())
+    del info["table"]
+    record.write_text(json.dumps(info))
+    with pytest.raises(DatasetError, match=r"by an earlier version.* Prepare it again"):
+        toy.further("second", "first", [])
+    (tmp_path / "first" / "x_train.npy").unlink()
+    with pytest.raises(DatasetError, match=r"x_train\.npy cannot be read"):
+        toy.further("second", "first", [])

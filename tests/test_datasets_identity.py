@@ -1,0 +1,108 @@
+"""What a preparation depends on: the modules of its own steps and reader, and its own entries."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+import shallows
+from shallows import datasets
+from shallows.datasets import formats, identity, synthetic
+from shallows.datasets.catalogue import entry
+from shallows.datasets.preparation import steps
+
+PACKAGE = Path(shallows.__file__).parent
+TABLES = {"steps": steps.STEPS, "generators": synthetic.GENERATORS, "readers": formats.READERS}
+
+
+def imported_by(name: str) -> set[str]:
+    """Return the modules of this package that a module imports, here and in its functions, but for type checking."""
+    path = PACKAGE.parent / name.replace(".", "/")
+    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    found = set()
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
+            node.body = [ast.Pass()]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("shallows") and not node.level:
+            for one in node.names:
+                inner = f"{node.module}.{one.name}"
+                place = PACKAGE.parent / inner.replace(".", "/")
+                found.add(inner if place.is_dir() or place.with_suffix(".py").is_file() else node.module)
+    return found
+
+
+def closure(*names: str) -> set[str]:
+    found, todo = set(), list(names)
+    while todo:
+        name = todo.pop()
+        if name not in found:
+            found.add(name)
+            todo += imported_by(name)
+    return found
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_name_of_a_table_leads_to_what_it_says(table):
+    for place in TABLES[table].values():
+        module, _, attribute = place.partition(":")
+        assert getattr(importlib.import_module(module), attribute).__module__ == module
+
+
+@pytest.mark.parametrize("core", [identity.CORE, "shallows.datasets.prepared", "shallows.datasets"])
+def test_the_core_imports_no_step_no_generator_and_no_reader(core):
+    particular = {place.partition(":")[0] for table in TABLES.values() for place in table.values()}
+    assert not closure(core) & particular
+
+
+def test_a_preparation_depends_on_its_own_steps_and_reader_alone():
+    used = identity.modules_of(datasets.get("a9a"), [{"unit": {}}, {"pca": {"n_components": 3}}])
+    assert "shallows.datasets.formats.libsvm" in used
+    assert {name.rpartition(".")[2] for name in used if ".steps." in name} == {"unit", "pca"}
+    reached = closure(*used)
+    for other in ("steps.zscore", "steps.net_features", "formats.cifar", "synthetic.latent_views", "nets"):
+        assert not [name for name in reached if other in name]
+
+
+def test_generated_data_depend_on_their_generator_and_on_what_they_are_made_from():
+    used = identity.modules_of(datasets.get("mnist_endless"))
+    assert {"shallows.datasets.synthetic.endless_digits", "shallows.datasets.formats.idx"} <= set(used)
+    assert set(identity.entries_of(datasets.get("mnist_endless"))) == {"mnist_endless", "mnist"}
+    used = identity.modules_of(datasets.get("gaussian_1d"))
+    assert not [name for name in closure(*used) if "teacher" in name or name.endswith("formats.parts")]
+
+
+def test_an_entry_is_plain_data_of_ones_own():
+    first = entry("MNIST")
+    first["files"].clear()
+    assert entry("mnist")["files"] and entry("mnist")["n_train"] == 60_000
+
+
+def test_what_a_preparation_depends_on_is_told_without_importing_anything_heavy():
+    code = (
+        "import sys; from shallows import datasets; from shallows.datasets import identity; "
+        "identity.modules_of(datasets.get('mnist_endless'), [{'pca': {'n_components': 3}}]); "
+        "datasets.check_steps([{'zscore': {}}]); "
+        "print([m for m in ('numpy', 'pandas', 'sklearn', 'requests') if m in sys.modules])"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert told.stdout.strip() == "[]"
+
+
+def test_the_schema_of_the_configuration_names_the_steps_and_parameters_of_the_classes():
+    path = Path(__file__).parents[1] / "workflow" / "schemas" / "datasets.schema.yaml"
+    named = yaml.safe_load(path.read_text())["$defs"]["step"]["properties"]
+    assert set(named) == set(steps.STEPS)
+    for name, spec in named.items():
+        fields = {field.name: field for field in dataclasses.fields(steps.step_class(name))}
+        assert set(spec.get("properties", {})) == set(fields), name
+        needed = {key for key, field in fields.items() if field.default is dataclasses.MISSING}
+        assert set(spec.get("required", [])) == needed, name

@@ -1,0 +1,195 @@
+"""Generated data: what is told of their laws - eigenvalues, densities, residuals, norms - against the examples."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numpy.polynomial.hermite_e import hermegauss
+from scipy import stats
+
+from shallows.datasets.synthetic import make
+
+# Normal numbers under a Gaussian kernel
+
+
+@pytest.mark.parametrize(("scale", "bandwidth"), [(1.0, 0.5), (0.7, 1.9)])
+def test_hermite_functions_solve_the_eigenproblem_of_the_kernel(scale, bandwidth):
+    data = make("gaussian_1d", scale=scale, bandwidth=bandwidth)
+    nodes, weights = hermegauss(180)
+    z, weights = scale * nodes, weights / weights.sum()
+    x = np.linspace(-3 * scale, 3 * scale, 41)
+    applied = data.kernel(x, z) @ (weights[:, None] * data.eigenfunctions(z, 6))
+    # Gauss quadrature of 180 nodes leaves rounding, relative to functions of size below 10 here.
+    np.testing.assert_allclose(applied, data.eigenvalues(6) * data.eigenfunctions(x, 6), atol=1e-10)
+
+
+def test_hermite_functions_are_orthonormal_under_the_law_of_the_points():
+    data = make("gaussian_1d", scale=1.3, bandwidth=0.8)
+    nodes, weights = hermegauss(180)
+    e = data.eigenfunctions(1.3 * nodes, 12)
+    np.testing.assert_allclose(e.T @ (weights[:, None] / weights.sum() * e), np.eye(12), atol=1e-10)
+
+
+def test_eigenvalues_sum_to_the_kernel_at_zero():
+    assert make("gaussian_1d", scale=2.0, bandwidth=0.3).eigenvalues(2000).sum() == pytest.approx(1, abs=1e-12)
+
+
+def test_the_gram_matrix_of_the_points_has_these_eigenvalues():
+    data = make("gaussian_1d", seed=1)
+    x, _ = data.block(0, 1500)
+    found = np.linalg.eigvalsh(data.kernel(x, x) / 1500)[::-1][:3]
+    # Sampling error of an eigenvalue: lambda * sqrt(2 / n) or so; three times that.
+    np.testing.assert_allclose(found, data.eigenvalues(3), rtol=0.11)
+
+
+def test_the_points_are_normal_with_the_stated_scale():
+    x, _ = make("gaussian_1d", scale=0.6).block(0, 20_000)
+    assert stats.kstest(x[:, 0], stats.norm(scale=0.6).cdf).pvalue > 0.01
+
+
+# Views of a hidden class
+
+
+def test_every_view_follows_the_density_of_its_component():
+    x, component = make("latent_views", seed=2).block(0, 20_000)
+    laws = [stats.norm(-4, 2), stats.gamma(1.2, scale=3)]
+    for label, law in enumerate(laws):
+        for view in x[component == label].T:
+            assert stats.kstest(view, law.cdf).pvalue > 0.01
+
+
+def test_the_told_densities_are_those_of_the_laws():
+    x = np.linspace(-12, 20, 301)
+    expected = np.column_stack([stats.norm(-4, 2).pdf(x), stats.gamma(1.2, scale=3).pdf(x)])
+    np.testing.assert_allclose(make("latent_views").densities(x), expected, rtol=1e-12, atol=1e-15)
+
+
+def test_views_are_independent_given_the_component_and_dependent_without_it():
+    x, component = make("latent_views").block(0, 20_000)
+    for label in (0, 1):
+        assert abs(np.corrcoef(x[component == label].T)[0, 1]) < 4 / math.sqrt(10_000)
+    assert np.corrcoef(x.T)[0, 1] > 0.5
+
+
+def test_the_told_probability_of_a_component_is_calibrated():
+    data = make("latent_views", weight=0.3, mean=1.0)
+    x, component = data.block(0, 40_000)
+    told = data.truth(x)[:, 1]
+    for low in np.arange(0, 1, 0.2):
+        here = (told >= low) & (told < low + 0.2)
+        assert abs(component[here].mean() - told[here].mean()) < 4 * 0.5 / math.sqrt(here.sum())
+
+
+# The circle
+
+
+def test_gradient_descent_leaves_of_the_step_what_the_sources_state():
+    data = make("heaviside_circle", width=0.5)
+    found = [data.residual(t) for t in (1, 1e2, 1e4, 1e6, 1e8, 1e12)]
+    np.testing.assert_allclose(found, [0.559, 0.330, 0.312, 0.259, 0.259, 0.225], atol=5e-4)
+    np.testing.assert_allclose([data.truncation_error(100), data.truncation_error(200)], [0.064, 0.045], atol=5e-4)
+
+
+@pytest.mark.parametrize("step_size", [1.0, 1.9])
+@pytest.mark.parametrize(
+    ("kind", "parameters"),
+    [("heaviside_circle", {}), ("smooth_circle", {"rate": 0.3}), ("smooth_circle", {"decay": "power", "rate": 2.0})],
+)
+def test_matrix_gradient_descent_on_a_grid_leaves_the_told_residual(kind, parameters, step_size):
+    data = make(kind, width=0.4, **parameters)
+    n = 1024
+    # Off the jumps by half a step, so that the grid sums up to the aliasing of high frequencies, about 1 / n.
+    x = 2 * math.pi * (np.arange(n) + 0.5) / n
+    f, kernel, fitted = data.truth(x), data.kernel(x, x) / n, np.zeros(n)
+    for t in range(1, 31):
+        fitted -= step_size * kernel @ (fitted - f)
+        if t in (1, 7, 30):
+            left = math.sqrt(((fitted - f) ** 2).mean() / (f**2).mean())
+            assert left == pytest.approx(data.residual(t, step_size), abs=2e-3)
+
+
+def test_nothing_is_fitted_before_the_first_step():
+    assert make("heaviside_circle").residual(0) == 1.0
+
+
+def test_steps_that_are_too_large_diverge():
+    data = make("smooth_circle", width=0.05)
+    assert data.residual(50, 2.2) > data.residual(10, 2.2) > 1
+
+
+def test_the_heat_kernel_has_sines_as_eigenfunctions():
+    data = make("heaviside_circle", width=0.3)
+    x = 2 * math.pi * np.arange(256) / 256
+    for j in (0, 1, 4):
+        wave = np.cos(j * x)
+        np.testing.assert_allclose(data.kernel(x, x) @ wave / 256, data.eigenvalues(j) * wave, atol=1e-12)
+
+
+@pytest.mark.parametrize("decay", ["exponential", "power"])
+def test_a_smooth_function_has_norm_one_and_the_told_energies(decay):
+    data = make("smooth_circle", decay=decay, rate=1.5, n_frequencies=20)
+    x = 2 * math.pi * np.arange(512) / 512
+    spectrum = np.abs(np.fft.rfft(data.truth(x)) / 512) ** 2 * 2
+    np.testing.assert_allclose(data.energies(np.arange(30)), spectrum[:30], atol=1e-14)
+    assert data.energies(np.arange(30)).sum() == pytest.approx(1)
+    assert data.energy_above(4) == pytest.approx(spectrum[5:].sum())
+
+
+def test_targets_on_the_circle_are_the_truth_and_the_asked_noise():
+    data = make("heaviside_circle", noise=0.25)
+    x, y = data.block(0, 20_000)
+    assert x.min() >= 0 and x.max() < 2 * math.pi
+    assert (y - data.truth(x)).std() == pytest.approx(0.25, rel=4 / math.sqrt(2 * 20_000))
+
+
+# Regression and teachers
+
+
+def test_the_wave_is_the_stated_function_in_the_stated_cube():
+    data = make("dsg_regression", dimension=2)
+    x, y = data.block(0, 20_000)
+    assert x.min() >= -5 and x.max() < 5
+    assert (y - data.truth(x)).std() == pytest.approx(0.1, rel=4 / math.sqrt(2 * 20_000))
+    # r = 4: cos(2 pi) = 1; r = 1: cos(pi / 2) = 0.
+    np.testing.assert_allclose(data.truth([[0, 4.0], [1.0, 0]]), [math.exp(-0.4 * math.pi), 0], atol=1e-15)
+
+
+@pytest.mark.parametrize("kind", ["fourier_teacher", "rbf_teacher"])
+@pytest.mark.parametrize("dimension", [1, 30])
+def test_a_teacher_has_mean_0_and_variance_1(kind, dimension):
+    data = make(kind, dimension=dimension, seed=5)
+    x, y = data.block(0, 20_000)
+    truth = data.truth(x)
+    # Means over 20,000 points, at four standard deviations; the variance has a kurtosis of at most 10 here.
+    assert abs(truth.mean()) < 4 / math.sqrt(20_000)
+    assert abs(truth.var() - 1) < 4 * math.sqrt(10 / 20_000)
+    assert (y - truth).std() == pytest.approx(0.1, rel=4 / math.sqrt(2 * 20_000))
+
+
+def test_the_smooth_teacher_is_the_told_function_of_the_kernel():
+    data = make("rbf_teacher", dimension=4, n_units=30, bandwidth=1.7)
+    x, _ = data.block(0, 50)
+    squared = ((x[:, None] - data.centres) ** 2).sum(axis=2)
+    direct = np.exp(-squared / (2 * 1.7**2)) @ data.weights[:, 0]
+    np.testing.assert_allclose(data.truth(x) - direct, (data.truth(x) - direct)[0], atol=1e-10)
+    between = ((data.centres[:, None] - data.centres) ** 2).sum(axis=2)
+    norm = data.weights[:, 0] @ np.exp(-between / (2 * 1.7**2)) @ data.weights[:, 0]
+    np.testing.assert_allclose(data.squared_norm(), norm, rtol=1e-9)
+
+
+def test_classes_of_a_teacher_are_those_of_the_largest_score_and_about_even():
+    data = make("fourier_teacher", dimension=20, classes=5, noise=0.0)
+    x, y = data.block(0, 10_000)
+    np.testing.assert_array_equal(y, data.truth(x).argmax(axis=1))
+    share = np.bincount(y) / 10_000
+    assert share.min() > 0.12 and share.max() < 0.28
+
+
+def test_one_teacher_can_teach_several_samples():
+    first, second = (make("fourier_teacher", dimension=3, seed=seed, teacher_seed=9) for seed in (0, 1))
+    x = first.block(0, 20)[0]
+    np.testing.assert_array_equal(first.truth(x), second.truth(x))
+    assert not np.array_equal(x, second.block(0, 20)[0])
+    assert not np.allclose(first.truth(x), make("fourier_teacher", dimension=3, teacher_seed=8).truth(x))

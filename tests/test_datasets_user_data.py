@@ -1,0 +1,450 @@
+"""A user's own file: what is guessed, what is told, which rows come out, and what is refused."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.io
+from sklearn.datasets import dump_svmlight_file
+
+from shallows import datasets
+from shallows.datasets import DatasetError
+from shallows.datasets.formats import arrays
+from shallows.datasets.npy_rows import NpyRows
+from shallows.datasets.preparation.row_draws import draw_rows
+from shallows.datasets.user_data import describe, file_forms, request, table_layouts
+from shallows.errors import MissingExtraError, UnknownNameError
+from shallows.experiments.user_data import comparison as own
+
+DIVISION = {"test": 0.2, "validation": 0.2, "rows": 5000}
+
+
+def write(path, text):
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def table(tmp_path, header="a,b,y", n=40, row="{i}.5,{j},{c}", change=None, name="my.csv"):
+    """A CSV file of n rows; `change` maps a row (from 0) to another line."""
+    lines = [row.format(i=i, j=(i * 7) % 11, c=i % 2, t="uvw"[i % 3]) for i in range(n)]
+    for place, line in (change or {}).items():
+        lines[place] = line
+    return write(tmp_path / name, "\n".join(([header] if header else []) + lines) + "\n")
+
+
+def described(path, **settings):
+    return describe.describe(request.make("my", {"file": str(path), **settings}, "a test"))
+
+
+def source(path, **settings):
+    asked = request.make("my", {"file": str(path), **settings}, "a test")
+    description = describe.describe(asked)
+    found = describe.dataset_of(description)
+    paths = dict(zip(("train", "test"), map(type(path), asked.files), strict=False))
+    return file_forms.open_source(found, paths), description
+
+
+def rows(part):
+    blocks = list(part.blocks(7))
+    x = [block.x.toarray() if hasattr(block.x, "toarray") else block.x for block in blocks]
+    return np.concatenate(x), np.concatenate([block.y for block in blocks])
+
+
+# What is read: every form gives the same rows
+
+
+@pytest.fixture
+def numbers():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(50, 3)).round(3), rng.integers(0, 3, size=50)
+
+
+def csv_text(x, y, separator=",", decimal="."):
+    lines = [
+        separator.join([*(repr(float(value)).replace(".", decimal) for value in row), str(target)])
+        for row, target in zip(x, y, strict=True)
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def in_form(form, tmp_path, x, y):
+    path = tmp_path / f"data.{form}"
+    both = np.column_stack([x, y])
+    if form == "csv":
+        write(path, csv_text(x, y))
+    elif form == "csv.gz":
+        path.write_bytes(gzip.compress(csv_text(x, y).encode()))
+    elif form == "tsv":
+        write(path, "a\tb\tc\tlabel\n" + csv_text(x, y, "\t"))
+    elif form == "txt":
+        write(path, csv_text(x, y, "   "))
+    elif form == "dat":
+        write(path, "a;b;c;y\n" + csv_text(x, y, ";", ","))
+    elif form == "arff":
+        head = "% comment\n@relation r\n" + "".join(f"@attribute {name} numeric\n" for name in "abc")
+        write(path, head + "@attribute 'the class' {0,1,2}\n\n@data\n% one more\n" + csv_text(x, y))
+    elif form == "parquet":
+        pandas = pytest.importorskip("pandas")
+        pytest.importorskip("pyarrow")
+        frame = pandas.DataFrame(x, columns=list("abc"))
+        frame["target"] = y
+        frame.to_parquet(path)
+    elif form == "npy":
+        np.save(path, both)
+    elif form == "npz":
+        np.savez(path, X=x, y=y)
+    elif form == "mat":
+        scipy.io.savemat(path, {"data": x, "labels": y})
+    elif form == "libsvm":
+        dump_svmlight_file(x, y, str(path), zero_based=False)
+    elif form == "bz2":
+        dump_svmlight_file(x, y, str(tmp_path / "plain"), zero_based=False)
+        path.write_bytes(bz2.compress((tmp_path / "plain").read_bytes()))
+    return path
+
+
+@pytest.mark.parametrize(
+    "form", ["csv", "csv.gz", "tsv", "txt", "dat", "arff", "parquet", "npy", "npz", "mat", "libsvm", "bz2"]
+)
+def test_every_form_of_file_gives_the_same_rows(tmp_path, numbers, form):
+    opened, description = source(in_form(form, tmp_path, *numbers))
+    x, y = rows(opened.train)
+    np.testing.assert_allclose(x, numbers[0])
+    np.testing.assert_array_equal(y.astype(float), numbers[1])
+    assert description["entry"]["task"] == "classification"
+    assert (description["entry"]["n_train"], description["entry"]["n_features"]) == (50, 3)
+
+
+def test_categories_are_coded_and_the_paragraph_says_so(tmp_path):
+    opened, description = source(table(tmp_path, "a,kind,y", row="{i}.5,{t},{c}"))
+    x, _ = rows(opened.train)
+    np.testing.assert_array_equal(x[:, 1], np.arange(40) % 3)
+    assert description["entry"]["categorical"] == [1]
+    assert "one-hot coded: kind (3)" in description["told"]
+
+
+def test_truth_values_and_codes_with_a_few_letters_are_categories(tmp_path):
+    path = table(tmp_path, "flag,code,y", row="{c},{j},{c}")
+    text = path.read_text().replace("\n0,", "\nfalse,").replace("\n1,", "\ntrue,").replace(",7,", ",7A,")
+    changed = text.replace(",3,", ",3B,").replace(",5,", ",5C,")
+    _, description = source(write(path, changed))
+    flag, code = description["entry"]["options"]["features"]
+    assert flag["values"] == ["false", "true"]
+    assert {"7A", "3B", "5C", "0", "10"} <= set(code["values"])
+
+
+def test_several_targets_are_a_range_of_columns(tmp_path, numbers):
+    np.save(tmp_path / "both.npy", np.column_stack([numbers[0], numbers[0] * 2]))
+    opened, description = source(tmp_path / "both.npy", target="3:")
+    x, y = rows(opened.train)
+    np.testing.assert_allclose(y, 2 * numbers[0])
+    np.testing.assert_allclose(x, numbers[0])
+    assert (description["entry"]["task"], description["entry"]["n_targets"]) == ("regression", 3)
+
+
+def test_a_test_file_and_test_arrays_are_taken_as_the_test_part(tmp_path, numbers):
+    x, y = numbers
+    np.savez(tmp_path / "four.npz", x_train=x, y_train=y, x_test=x[:5], y_test=y[:5])
+    opened, description = source(tmp_path / "four.npz")
+    np.testing.assert_allclose(rows(opened.test)[0], x[:5])
+    assert description["entry"]["n_test"] == 5
+    first, second = write(tmp_path / "a.csv", csv_text(x, y)), write(tmp_path / "b.csv", csv_text(x[:9], y[:9]))
+    opened, description = source(first, test_file=str(second))
+    np.testing.assert_allclose(rows(opened.test)[0], x[:9])
+    assert description["entry"]["n_test"] == 9
+
+
+def test_libsvm_indices_count_from_zero_where_some_row_has_one(tmp_path):
+    lines = [f"{i % 2} {i % 3}:1.5 4:2\n" for i in range(30)]
+    opened, description = source(write(tmp_path / "zero.svm", "".join(lines)))
+    assert rows(opened.train)[0][1].tolist() == [0, 1.5, 0, 0, 2]
+    assert "indices count from 0" in description["told"]
+    one = [line.replace("0:", "3:") for line in lines]
+    opened, _ = source(write(tmp_path / "one.svm", "".join(one)))
+    assert rows(opened.train)[0][1].tolist() == [1.5, 0, 0, 2]
+
+
+# What is guessed
+
+
+@pytest.mark.parametrize(
+    ("header", "target"),
+    [("a,b,y", "y (by its name)"), ("class,b,c", "class (by its name)"), ("a,b,c", "c (the last)")],
+)
+def test_the_target_is_found_by_its_name_or_is_the_last_column(tmp_path, header, target):
+    row = "{c},{j},{i}.5" if header.startswith("class") else "{i}.5,{j},{c}"
+    assert f"the target is the column {target}" in described(table(tmp_path, header, row=row))["told"]
+
+
+def test_a_first_line_of_numbers_is_a_row(tmp_path):
+    with_header, without = described(table(tmp_path)), described(table(tmp_path, header=""))
+    assert with_header["entry"]["n_train"] == without["entry"]["n_train"] == 40
+    assert "names nothing" in without["told"]
+
+
+def test_text_columns_have_a_header_where_its_words_do_not_come_again(tmp_path):
+    rows_of_text = "\n".join(f"{'xyz'[i % 3]},{'uv'[i % 2]},{'pq'[i % 2]}" for i in range(30))
+    assert described(write(tmp_path / "a.csv", "kind,form,y\n" + rows_of_text))["entry"]["n_train"] == 30
+    assert described(write(tmp_path / "b.csv", rows_of_text))["entry"]["n_train"] == 30
+
+
+@pytest.mark.parametrize(
+    ("values", "task"),
+    [
+        ([i % 2 for i in range(60)], "classification"),
+        ([0.5 + (i % 2) for i in range(60)], "classification"),
+        ([i % 5 + 1 for i in range(60)], "classification"),
+        (["red", "blue", "green"] * 20, "classification"),
+        ([i % 59 for i in range(60)], "regression"),
+        ([i / 7 for i in range(60)], "regression"),
+        ([(i % 5) + 0.25 for i in range(60)], "regression"),
+    ],
+)
+def test_the_task_follows_from_the_values_of_the_target(tmp_path, values, task):
+    text = "a,b,y\n" + "\n".join(f"{i * 0.3},{i % 4},{value}" for i, value in enumerate(values))
+    assert described(write(tmp_path / "my.csv", text))["entry"]["task"] == task
+
+
+def test_the_task_can_be_set(tmp_path):
+    path = table(tmp_path)
+    assert described(path, task="regression")["entry"]["task"] == "regression"
+
+
+def test_identifiers_row_numbers_and_empty_columns_are_left_out_and_told(tmp_path):
+    path = table(tmp_path, "id,name,empty,b,y", row="{i},person{i},,{j}.5,{c}")
+    description = described(path)
+    assert description["entry"]["n_features"] == 1
+    for word in ("id (it counts the rows)", "name (nearly every row", "empty (it has no value at all)"):
+        assert word in description["told"]
+
+
+def test_pixels_are_scaled_together_and_other_numbers_each(tmp_path):
+    rng = np.random.default_rng(0)
+    pixels = rng.integers(0, 256, size=(200, 20))
+    pixels[0], pixels[1] = 0, 255
+    np.savez(tmp_path / "pixels.npz", X=pixels.astype(np.uint8), y=np.arange(200) % 4)
+    assert described(tmp_path / "pixels.npz")["scaling"] == "unit"
+    assert described(tmp_path / "pixels.npz")["range"] == [0, 255]
+    assert described(table(tmp_path))["scaling"] == "zscore"
+
+
+def test_sparse_rows_are_left_as_they_are(tmp_path):
+    lines = [f"{i % 2} {1 + i % 900}:1 1000:0.5\n" for i in range(50)]
+    assert described(write(tmp_path / "text.svm", "".join(lines)))["scaling"] == "none"
+
+
+# What is refused, and in which words
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({20: "1,2"}, r"Line 22 of .* has 2 fields, where the first line has 3"),
+        ({20: "1,2,3,0"}, r"Line 22 of .* has 4 fields"),
+        ({20: "a,b,y"}, r"column a holds 'a' in row 21, .* looks like a header in the middle"),
+        ({20: "1,abc,0"}, r"column b holds 'abc' in row 21, where nearly all its other values are numbers"),
+        ({20: "1,,0"}, r"lacks 1 value; the first is in row 21, column b.*missing=median"),
+        ({20: "1,2,"}, r"The target of .* is missing in row 21"),
+        ({20: "1,2,high"}, r"The target y holds 'high' in row 21"),
+        ({20: "1,2,7"}, r"The class 7 of .* has 1 row, and needs three"),
+        ({20: '1,"2,0'}, r"has \d+ fields"),
+    ],
+)
+def test_a_bad_row_is_told_with_its_place_and_a_remedy(tmp_path, change, words):
+    with pytest.raises(DatasetError, match=words):
+        described(table(tmp_path, change=change))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "is empty"),
+        ("\n\n", "is empty"),
+        ("a,b,y\n", "holds a header and no rows"),
+        ("a,b,y\n1,2,0\n", "holds 1 row; a comparison needs at least 20"),
+        ("a,a,y\n" + "1,2,0\n2,1,1\n" * 20, "Two columns of .* are called 'a'"),
+        ("a,y\n" + "1,5\n2,5\n" * 20, "is the same in all rows: 5"),
+        ("y\n" + "0\n1\n" * 20, "no column of features"),
+        ("<!DOCTYPE html><html></html>", "is a web page"),
+        ("a\0b", "is no text"),
+    ],
+)
+def test_a_file_that_is_no_table_of_data_is_told(tmp_path, text, words):
+    with pytest.raises(DatasetError, match=words):
+        described(write(tmp_path / "my.csv", text))
+
+
+def test_text_cannot_be_the_target_of_a_regression(tmp_path):
+    path = table(tmp_path, row="{i}.5,{j},{t}")
+    with pytest.raises(DatasetError, match=r"task=regression was asked for, .* is text, such as 'u'"):
+        described(path, task="regression")
+
+
+def test_as_many_classes_as_rows_are_no_classes(tmp_path):
+    path = table(tmp_path, row="{c},{j},{i}.5")
+    with pytest.raises(DatasetError, match=r"40 different values in 40 rows: those are no classes"):
+        described(path, task="classification")
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "words"),
+    [
+        ({"target": "z"}, UnknownNameError, "no column 'z'"),
+        ({"target": 7}, DatasetError, "names column 7, and there are 3"),
+        ({"target": "9:"}, DatasetError, "holds none of the 3 columns"),
+        ({"target": "0:3"}, DatasetError, "leaves no features"),
+        ({"task": "ranking"}, UnknownNameError, "no task 'ranking'"),
+        ({"missing": "meen"}, UnknownNameError, "Did you mean 'mean'"),
+        ({"scaling": "zscor"}, UnknownNameError, "Did you mean 'zscore'"),
+        ({"tagret": "y"}, UnknownNameError, "Did you mean 'target'"),
+        ({"ignore": ["y"]}, DatasetError, "is the target, and cannot be left out"),
+        ({"header": "perhaps"}, DatasetError, "header must be true or false"),
+    ],
+)
+def test_a_wrong_wish_is_told(tmp_path, settings, error, words):
+    with pytest.raises(error, match=words):
+        described(table(tmp_path), **settings)
+
+
+def test_a_missing_file_is_told_with_the_nearest_one(tmp_path):
+    table(tmp_path, name="house.csv")
+    with pytest.raises(DatasetError, match=r"no such file\. Did you mean .*house\.csv"):
+        request.resolve({"dataset": str(tmp_path / "huose.csv")}, tmp_path)
+
+
+def test_a_form_that_is_not_read_is_told_with_those_that_are(tmp_path):
+    path = write(tmp_path / "book.xlsx", "PK")
+    with pytest.raises(DatasetError, match=r"Save it as CSV or Parquet"):
+        request.resolve({"dataset": str(path)}, tmp_path)
+
+
+def test_parquet_without_its_package_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingExtraError, match="parquet"):
+        table_layouts.parquet_layout(tmp_path / "x.parquet", None)
+
+
+@pytest.mark.parametrize("name", ["broken.npz", "broken.npy", "broken.mat", "broken.parquet"])
+def test_a_damaged_file_is_told(tmp_path, name):
+    (tmp_path / name).write_bytes(b"PK\x03\x04 not really" * 20)
+    with pytest.raises(DatasetError, match="broken"):
+        described(tmp_path / name)
+
+
+def test_python_objects_in_a_file_are_refused(tmp_path):
+    np.savez(tmp_path / "objects.npz", X=np.array([{}, []], dtype=object), y=np.zeros(2))
+    with pytest.raises(DatasetError, match="holds Python objects"):
+        described(tmp_path / "objects.npz")
+
+
+def test_arrays_that_cannot_be_told_apart_are_named(tmp_path):
+    np.savez(tmp_path / "two.npz", left=np.zeros((30, 2)), right=np.zeros((30, 4)))
+    with pytest.raises(DatasetError, match=r"left \(30, 2\), right \(30, 4\)"):
+        described(tmp_path / "two.npz")
+
+
+def test_a_line_that_is_not_libsvm_is_told_with_its_neighbourhood(tmp_path):
+    lines = [f"{i % 2} 1:{i}\n" for i in range(30)]
+    lines[20] = "1 3:x\n"
+    with pytest.raises(DatasetError, match="is not in LIBSVM form"):
+        described(write(tmp_path / "bad.svm", "".join(lines)))
+
+
+# Entries under config/datasets/
+
+
+def test_an_entry_is_found_by_its_name_and_the_command_line_comes_first(tmp_path):
+    path = table(tmp_path)
+    entry = tmp_path / "config" / "datasets" / "flats.yaml"
+    entry.parent.mkdir(parents=True)
+    entry.write_text(json.dumps({"file": str(path), "target": "y", "task": "regression", "title": "Flats"}))
+    found = request.resolve({"dataset": "flats"}, tmp_path)
+    assert (found.name, found.title, found.task) == ("flats", "Flats", "regression")
+    assert request.resolve({"dataset": "flats", "task": "classification"}, tmp_path).task == "classification"
+
+
+def test_a_setting_without_a_dataset_is_told():
+    with pytest.raises(DatasetError, match="target is set, and no dataset"):
+        request.resolve({"dataset": None, "target": "y"})
+
+
+# From the description to prepared arrays
+
+
+def prepare(tmp_path, path, **settings):
+    asked = request.make("my", {"file": str(path), **settings}, "a test")
+    stamp = tmp_path / "raw" / "verified.json"
+    describe.write(asked, stamp)
+    for purpose in own.PURPOSES:
+        own.prepare(stamp, tmp_path / purpose, DIVISION, None)
+    return [datasets.load(tmp_path / purpose) for purpose in own.PURPOSES]
+
+
+def test_the_rows_to_choose_with_hold_no_test_row(tmp_path):
+    path = table(tmp_path, n=200, row="{i}.5,{j},{c}")
+    choose, test = prepare(tmp_path, path, scaling="none")
+    tested = set(test.x_test[:, 0].tolist())
+    assert len(tested) == 40
+    assert not tested & set(choose.x_train[:, 0].tolist()) and not tested & set(choose.x_test[:, 0].tolist())
+    assert not set(choose.x_train[:, 0].tolist()) & set(choose.x_test[:, 0].tolist())
+    assert (len(choose.y_train), len(choose.y_test), len(test.y_train)) == (128, 32, 160)
+
+
+def test_missing_values_are_filled_by_what_the_training_rows_have(tmp_path):
+    gaps = {i: f",{'uvw'[i % 3]},{i % 2}" for i in range(0, 200, 10)} | {5: "5.5,,1"}
+    path = table(tmp_path, "a,kind,y", n=200, row="{i}.5,{t},{c}", change=gaps)
+    _, test = prepare(tmp_path, path, missing="median", scaling="none")
+    held = draw_rows(200, 40, 0, "split", np.arange(200) % 2)
+    training = np.array([i + 0.5 for i in range(200) if i % 10 and i not in held])
+    imputed = next(one["impute"] for one in test.info["statistics"] if "impute" in one)
+    assert imputed["values"][0] == np.median(training)
+    assert np.isin(np.float32(np.median(training)), test.x_train[:, 0])
+    assert test.x_train.shape[1] == 4  # one number, three categories
+    assert (test.x_train[:, 1:].sum(axis=1) == 1).all()
+
+
+def test_numbers_are_standardised_and_categories_stay_zero_and_one(tmp_path):
+    path = table(tmp_path, "a,kind,y", n=200, row="{i}.5,{t},{c}")
+    _, test = prepare(tmp_path, path)
+    assert abs(test.x_train[:, 0].mean()) < 1e-6 and abs(test.x_train[:, 0].std() - 1) < 1e-6
+    assert set(np.unique(test.x_train[:, 1:])) == {0.0, 1.0}
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_rows_of_an_archive_come_in_any_order_of_blocks(tmp_path, save, order):
+    x = np.asarray(np.arange(600.0).reshape(100, 2, 3), order=order)
+    save(tmp_path / "x.npz", x=x)
+    rows = arrays.npz_arrays(tmp_path / "x.npz")["x"]
+    for block in (slice(0, 30), slice(30, 100), slice(10, 20), slice(90, 200), slice(5, 5)):
+        np.testing.assert_array_equal(rows[block], x[block])
+
+
+def test_rows_of_a_file_stored_by_columns_are_the_same_rows(tmp_path):
+    x = np.asfortranarray(np.arange(600.0).reshape(100, 2, 3))
+    np.save(tmp_path / "x.npy", x)
+    rows = NpyRows(tmp_path / "x.npy")
+    np.testing.assert_array_equal(rows[17:60], x[17:60])
+
+
+def test_reading_an_archive_in_blocks_holds_a_block_and_not_the_whole(tmp_path):
+    path = tmp_path / "large.npz"
+    np.savez_compressed(path, x=np.zeros((400_000, 50)), y=np.zeros(400_000))
+    code = (
+        "import sys; from pathlib import Path; from shallows import arrays\n"
+        "from shallows.datasets.user_data.array_files import ArrayFilePart\n"
+        "before = arrays.peak_memory()\n"
+        "part = ArrayFilePart(Path(sys.argv[1]), {'layout': {'x': 'x', 'y': 'y'}})\n"
+        "n = sum(len(block.x) for block in part.blocks(10_000))\n"
+        "print(n, arrays.peak_memory() - before)"
+    )
+    told = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=True).stdout
+    n, n_bytes = map(int, told.split())
+    assert n == 400_000
+    assert n_bytes < 60e6  # the array itself takes 160e6

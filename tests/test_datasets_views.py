@@ -1,0 +1,102 @@
+"""Data with two views of each example: the arrays of both, and that data with one view are as they were."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from datasets_example import dataset
+from shallows import datasets
+from shallows.datasets import DatasetError
+from shallows.datasets.preparation import pipeline
+from shallows.datasets.preparation.steps import check_steps
+from shallows.datasets.sources import ArrayPart, Source
+from shallows.datasets.synthetic import make
+
+
+def two_views(tmp_path, x, steps, name="out"):
+    """Prepare rows of which the last ten are the test part."""
+    y = np.arange(len(x if isinstance(x, np.ndarray) else x.toarray())) % 2
+    n = len(y) - 10
+    entry = dataset(name="views", state="generated", n_train=n, n_test=10, n_features=x.shape[1], files=())
+    source = Source(ArrayPart(x[:n], y[:n]), ArrayPart(x[n:], y[n:]))
+    pipeline.prepare_source(entry, source, [], tmp_path / name, check_steps(steps))
+    return entry, datasets.load(tmp_path / name)
+
+
+def test_the_two_views_of_a_generated_dataset_are_arrays_of_their_own(tmp_path):
+    entry = dataclasses.replace(datasets.get("latent_views"), n_train=500, n_test=60)
+    stamp = datasets.fetch(entry, tmp_path / "raw")
+    datasets.prepare(entry, stamp, tmp_path / "out", [{"views": {"n_first": 1}}])
+    data = datasets.load(tmp_path / "out")
+    x, _ = make("latent_views").block(0, 560)
+    for part, rows in (("train", slice(0, 500)), ("test", slice(500, 560))):
+        for column, view in enumerate((getattr(data, f"x_{part}"), getattr(data, f"z_{part}"))):
+            np.testing.assert_array_equal(view, x[rows, [column]].astype(np.float32))
+            assert isinstance(view, np.memmap) and view.flags.c_contiguous
+    assert data.info["views"] == [[0, 1], [1, 2]]
+
+
+def test_views_of_different_widths_are_scaled_as_the_features_they_are(tmp_path):
+    x = np.random.default_rng(0).normal(2.0, 3.0, (60, 5))
+    _, whole = two_views(tmp_path, x, [{"zscore": {}}], "whole")
+    for steps in ([{"views": {"n_first": 2}}, {"zscore": {}}], [{"zscore": {}}, {"views": {"n_first": 2}}]):
+        _, data = two_views(tmp_path, x, steps)
+        np.testing.assert_array_equal(np.hstack([data.x_train, data.z_train]), whole.x_train)
+        np.testing.assert_array_equal(np.hstack([data.x_test, data.z_test]), whole.x_test)
+        assert (data.x_train.shape[1], data.z_train.shape[1], data.info["n_features"]) == (2, 3, 5)
+
+
+def test_sparse_views_stay_sparse(tmp_path):
+    x = scipy.sparse.random(80, 2000, 0.01, "csr", random_state=0)
+    _, data = two_views(tmp_path, x, [{"views": {"n_first": 700}}])
+    assert data.info["sparse"] and (data.x_train.shape, data.z_test.shape) == ((70, 700), (10, 1300))
+    joined = scipy.sparse.hstack([data.x_train, data.z_train]).toarray()
+    np.testing.assert_array_equal(joined, x[:70].toarray().astype(np.float32))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_further_steps_begin_from_both_views(tmp_path, sparse):
+    x = (
+        scipy.sparse.random(80, 2000, 0.01, "csr", random_state=0)
+        if sparse
+        else np.random.default_rng(0).random((80, 6))
+    )
+    first, second = [{"views": {"n_first": 4}}], [{"zscore": {"center": False}}]
+    entry, _ = two_views(tmp_path, x, first, "first")
+    _, whole = two_views(tmp_path, x, first + second, "whole")
+    datasets.prepare(entry, tmp_path / "first" / "prepared.json", tmp_path / "second", second)
+    chain = datasets.load(tmp_path / "second")
+    for key in ("x_train", "x_test", "z_train", "z_test"):
+        views = (getattr(whole, key), getattr(chain, key))
+        left, right = (one.toarray() if sparse else one for one in views)
+        np.testing.assert_allclose(left, right, rtol=1e-6)
+
+
+def test_components_of_all_features_leave_one_view(tmp_path):
+    x = np.random.default_rng(0).random((60, 5))
+    _, data = two_views(tmp_path, x, [{"views": {"n_first": 2}}, {"pca": {"n_components": 3}}])
+    assert data.z_train is None and data.info["views"] is None
+
+
+def test_data_with_one_view_have_no_second_array(tmp_path):
+    _, data = two_views(tmp_path, np.random.default_rng(0).random((60, 5)), [])
+    assert data.z_train is None and data.z_test is None
+    assert set(json.loads((tmp_path / "out" / "prepared.json").read_text())["arrays"]) == {
+        "x_train",
+        "y_train",
+        "x_test",
+        "y_test",
+    }
+    assert {path.name for path in (tmp_path / "out").glob("z_*")} == set()
+
+
+def test_a_view_that_leaves_nothing_to_the_other_is_told(tmp_path):
+    with pytest.raises(DatasetError, match="gives 5 features to the first view, and 'views' has 5 for both"):
+        two_views(tmp_path, np.zeros((60, 5)), [{"views": {"n_first": 5}}])
+    with pytest.raises(DatasetError, match="n_first must be a positive whole number"):
+        check_steps([{"views": {"n_first": 0}}])

@@ -1,0 +1,125 @@
+"""The comparison on a user's own data, where the configuration names some: described, prepared, compared, reported."""
+
+if COMPARISON is not None:
+
+    rule describe_data:
+        input:
+            COMPARISON.request.files,
+        output:
+            COMPARISON.stamp,
+        log:
+            COMPARISON.below("logs/description.log"),
+        conda:
+            ENVIRONMENT
+        params:
+            request=COMPARISON.request.as_data(),
+            code=code.digest_of_module("shallows.datasets.user_data.describe"),
+        script:
+            "../scripts/describe_data.py"
+
+    rule prepare_data:
+        input:
+            COMPARISON.stamp,
+        output:
+            record=COMPARISON.prepared("{purpose}"),
+            arrays=[
+                COMPARISON.prepared("{purpose}").replace(
+                    "prepared.json", f"{array}.npy"
+                )
+                for array in ("x_train", "y_train", "x_test", "y_test")
+            ],
+        log:
+            COMPARISON.below("logs/preparation_{purpose}.log"),
+        wildcard_constraints:
+            purpose="|".join(user_data.PURPOSES),
+        conda:
+            ENVIRONMENT
+        params:
+            division=PLAN.configuration.compare,
+            code=code.digest_of_module(
+                "shallows.datasets.preparation.pipeline",
+                "shallows.experiments.user_data.comparison",
+            ),
+        script:
+            "../scripts/prepare_data.py"
+
+    rule compare_method:
+        input:
+            choose=COMPARISON.prepared("choose"),
+            test=COMPARISON.prepared("test"),
+        output:
+            COMPARISON.outcome("{method}", "{seed}"),
+        log:
+            COMPARISON.below("logs/{method}_seed{seed}.log"),
+        wildcard_constraints:
+            method="|".join(COMPARISON.methods),
+            seed=r"\d+",
+        conda:
+            ENVIRONMENT
+        threads: lambda wildcards: 2 if COMPARISON.is_ours(wildcards.method) else 1
+        resources:
+            mem_mb=lambda wildcards, input, attempt: scheduling.megabytes(
+                COMPARISON.cost(wildcards.method, input.choose, input.test), attempt
+            ),
+            runtime=lambda wildcards, input, attempt: scheduling.minutes(
+                COMPARISON.cost(wildcards.method, input.choose, input.test), attempt
+            ),
+            gpu=lambda wildcards: GPUS if COMPARISON.is_ours(wildcards.method) else 0,
+        params:
+            asked=lambda wildcards: COMPARISON.asked(
+                wildcards.method, int(wildcards.seed)
+            ),
+            code=lambda wildcards: code.digest_of_comparison(METHODS[wildcards.method]),
+        script:
+            "../scripts/compare_methods.py"
+
+    rule tabulate_comparison:
+        input:
+            outcomes=COMPARISON.outcomes,
+            stamp=COMPARISON.stamp,
+        output:
+            numbers=COMPARISON.table("csv"),
+            meta=COMPARISON.table("json"),
+        log:
+            COMPARISON.below("logs/table.log"),
+        conda:
+            ENVIRONMENT
+        params:
+            code=code.digest_of_module("shallows.experiments.user_data.table"),
+        script:
+            "../scripts/tabulate_comparison.py"
+
+    rule render_comparison:
+        input:
+            numbers=COMPARISON.table("csv"),
+            meta=COMPARISON.table("json"),
+        output:
+            md=COMPARISON.table("md"),
+            html=COMPARISON.table("html"),
+        log:
+            COMPARISON.below("logs/rendering.log"),
+        conda:
+            ENVIRONMENT
+        params:
+            code=code.digest_of_module("shallows.report.tables"),
+        script:
+            "../scripts/render.py"
+
+    rule report_comparison:
+        input:
+            multiext(COMPARISON.table(""), "csv", "md", "html"),
+            meta=[COMPARISON.table("json")],
+        output:
+            COMPARISON.report,
+        log:
+            COMPARISON.below("logs/report.log"),
+        conda:
+            ENVIRONMENT
+        params:
+            code=code.digest_of_module("shallows.report.page"),
+        script:
+            "../scripts/write_page.py"
+
+    rule compare:
+        input:
+            COMPARISON.report,
