@@ -3,7 +3,7 @@
 ``python benchmarks/averages.py`` takes a random part of the training points of CIFAR-10 (``--dataset`` names another of
 ``steps.py``), holds a fifth of it out, and makes the certified steps of EigenPro once. From the same iterates it forms
 several models: the last iterate, the average over the second half of each epoch with weights that grow by the place,
-and averages that forget, with the constants of `shallows.solvers.steps` and others. It prints the square loss on the
+and averages that forget, with the constants of `shallows.solvers.cycles` and others. It prints the square loss on the
 training and on the held-out part and the error on the latter after some epochs. A mirror of the data in
 SHALLOWS_MIRROR is tried first.
 """
@@ -20,11 +20,11 @@ import numpy as np
 from steps import DATA, subset
 
 from shallows import gram, kernels, spectrum, streams, training
-from shallows.solvers import EigenPro, steps
+from shallows.solvers import EigenPro, cycles, step_rules
 from shallows.solvers.base import KernelProblem
 
 SHOWN = (1, 2, 3, 5, 8)
-FORGETFUL = ((steps.FORGETTING, steps.MEMORY), (2.0, 0.5), (5.0, 0.5), (10.0, 0.5), (3.0, 0.25), (3.0, 1.0))
+FORGETFUL = ((cycles.FORGETTING, step_rules.MEMORY), (2.0, 0.5), (5.0, 0.5), (10.0, 0.5), (3.0, 0.25), (3.0, 1.0))
 """Pairs of the power for the first iterates and the epochs that the average lies behind later on."""
 
 
@@ -50,7 +50,7 @@ def main() -> None:
     p = spectrum.make_preconditioner(
         kernel, points, rank=asked.rank, n_subsample=min(asked.subsample, n), seed=asked.seed
     )
-    size, cycle = steps.planned("certified", p, asked.batch, n)
+    size, cycle = step_rules.planned("certified", p, asked.batch, n)
     if not cycle.memory:
         raise SystemExit(f"Batches of {asked.batch} are hardly noisy here, and nothing is averaged.")
     matrix = gram.Gram(kernel, points, budget=2**33)
@@ -85,7 +85,7 @@ def watched(
             if place >= 0:
                 weighed("second half of an epoch, by place", 2.0 / (place + 2.0), iterate)
             for power, memory in FORGETFUL:
-                with mock.patch.object(steps, "FORGETTING", power):
+                with mock.patch.object(cycles, "FORGETTING", power):
                     share = replace(solver.cycle, memory=memory * length).at(t)[1]
                 weighed(f"power {power:g}, then {memory:g} epochs behind", share, iterate)
 

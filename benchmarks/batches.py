@@ -19,7 +19,7 @@ import numpy as np
 from steps import DATA, subset
 
 from shallows import EigenProClassifier, streams, training
-from shallows.solvers import steps
+from shallows.solvers import step_rules
 
 SHOWN = (1, 2, 4, 8)
 
@@ -45,7 +45,7 @@ def main() -> None:
     for n_batches in asked.batches:
         found = {}
         for name, few in (("averaged steps", 0), ("conjugate residuals", n_batches)):
-            with mock.patch.object(steps, "FEW", few):
+            with mock.patch.object(step_rules, "FEW", few):
                 found[name] = fitted(x[:n], y[:n], x[n:], y[n:], -(-n // n_batches), asked)
         base = found["averaged steps"]["seconds"]
         for name, one in found.items():

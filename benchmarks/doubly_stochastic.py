@@ -36,9 +36,10 @@ from shallows import (
     streams,
     training,
 )
-from shallows.features import FourierFeatures, expansion
+from shallows.features import FourierFeatures, block_sums
 from shallows.solvers import DoublyStochastic
-from shallows.solvers.expansion import Examples, ExpansionProblem
+from shallows.solvers.examples import Examples
+from shallows.solvers.expansion import ExpansionProblem
 
 RATIO, DRAWING = 1.3, 0.15
 DIGITS = {"bandwidth": 6.0, "block_size": 1024, "batch_size": 16384, "damping": 1e-3, "n_iter": 70}
@@ -161,8 +162,8 @@ def drawing(asked: Any):
         features, x, A = setting(m, d, F, 10, n_blocks, cache=0)
         draw, whole = in_turns(
             asked.rounds,
-            lambda: expansion._draw(features, range(n_blocks), x, arrays.n_threads()),  # noqa: B023
-            lambda: expansion.evaluate(features, x, A),  # noqa: B023
+            lambda: block_sums._draw(features, range(n_blocks), x, arrays.n_threads()),  # noqa: B023
+            lambda: block_sums.evaluate(features, x, A),  # noqa: B023
         )
         kept = "none kept, as where the cache is full"
         yield f"share of drawing in an iteration, d = {d}", ratio(draw, whole), -math.inf, DRAWING, kept
@@ -173,7 +174,7 @@ def growth(asked: Any):
     F, counts = (64, (1, 10, 100)) if asked.small else (256, (1, 10, 100, 1000))
     m = 256 if asked.small else 2048
     features, x, A = setting(m, 20, F, 1, counts[-1])
-    works = [lambda n=n: expansion.evaluate(features, x, A[:n]) for n in counts]
+    works = [lambda n=n: block_sums.evaluate(features, x, A[:n]) for n in counts]
     seconds = [statistics.median(found) for found in in_turns(asked.rounds, *works)]
     exponent = float(np.polyfit(np.log(counts[1:]), np.log(seconds[1:]), 1)[0])
     told = ", ".join(f"{n * F:,}: {t:.4f} s" for n, t in zip(counts, seconds, strict=True))
@@ -183,7 +184,7 @@ def growth(asked: Any):
     for d in inputs:
         features, x, A = setting(256, d, 16, 1, 200, cache=0)
         tracemalloc.start()
-        expansion.evaluate(features, x, A, budget=2**20)
+        block_sums.evaluate(features, x, A, budget=2**20)
         peaks.append(tracemalloc.get_traced_memory()[1] / 2**20)
         tracemalloc.stop()
     held = {d: DoublyStochastic(1.0).init(_tiny(d)).remember()[0]["buffer"].nbytes for d in inputs}
@@ -206,14 +207,14 @@ def prediction(asked: Any):
         bare = Bare(x, [features.frequencies(i, x) for i in range(n_blocks)], A)
         ours, theirs = in_turns(
             max(1, asked.rounds // 2),
-            lambda: expansion.evaluate(features, x, A, budget=budget // 4),  # noqa: B023
+            lambda: block_sums.evaluate(features, x, A, budget=budget // 4),  # noqa: B023
             bare,
         )
         label = f"prediction of {n:,} points, {n_blocks * F:,} frequencies, d = {d}"
         note = "frequencies drawn on the way, the bare products have them"
         yield f"{label} / bare products", ratio(ours, theirs), -math.inf, RATIO, note
         tracemalloc.start()
-        expansion.evaluate(features, x, A, budget=budget // 4)
+        block_sums.evaluate(features, x, A, budget=budget // 4)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         yield f"{label}, bytes held / budget of {budget // 2**20} MiB", peak / budget, -math.inf, 1.0, ""

@@ -23,8 +23,8 @@ from shallows import arrays, features, gram, kernels, spectrum
 from shallows.features.design import Blocks, Design
 from shallows.solvers import EigenPro, FeatureEigenPro, Richardson
 from shallows.solvers.base import KernelProblem
+from shallows.solvers.cycles import Cycle
 from shallows.solvers.feature_eigenpro import FeatureProblem
-from shallows.solvers.steps import Cycle
 
 TARGETS = {160: 1.2, 1000: 1.5}
 AVERAGED = Cycle(1, (), (1.0,), memory=100.0)

@@ -25,7 +25,7 @@ import numpy as np
 
 from shallows import datasets, gram, kernels, spectrum, streams, training
 from shallows.errors import DivergenceError
-from shallows.solvers import by_rule, steps
+from shallows.solvers import solver_for, step_rules
 from shallows.solvers.base import KernelProblem
 
 DATA = {
@@ -127,9 +127,9 @@ def grid(
         for batch, rule in itertools.product(batches, rules):
             m = min(n, batch or n)
             setting = {"dataset": name, "kernel": kernel_name, "seed": seed, "rank": rank, "n_subsample": n_subsample}
-            step, cycle = steps.planned(rule, p, m, n)
+            step, cycle = step_rules.planned(rule, p, m, n)
             more = 2 if rule == OURS else 0  # So that its curve reaches where those of the others end.
-            curve, errors = train(matrix, y, p, m, by_rule(step, cycle, m, y.shape[1]), n_epochs + more, seed)
+            curve, errors = train(matrix, y, p, m, solver_for(step, cycle, m, y.shape[1]), n_epochs + more, seed)
             found.append(
                 {**setting, "batch": batch, "rule": rule if power == 1.0 else SQUARE_ROOT, "step": step}
                 | {"edge": step / p.step_size(m), "critical": p.critical_batch_size()}

@@ -1,20 +1,20 @@
 """Targets with invented curves, for tests of what is made of measurements."""
 
-from shallows.experiments.comparing import values
-from shallows.experiments.comparing.compare import Measured
+from shallows.experiments.comparing import target_table
+from shallows.experiments.comparing.evaluations import RunResult
 
 PRINTED = ("dataset", "method", "setting", "metric", "published")
 SIZE = {"dataset": "toy", "title": "Toy", "n_train": 10, "n_test": 5}
 
 
-def made(curves, *, metrics, claims=None, kind="marks", published=(), settings=("kernel",), **changes):
+def made(curves, *, metrics, claims=None, kind="table", published=(), settings=("kernel",), **changes):
     """A comparison and its runs out of ``(method, setting, seed) -> metric -> mark -> value``."""
     series, measured = {}, {}
     for (method, setting, seed), curve in curves.items():
         run = f"{method}-{setting}-{seed}"
         record = {"run": {"id": run, "seed": seed}, "data": {"n_test": 10_000}}
         along = "epochs" if any(mark is not None for one in curve.values() for mark in one) else ""
-        measured[run] = Measured(f"runs/{run}", record, curve, along)
+        measured[run] = RunResult(f"runs/{run}", record, curve, along)
         marks = sorted({mark for one in curve.values() for mark in one if mark is not None})
         one = series.setdefault(
             (method, setting),
@@ -22,7 +22,7 @@ def made(curves, *, metrics, claims=None, kind="marks", published=(), settings=(
                 "data": "Toy",
                 "method": method,
                 "setting": {"kernel": setting} if settings else {},
-                "marks": marks if kind == "marks" else [],
+                "marks": marks if kind == "table" else [],
                 "run_ids": [],
                 "altered": {},
             },
@@ -53,7 +53,7 @@ def made(curves, *, metrics, claims=None, kind="marks", published=(), settings=(
 
 
 def rows_of(comparison, measured):
-    return list(values.rows(comparison, measured))
+    return list(target_table.rows_of(comparison, measured))
 
 
 def claim_of(claim, curves, published="", **changes):
@@ -68,7 +68,7 @@ REACHED = {
     "epochs_needed": {
         "label": "epochs",
         "tolerance": {"absolute": 1.0, "relative": 0.0},
-        "reached": {"of": "error", "at_most": {"method": "exact", "metric": "error"}, "plus": 0.5},
+        "first_passage": {"of": "error", "at_most": {"method": "exact", "metric": "error"}, "plus": 0.5},
     }
 }
 RACE = {

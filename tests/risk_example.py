@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from engine_example import naive_kernel, sample
 from shallows import kernels, losses
 from shallows.features.design import Blocks, Design
-from shallows.solvers.lazy_gram import LazyGram
+from shallows.gram import LazyGram
 from shallows.solvers.risk import FeatureSpan, KernelSpan, RiskProblem
 
 N = 60

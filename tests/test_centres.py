@@ -24,12 +24,12 @@ from shallows import (
     gram,
     kernels,
     projection,
-    rectangular,
     spectrum,
     training,
 )
 from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
 from shallows.estimators.centring import Centring, TrainingRows
+from shallows.gram import rectangular
 from shallows.solvers import EigenPro, ProjectedEigenPro
 from shallows.solvers.base import KernelProblem
 from shallows.solvers.projected import CentresProblem, SpanCertificate, certificate, step_size

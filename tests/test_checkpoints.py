@@ -18,7 +18,7 @@ from shallows import EigenProRegressor
 from shallows.errors import CheckpointError, DivergenceError, TrainingInterrupted
 from shallows.solvers import EigenPro, Richardson
 from shallows.solvers.base import AveragedState
-from shallows.solvers.steps import Cycle
+from shallows.solvers.cycles import Cycle
 from shallows.training import Batches, Checkpoint, Curve, Observer, Stopping, checkpoints, train
 from training_example import SIZE, Pull, Watch, go
 

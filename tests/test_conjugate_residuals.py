@@ -12,7 +12,7 @@ from sklearn.base import clone
 from engine_example import preconditioning_matrix, problem, sample
 from shallows import EigenProRegressor, arrays, kernels, training
 from shallows.errors import TrainingInterrupted
-from shallows.solvers import ConjugateResiduals, EigenPro, by_rule, steps
+from shallows.solvers import ConjugateResiduals, EigenPro, solver_for, step_rules
 from shallows.solvers import conjugate_residuals as module
 
 N = 60
@@ -100,7 +100,7 @@ def test_in_batches_too_the_loss_falls_to_that_of_the_solution(m):
 @pytest.mark.parametrize("rule", ["certified", "theorem", "paper", "release2017", "release2019"])
 def test_no_rule_is_ahead_after_any_number_of_steps(rule):
     p = problem(rank=6, n_subsample=25)
-    size, cycle = steps.planned(rule, p.preconditioner, N, N)
+    size, cycle = step_rules.planned(rule, p.preconditioner, N, N)
     others, _ = trained(p, 20, EigenPro(size, cycle))
     found, _ = trained(p, 20)
     assert all(np.all(loss(p, a) <= loss(p, b) * (1 + 1e-9)) for a, b in zip(found, others, strict=True))
@@ -167,7 +167,7 @@ def test_it_is_the_solver_of_the_certified_rule_where_an_epoch_has_few_batches()
     p = problem(rank=6, n_subsample=25).preconditioner
 
     def chosen(m, n_outputs, rule="certified"):
-        return by_rule(*steps.planned(rule, p, m, N), m, n_outputs)
+        return solver_for(*step_rules.planned(rule, p, m, N), m, n_outputs)
 
     assert chosen(N, 50) == ConjugateResiduals(p.step_size(N), 1)
     assert chosen(30, 2) == ConjugateResiduals(p.step_size(30), 2)
@@ -175,7 +175,7 @@ def test_it_is_the_solver_of_the_certified_rule_where_an_epoch_has_few_batches()
     assert type(chosen(10, 2)) is EigenPro  # ten directions of two outputs, and their images, are more than ten rows
     assert type(chosen(3, 0)) is EigenPro  # twenty batches
     assert type(chosen(N, 1, "paper")) is EigenPro
-    assert type(by_rule(0.1, None, N, 1)) is EigenPro
+    assert type(solver_for(0.1, None, N, 1)) is EigenPro
 
 
 @pytest.mark.parametrize(("m", "most"), [(2000, 1), (500, 3)])

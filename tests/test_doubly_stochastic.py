@@ -12,11 +12,12 @@ import pytest
 from engine_example import naive_kernel, sample
 from shallows import arrays, kernels, losses
 from shallows.errors import ShallowsError
-from shallows.features import FourierFeatures, expansion
+from shallows.features import FourierFeatures, block_sums
 from shallows.solvers import DoublyStochastic
-from shallows.solvers.coordinates import Checked, Fresh, UniformReuse, admitted_steps
+from shallows.solvers.block_policies import Checked, Fresh, UniformReuse, admitted_steps
 from shallows.solvers.doubly_stochastic import feature_variance, least, stable_step
-from shallows.solvers.expansion import Examples, ExpansionProblem, ExpansionState
+from shallows.solvers.examples import Examples
+from shallows.solvers.expansion import ExpansionProblem, ExpansionState
 
 N, D, C, F, B = 60, 3, 2, 8, 12
 
@@ -85,7 +86,7 @@ def test_a_sum_over_blocks_is_the_sum_of_their_products(form, budget):
     features = dataclasses.replace(make(form=form).features, cache_bytes=0 if budget == 1 else 2**20)
     x, A = sample(50, D), sample(5 * features.width, 3).reshape(5, features.width, 3)
     expected = sum(features.block(j + 2, x) @ A[j] for j in range(5))
-    assert np.abs(expansion.evaluate(features, x, A, first=2, budget=budget) - expected).max() < 1e-12
+    assert np.abs(block_sums.evaluate(features, x, A, first=2, budget=budget) - expected).max() < 1e-12
 
 
 def test_a_sum_does_not_depend_on_the_number_of_threads_or_on_what_is_kept(monkeypatch):
@@ -93,9 +94,9 @@ def test_a_sum_does_not_depend_on_the_number_of_threads_or_on_what_is_kept(monke
     results = []
     for n_workers, cache in ((1, 0), (3, 0), (2, 2**20)):
         monkeypatch.setattr(arrays, "workers_for", lambda x, n=n_workers: n)
-        monkeypatch.setattr(expansion, "STRIP_BYTES", 40 * 8 * 4)
+        monkeypatch.setattr(block_sums, "STRIP_BYTES", 40 * 8 * 4)
         features = dataclasses.replace(make().features, cache_bytes=cache)
-        results.append(expansion.evaluate(features, x, A, budget=2**12))
+        results.append(block_sums.evaluate(features, x, A, budget=2**12))
     # Strips of equal shape in the same places would be the same to the bit; shares of 334 rows end with other strips.
     assert all(np.abs(other - results[0]).max() < 2e-5 for other in results[1:])
 
@@ -112,7 +113,7 @@ def test_projections_on_a_block_are_the_same_in_strips():
     problem = make()
     x, g = problem.points, problem.targets
     Phi = problem.features.block(3, x)
-    R, M = expansion.correlate(problem.features, 3, x, g, with_gram=True, budget=5 * 16 * 8)
+    R, M = block_sums.correlate(problem.features, 3, x, g, with_gram=True, budget=5 * 16 * 8)
     assert np.abs(R - Phi.T @ g).max() < 1e-12
     assert np.abs(M - Phi.T @ Phi).max() < 1e-12
 

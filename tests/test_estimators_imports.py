@@ -8,9 +8,9 @@ import pytest
 from shallows import estimators
 
 SOLVERS = {
-    "DoublyStochasticClassifier": {"doubly_stochastic", "coordinates", "expansion"},
-    "DoublyStochasticNoveltyDetector": {"doubly_stochastic", "coordinates", "expansion"},
-    "DoublyStochasticRegressor": {"doubly_stochastic", "coordinates", "expansion"},
+    "DoublyStochasticClassifier": {"doubly_stochastic", "block_policies", "growing_expansion"},
+    "DoublyStochasticNoveltyDetector": {"doubly_stochastic", "block_policies", "growing_expansion"},
+    "DoublyStochasticRegressor": {"doubly_stochastic", "block_policies", "growing_expansion"},
     "EigenProCentresClassifier": {"projected"},
     "EigenProClassifier": {"eigenpro", "conjugate_residuals"},
     "ExactKernelRidgeClassifier": {"cholesky", "conjugate_gradients", "nystrom"},

@@ -10,12 +10,13 @@ import yaml
 
 from claims_example import RACE, claim_of, made, rows_of
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.experiments.comparing import claims
-from shallows.experiments.comparing.compare import Measured
-from shallows.experiments.comparing.measurements import ratio
+from shallows.experiments import claim_functions
+from shallows.experiments.claim_functions import ratio
+from shallows.experiments.comparing import evaluations
 from shallows.experiments.planning import configuration, kinds
 from shallows.experiments.planning.configuration import ConfigurationError
 from shallows.experiments.planning.plan import Plan
+from shallows.experiments.setting_text import parse_setting
 from workflow_runs import PROJECT
 
 FALLING = {("fast", "g", 0): {"error": {1: 8.0, 2: 4.0, 4: 2.0, 8: 1.0}}}
@@ -27,18 +28,15 @@ FALLING = {("fast", "g", 0): {"error": {1: 8.0, 2: 4.0, 4: 2.0, 8: 1.0}}}
 @pytest.mark.parametrize(
     ("claim", "value"),
     [
-        ({"reduce": "at", "at": 2}, 4.0),
-        ({"reduce": "first"}, 8.0),
+        ({"at": 2}, 4.0),
         ({"reduce": "last"}, 1.0),
         ({}, 1.0),
         ({"reduce": "largest", "from": 2}, 4.0),
         ({"reduce": "smallest", "to": 4}, 2.0),
         ({"reduce": "mean"}, 3.75),
         ({"reduce": "slope"}, -1.0),
-        ({"reduce": "slope", "axes": ["log", "linear"]}, -2.3 / math.log(2)),
-        ({"reduce": "share_under", "level": 2.0}, 0.5),
-        ({"reduce": "first_under", "level": 2.5}, 4.0),
-        ({"over": "first", "reduce": "last"}, 0.125),
+        ({"reduce": "slope", "parameters": {"y": "linear"}}, -2.3 / math.log(2)),
+        ({"reduce": "growth"}, 0.125),
     ],
 )
 def test_a_curve_is_reduced_to_the_number_that_the_claim_names(claim, value):
@@ -117,7 +115,7 @@ def test_curves_without_a_common_mark_are_divided_at_their_ends():
     assert row["verdict"] == "not run"
 
 
-@pytest.mark.parametrize(("across", "value"), [("smallest", 3.0), ("largest", 6.0), ("mean", 4.5)])
+@pytest.mark.parametrize(("across", "value"), [("smallest", 3.0), ("largest", 6.0)])
 def test_several_series_make_one_number(across, value):
     claim = {"label": "x", "of": {"method": "slow"}, "over": {"method": "fast"}, "across": across, "at_most": 9}
     (row,) = claim_of(claim, TWO, published="said")
@@ -130,20 +128,27 @@ def test_groups_are_told_apart_by_what_the_claim_names():
     assert {row["setting"]: float(row["measured_mean"]) for row in found} == {"kernel=g": 1.0, "kernel=l": 2.0}
 
 
-def test_the_spread_is_over_all_common_marks():
-    claim = {"label": "x", "of": {"method": "fast"}, "over": "first", "across": "spread", "at_most": 9}
-    (row,) = claim_of(claim, TWO)
+def test_the_largest_gap_is_over_all_common_points():
+    claim = {"label": "x", "of": {"method": "fast"}, "metric": "share", "across": "largest_log_gap", "at_most": 9}
+    shares = {"error": {"label": "e"}, "share": {"label": "s", "of": "error", "over": "first"}}
+    (row,) = claim_of(claim, TWO, metrics=shares)
     assert float(row["measured_mean"]) == 0.0
-    (row,) = claim_of({**claim, "over": {"method": "slow"}}, TWO)
+    (row,) = claim_of({**claim, "metric": "error", "over": {"method": "slow"}}, TWO)
     assert float(row["measured_mean"]) == pytest.approx(math.log10(2))
 
 
 @pytest.mark.parametrize(
-    ("which", "verdict"), [("mean", "reproduced"), ("largest", "deviates"), ("smallest", "reproduced")]
+    ("claim", "verdict"),
+    [
+        ({"at_most": 1.5}, "reproduced"),
+        ({"at_most": 1.5, "every_seed": True}, "deviates"),
+        ({"at_least": 0.5, "every_seed": True}, "deviates"),
+        ({"at_least": 0.0, "every_seed": True}, "reproduced"),
+    ],
 )
-def test_the_seeds_that_are_judged_can_be_chosen(which, verdict):
+def test_a_criterion_may_have_to_hold_for_every_seed(claim, verdict):
     curves = {("fast", "g", seed): {"error": {1: float(seed)}} for seed in (0, 1, 2)}
-    (row,) = claim_of({"label": "x", "at_most": 1.5, "seeds": which}, curves, published="said")
+    (row,) = claim_of({"label": "x", **claim}, curves, published="said")
     assert row["verdict"] == verdict and float(row["measured_mean"]) == 1.0
 
 
@@ -215,13 +220,36 @@ def test_values_that_are_not_finite_stand_in_the_table():
     assert row["measured_mean"] == "inf" and row["measured_sd"] == "nan"
 
 
+def test_a_target_may_name_any_metric_of_methods_that_transform():
+    curves = {
+        ("kernel PCA", "g", seed): {"angle": {10: 0.4 + seed, 100: 0.1}, "correlation": {None: 0.9}} for seed in (0, 1)
+    }
+    metrics = {
+        "angle": {"label": "angle of the subspaces", "better": "lower", "tolerance": {"absolute": 0.1, "relative": 0}},
+        "correlation": {"label": "canonical correlation", "better": "higher"},
+        "iterations": {"label": "iterations", "first_passage": {"of": "angle", "at_most": 0.5}},
+    }
+    claims = {
+        "aligned": {"label": "last angle", "at_most": 0.2},
+        "claim": {"label": "x", "metric": "rank", "at_most": 1},
+    }
+    said = [("Toy", "kernel PCA", "kernel=g; epochs=100", "angle", "0.15"), ("Toy", "", "", "aligned", "small")]
+    comparison, measured = made(curves, metrics=metrics, claims=claims, published=said)
+    kinds.check("toy", {**comparison["spec"], "settings": {"kernel": {}}})
+    found = {(row["metric"], row["setting"]): row for row in rows_of(comparison, measured)}
+    assert found["angle", "kernel=g; epochs=100"]["verdict"] == "reproduced"
+    assert found["aligned", "kernel=g"]["verdict"] == "reproduced"
+    assert float(found["correlation", "kernel=g"]["measured_mean"]) == 0.9
+    assert found["iterations", "kernel=g"]["measured_mean"] == "55"
+
+
 # Curves as they are written
 
 
 def read_curve(tmp_path, rows, mark="epochs"):
     path = tmp_path / "evaluation.json"
     path.write_text(json.dumps([{"folder": "runs/x", "record": {"run": {"id": "x"}}, "curve": rows}]))
-    return Measured.read(path, mark)["x"]
+    return evaluations.read(path, mark)["x"]
 
 
 def test_columns_beside_the_mark_are_metrics_too(tmp_path):
@@ -257,6 +285,8 @@ def test_marks_are_a_list_or_a_range_with_both_ends():
     assert kinds.marks({"marks": [1, 5]}) == (1, 5)
     assert kinds.marks({"marks": {"to": 3}}) == (1, 2, 3)
     assert kinds.marks({"marks": {"from": 5, "to": 15, "step": 5}}) == (5, 10, 15)
+    assert kinds.marks({"marks": {"seconds": [1, 10]}}) == (1, 10)
+    assert [kinds.unit(group) for group in ({}, {"marks": [1]}, {"marks": {"seconds": [1]}})] == ["", "", "seconds"]
 
 
 SPEC = {
@@ -276,8 +306,14 @@ SPEC = {
         ({"over": {"method": "fats"}}, "Did you mean 'fast'"),
         ({"by": ["dta"]}, "Did you mean 'data'"),
         ({"comparable": {"kernl": "g"}}, "Did you mean 'kernel'"),
-        ({"reduce": "at"}, "needs 'at'"),
-        ({"reduce": "share_under"}, "needs 'level'"),
+        ({"at_least": 0}, "needs a criterion"),
+        ({"reduce": "lrgest"}, "Did you mean 'largest'.*target toy, claim claim"),
+        ({"across": "smalest"}, "Did you mean 'smallest'"),
+        ({"at": 2, "reduce": "last"}, "at and reduce a claim has one"),
+        ({"across": "largest_log_gap", "reduce": "last"}, "a claim has one"),
+        ({"parameters": {"y": "linear"}}, "no parameter of last 'y'"),
+        ({"reduce": "slope", "parameters": {"why": "log"}}, "no parameter of slope 'why'. Did you mean 'y'"),
+        ({"reduce": "slope", "parameters": {"y": "lgo"}}, "no value of y 'lgo'. Did you mean 'log'"),
     ],
 )
 def test_a_claim_that_cannot_be_meant_is_told(change, problem):
@@ -290,7 +326,7 @@ def test_a_claim_that_cannot_be_meant_is_told(change, problem):
 
 def test_a_level_without_a_side_and_a_name_given_twice_are_told():
     spec = copy.deepcopy(SPEC)
-    spec["metrics"]["epochs"] = {"label": "e", "reached": {"of": "error"}}
+    spec["metrics"]["epochs"] = {"label": "e", "first_passage": {"of": "error"}}
     with pytest.raises(ConfigurationError, match="at_most or at_least"):
         kinds.check("toy", spec)
     spec = copy.deepcopy(SPEC)
@@ -334,10 +370,24 @@ def test_files_of_one_paper_must_agree(project, change, problem):
 
 def test_every_criterion_of_the_schema_is_one_that_claims_are_judged_by():
     schema = configuration.read_yaml(PROJECT / "workflow" / "schemas" / "paper.schema.yaml")
-    properties = schema["$defs"]["claim"]["properties"]
-    assert set(properties["reduce"]["enum"]) == set(claims.REDUCTIONS)
-    assert set(properties["across"]["enum"]) == {"each", "spread", *claims.ACROSS}
-    assert set(properties["seeds"]["enum"]) == set(claims.SEEDS)
+    assert set(kinds.CRITERIA) <= set(schema["$defs"]["claim"]["properties"])
+
+
+def test_every_function_that_a_claim_can_name_is_used():
+    claims = [claim for spec in Plan.load(PROJECT).targets.values() for claim in spec.get("claims", {}).values()]
+    assert {claim.get("reduce", "last") for claim in claims} == set(claim_functions.REDUCTIONS)
+    across = {claim["across"] for claim in claims if "across" in claim}
+    assert across == {*claim_functions.ACROSS, *claim_functions.ACROSS_CURVES}
+
+
+@pytest.mark.parametrize("parameters", [{}, {"level": 1.0, "lvel": 2.0}])
+def test_parameters_of_a_named_function_are_those_of_its_signature(parameters):
+    def share_under(curve, *, level):
+        return level
+
+    with pytest.raises(ShallowsError, match="share_under"):
+        claim_functions.check_call(share_under, parameters)
+    claim_functions.check_call(share_under, {"level": 1.0})
 
 
 def test_every_published_row_is_about_a_metric_or_a_claim_of_its_target():
@@ -354,4 +404,4 @@ def test_what_the_papers_say_names_methods_and_settings_that_exist():
         for row in plan.configuration.published[target]:
             if row["metric"] in spec.get("claims", {}):
                 assert row["method"] in ("", *spec["methods"]), (target, row)
-                assert set(configuration.parse_setting(row["setting"])) <= set(spec["settings"]), (target, row)
+                assert set(parse_setting(row["setting"])) <= set(spec["settings"]), (target, row)

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from shallows.experiments.comparing import claims, compare, values, verdicts
+from shallows.experiments import claim_functions
+from shallows.experiments.comparing import cells, target_table, verdicts
+from shallows.experiments.comparing.rows import COLUMNS, dataset_name
 from shallows.experiments.planning.plan import Plan
-from shallows.report.target import code_text
+from shallows.report.wording import code_text
 from workflow_runs import PROJECT
 
 TOLERANCE = {"absolute": 0.2, "relative": 0.1}
@@ -52,9 +54,9 @@ def test_data_can_be_compared_where_it_is_the_papers():
 
 
 def test_drawn_indices_are_whole_and_hold_both_ends():
-    chosen = values.log_spaced(400, 60)
+    chosen = cells.log_spaced(400, 60)
     assert chosen[0] == 1 and chosen[-1] == 400 and chosen == sorted(set(chosen)) and len(chosen) <= 60
-    assert values.log_spaced(1, 60) == [1]
+    assert cells.log_spaced(1, 60) == [1]
 
 
 def record(run, plan):
@@ -73,12 +75,15 @@ def test_the_code_of_runs_is_told_by_each_of_its_commits():
     def used(*codes):
         return [{"code": {"version": "0", "commit": commit, "dirty": dirty}} for commit, dirty in codes]
 
-    one, several = compare._code(used(("a" * 40, False))), compare._code(used(("a" * 40, False), ("b" * 40, False)))
+    one, several = (
+        target_table._code(used(("a" * 40, False))),
+        target_table._code(used(("a" * 40, False), ("b" * 40, False))),
+    )
     assert code_text(one) == "shallows 0, commit aaaaaaaaaa"
     assert code_text(several) == "shallows 0, commits aaaaaaaaaa, bbbbbbbbbb"
-    changed = compare._code(used(("a" * 40, False), ("a" * 40, True)))
+    changed = target_table._code(used(("a" * 40, False), ("a" * 40, True)))
     assert code_text(changed) == "shallows 0, commit aaaaaaaaaa, with uncommitted changes"
-    assert code_text(compare._code(used((None, None)))) == "shallows 0"
+    assert code_text(target_table._code(used((None, None)))) == "shallows 0"
 
 
 def made_table(tmp_path: Path, plan, target, scale, curve_of):
@@ -88,10 +93,10 @@ def made_table(tmp_path: Path, plan, target, scale, curve_of):
     ]
     evaluation, table, meta = (tmp_path / name for name in ("evaluation.json", "table.csv", "meta.json"))
     evaluation.write_text(json.dumps(gathered))
-    compare.write(evaluation, plan.comparison(target, scale), table, meta)
+    target_table.write(evaluation, plan.comparison(target, scale), table, meta)
     with open(table, newline="") as stream:
         reader = csv.DictReader(stream)
-        assert tuple(reader.fieldnames) == compare.COLUMNS
+        assert tuple(reader.fieldnames) == COLUMNS
         return list(reader), json.loads(meta.read_text())
 
 
@@ -196,11 +201,13 @@ def test_drawn_points_are_ratios_to_the_first(tmp_path, plan):
 
 
 def test_the_spread_is_that_of_the_two_curves_furthest_apart():
-    assert claims.spread([{1: 1.0, 2: 0.5}, {1: 1.0, 2: 0.05}, {1: 1.0, 2: 0.1}]) == pytest.approx(1.0)
-    assert claims.spread([{1: 1.0}, {1: 0.0}]) == math.inf
+    assert claim_functions.largest_log_gap([{1: 1.0, 2: 0.5}, {1: 1.0, 2: 0.05}, {1: 1.0, 2: 0.1}]) == pytest.approx(
+        1.0
+    )
+    assert claim_functions.largest_log_gap([{1: 1.0}, {1: 0.0}]) == math.inf
 
 
 def test_a_dataset_that_stands_for_two_of_a_papers_is_told_apart_by_the_papers_words():
     sizes = {"A": {"dataset": "one"}, "B": {"dataset": "one"}, "C": {"dataset": "two"}}
-    names = [compare.dataset_name(sizes, word) for word in ("A", "B", "C", "D")]
+    names = [dataset_name(sizes, word) for word in ("A", "B", "C", "D")]
     assert names == ["one (A)", "one (B)", "two", "D"]

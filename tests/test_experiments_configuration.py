@@ -1,3 +1,4 @@
+import re
 import shutil
 
 import pytest
@@ -5,8 +6,10 @@ import yaml
 
 from shallows.datasets import DatasetError
 from shallows.errors import UnknownNameError
-from shallows.experiments.planning import configuration
+from shallows.experiments.planning import configuration, retired
 from shallows.experiments.planning.configuration import ConfigurationError
+from shallows.experiments.setting_text import format_setting, parse_setting
+from shallows.report import figures
 from workflow_runs import PROJECT
 
 
@@ -44,6 +47,12 @@ def test_every_schema_is_closed():
         assert configuration.read_yaml(path)["additionalProperties"] is False, path
 
 
+def test_no_line_of_yaml_is_over_160_characters():
+    files = [path for folder in ("config", "workflow", "profiles") for path in (PROJECT / folder).rglob("*.yaml")]
+    long = [f"{path.name}:{n}" for path in files for n, line in enumerate(path.open(), 1) if len(line) > 161]
+    assert len(files) > 10 and not long
+
+
 def test_the_scales_of_the_schemas_are_those_of_the_code():
     schemas = PROJECT / "workflow" / "schemas"
     config = configuration.read_yaml(schemas / "config.schema.yaml")
@@ -77,6 +86,18 @@ def test_an_unknown_key_of_a_target_names_the_nearest_and_the_file(project):
         configuration.load(project)
 
 
+def test_an_unknown_key_of_a_figure_names_the_nearest(project):
+    path = project / "config" / "papers" / "eigenpro.yaml"
+    changed(path, lambda paper: paper["targets"]["eigenpro_table6"]["figure"].update(panles="kernel"))
+    with pytest.raises(UnknownNameError, match=r"Did you mean 'panels'.*eigenpro\.yaml"):
+        configuration.load(project)
+
+
+def test_every_kind_of_figure_of_the_schema_is_one_that_is_drawn():
+    schema = configuration.read_yaml(PROJECT / "workflow" / "schemas" / "paper.schema.yaml")
+    assert set(schema["$defs"]["target"]["properties"]["figure"]["properties"]["kind"]["enum"]) == set(figures.KINDS)
+
+
 def test_published_values_need_their_columns(project):
     path = next((project / "config" / "published").glob("*.csv"))
     path.write_text(path.read_text().replace("metric", "metrics", 1))
@@ -86,7 +107,48 @@ def test_published_values_need_their_columns(project):
 
 def test_a_setting_is_read_as_it_is_written():
     setting = {"kernel": "Gaussian", "epochs": "5"}
-    assert configuration.parse_setting(configuration.format_setting(setting)) == setting
+    assert parse_setting(format_setting(setting)) == setting
+
+
+def test_every_retired_key_names_its_successor(project):
+    for one in retired.RETIRED:
+        contents = value = {}
+        *above, key = one.path.replace("*_timed", "norma_timed").split("/")
+        for part in above:
+            value = value.setdefault("some" if part == "*" else part, {})
+        value[key] = {"anything": 1} if one.value == ".*" else example_of(one.value)
+        with pytest.raises(retired.RetiredKeyError, match=re.escape(one.successor)):
+            retired.check(contents, "a file")
+
+
+def example_of(pattern):
+    """A text that a pattern of the table matches."""
+    return pattern.replace(".*", "norma").split("|")[-1]
+
+
+@pytest.mark.parametrize(
+    ("change", "successor"),
+    [
+        (lambda target: target.update(kind="marks"), "kind: table"),
+        (lambda target: target["methods"]["EigenPro"].update(method="norma_timed"), r"marks: \{seconds"),
+        (lambda target: target["metrics"].update(n={"label": "n", "reached": {"of": "test_error"}}), "first_passage"),
+        (lambda target: target.update(claims={"c": {"label": "c", "seeds": "smallest"}}), "every_seed: true"),
+        (lambda target: target.update(claims={"c": {"label": "c", "reduce": "at", "at": 3}}), "at alone"),
+        (lambda target: target.update(claims={"c": {"label": "c", "across": "spread"}}), "largest_log_gap"),
+        (lambda target: target.update(claims={"c": {"label": "c", "over": "first"}}), "reduce: growth"),
+    ],
+)
+def test_a_file_of_the_version_before_is_told_what_moved_where(project, change, successor):
+    path = project / "config" / "papers" / "eigenpro.yaml"
+    changed(path, lambda paper: change(paper["targets"]["eigenpro_table6"]))
+    with pytest.raises(retired.RetiredKeyError, match=f"Write .*{successor}.*eigenpro_table6.*eigenpro\\.yaml"):
+        configuration.load(project)
+
+
+def test_a_timed_copy_of_a_method_is_told_its_successor(project):
+    changed(project / "config" / "methods.yaml", lambda one: one["methods"].update(norma_timed=one["methods"]["norma"]))
+    with pytest.raises(retired.RetiredKeyError, match=r"norma_timed.*marks: \{seconds"):
+        configuration.load(project)
 
 
 # Variants that stand after another one

@@ -19,7 +19,7 @@ title: A small paper
 citation: Nobody
 targets:
   first: &target
-    kind: marks
+    kind: table
     title: One
     source: Table 1
     caption: None
@@ -158,13 +158,33 @@ def test_levels_that_are_printed_come_from_a_target_that_there_is():
     def with_level(target):
         def change(paper):
             level = {"of": "test_error", "at_most": {"printed": target, "method": "EigenPro"}}
-            paper["targets"]["first"]["metrics"] = {"test_error": {"label": "e"}, "n": {"label": "n", "reached": level}}
+            paper["targets"]["first"]["metrics"] = {
+                "test_error": {"label": "e"},
+                "n": {"label": "n", "first_passage": level},
+            }
 
         return change
 
     assert small(with_level("second")).comparison("first", "demo")["printed"] == {"second": []}
     with pytest.raises(UnknownNameError, match=r"secnod.*Did you mean 'second'"):
         small(with_level("secnod")).comparison("first", "demo")
+
+
+def test_evaluation_points_in_seconds_make_another_run_of_the_same_method():
+    def timed(paper):
+        run = {"settings": {"kernel": ["Gaussian"]}, "marks": {"seconds": [1, 5]}}
+        paper["targets"]["first"]["scales"]["demo"]["runs"].append(run)
+
+    plan = small(timed)
+    series = [one for one in plan.series("first", "demo") if one.setting == {"kernel": "Gaussian"}]
+    plain, timed = (plan.runs("demo")[one.run_ids[0]] for one in series)
+    assert (plain.unit, timed.unit, timed.marks) == ("", "seconds", (1, 5)) and plain.id != timed.id
+    assert replace(timed, unit="", marks=plain.marks).id == plain.id
+    assert plain.folder.replace(plain.id, f"seconds-{timed.id}") == timed.folder
+    methods = plan.configuration.methods
+    assert (timed.asked(methods)["unit"], "unit" in plain.asked(methods)) == ("seconds", False)
+    assert timed.asked(methods)["definition"] == {**plain.asked(methods)["definition"], "marks": "seconds"}
+    assert timed.cost == costs.timed_training(plan.size("mnist_demo", "unit"), timed.parameters, (1, 5))
 
 
 def two_batch_sizes(paper):

@@ -28,7 +28,7 @@ def test_a_level_that_is_not_reached_deviates_only_within_the_marks(printed, ver
 
 
 def test_a_level_may_be_a_number_and_from_below():
-    metrics = {"epochs_needed": {"label": "epochs", "reached": {"of": "error", "at_least": 3.0}}}
+    metrics = {"epochs_needed": {"label": "epochs", "first_passage": {"of": "error", "at_least": 3.0}}}
     comparison, measured = made({("fast", "g", 0): {"error": {1: 1.0, 2: 3.5}}}, metrics=metrics)
     (row,) = rows_of(comparison, measured)
     assert float(row["measured_mean"]) == 2.0
@@ -39,7 +39,7 @@ def test_a_level_may_be_widened_by_standard_errors_of_what_was_counted(n, epoch)
     metrics = {
         "epochs_needed": {
             "label": "epochs",
-            "reached": {"of": "error", "at_most": {"method": "exact", "metric": "error"}, "standard_errors": n},
+            "first_passage": {"of": "error", "at_most": {"method": "exact", "metric": "error"}, "standard_errors": n},
         }
     }
     # One of 50 % on 10,000 points is half a point.
@@ -163,7 +163,7 @@ def test_a_group_in_which_nothing_was_reached_is_told_so():
 
 def test_a_level_that_is_met_to_rounding_is_reached():
     metrics = copy.deepcopy(REACHED)
-    metrics["epochs_needed"]["reached"]["plus"] = 0.05
+    metrics["epochs_needed"]["first_passage"]["plus"] = 0.05
     curves = {("fast", "g", 0): {"error": {1: 49.0, 2: 48.24}}, ("exact", "g", 0): {"error": {None: 48.19}}}
     comparison, measured = made(curves, metrics=metrics)
     assert Measurements(comparison, measured).curves(comparison["series"][0], "epochs_needed") == [{None: 2.0}]
@@ -171,7 +171,7 @@ def test_a_level_that_is_met_to_rounding_is_reached():
 
 def test_a_level_can_be_what_a_paper_prints():
     level = {"printed": "exact_errors", "method": "exact", "metric": "error"}
-    metrics = {"epochs": {"label": "epochs", "reached": {"of": "error", "at_most": level, "plus": 0.5}}}
+    metrics = {"epochs": {"label": "epochs", "first_passage": {"of": "error", "at_most": level, "plus": 0.5}}}
     curves = {("fast", kernel, 0): {"error": {1: 5.0, 2: 3.4, 3: 2.0}} for kernel in "glm"}
     comparison, measured = made(curves, metrics=metrics)
     rows = [("exact", "kernel=g", 3.0), ("fast", "kernel=l", 9.0), ("exact", "kernel=l", 4.5)]

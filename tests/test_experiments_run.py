@@ -11,7 +11,7 @@ import pytest
 
 from shallows import datasets
 from shallows.errors import ShallowsError, TrainingInterrupted
-from shallows.experiments.comparing import compare
+from shallows.experiments.comparing import evaluations
 from shallows.experiments.planning import configuration, explain
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.planning.runs import digest
@@ -236,12 +236,12 @@ def test_gathering_refuses_a_record_that_was_altered(job, tmp_path):
     one = eigenpro(job)
     run.execute(one, CONDITIONS)
     path = one.out / "record.json"
-    compare.gather([path], tmp_path / "all.json")
+    evaluations.gather([path], tmp_path / "all.json")
     altered = json.loads(path.read_text())
     altered["metrics"]["best_epoch_on_the_test_data"] = 3
     path.write_text(json.dumps(altered))
     with pytest.raises(ShallowsError, match="metrics"):
-        compare.gather([path], tmp_path / "all.json")
+        evaluations.gather([path], tmp_path / "all.json")
 
 
 def test_a_method_without_an_estimator_for_the_task_says_so(job):

@@ -9,11 +9,11 @@ import pytest
 
 import cuda_on_cpu
 from engine_example import sample
-from shallows import arrays, cuda, fused, gram, kernels, rectangular, spectrum, training
+from shallows import arrays, cuda, fused, gram, kernels, spectrum, training
 from shallows.arrays import Device
+from shallows.gram import LazyGram, rectangular
 from shallows.solvers import EigenPro
 from shallows.solvers.base import KernelProblem
-from shallows.solvers.lazy_gram import LazyGram
 
 pytestmark = pytest.mark.skipif(cuda_on_cpu.COMPILER is None, reason="there is no g++")
 
@@ -338,7 +338,8 @@ def test_a_matrix_that_is_kept_in_part_multiplies_as_before(gpu, kept):
         found, columns = matrix.rows(start, stop).dot(there(a), head=head)
         assert np.abs(found - K[start:stop] @ a).max() < 1e-11
         assert columns is None if head == 0 else np.abs(columns.values() - K[start:stop, :head]).max() < 1e-12
-        assert np.abs(matrix.spread(start, stop, there(a[start:stop])) - K[:, start:stop] @ a[start:stop]).max() < 1e-11
+        given = matrix.columns_dot(start, stop, there(a[start:stop]))
+        assert np.abs(given - K[:, start:stop] @ a[start:stop]).max() < 1e-11
 
 
 def test_a_matrix_that_is_kept_whole_needs_no_launch(gpu):
@@ -348,7 +349,7 @@ def test_a_matrix_that_is_kept_whole_needs_no_launch(gpu):
 
 
 def test_new_points_are_told_of_as_they_are_done(gpu, monkeypatch):
-    monkeypatch.setattr(gram, "FUSED_ROWS", 32)
+    monkeypatch.setattr(gram.cross, "FUSED_ROWS", 32)
     kernel, (x, z, a), done = kernels.Cauchy(1.0), case(70, 50, 4, 2), []
     extra = sample(70, 1, 4)[:, 0] ** 2
     found = gram.cross_product(
@@ -359,7 +360,7 @@ def test_new_points_are_told_of_as_they_are_done(gpu, monkeypatch):
 
 
 def test_both_ways_through_a_rectangular_matrix(gpu, monkeypatch):
-    monkeypatch.setattr(gram, "FUSED_ROWS", 64)
+    monkeypatch.setattr(gram.cross, "FUSED_ROWS", 64)
     kernel, (x, z, a), seen = kernels.Gaussian(1.0), case(150, 40, 4, 2), []
 
     def respond(values, rows):

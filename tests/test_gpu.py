@@ -20,12 +20,12 @@ from shallows import (
     fused,
     gram,
     kernels,
-    rectangular,
     spectrum,
     streams,
     training,
 )
 from shallows.arrays import Device
+from shallows.gram import rectangular
 
 pytestmark = [
     pytest.mark.gpu,

@@ -60,7 +60,7 @@ def test_rows_give_their_product_and_their_first_columns(kept, start, stop, head
 def test_what_some_points_give_to_all_is_a_product_with_their_columns(kept, start, stop, width, n_workers):
     made, K = make(kept=kept, n_workers=n_workers)
     a = sample(stop - start, width, seed=1)
-    assert np.abs(made.spread(start, stop, a) - K[:, start:stop] @ a).max() < 1e-12
+    assert np.abs(made.columns_dot(start, stop, a) - K[:, start:stop] @ a).max() < 1e-12
 
 
 @pytest.mark.parametrize("n", [1, 15, 16, 17, 33])

@@ -53,7 +53,7 @@ def planned(features="lenet_features", base=None):
     """The plan of one target, with a net among its methods and a net's features among its data."""
     base = base or configuration.load(PROJECT)
     target = {
-        "kind": "marks",
+        "kind": "table",
         "title": "One",
         "source": "Table 1",
         "caption": "None",

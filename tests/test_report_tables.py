@@ -9,8 +9,10 @@ import pytest
 import report_example
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.experiments.comparing import verdicts
-from shallows.report import tables
-from shallows.report.target import VERDICTS, label, parse_setting, read
+from shallows.experiments.setting_text import parse_setting
+from shallows.report import pivot, tables
+from shallows.report.target import VERDICTS, read
+from shallows.report.wording import label
 
 
 class Cells(html.parser.HTMLParser):
@@ -247,7 +249,7 @@ def test_a_long_table_is_thinned_and_says_so(tmp_path):
     paths[1].write_text(json.dumps(meta))
     target = read(*paths)
     table = tables.pivot(target)
-    assert 8 <= len(table.rows) <= tables.SHOWN + 1 < table.n_rows
+    assert 8 <= len(table.rows) <= pivot.SHOWN + 1 < table.n_rows
     assert table.rows[0] == ("1",)
     assert "the CSV holds them all" in tables.markdown(target)
 

@@ -17,8 +17,8 @@ from risk_example import BANDWIDTH, N, batches_of, drawn_batches, exact_smooth, 
 from shallows import arrays, features, kernels, losses, training
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.features.design import Blocks, Design
+from shallows.gram import LazyGram
 from shallows.solvers.duals import DUALS, dual_of
-from shallows.solvers.lazy_gram import LazyGram
 from shallows.solvers.norma import NORMA
 from shallows.solvers.pegasos import Pegasos
 from shallows.solvers.risk import FeatureSpan, RiskProblem

@@ -13,7 +13,7 @@ from engine_example import largest_eigenvalue, naive_kernel, preconditioning_mat
 from shallows import gram, kernels, spectrum, streams, training
 from shallows.solvers import AveragedRichardson, EigenPro, Richardson
 from shallows.solvers.base import KernelProblem
-from shallows.solvers.steps import Cycle
+from shallows.solvers.cycles import Cycle
 
 N = 60
 WHOLE = slice(0, N)

@@ -307,7 +307,7 @@ def test_no_row_is_read_that_is_not_needed(monkeypatch):
             assert np.all(np.diff(rows) > 0), "a memory map is read from front to back"
             return sample(len(rows), 2)
 
-    monkeypatch.setattr(spectrum.flattening, "N_FRESH", 200)
+    monkeypatch.setattr(spectrum.certificates, "N_FRESH", 200)
     spectrum.fit_preconditioner(Watched(), rank=5, n_subsample=50, device="cpu")
     assert Watched.read <= 250
 

@@ -25,7 +25,7 @@ from shallows import (
 )
 from shallows.errors import ShallowsError, TrainingInterrupted, UnknownNameError
 from shallows.estimators.least_squares import early_stopping
-from shallows.solvers import EigenPro, steps
+from shallows.solvers import EigenPro, cycles, step_rules
 from shallows.solvers.base import KernelProblem
 
 FACTS = SimpleNamespace(
@@ -50,7 +50,7 @@ N = 1000
 
 
 def step(name, m, p=FACTS, n=N):
-    return steps.make(name)(p, m, n)
+    return step_rules.make(name)(p, m, n)
 
 
 # ------------------------------------------------------------------------------------------- the formulas
@@ -66,7 +66,7 @@ def test_the_certified_step_is_two_over_what_a_batch_amounts_to(m):
 def test_the_theorems_step_is_the_reciprocal_of_its_bound(m, delta):
     log = math.log(8 * 40 / delta)
     bound = 0.01 + 2 * (0.01 + 1) / (3 * m) * log + math.sqrt(2 * 0.01 / m * log)
-    assert steps.Theorem(delta)(FACTS, m, N) == pytest.approx(1 / (m * bound))
+    assert step_rules.Theorem(delta)(FACTS, m, N) == pytest.approx(1 / (m * bound))
 
 
 def test_the_papers_step_is_its_rule_of_thumb_where_the_root_is_largest_and_exact_for_large_batches():
@@ -74,7 +74,7 @@ def test_the_papers_step_is_its_rule_of_thumb_where_the_root_is_largest_and_exac
     p = SimpleNamespace(**{**vars(FACTS), "flattened_top": 1e-6})
     for c2 in (1.0, 3.0):
         m = 1e6
-        assert m * steps.Paper(c1=0.0, c2=c2)(p, m, N) == pytest.approx(math.sqrt(m / 1e-6) / (c2 + 1), rel=1e-9)
+        assert m * step_rules.Paper(c1=0.0, c2=c2)(p, m, N) == pytest.approx(math.sqrt(m / 1e-6) / (c2 + 1), rel=1e-9)
     assert 1e12 * step("paper", 1e12, p) == pytest.approx(1e6, rel=1e-2)
     assert step("paper", 1, p) == pytest.approx(1.0, rel=2e-3)
 
@@ -102,20 +102,20 @@ def test_the_exact_step_wants_everything_in_the_batch_and_in_the_subsample():
 
 def test_an_unknown_rule_is_told_the_known_ones_and_a_function_is_one():
     with pytest.raises(UnknownNameError, match=r"step_rule 'certifed'. Did you mean 'certified'"):
-        steps.make("certifed")
-    assert steps.make(lambda p, m, n: 0.5)(None, 1, 1) == 0.5
+        step_rules.make("certifed")
+    assert step_rules.make(lambda p, m, n: 0.5)(None, 1, 1) == 0.5
 
 
 def test_a_rule_with_parameters_is_a_name_with_them():
-    assert steps.make({"certified": {"noise": 0.3}}) == steps.Certified(noise=0.3)
-    assert steps.make({"theorem": {}}) == steps.make("theorem")
+    assert step_rules.make({"certified": {"noise": 0.3}}) == step_rules.Certified(noise=0.3)
+    assert step_rules.make({"theorem": {}}) == step_rules.make("theorem")
     with pytest.raises(UnknownNameError, match=r"parameter of the step_rule certified 'nois'. Did you mean 'noise'"):
-        steps.make({"certified": {"nois": 0.3}})
+        step_rules.make({"certified": {"nois": 0.3}})
     with pytest.raises(UnknownNameError, match=r"step_rule 'certifed'. Did you mean 'certified'"):
-        steps.make({"certifed": {"noise": 0.3}})
+        step_rules.make({"certifed": {"noise": 0.3}})
     for malformed in ({}, {"certified": 0.3}, {"certified": {}, "paper": {}}):
         with pytest.raises(ShallowsError, match="one name with them"):
-            steps.make(malformed)
+            step_rules.make(malformed)
     for impossible in (
         {"noise": 0.0},
         {"noise": float("nan")},
@@ -124,7 +124,7 @@ def test_a_rule_with_parameters_is_a_name_with_them():
         {"noise": "0.3"},
     ):
         with pytest.raises(ShallowsError, match="noise above 0 and memory of at least 0"):
-            steps.make({"certified": impossible})
+            step_rules.make({"certified": impossible})
 
 
 @pytest.mark.parametrize("power", [1.0, 0.5])
@@ -206,24 +206,24 @@ def factors(cycle):
 
 def in_units_of_the_top(m, n=N, p=FACTS):
     """The steps of a cycle times m λ."""
-    return np.array(factors(steps.Certified().cycle(p, m, n))) * p.step_size(m) * m * p.top_eigenvalue
+    return np.array(factors(step_rules.Certified().cycle(p, m, n))) * p.step_size(m) * m * p.top_eigenvalue
 
 
 def test_a_cycle_has_a_head_and_a_body_and_begins_again():
-    cycle = steps.Cycle(7, (1.0, 2.0), (3.0, 4.0))
+    cycle = cycles.Cycle(7, (1.0, 2.0), (3.0, 4.0))
     assert [cycle.at(t) for t in range(9)] == [(factor, 0) for factor in (1, 2, 3, 4, 3, 4, 3, 1, 2)]
 
 
 @pytest.mark.parametrize("memory", [2.0, 10.0, 300.0])
 def test_an_average_forgets_the_first_iterates_and_then_lies_as_many_steps_behind_as_it_is_told_to(memory):
-    shares = np.array([steps.Cycle(5, (), (1.0,), memory).at(t)[1] for t in range(9000)])
+    shares = np.array([cycles.Cycle(5, (), (1.0,), memory).at(t)[1] for t in range(9000)])
     left = np.append(np.cumprod((1 - shares)[:0:-1])[::-1], 1.0)  # what later steps leave of each iterate
     weights = shares * left
     assert shares[0] == 1
     assert weights.sum() == pytest.approx(1, rel=1e-12)
     assert weights @ (8999 - np.arange(9000)) == pytest.approx(memory, rel=1e-6)
     early = shares > 1 / (1 + memory)
-    c = steps.FORGETTING
+    c = cycles.FORGETTING
     assert shares[early] == pytest.approx((c + 1) / (np.flatnonzero(early) + c + 1), rel=1e-12)
 
 
@@ -256,7 +256,7 @@ def test_with_noise_the_step_is_constant_and_stable_in_the_mean_square(m):
 
 @pytest.mark.parametrize("m", [1, 3, 16, 64, 200])
 def test_with_noise_the_average_lies_half_an_epoch_behind(m):
-    cycle = steps.Certified().cycle(FACTS, m, N)
+    cycle = step_rules.Certified().cycle(FACTS, m, N)
     assert cycle.length == -(-N // m)
     assert cycle.memory == cycle.length / 2
 
@@ -264,24 +264,24 @@ def test_with_noise_the_average_lies_half_an_epoch_behind(m):
 @pytest.mark.parametrize("noise", [0.3, 0.1])
 @pytest.mark.parametrize("m", [3, 16])
 def test_noise_makes_up_the_share_of_the_loss_that_the_rule_is_told(m, noise):
-    cycle = steps.Certified(noise=noise, memory=2.0).cycle(FACTS, m, N)
+    cycle = step_rules.Certified(noise=noise, memory=2.0).cycle(FACTS, m, N)
     a = cycle.body[0] * FACTS.step_size(m) * m * FACTS.top_eigenvalue
     w = (0.6 - 0.02) * (N - m) / (N - 1) / (m * 0.02)
     assert a * w / (2 - a) == pytest.approx(noise)
     assert cycle.memory == 2.0 * cycle.length
     # Where the functions are fewer than the points it falls from there.
-    few = steps.Certified(noise=noise).cycle(SimpleNamespace(**{**vars(FACTS), "n_functions": 50}), m, N)
+    few = step_rules.Certified(noise=noise).cycle(SimpleNamespace(**{**vars(FACTS), "n_functions": 50}), m, N)
     second = few.at(few.length)[0] * FACTS.step_size(m) * m * FACTS.top_eigenvalue
     assert second * w / (2 - second) == pytest.approx(noise / 2)
 
 
 def test_without_noise_there_is_no_average():
-    assert steps.Certified().cycle(FACTS, N, N).memory == 0
+    assert step_rules.Certified().cycle(FACTS, N, N).memory == 0
 
 
 def test_small_batches_are_noisy_whatever_the_points_are():
     p = SimpleNamespace(**{**vars(FACTS), "usual_diagonal": 0.02, "mean_diagonal": 0.02, "flattened_top": 0.02})
-    cycles = {m: steps.Certified().cycle(p, m, N) for m in (2, 16, 64)}
+    cycles = {m: step_rules.Certified().cycle(p, m, N) for m in (2, 16, 64)}
     assert [cycle.memory > 0 for cycle in cycles.values()] == [True, True, False]
     s = in_units_of_the_top(16, p=p)
     # The mean of a batch has the variance v of one target, and a constant step leaves a v/(2 − a) of it.
@@ -291,7 +291,7 @@ def test_small_batches_are_noisy_whatever_the_points_are():
 @pytest.mark.parametrize("m", [3, 64, 900])
 def test_where_no_targets_are_fitted_exactly_the_share_of_noise_falls_from_epoch_to_epoch(m):
     p = SimpleNamespace(**{**vars(FACTS), "n_functions": N - 1})
-    cycle = steps.Certified().cycle(p, m, N)
+    cycle = step_rules.Certified().cycle(p, m, N)
     w = (0.6 - 0.02) * (N - m) / (N - 1) / (m * 0.02)
     for epoch in (0, 1, 9):
         s = np.array([cycle.at(epoch * cycle.length + t)[0] for t in range(cycle.length)])
@@ -306,7 +306,7 @@ def test_the_model_is_the_average_of_the_iterates_and_steps_go_on_from_the_last(
     p = problem(n=60, rank=5, n_subsample=30, kernel="gaussian", d=3)
     held = replace(p.problem, targets=np.sin(p.x[:, :1]))
     size = p.preconditioner.step_size(10)
-    cycle = steps.Cycle(6, (), (1.0,), memory)
+    cycle = cycles.Cycle(6, (), (1.0,), memory)
     averaging, plain = EigenPro(size, cycle), EigenPro(size)
     state, other, iterates = averaging.init(held), plain.init(held), []
     for t in range(9):
@@ -326,7 +326,7 @@ def test_the_bound_of_a_batch_is_its_step_nearest_to_the_functions_that_fit_it(b
     targets = np.sin(p.x[:, :2])
     held = replace(p.problem, targets=targets)
     # Far too long a step, so that the bound is what is taken; the batch lies in three tiles.
-    solver, S = EigenPro(1e6, steps.Cycle(1, (), (1.0,), 1.0)), slice(20, 80)
+    solver, S = EigenPro(1e6, cycles.Cycle(1, (), (1.0,), 1.0)), slice(20, 80)
     after = solver.step(held, solver.init(held), S).iterate
     # The function that fits all points, and P⁻¹ of the difference, on the points: K⁻¹ (K_P K⁻¹)⁻¹ K⁻¹ = K_P⁻¹.
     K_P = p.K - p.K @ preconditioning_matrix(p.preconditioner, 90) @ p.K
@@ -349,7 +349,7 @@ def test_points_in_one_place_with_different_labels_do_not_make_training_diverge(
     matrix = gram.Gram(kernel, points, budget=2**30)
     p = spectrum.make_preconditioner(kernel, points, rank=40, n_subsample=100, seed=seed)
     held = KernelProblem(matrix, rng.choice([-1.0, 1.0], size=(400, 1)), None, p)
-    size, cycle = steps.planned("certified", p, batch_size, 400)
+    size, cycle = step_rules.planned("certified", p, batch_size, 400)
     batches, stopping = training.Batches(400, batch_size, seed), training.Stopping(max_epochs=15)
     run = training.train(EigenPro(size, cycle), held, batches, stopping, may_shrink=False)
     assert max(run.losses) < 1.5
@@ -360,7 +360,7 @@ def test_the_average_is_below_the_noise_of_the_last_iterate_where_labels_are_noi
     p = problem(n=400, rank=20, n_subsample=100, kernel="gaussian", d=5)
     noise = np.random.default_rng(0).normal(size=(400, 1))
     held = replace(p.problem, targets=np.sin(2 * p.x[:, :1]) + noise)
-    size, cycle = steps.planned("certified", p.preconditioner, batch_size, 400)
+    size, cycle = step_rules.planned("certified", p.preconditioner, batch_size, 400)
 
     def loss(solver):
         state = training.train(
@@ -377,7 +377,7 @@ def test_training_with_the_cycle_never_diverges(rank, n_subsample, seed):
     p = problem(n=300, rank=rank, n_subsample=n_subsample, kernel="gaussian", d=8, seed=seed)
     held = replace(p.problem, targets=np.sin(p.x[:, :2]))
     for m in (1, 7, 50, 100, 150, 300):
-        size, cycle = steps.planned("certified", p.preconditioner, m, 300)
+        size, cycle = step_rules.planned("certified", p.preconditioner, m, 300)
         batches, stopping = training.Batches(300, m, seed), training.Stopping(max_epochs=6)
         run = training.train(EigenPro(size, cycle), held, batches, stopping)
         assert run.n_rollbacks == 0
@@ -399,7 +399,7 @@ def table(Estimator, n=400, seed=0, noise=0.0):
 
 
 @each
-@pytest.mark.parametrize("rule", list(steps.RULES))
+@pytest.mark.parametrize("rule", list(step_rules.RULES))
 @pytest.mark.parametrize("batch_size", [1, 50, 400])
 def test_every_rule_can_be_asked_for_with_any_batch(Estimator, rule, batch_size):
     X, y, *_ = table(Estimator)
@@ -534,7 +534,7 @@ def test_observers_see_all_training_rows_although_some_are_held_out(Estimator):
 @pytest.mark.parametrize(("batch_size", "few"), [(8, None), (40, 0), (200, 0)])
 def test_kernel_sgd_takes_the_steps_of_eigenpro_with_nothing_flattened(batch_size, few, monkeypatch):
     if few is not None:  # of few batches it stays a method of gradients, and EigenPro does not
-        monkeypatch.setattr(steps, "FEW", few)
+        monkeypatch.setattr(step_rules, "FEW", few)
     X, y, new, _ = table(KernelSGDRegressor)
     asked = {"batch_size": batch_size, "max_epochs": 4, "tol": 0, "random_state": 0, "bandwidth": 1.0}
     plain = KernelSGDRegressor(**asked).fit(X, y)

@@ -8,7 +8,7 @@ import pytest
 
 from shallows import kernels, spectrum
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.solvers import steps
+from shallows.solvers import step_rules
 from shallows.theory import data_summary, eigenvalue_decay, eigenvalues, heat_kernel_circle, samples, timing
 from shallows.theory.heat_kernel_circle import iterations_needed
 from shallows.theory.preconditioning import batch_norms, eigensystem_cost, iteration_cost, step_sizes
@@ -343,7 +343,7 @@ def test_a_rank_that_leaves_nothing_is_refused(data):
 
 
 def test_every_rule_that_is_compared_exists():
-    assert {"certified", "theorem", "paper", "release2017", "release2019"} <= set(steps.RULES)
+    assert {"certified", "theorem", "paper", "release2017", "release2019"} <= set(step_rules.RULES)
 
 
 # Imports

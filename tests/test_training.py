@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +13,7 @@ from engine_example import problem
 from shallows import training
 from shallows.errors import DivergenceError, ShallowsError
 from shallows.solvers import Richardson
-from shallows.training import Batches, Curve, Stopping, observers, train
+from shallows.training import Batches, Curve, OwnRows, Stopping, observers, train
 from training_example import N_BATCHES, SIZE, TARGETS, Broken, N, Pull, Watch, go
 
 # ------------------------------------------------------------------------------------------------ batches
@@ -242,6 +242,85 @@ def test_a_kernel_machine_recovers_from_a_step_that_is_far_too_large():
     assert run.n_rollbacks > 2
     assert run.losses[-1] < 0.05
     assert run.losses[-1] < run.losses[10] < run.losses[0]
+
+
+# ------------------------------------------------------------------------------------ what a state may offer
+
+
+@dataclass
+class Plain:
+    """A state with no step size, which offers what it is told to, batch after batch."""
+
+    offers: list
+    coefficients: np.ndarray = None
+    exhausted: bool = False
+
+    def monitored(self):
+        return self.offers.pop(0)
+
+
+@dataclass(frozen=True)
+class Idle:
+    """Takes no steps; the state is spoilt after some batches, or says that it has nothing left to do."""
+
+    offers: tuple
+    spoilt_after: int = 10**9
+    exhausted_after: int = 10**9
+    seen: list = field(default_factory=list)
+
+    def init(self, problem):
+        return Plain(list(self.offers), np.zeros(2))
+
+    def step(self, problem, state, batch):
+        self.seen.append(batch)
+        state.coefficients[0] = np.nan if len(self.seen) > self.spoilt_after else 0.0
+        state.exhausted = len(self.seen) >= self.exhausted_after
+        return state
+
+
+def idle(*offers, batches=None, **options):
+    solver = Idle(offers, **options)
+    return solver, train(solver, None, batches or Batches(2, 1, 0), Stopping(2))
+
+
+def test_the_loss_of_an_epoch_is_the_share_of_what_a_state_offers_in_its_references():
+    _, run = idle((1.0, 2.0), (2.0, 4.0), (0.0, 2.0), (1.0, 8.0))
+    assert run.losses == [0.5, 0.1]
+
+
+def test_with_a_reference_of_nan_any_finite_number_is_good():
+    _, run = idle((1e300, np.nan), (-5.0, np.nan), (1.0, 1.0), (1.0, 1.0))
+    assert np.isnan(run.losses[0])
+    assert run.losses[1] == 1.0
+    with pytest.raises(DivergenceError, match=r"diverged in epoch 1\.$"):
+        idle((np.nan, np.nan))
+
+
+def test_a_step_that_offers_nothing_is_asked_whether_it_is_finite():
+    solver, run = idle(None, None, (1.0, 1.0), (1.0, 1.0))
+    assert np.isnan(run.losses[0])
+    assert len(solver.seen) == 4
+    with pytest.raises(DivergenceError, match=r"diverged in epoch 2\.$"):
+        idle(None, None, None, None, spoilt_after=2)
+
+
+@pytest.mark.parametrize("after", [3, 4])
+def test_a_solver_that_chooses_its_rows_is_told_how_many_steps_to_take_and_stops_when_it_is_exhausted(after):
+    solver, run = idle(*[(1.0, 1.0)] * 9, batches=OwnRows(50, n_batches=4), exhausted_after=after)
+    assert solver.seen == [50] * after
+    assert (run.stopped_by, run.iteration) == ("exhausted", after)
+    assert (run.epoch, run.position) == divmod(after, 4)
+
+
+def test_a_solver_whose_rows_are_dictated_finishes_its_epoch_when_it_is_exhausted():
+    solver, run = idle(*[(1.0, 1.0)] * 4, exhausted_after=1)
+    assert (run.stopped_by, run.epoch, len(solver.seen)) == ("exhausted", 1, 2)
+
+
+@pytest.mark.parametrize("wrong", [(0, 1), (1, 0)])
+def test_no_step_is_no_batch(wrong):
+    with pytest.raises(ShallowsError, match="at least 1"):
+        OwnRows(*wrong)
 
 
 # ---------------------------------------------------------------------------------------------- progress

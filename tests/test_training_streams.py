@@ -22,6 +22,9 @@ class Pile:
     loss: float = 0.0
     zero_loss: float = 1.0
 
+    def monitored(self):
+        return self.loss, self.zero_loss
+
     def remember(self):
         return {"numbers": np.array(self.numbers, dtype=np.float64)}, {"loss": self.loss, "zero_loss": self.zero_loss}
 

@@ -17,8 +17,7 @@ from shallows.experiments.planning.configuration import ConfigurationError
 from shallows.experiments.running import record
 from shallows.experiments.running.job import Conditions
 from shallows.experiments.user_data import comparison as own
-from shallows.experiments.user_data import selection
-from shallows.experiments.user_data import table as own_table
+from shallows.experiments.user_data import leaderboard, model_selection
 from workflow_runs import PROJECT, copy_project, snakemake
 
 CONDITIONS = Conditions("cpu", None, 60.0)
@@ -172,7 +171,7 @@ def asked_of(method, **changes):
 
 
 def run(prepared, tmp_path, asked):
-    outcome = selection.compare(asked, prepared / "choose", prepared / "test", tmp_path, CONDITIONS)
+    outcome = model_selection.compare(asked, prepared / "choose", prepared / "test", tmp_path, CONDITIONS)
     return outcome, json.loads((tmp_path / "record.json").read_text()) if "record" in outcome else None
 
 
@@ -183,7 +182,7 @@ def test_the_choice_is_the_best_of_all_on_the_validation_part(prepared, tmp_path
     rules = {"bandwidth": {"parameter": "gamma", "values": [0.5, 2.0]}, "choose": {"C": [1.0, 100.0]}}
     _, kept = run(prepared, tmp_path, asked_of("svm", **rules))
     data = datasets.load(prepared / "choose")
-    median = selection.median_distance(data.x_train, 0)
+    median = model_selection.median_distance(data.x_train, 0)
     scores = {
         (c, 1 / (2 * (factor * median) ** 2)): SVR(C=c, gamma=1 / (2 * (factor * median) ** 2))
         .fit(data.x_train, data.y_train)
@@ -250,7 +249,7 @@ def test_a_method_that_fails_is_told_and_does_not_end_the_comparison(prepared, t
 )
 def test_a_method_says_why_it_is_not_run(task, n_train, shape, told):
     info = {"task": task, "n_train": n_train, "arrays": {"y_train": {"shape": shape}}}
-    found = selection.unsuitable(METHODS["svm"], info)
+    found = model_selection.unsuitable(METHODS["svm"], info)
     assert found is None if told is None else told in found
 
 
@@ -258,9 +257,11 @@ def test_a_method_that_was_not_run_stands_in_the_table_with_its_reason(prepared,
     folders = []
     for method, rules in (("linear_ridge", {}), ("nearest_neighbour", {"most_rows": 10})):
         folders.append(tmp_path / method)
-        selection.compare(asked_of(method, **rules), prepared / "choose", prepared / "test", folders[-1], CONDITIONS)
+        model_selection.compare(
+            asked_of(method, **rules), prepared / "choose", prepared / "test", folders[-1], CONDITIONS
+        )
     outcomes = [folder / "outcome.json" for folder in folders]
-    own_table.write(outcomes, prepared / "verified.json", tmp_path / "t.csv", tmp_path / "t.json")
+    leaderboard.write(outcomes, prepared / "verified.json", tmp_path / "t.csv", tmp_path / "t.json")
     with open(tmp_path / "t.csv", newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert rows[-1]["verdict"] == "not run" and "up to 10 training rows" in rows[-1]["reason"]
@@ -271,8 +272,8 @@ def test_the_median_distance_is_that_of_the_rows_and_one_where_they_coincide():
     x = np.random.default_rng(0).normal(size=(200, 4))
     from scipy.spatial.distance import pdist
 
-    assert selection.median_distance(x, 0) == pytest.approx(np.median(pdist(x)))
-    assert selection.median_distance(np.ones((30, 2)), 0) == 1.0
+    assert model_selection.median_distance(x, 0) == pytest.approx(np.median(pdist(x)))
+    assert model_selection.median_distance(np.ones((30, 2)), 0) == 1.0
 
 
 def test_methods_of_the_comparison_are_checked_with_the_rest_of_the_configuration(tmp_path):

@@ -19,7 +19,7 @@ SLOW = {
     "citation": "Nobody",
     "targets": {
         "slow_table": {
-            "kind": "marks",
+            "kind": "table",
             "title": "A training that takes some seconds",
             "source": "here",
             "caption": "None.",

@@ -46,7 +46,6 @@ _ROOMS = (
     "losses",
     "nets",
     "projection",
-    "rectangular",
     "report",
     "solvers",
     "spectrum",

@@ -93,3 +93,8 @@ def products_of(target, scale):
 def report_of(scale):
     """The page of a scale."""
     return f"{RESULTS}/{scale}/report/index.html"
+
+
+def code_of_script(name):
+    """Digest of what a script imports: where it changes, what the script made is out of date."""
+    return code.digest_of_script(ROOT / "workflow" / "scripts" / f"{name}.py")

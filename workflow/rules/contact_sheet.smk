@@ -18,6 +18,6 @@ rule contact_sheet:
     conda:
         ENVIRONMENT
     params:
-        code=code.digest_of_module("shallows.report.contact_sheet"),
+        code=code_of_script("contact_sheet"),
     script:
         "../scripts/contact_sheet.py"

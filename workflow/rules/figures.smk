@@ -21,6 +21,6 @@ rule figure:
     conda:
         ENVIRONMENT
     params:
-        code=code.digest_of_module("shallows.report.figures"),
+        code=code_of_script("draw"),
     script:
         "../scripts/draw.py"

@@ -15,6 +15,6 @@ rule page:
     conda:
         ENVIRONMENT
     params:
-        code=code.digest_of_module("shallows.report.page"),
+        code=code_of_script("write_page"),
     script:
         "../scripts/write_page.py"

@@ -24,8 +24,6 @@ rule table:
         ENVIRONMENT
     params:
         comparison=lambda wildcards: PLAN.comparison(wildcards.target, wildcards.scale),
-        code=code.digest_of_module(
-            "shallows.experiments.comparing.compare", "shallows.report.tables"
-        ),
+        code=code_of_script("tabulate"),
     script:
         "../scripts/tabulate.py"

@@ -13,7 +13,7 @@ if COMPARISON is not None:
             ENVIRONMENT
         params:
             request=COMPARISON.request.as_data(),
-            code=code.digest_of_module("shallows.datasets.user_data.describe"),
+            code=code_of_script("describe_data"),
         script:
             "../scripts/describe_data.py"
 
@@ -36,10 +36,7 @@ if COMPARISON is not None:
             ENVIRONMENT
         params:
             division=PLAN.configuration.compare,
-            code=code.digest_of_module(
-                "shallows.datasets.preparation.pipeline",
-                "shallows.experiments.user_data.comparison",
-            ),
+            code=code_of_script("prepare_data"),
         script:
             "../scripts/prepare_data.py"
 
@@ -85,7 +82,7 @@ if COMPARISON is not None:
         conda:
             ENVIRONMENT
         params:
-            code=code.digest_of_module("shallows.experiments.user_data.table"),
+            code=code_of_script("tabulate_comparison"),
         script:
             "../scripts/tabulate_comparison.py"
 
@@ -101,7 +98,7 @@ if COMPARISON is not None:
         conda:
             ENVIRONMENT
         params:
-            code=code.digest_of_module("shallows.report.tables"),
+            code=code_of_script("render"),
         script:
             "../scripts/render.py"
 
@@ -116,7 +113,7 @@ if COMPARISON is not None:
         conda:
             ENVIRONMENT
         params:
-            code=code.digest_of_module("shallows.report.page"),
+            code=code_of_script("write_page"),
         script:
             "../scripts/write_page.py"
 

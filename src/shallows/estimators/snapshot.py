@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,10 @@ import numpy as np
 from .. import arrays
 
 
-class Snapshot:
-    """A model in the middle of its training.
+class ModelSnapshot:
+    """A model in the middle of its training, whatever it makes of points.
 
-    Scores are kept, so that several measures of the same points cost one evaluation.
+    Outputs are kept, so that several measures of the same points cost one evaluation.
 
     Attributes
     ----------
@@ -24,8 +25,37 @@ class Snapshot:
 
     def __init__(self, estimator: Any, state: Any, epoch: int):
         self.estimator, self.state, self.epoch = estimator, state, epoch
-        self._training_scores: np.ndarray | None = None
         self._last: tuple[Any, np.ndarray] | None = None
+
+    def _once(self, X: Any, evaluate: Callable[[Any], np.ndarray]) -> np.ndarray:
+        """``evaluate(X)``, or what the last call gave if it was for the same points."""
+        if self._last is None or self._last[0] is not X:
+            self._last = (X, evaluate(X))
+        return self._last[1]
+
+    def coefficient_norm(self) -> float:
+        """‖α‖₂ over all kernel functions or features and outputs."""
+        return float(np.linalg.norm(arrays.to_numpy(self.state.coefficients).astype(np.float64)))
+
+
+class ComponentSnapshot(ModelSnapshot):
+    """A model of components or canonical variables in the middle of its training: it transforms."""
+
+    def _components(self, X: Any) -> np.ndarray:
+        """Values of the components for any points, shape (m, k); subclasses say."""
+        raise NotImplementedError
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Values of the components, shape (m, k)."""
+        return self._once(X, self._components)
+
+
+class Snapshot(ModelSnapshot):
+    """A model in the middle of its training that predicts."""
+
+    def __init__(self, estimator: Any, state: Any, epoch: int):
+        super().__init__(estimator, state, epoch)
+        self._training_scores: np.ndarray | None = None
 
     # ---------------------------------------------------------------- what subclasses say
 
@@ -41,9 +71,7 @@ class Snapshot:
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Raw outputs, shape (m, c)."""
-        if self._last is None or self._last[0] is not X:
-            self._last = (X, self._scores(X))
-        return self._last[1]
+        return self._once(X, self._scores)
 
     def training_decision_function(self) -> np.ndarray:
         """Raw outputs on the training rows in their own order, shape (n, c)."""
@@ -66,10 +94,6 @@ class Snapshot:
     def training_square_loss(self, y: Any) -> float:
         """`square_loss` on the training rows, whose targets are given in their own order."""
         return _mean_square(self.training_decision_function(), self.estimator._codes(np.asarray(y)))
-
-    def coefficient_norm(self) -> float:
-        """‖α‖₂ over all kernel functions or features and outputs."""
-        return float(np.linalg.norm(arrays.to_numpy(self.state.coefficients).astype(np.float64)))
 
 
 def _mean_square(scores: np.ndarray, codes: np.ndarray) -> float:

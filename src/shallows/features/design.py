@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import scipy.sparse
+
 from .. import arrays
 from ..arrays import Array, Device
 from ..errors import ShallowsError
 from .base import FeatureMap
+from .protocol import SparseFeatureMap
+from .sparse_rows import is_sparse
 
 ROW_BYTES = 2**25
 """Features that are made at a time where many rows are gone through."""
@@ -21,7 +25,7 @@ class Blocks:
     ----------
     features : object
         With ``map(x)`` of shape (m, n_features) and ``n_features``. A streamed `FeatureMap` is gone through block by
-        block; any other map is one block.
+        block; any other map is one block, whose rows may be sparse (`protocol.SparseFeatureMap`).
     n_features : int, optional
         How many columns of a streamed map to use; its last block may be used in part. None takes what it says of
         itself.
@@ -38,14 +42,20 @@ class Blocks:
         self.n_features = int(n_features if in_part else features.n_features)
         width = features.width if self._streamed else self.n_features
         self.spans = list(arrays.blocks(self.n_features, width))
+        self.is_sparse = isinstance(features, SparseFeatureMap)
+
+    @property
+    def numbers_of_row(self) -> int:
+        """How many numbers a row of all features takes: one a feature, or two for each that is not zero."""
+        return 2 * self.features.n_nonzeros if self.is_sparse else self.n_features
 
     def to(self, device: Device) -> Blocks:
         """The same features with what they hold on a device; a map of the user's is theirs to place."""
         moved = self.features.to(device) if isinstance(self.features, FeatureMap) else self.features
         return self if moved is self.features else Blocks(moved, self.n_features)
 
-    def block(self, x: Array, k: int) -> Array:
-        """Columns ``spans[k]`` of the features of some points, shape (m, width)."""
+    def block(self, x: Array, k: int) -> Any:
+        """Columns ``spans[k]`` of the features of some points, shape (m, width); a CSR matrix if they are sparse."""
         if self._streamed:
             return self.features.columns(k, x, self.spans[k].stop - self.spans[k].start, self.n_features)
         made = self.features.map(x)
@@ -54,7 +64,12 @@ class Blocks:
                 f"The feature map gave an array of shape {tuple(made.shape)} where "
                 f"{(x.shape[0], self.n_features)} was expected."
             )
-        return made
+        if is_sparse(made) != self.is_sparse:
+            raise ShallowsError(
+                "A feature map with sparse rows has a number n_nonzeros, the most values of a row that are not "
+                "zero; one with dense rows has none."
+            )
+        return made.tocsr() if self.is_sparse else made
 
     def dot(self, x: Array, a: Array) -> Array:
         """``map(x) @ a`` for ``a`` of shape (n_features, c)."""
@@ -82,11 +97,14 @@ class Design:
         self.blocks, self.points = blocks, points
         self.n, self.n_features = points.shape[0], blocks.n_features
         self.dtype = points.dtype
-        self._bytes_of_row = self.n_features * arrays.itemsize(points)
+        self._bytes_of_row = blocks.numbers_of_row * arrays.itemsize(points)
         self.budget = int(budget)
         self.kept = self.n * self._bytes_of_row <= budget
-        self._values: Array | None = None
-        if self.kept:
+        self._values: Any = None
+        if self.kept and blocks.is_sparse:
+            parts = [blocks.block(points[rows, :], 0) for rows in self._row_blocks(self.n)]
+            self._values = scipy.sparse.vstack(parts, format="csr")
+        elif self.kept:
             self._values = arrays.namespace(points).empty((self.n, self.n_features), dtype=points.dtype)
             for rows in self._row_blocks(self.n):
                 for k, span in enumerate(blocks.spans):
@@ -94,6 +112,7 @@ class Design:
 
     def _row_blocks(self, n: int) -> Iterator[slice]:
         widest = max(span.stop - span.start for span in self.blocks.spans) * arrays.itemsize(self.points)
+        widest = self._bytes_of_row if self.blocks.is_sparse else widest
         return iter(arrays.blocks(n, max(1, ROW_BYTES // widest)))
 
     @property
@@ -106,8 +125,8 @@ class Design:
         """The ranges of columns that `block` hands out; one, if all is kept."""
         return [slice(0, self.n_features)] if self.kept else self.blocks.spans
 
-    def block(self, rows: slice, k: int) -> Array:
-        """Φ[rows, spans[k]]."""
+    def block(self, rows: slice, k: int) -> Any:
+        """Φ[rows, spans[k]], an array or a CSR matrix."""
         if self._values is not None:
             return self._values[rows, :]
         return self.blocks.block(self.points[rows, :], k)

@@ -14,6 +14,8 @@ from .. import arrays, streams
 from ..arrays import Array
 from ..errors import ShallowsError
 from .base import FeatureMap
+from .projectors import DenseProjector
+from .protocol import Projector
 
 FORMS = ("pair", "cosine")
 
@@ -141,6 +143,13 @@ class FourierFeatures(FeatureMap):
         """φ, the largest that a product of two features of one frequency can be: 1 for the pair, 2 for the cosine."""
         return 1.0 if self.form == "pair" else 2.0
 
+    def projector(self, i: int, like: Array) -> Projector:
+        """The projection x ↦ xωᵀ of block i, in the library, on the device and in the precision of ``like``.
+
+        All features go through it. A map whose frequencies have a structure, and need no matrix, overrides it.
+        """
+        return DenseProjector(self.frequencies(i, like).T)
+
     def frequencies(self, i: int, like: Array) -> Array:
         """ω of block i, shape (F, d), in the library, on the device and in the precision of ``like``."""
         return self._cache.get(("frequencies", int(i), *_kind(like)), lambda: self._draw(int(i), like))
@@ -175,10 +184,10 @@ class FourierFeatures(FeatureMap):
             raise ShallowsError(f"These features take {self.n_inputs} inputs, got points of shape {tuple(x.shape)}.")
         if out is None:
             out = arrays.namespace(x).empty((m, self.width), dtype=x.dtype)
-        transposed = self.frequencies(i, x).T
+        projector = self.projector(i, x)
         phases = self.phases(i, x) if self.form == "cosine" else None
         if not arrays.is_numpy(x):
-            _waves(x, transposed, phases, out, F, m)
+            waves(x, projector, phases, out, m)
             return out
         if n_workers is None:
             n_workers = max(1, min(arrays.workers_for(x), m * F // WORK_OF_A_THREAD))
@@ -188,7 +197,7 @@ class FourierFeatures(FeatureMap):
         def work(worker: int) -> None:
             rows = slice(worker * share, min(m, (worker + 1) * share))
             if rows.start < rows.stop:
-                _waves(x[rows], transposed, phases, out[rows], F, strip)
+                waves(x[rows], projector, phases, out[rows], strip)
 
         arrays.in_threads(work, n_workers)
         return out
@@ -276,11 +285,11 @@ def _kind(x: Array) -> tuple[Any, ...]:
     return arrays.namespace(x).__name__, str(x.dtype), str(arrays.device_of(x))
 
 
-def _waves(x: Array, transposed: Array, phases: Array | None, out: Array, F: int, strip: int) -> None:
-    """Cosines and sines of ``x @ transposed``, written into ``out`` strip by strip after one product."""
-    xp = arrays.namespace(x)
+def waves(x: Array, projector: Projector, phases: Array | None, out: Array, strip: int) -> None:
+    """Cosines and sines of projections, written into ``out`` strip by strip after one projection."""
+    xp, F = arrays.namespace(x), projector.n_frequencies
     if phases is not None:
-        arrays.matmul_into(x, transposed, out)
+        projector.project(x, out)
         for rows in arrays.blocks(out.shape[0], strip):
             part = out[rows, :]
             part += phases
@@ -288,12 +297,12 @@ def _waves(x: Array, transposed: Array, phases: Array | None, out: Array, F: int
             part *= math.sqrt(2.0)
         return
     if not arrays.is_numpy(x):
-        angles = x @ transposed
+        angles = projector.project(x)
         out[:, :F] = xp.cos(angles)
         out[:, F:] = xp.sin(angles)
         return
     left, right = out[:, :F], out[:, F:]
-    np.matmul(x, transposed, out=left)
+    projector.project(x, left)
     for rows in arrays.blocks(out.shape[0], strip):
         np.sin(left[rows], out=right[rows])
         np.cos(left[rows], out=left[rows])

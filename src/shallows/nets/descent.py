@@ -72,6 +72,10 @@ class NetState:
     zero_loss: float = 0.0
     to_device: Callable[[np.ndarray], Any] = field(default=lambda values: values, repr=False)
 
+    def monitored(self) -> tuple[float, float]:
+        """The loss of the last batch, held against that of zero scores."""
+        return self.loss, self.zero_loss
+
     def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Copies of all there is to keep, as `shallows.training` asks for."""
         held = {f"weight.{name}": value.detach().cpu().numpy().copy() for name, value in self.weights.items()}

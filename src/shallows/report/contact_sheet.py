@@ -14,7 +14,7 @@ from typing import Any
 
 from shallows.datasets.files import replacing
 
-from .figures import INK, PNG_DPI, QUIET, STYLE
+from .sheet import INK, PNG_DPI, QUIET, STYLE
 
 _GAP = 4  # pixels of paper between two digits
 _ASIDE = 12  # and between the plain digits and the deformed ones

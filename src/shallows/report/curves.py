@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from shallows.errors import ShallowsError
 
-from . import figures
-from .tables import key_title, name_of
+from . import sheet
 from .target import Target, ordered
+from .wording import key_title, name_of
 
 if TYPE_CHECKING:
     import pandas
@@ -50,8 +50,8 @@ def curves(target: Target) -> Figure:
     handles = _handles(target, spec, table, lines, looks)
     wide = len(across)
     width = spec.get("width", 3.1 if wide > 1 else 6.0)
-    above = len(names) <= WIDE and figures.fits_a_line(handles, wide * width)
-    figure, axes = figures.sheet(
+    above = len(names) <= WIDE and sheet.fits_a_line(handles, wide * width)
+    figure, axes = sheet.sheet(
         target,
         rows=len(down),
         columns=wide,
@@ -74,11 +74,11 @@ def curves(target: Target) -> Figure:
             ax.set_xlabel(spec.get("x_label", key_title(target, x)) if line == len(down) - 1 else "")
             ax.set_ylabel(_y_label(target, spec, rows, row) if place == 0 else "")
             if part["mean"].isna().all():
-                figures.say(ax, _silence(target, part))
+                sheet.say(ax, _silence(target, part))
         if not spec.get("free_y"):
-            figures.same_limits(axes[line])
+            sheet.same_limits(axes[line])
     if above:
-        figures.legend(figure, handles)
+        sheet.legend(figure, handles)
     elif handles:
         axes[0][-1].legend(
             handles=handles, loc="upper left", bbox_to_anchor=(1.02, 1.0), borderaxespad=0, handlelength=2.6
@@ -90,7 +90,7 @@ def _table(target: Target, spec: Mapping[str, Any], x: str) -> pandas.DataFrame:
     """The rows that are drawn, with their place on the x axis as ``at``."""
     wanted = [*spec.get("y", []), *spec.get("bounds", [])]
     metrics, marks = target.values("metric"), target.meta.get("marks", [])
-    table = figures.frame(target, [])
+    table = sheet.frame(target, [])
     along = x if x not in metrics else next(iter(marks), "")
     if along not in table and table["mean"].isna().all():
         table[along] = ""  # nothing was measured, which the picture says
@@ -124,13 +124,13 @@ def _where(table: pandas.DataFrame, key: str | None, value: str) -> pandas.DataF
 
 
 def _looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    colours = figures.repeated(figures.PALETTE, len(names))
+    colours = sheet.repeated(sheet.PALETTE, len(names))
     numbers = len(names) > 3 and all(map(_is_size, names))
     if numbers:  # sizes are ordered, so their colours are: from pale to dark
         import seaborn
 
         colours = seaborn.color_palette("flare", len(names)).as_hex()
-    dashes = [""] * len(names) if numbers else figures.repeated(figures.DASHES, len(names))
+    dashes = [""] * len(names) if numbers else sheet.repeated(sheet.DASHES, len(names))
     return {
         name: {"color": colour, "linestyle": (0, dash) if dash else "-"}
         for name, colour, dash in zip(names, colours, dashes, strict=True)
@@ -158,7 +158,7 @@ def _draw(ax: Axes, part: pandas.DataFrame, look: Mapping[str, Any], spec: Mappi
             ax.plot(
                 measured["at"],
                 measured["mean"],
-                color=figures.INK if own else look["color"],
+                color=sheet.INK if own else look["color"],
                 linestyle=(0, (4, 2)),
                 linewidth=0.9,
                 zorder=5 if own else 2,
@@ -179,7 +179,7 @@ def _draw(ax: Axes, part: pandas.DataFrame, look: Mapping[str, Any], spec: Mappi
                 color=look["color"],
                 marker="o",
                 markerfacecolor="white",
-                linestyle=(0, figures.DASHES[1]),
+                linestyle=(0, sheet.DASHES[1]),
                 linewidth=1.0,
                 zorder=4,
             )
@@ -203,7 +203,7 @@ def _dress(ax: Axes, part: pandas.DataFrame, spec: Mapping[str, Any]) -> None:
             getattr(ax, f"set_{axis}scale")("log", nonpositive="mask")
             _plain_ticks(ax, axis, above)
     for level in spec.get("levels", []):
-        ax.axhline(level["value"], color=figures.QUIET, linewidth=0.8, linestyle=(0, (1, 2)), zorder=1)
+        ax.axhline(level["value"], color=sheet.QUIET, linewidth=0.8, linestyle=(0, (1, 2)), zorder=1)
         ax.annotate(
             level.get("label", ""),
             (1.0, level["value"]),
@@ -211,7 +211,7 @@ def _dress(ax: Axes, part: pandas.DataFrame, spec: Mapping[str, Any]) -> None:
             ha="right",
             va="bottom",
             fontsize=7.5,
-            color=figures.QUIET,
+            color=sheet.QUIET,
         )
     if "y_limits" in spec:
         ax.set_ylim(*spec["y_limits"])
@@ -280,9 +280,9 @@ def _handles(
     for bound in dict.fromkeys(spec.get("bounds", [])):
         if table.loc[table["metric"] == bound, "mean"].notna().any():
             label = name_of(target, "metric", bound)
-            handles.append(Line2D([], [], color=figures.INK, linewidth=0.9, linestyle=(0, (4, 2)), label=label))
+            handles.append(Line2D([], [], color=sheet.INK, linewidth=0.9, linestyle=(0, (4, 2)), label=label))
     if table["published"].notna().any():
         handles.append(
-            Line2D([], [], color=figures.INK, marker="o", markerfacecolor="white", linestyle="", label="published")
+            Line2D([], [], color=sheet.INK, marker="o", markerfacecolor="white", linestyle="", label="published")
         )
     return handles

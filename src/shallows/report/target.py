@@ -1,4 +1,4 @@
-"""One target as the report sees it: the rows of its CSV, what its JSON says besides, and words for both."""
+"""One target as the report sees it: the rows of its CSV, and what its JSON says besides."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any
 
 from shallows.datasets.files import replacing
 from shallows.errors import ShallowsError, UnknownNameError
+from shallows.experiments.setting_text import parse_setting
 
 
 @dataclass(frozen=True)
@@ -227,23 +228,6 @@ def _number(text: str) -> float | None:
     return float(text)
 
 
-def parse_setting(text: str) -> dict[str, str]:
-    """``"kernel=gaussian; epochs=5"`` as a dictionary of texts.
-
-    Raises
-    ------
-    ShallowsError
-        Where a part holds no ``=``.
-    """
-    setting = {}
-    for part in filter(None, (part.strip() for part in text.split(";"))):
-        name, sign, value = part.partition("=")
-        if not sign:
-            raise ShallowsError(f"The setting {text!r} should read 'key=value; key=value', but {part!r} holds no '='.")
-        setting[name.strip()] = value.strip()
-    return setting
-
-
 def read(csv_path: str | Path, meta_path: str | Path) -> Target:
     """Read a target's tidy CSV and its JSON.
 
@@ -293,79 +277,6 @@ def _row(raw: Mapping[str, str | None]) -> Row:
         tolerance=text.get("tolerance", ""),
         records=tuple(part.strip() for part in text.get("records", "").split(";") if part.strip()),
     )
-
-
-# Words ----------------------------------------------------------------------------------------------------
-
-
-def words(name: str, unit: str = "") -> str:
-    """A column name for people: ``test_error_percent`` becomes ``test error (%)``."""
-    stem, unit = (name.removesuffix("_percent"), unit or "%") if name.endswith("_percent") else (name, unit)
-    unit = {"percent": "%", "seconds": "s"}.get(unit, unit)
-    text = stem.replace("_", " ")
-    return f"{text} ({unit})" if unit and f"({unit})" not in text else text
-
-
-def count(number: float | int | str | None) -> str:
-    """An integer with separated thousands; an en dash where there is none."""
-    if number is None or number == "":
-        return "–"
-    return f"{int(float(number)):,}"
-
-
-def data_text(data: Mapping[str, Any]) -> str:
-    """The data really used, with its sizes: ``MNIST: n = 60,000 training, 10,000 test, d = 784``."""
-    sizes = [
-        f"{count(data[key])} {part}" for key, part in (("n_train", "training"), ("n_test", "test")) if data.get(key)
-    ]
-    parts = ["n = " + ", ".join(sizes)] if sizes else []
-    if data.get("n_features"):
-        parts.append(f"d = {count(data['n_features'])}")
-    return str(data.get("title", "unnamed data")) + (f": {', '.join(parts)}" if parts else "")
-
-
-def label(meta: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What a table or figure says on its face, as pairs of a name and a text.
-
-    The scale, the data really used, the seeds, the hardware and the code version; what the JSON does not
-    know is said to be unknown and never left out.
-    """
-    given = meta.get("label", {})
-    data = given.get("data") or []
-    data = [data] if isinstance(data, Mapping) else data
-    times = Counter(map(data_text, data))
-    told = [text + (f" ({count} preparations)" if count > 1 else "") for text, count in times.items()]
-    return [
-        ("Scale", str(given.get("scale") or meta.get("scale") or "unknown")),
-        ("Data", "; ".join(told) or "none was used"),
-        ("Seeds", _listed(given.get("seeds"))),
-        ("Hardware", _listed(given.get("hardware"), "; ")),
-        ("Code", code_text(given.get("code"))),
-    ]
-
-
-def _listed(value: Any, separator: str = ", ") -> str:
-    if value is None or value in ("", [], {}):
-        return "unknown"
-    if isinstance(value, Mapping):
-        return separator.join(f"{key} {item}" for key, item in value.items() if item not in (None, ""))
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return separator.join(_listed(item) for item in value)
-    return str(value)
-
-
-def code_text(code: Any) -> str:
-    """A code version for people: ``shallows 0.1.0, commit 0123abc, with uncommitted changes``, or several commits."""
-    if not isinstance(code, Mapping):
-        return _listed(code)
-    parts = [f"shallows {code['version']}"] if code.get("version") else []
-    commits = code.get("commits") or [code.get("commit")]
-    told = [str(commit)[:10] for commit in commits if commit]
-    if told:
-        parts.append(f"{'commit' if len(told) == 1 else 'commits'} {', '.join(told)}")
-    if code.get("dirty"):
-        parts.append("with uncommitted changes")
-    return ", ".join(parts) or "unknown"
 
 
 def write_text(path: str | Path, text: str) -> None:

@@ -5,7 +5,7 @@ from .cholesky import Cholesky
 from .conjugate_gradients import ConjugateGradients
 from .conjugate_residuals import ConjugateResiduals
 from .doubly_stochastic import DoublyStochastic
-from .eigenpro import EigenPro, by_rule
+from .eigenpro import EigenPro
 from .feature_eigenpro import FeatureEigenPro
 from .norma import NORMA
 from .pegasos import Pegasos
@@ -13,6 +13,7 @@ from .projected import ProjectedEigenPro
 from .richardson import Richardson
 from .sag import SAG
 from .sdca import SDCA
+from .selection import solver_for
 from .svrg import SVRG
 
 __all__ = [
@@ -30,5 +31,5 @@ __all__ = [
     "Pegasos",
     "ProjectedEigenPro",
     "Richardson",
-    "by_rule",
+    "solver_for",
 ]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from .. import arrays
 from .base import AveragedState, KernelProblem
 from .column_products import dots
+from .cycles import Cycle
 from .richardson import residual
 from .step_bounds import bounded_step
-from .steps import Cycle
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class AveragedRichardson:
     step_size : float
         η, for a sum over the batch.
     cycle : Cycle
-        Factors of η from step to step, and how the iterates are averaged, see `shallows.solvers.steps`.
+        Factors of η from step to step, and how the iterates are averaged, see `shallows.solvers.cycles`.
     """
 
     step_size: float

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from .. import arrays
 from ..arrays import Array
@@ -132,13 +131,3 @@ class AveragedState:
         """Whether all coefficients are numbers."""
         xp = arrays.namespace(self.iterate)
         return bool(xp.all(xp.isfinite(self.iterate)))
-
-
-class Solver(Protocol):
-    """The protocol of a solver: no loop, no clock, no printing, no files."""
-
-    def init(self, problem: KernelProblem) -> KernelState:
-        """The state before the first step."""
-
-    def step(self, problem: KernelProblem, state: KernelState, batch: slice) -> KernelState:
-        """The state after one batch, given as a slice of the training points."""

@@ -179,8 +179,8 @@ def _applied(problem: KernelProblem, s: ConjugateResidualState, g: Array, batch:
         s.projection, values = _projection(problem, g)
     else:
         if s.projection is None:
-            s.projection = gram.spread(0, p.n_subsample, p.vectors)
-        values = gram.dot(g) if whole else gram.spread(batch.start, batch.stop, g)
+            s.projection = gram.columns_dot(0, p.n_subsample, p.vectors)
+        values = gram.dot(g) if whole else gram.columns_dot(batch.start, batch.stop, g)
     shared = arrays.thin_product(s.projection[batch, :].T, g)
     direction = xp.zeros_like(s.coefficients)
     direction[batch, :] = g

@@ -16,9 +16,10 @@ from typing import Any
 from .. import arrays
 from ..arrays import Array
 from ..errors import ShallowsError
-from ..features import expansion
-from .coordinates import Fresh
-from .expansion import Examples, ExpansionProblem, ExpansionState
+from ..features import block_sums
+from .block_policies import Fresh
+from .examples import Examples
+from .expansion import ExpansionProblem, ExpansionState
 
 PRECONDITIONINGS = (None, "block")
 
@@ -116,7 +117,7 @@ class DoublyStochastic:
         """The change of the block's coefficients for a step of one, shape (width, c)."""
         B, features = x.shape[0], problem.features
         preconditioned = self.preconditioning == "block"
-        R, C = expansion.correlate(features, block, x, G, with_gram=preconditioned, weights=w, budget=problem.budget)
+        R, C = block_sums.correlate(features, block, x, G, with_gram=preconditioned, weights=w, budget=problem.budget)
         if not preconditioned:
             return R * (-1.0 / (B * features.block_size))
         # Row by row, as a snapshot has it: a product with columns one after another rounds in another order.
@@ -124,7 +125,7 @@ class DoublyStochastic:
 
     def _settle(self, problem: ExpansionProblem, state: ExpansionState, examples: Examples, scores: Array) -> Array:
         """Correct the last step to the one that is best for these examples; returns their scores after it."""
-        change = expansion.evaluate(
+        change = block_sums.evaluate(
             problem.features, examples.points, state.direction[None, :, :], first=state.direction_block
         )
         before = scores - state.last_step * change

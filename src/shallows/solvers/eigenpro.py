@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from .. import arrays
 from .base import AveragedState, KernelProblem
 from .column_products import dots
-from .conjugate_residuals import ConjugateResiduals
+from .cycles import Cycle
 from .richardson import residual
 from .step_bounds import bounded_step
-from .steps import Cycle
 
 
 @dataclass(frozen=True)
@@ -36,8 +35,8 @@ class EigenPro:
     step_size : float
         η, for a sum over the batch.
     cycle : Cycle, optional
-        Factors of η from step to step, and how the iterates are averaged, see `shallows.solvers.steps`; none keeps η as
-        it is and the last iterate.
+        Factors of η from step to step, and how the iterates are averaged, see `shallows.solvers.cycles`; none keeps η
+        as it is and the last iterate.
     """
 
     step_size: float
@@ -66,14 +65,3 @@ class EigenPro:
         state.move(slice(0, m), step_size * preconditioner.expand(projected))
         state.advance(share)
         return state
-
-
-def by_rule(step_size: float, cycle: Cycle | None, batch_size: int, n_outputs: int) -> EigenPro | ConjugateResiduals:
-    """The solver that takes the steps of a rule, see `steps.planned`.
-
-    Of few batches it is `ConjugateResiduals`, if its directions are no more numbers than the rows of a batch.
-    """
-    few = 0 if cycle is None else cycle.few
-    if few == 1 or (few and 2 * (few - 1) * n_outputs <= batch_size):
-        return ConjugateResiduals(step_size, few)
-    return EigenPro(step_size, cycle)

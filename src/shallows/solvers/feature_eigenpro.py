@@ -9,8 +9,8 @@ from ..arrays import Array
 from ..features.design import Design
 from ..spectrum import FeaturePreconditioner
 from .base import AveragedState
+from .cycles import Cycle
 from .richardson import residual
-from .steps import Cycle
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class FeatureEigenPro:
     step_size : float
         η, for a sum over the batch.
     cycle : Cycle, optional
-        Factors of η from step to step, and how the iterates are averaged, see `shallows.solvers.steps`; none keeps η as
-        it is and the last iterate.
+        Factors of η from step to step, and how the iterates are averaged, see `shallows.solvers.cycles`; none keeps η
+        as it is and the last iterate.
     """
 
     step_size: float

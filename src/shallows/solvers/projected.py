@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .. import arrays, kernels, rectangular
+from .. import arrays, kernels
 from ..arrays import Array
+from ..gram import rectangular
 from ..kernels import Kernel
 from ..projection import Projection
 from ..spectrum import Preconditioner, eigensystem, filtered, top_eigensystem
@@ -133,7 +134,7 @@ class ProjectedEigenPro:
         h, state.loss = self._gradient(problem, state.iterate, batch)
         direction = problem.projection.solve(h)
         m = problem.preconditioner.n_subsample
-        direction[:m, :] -= flattening(problem.preconditioner, h[:m, :])
+        direction[:m, :] -= spectral_correction(problem.preconditioner, h[:m, :])
         state.iterate -= state.step_size * direction
         state.n_steps += 1
         share = (FORGETTING + 1.0) / (state.n_steps + FORGETTING) if self.average else 1.0
@@ -156,8 +157,8 @@ class ProjectedEigenPro:
         )
 
 
-def flattening(preconditioner: Preconditioner, h: Array) -> Array:
-    """``V diag(scale) Vᵀ h``, shape (M, c)."""
+def spectral_correction(preconditioner: Preconditioner, h: Array) -> Array:
+    """What the preconditioner takes off a gradient, ``V diag(scale) Vᵀ h``, shape (M, c)."""
     return filtered(preconditioner.vectors, preconditioner.scale, h)
 
 
@@ -219,8 +220,9 @@ def certificate(
 ) -> SpanCertificate:
     """Measure the operator of `ProjectedEigenPro` on points that are no centres.
 
-    Its kernel is k_Z(x, ·)ᵀ (K_ZZ⁻¹ − D) k_Z(z, ·), where D is the flattening: what the gradient has outside the span
-    is projected away and moves nothing, so that β and λ are smaller than those of the preconditioned kernel itself.
+    Its kernel is k_Z(x, ·)ᵀ (K_ZZ⁻¹ − D) k_Z(z, ·), where D is what the preconditioner takes off. What the gradient has
+    outside the span is projected away and moves nothing, so that β and λ are smaller than those of the preconditioned
+    kernel itself.
 
     Parameters
     ----------

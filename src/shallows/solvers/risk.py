@@ -20,7 +20,8 @@ import numpy as np
 from .. import arrays, kernels
 from ..arrays import Array
 from ..features.design import Design
-from .lazy_gram import LazyGram
+from ..features.sparse_rows import inner_products
+from ..gram import LazyGram
 
 
 class Span(Protocol):
@@ -103,8 +104,8 @@ class FeatureSpan:
         """Number of training points."""
         return self.design.n
 
-    def rows(self, batch: slice) -> Array:
-        """φ of the rows of a batch, shape (m, D)."""
+    def rows(self, batch: slice) -> Any:
+        """φ of the rows of a batch, shape (m, D); a CSR matrix where the features are sparse."""
         if self.design.kept:
             return self.design.block(batch, 0)
         if self._held.get("batch") == batch:
@@ -121,7 +122,7 @@ class FeatureSpan:
     def _store(self) -> Array | None:
         """The matrix of all rows, if it fits."""
         points, shape = self.design.points, (self.design.n, self.design.n_features)
-        if math.prod(shape) * arrays.itemsize(points) > self.budget:
+        if self.design.blocks.is_sparse or math.prod(shape) * arrays.itemsize(points) > self.budget:
             return None
         if "all" not in self._held:
             self._held["all"] = arrays.namespace(points).empty(shape, dtype=points.dtype)
@@ -140,8 +141,8 @@ class FeatureSpan:
         return self.rows(batch) @ coefficients
 
     def products(self, batch: slice) -> Array:  # noqa: D102
-        Z = self.rows(batch)
-        return Z @ Z.T
+        rows = self.rows(batch)
+        return inner_products(rows, rows)
 
     def add(self, coefficients: Array, batch: slice, change: Array) -> None:  # noqa: D102
         coefficients += self.rows(batch).T @ change
@@ -225,6 +226,10 @@ class RiskState:
         self.loss = problem.losses(scores, batch)
         self.zero_loss = problem.losses(arrays.namespace(scores).zeros_like(scores), batch)
         return scores
+
+    def monitored(self) -> tuple[float, float]:
+        """The loss of the last batch, held against that of the zero function."""
+        return self.loss, self.zero_loss
 
     def advance(self, batch: slice) -> None:
         """Count a step over a batch."""

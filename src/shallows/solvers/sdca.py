@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import arrays
 from ..arrays import Array
+from ..features.sparse_rows import inner_products
 from .duals import Dual, dual_of
 from .risk import FeatureSpan, RiskProblem, RiskState
 
@@ -61,8 +62,8 @@ class SDCA:
     def _step_on_features(self, problem: RiskProblem, state: SDCAState, batch: slice) -> SDCAState:
         """The same in small pieces: products within a piece cost its square, and those with w hardly more a piece."""
         Z = problem.span.rows(batch)
-        xp = arrays.namespace(Z)
-        size = PIECE if arrays.is_numpy(Z) else Z.shape[0]
+        xp = arrays.namespace(state.coefficients)
+        size = PIECE if arrays.is_numpy(state.coefficients) else Z.shape[0]
         state.loss = state.zero_loss = 0.0
         state.advance(batch)
         for piece in arrays.blocks(Z.shape[0], size):
@@ -70,7 +71,7 @@ class SDCA:
             scores = rows @ state.coefficients
             state.loss += problem.losses(scores, here)
             state.zero_loss += problem.losses(xp.zeros_like(scores), here)
-            state.coefficients += rows.T @ _settle(problem, state, here, scores, rows @ rows.T)
+            state.coefficients += rows.T @ _settle(problem, state, here, scores, inner_products(rows, rows))
         return state
 
 

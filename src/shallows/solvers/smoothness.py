@@ -34,9 +34,10 @@ def batch_smoothness(problem: RiskProblem, m: int, n_batches: int = 8, n_iterati
         if number == n_batches:
             break
         Z = problem.span.rows(batch)
-        xp = arrays.namespace(Z)
+        like = problem.span.design.points
+        xp = arrays.namespace(like)
         w = None if problem.weights is None else problem.weights[batch, :]
-        v = streams.normal(0, "power iteration", number, (Z.shape[1], 1), like=Z, dtype=Z.dtype)
+        v = streams.normal(0, "power iteration", number, (Z.shape[1], 1), like=like, dtype=like.dtype)
         for _ in range(n_iterations):
             v = v / max(math.sqrt(float(xp.sum(v * v))), 1e-30)
             u = Z @ v

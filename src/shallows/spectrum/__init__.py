@@ -11,18 +11,19 @@ eigenvalues σᵢ, ψᵢ = σᵢ^(−1/2) Σⱼ eᵢⱼ k(xⱼ, ·), so applying
 coefficients of the subsample's points. With explicit features, ψᵢ is a vector of their space.
 """
 
+from .certificates import Certificate
 from .eigensystems import eigensystem, top_eigensystem
-from .feature_form import EIGENSYSTEMS, FeaturePreconditioner, make_feature_preconditioner
-from .flattening import Certificate, Flattening, filtered, power_of
-from .kernel_form import Preconditioner, load_preconditioner, make_preconditioner
-from .of_data import Spectrum, eigenspectrum, fit_preconditioner
+from .feature_preconditioner import EIGENSYSTEMS, FeaturePreconditioner, make_feature_preconditioner
+from .fitting import Spectrum, eigenspectrum, fit_preconditioner
+from .kernel_preconditioner import Preconditioner, load_preconditioner, make_preconditioner
+from .spectral_preconditioner import SpectralPreconditioner, filtered, power_of
 
 __all__ = [
     "EIGENSYSTEMS",
     "Certificate",
     "FeaturePreconditioner",
-    "Flattening",
     "Preconditioner",
+    "SpectralPreconditioner",
     "Spectrum",
     "eigenspectrum",
     "eigensystem",

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..datasets.synthetic.heaviside_circle import HeavisideCircle
 from ..errors import ShallowsError, UnknownNameError
-from ..kernels import HeatCircle
+from ..kernels.heat import HeatCircle
 from .results import AnalysisResult
 
 #: Frequencies that are summed; what lies beyond is summed in closed form or is nothing.

@@ -1,14 +1,17 @@
 """The one loop: drives any solver through batches until a stopping rule.
 
-It owns the order of the batches, the stopping rules, the marks at which observers look, checkpoints, and the watch for
-divergence. It does not know which solver it drives: all that a solver is asked for is `init` and `step`.
+It owns the order of the batches, the stopping rules, the places at which observers evaluate, checkpoints, and the watch
+for divergence. It does not know which solver it drives: `protocols` says what it asks of one, and of its state.
 """
 
 from ..errors import TrainingInterrupted
-from .batches import Batches, Stream
+from .batches import Batches, OwnRows, Stream
 from .checkpoints import Checkpoint
-from .loop import EPOCH_GROWTH, GROWTH, MAX_ROLLBACKS, Run, Stopping, train
+from .loop import MAX_ROLLBACKS, train
+from .monitors import EPOCH_GROWTH, GROWTH
 from .observers import Curve, Observer, Progress
+from .run import Run
+from .stopping import Stopping
 
 __all__ = [
     "EPOCH_GROWTH",
@@ -18,6 +21,7 @@ __all__ = [
     "Checkpoint",
     "Curve",
     "Observer",
+    "OwnRows",
     "Progress",
     "Run",
     "Stopping",

@@ -1,10 +1,10 @@
-"""The order of the batches: of a set, in epochs; of a stream, as it comes."""
+"""The order of the batches: of a set, in epochs; of a stream, as it comes; of a solver that chooses its own rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from .. import arrays, streams
 from ..errors import ShallowsError
@@ -21,6 +21,7 @@ class Batches:
     n: int
     size: int
     seed: int
+    names_rows: ClassVar[bool] = True
 
     def __len__(self) -> int:
         return -(-self.n // self.size)
@@ -29,6 +30,38 @@ class Batches:
         """The batches of an epoch, in their order."""
         slices = list(arrays.blocks(self.n, self.size))
         return [slices[i] for i in streams.permutation(self.seed, "batches", epoch, len(slices))]
+
+
+@dataclass(frozen=True)
+class OwnRows:
+    """For a solver that chooses its own rows, as SMO does: a batch is the number of steps that it should take.
+
+    Training ends as soon as the state is ``exhausted``, also within an epoch.
+
+    Parameters
+    ----------
+    n_steps : int
+        Steps of a batch: between two of them checkpoints are written and observers look.
+    n_batches : int
+        Batches that are called an epoch.
+    """
+
+    n_steps: int
+    n_batches: int = 1
+    names_rows: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.n_steps < 1 or self.n_batches < 1:
+            raise ShallowsError(
+                f"n_steps and n_batches must be at least 1, got {self.n_steps!r} and {self.n_batches!r}."
+            )
+
+    def __len__(self) -> int:
+        return self.n_batches
+
+    def of_epoch(self, epoch: int) -> list[int]:
+        """As many times the number of steps as there are batches."""
+        return [self.n_steps] * self.n_batches
 
 
 class Stream:
@@ -40,6 +73,8 @@ class Stream:
         Of batches as the solver takes them. A run that is resumed is handed the stream from its beginning, and passes
         over what it has seen.
     """
+
+    names_rows = True
 
     def __init__(self, source: Iterable[Any] | Callable[[], Iterable[Any]]):
         self.source = source

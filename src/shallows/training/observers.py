@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ShallowsError
 
 if TYPE_CHECKING:
-    from .loop import Run
+    from .run import Run
 
 
 class Observer:
@@ -40,34 +40,35 @@ UNITS = ("epoch", "iteration", "seconds")
 
 
 class Curve(Observer):
-    """Measures at marks.
+    """Evaluates the model at some points of its training.
 
     Parameters
     ----------
-    marks : sequence of int or float
-        Places after which to measure.
+    points : sequence of int or float
+        After which epochs, iterations or seconds to evaluate.
     evaluate : callable
-        Given the snapshot of the model (``predict``, ``predict_training``, ``decision_function``, ``epoch``), returns
-        the metrics by name.
+        Given the snapshot of the model, which predicts or transforms, returns the metrics by name; see
+        `protocols.PredictingSnapshot` and `protocols.TransformingSnapshot`.
     unit : {"epoch", "iteration", "seconds"}
-        What the marks count. A mark in seconds of training is measured after the first batch that reaches it.
+        What the points count. For a point in seconds of training the model is evaluated after the first batch that
+        reaches it.
 
     Attributes
     ----------
     rows : list of dict
-        ``epoch, iteration, seconds`` (of training alone) and the metrics, one for each mark that was reached.
+        ``epoch, iteration, seconds`` (of training alone) and the metrics, one for each point that was reached.
     """
 
     def __init__(
         self,
-        marks: Iterable[float],
+        points: Iterable[float],
         evaluate: Callable[[Any], dict[str, float]],
         unit: str = "epoch",
     ):
         if unit not in UNITS:
-            raise ShallowsError(f"Marks count {', '.join(map(repr, UNITS))}, not {unit!r}.")
+            raise ShallowsError(f"A curve counts in {', '.join(map(repr, UNITS))}, not {unit!r}.")
         self.unit = unit
-        self.marks = frozenset(float(mark) if unit == "seconds" else int(mark) for mark in marks)
+        self.points = frozenset(float(point) if unit == "seconds" else int(point) for point in points)
         self.evaluate = evaluate
         self.rows: list[dict[str, float]] = []
 
@@ -78,11 +79,11 @@ class Curve(Observer):
         self.rows = [row for row in self.rows if row["iteration"] < run.iteration]
         before = self.rows[-1][self.unit] if self.rows else 0
         here = getattr(run, self.unit)
-        if any(before < mark <= here for mark in self.marks) if self.unit == "seconds" else here in self.marks:
+        if any(before < point <= here for point in self.points) if self.unit == "seconds" else here in self.points:
             self._measure(run)
 
     def on_epoch(self, run: Run) -> None:  # noqa: D102
-        if self.unit == "epoch" and run.epoch in self.marks and all(row["epoch"] != run.epoch for row in self.rows):
+        if self.unit == "epoch" and run.epoch in self.points and all(row["epoch"] != run.epoch for row in self.rows):
             self._measure(run)
 
     def _measure(self, run: Run) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from ... import __version__, arrays, atomic, kernels, losses
 from ...errors import ShallowsError
 from ...features import FourierFeatures
-from ...solvers.coordinates import Checked, Fresh, UniformReuse
+from ...solvers.block_policies import Checked, Fresh, UniformReuse
 from ...solvers.doubly_stochastic import DoublyStochastic
 from ...solvers.expansion import ExpansionProblem, ExpansionState
 from ..centring import Centring

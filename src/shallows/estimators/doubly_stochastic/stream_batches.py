@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from ... import arrays
 from ...errors import ShallowsError
-from ...solvers.expansion import Examples
+from ...solvers.examples import Examples
 
 
 def batches_of(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Any, Any, Any]]:

@@ -12,9 +12,9 @@ from ... import arrays, features, kernels, spectrum
 from ...errors import UnknownNameError
 from ...features import Design
 from ...kernels import Kernel, RadialKernel
-from ...solvers import steps
+from ...solvers import step_rules
 from ...solvers.feature_eigenpro import FeatureEigenPro, FeatureProblem
-from ...solvers.steps import StepRule
+from ...solvers.step_rules import StepRule
 from ...spectrum import power_of
 from ..base import SMALL
 from ..centring import Centring
@@ -83,7 +83,7 @@ class _FeatureEigenPro:
         check_preconditioning(self)
         check_whole(self, "n_features")
         power_of(self.power)
-        steps.make(self.step_rule)
+        step_rules.make(self.step_rule)
         if self.eigensystem not in spectrum.EIGENSYSTEMS:
             raise UnknownNameError("eigensystem", self.eigensystem, spectrum.EIGENSYSTEMS)
         features.check(self.features)

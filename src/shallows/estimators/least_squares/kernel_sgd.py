@@ -8,7 +8,7 @@ from typing import Any
 from ... import spectrum
 from ...errors import UnknownNameError
 from ...kernels import Kernel
-from ...solvers import steps
+from ...solvers import step_rules
 from ...solvers.averaged_richardson import AveragedRichardson
 from ...solvers.richardson import Richardson
 from .kernel_least_squares import Plan
@@ -73,7 +73,7 @@ class _KernelSGD:
         batch_size = min(n, self.batch_size or max(16, round(bare.critical_batch_size())))
         self._cycle = None
         if self.step_rule == "certified" and self.step_size is None and not self._all_points_equal(points):
-            step_size, self._cycle = steps.planned("certified", bare, batch_size, n)
+            step_size, self._cycle = step_rules.planned("certified", bare, batch_size, n)
             return Plan(kernel, bare, batch_size, step_size, bare.top_eigenvalue, bare.largest_diagonal)
         step_size = self.step_size or CONSTANT * bare.step_size(batch_size)
         return Plan(kernel, None, batch_size, step_size, bare.top_eigenvalue, bare.largest_diagonal)
@@ -109,7 +109,7 @@ class KernelSGDClassifier(_KernelSGD, LeastSquaresClassifier):
     step_rule : {"certified", "constant"}, default="certified"
         "certified" is the rule of `EigenProClassifier` with nothing flattened. Where batches are hardly noisy, the
         steps vary about 2/(β + (m − 1)λ), the edge of stability; else the step is constant and the model is an
-        average of the iterates that lies half an epoch behind (`shallows.solvers.steps.Certified`). Few batches do
+        average of the iterates that lies half an epoch behind (`shallows.solvers.step_rules.Certified`). Few batches do
         not go through conjugate residuals here: the method stays a method of gradients. "constant" is 1.5/(β + (m −
         1)λ), as in the release of Ma and Belkin (2017), and the model is the last iterate. β and λ are measured on
         training points.
@@ -163,7 +163,7 @@ class KernelSGDRegressor(_KernelSGD, LeastSquaresRegressor):
     step_rule : {"certified", "constant"}, default="certified"
         "certified" is the rule of `EigenProClassifier` with nothing flattened. Where batches are hardly noisy, the
         steps vary about 2/(β + (m − 1)λ), the edge of stability; else the step is constant and the model is an
-        average of the iterates that lies half an epoch behind (`shallows.solvers.steps.Certified`). Few batches do
+        average of the iterates that lies half an epoch behind (`shallows.solvers.step_rules.Certified`). Few batches do
         not go through conjugate residuals here: the method stays a method of gradients. "constant" is 1.5/(β + (m −
         1)λ), as in the release of Ma and Belkin (2017), and the model is the last iterate. β and λ are measured on
         training points.

@@ -8,7 +8,7 @@ import numbers
 from typing import Any
 
 from ...errors import ShallowsError
-from ...solvers import steps
+from ...solvers import cycles, step_rules
 from ..base import SMALL
 from ..parameter_checks import check_whole
 
@@ -40,17 +40,17 @@ def subsample_size(estimator: Any, n: int, itemsize: int, budget: int) -> int:
     return suggested if rank is None else min(n, max(suggested, 2 * rank))
 
 
-def plan_steps(estimator: Any, p: Any, batch_size: int, n: int, points: Any) -> tuple[float, steps.Cycle | None]:
+def plan_steps(estimator: Any, p: Any, batch_size: int, n: int, points: Any) -> tuple[float, cycles.Cycle | None]:
     """The step size by ``step_size`` or ``step_rule``, and the rule's factors from step to step, if it has any."""
     estimator._exact = False
     if estimator.step_size is not None:
         return estimator.step_size, None
-    rule = steps.make(estimator.step_rule)
-    if isinstance(rule, steps.Certified) and batch_size == n == p.n_subsample and n <= SMALL:
+    rule = step_rules.make(estimator.step_rule)
+    if isinstance(rule, step_rules.Certified) and batch_size == n == p.n_subsample and n <= SMALL:
         # A small problem, of which every batch holds all rows, is regularised by the number of epochs, see SMALL_FLOOR.
-        rule = steps.Exact()
-    step_size, cycle = steps.planned(rule, p, batch_size, n)
-    estimator._exact = isinstance(rule, steps.Exact)
+        rule = step_rules.Exact()
+    step_size, cycle = step_rules.planned(rule, p, batch_size, n)
+    estimator._exact = isinstance(rule, step_rules.Exact)
     # Where all points are equal, the base class takes a single step.
     return step_size, None if estimator._all_points_equal(points) else cycle
 
@@ -59,7 +59,7 @@ def step_parameters(estimator: Any, p: Any) -> dict[str, Any]:
     """The entries of ``effective_params_`` that describe the preconditioner's form and the rule of the steps."""
     rule = estimator.step_rule
     if not isinstance(rule, str):
-        rule = steps.make(rule)
+        rule = step_rules.make(rule)
         rule = str(rule) if dataclasses.is_dataclass(rule) else type(rule).__name__
     chosen = "given" if estimator.step_size is not None else "exact" if estimator._exact else rule
     return {"damping": p.damping, "power": p.power, "step_rule": chosen}

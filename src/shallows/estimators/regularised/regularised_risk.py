@@ -12,7 +12,6 @@ import numpy as np
 from ... import arrays, features, gram, kernels, losses, streams, training
 from ...errors import ShallowsError
 from ...features import Blocks, Design
-from ...solvers.lazy_gram import LazyGram
 from ...solvers.risk import FeatureSpan, KernelSpan, RiskProblem, RiskState
 from ..base import SMALL, Estimator
 from ..centring import Centring
@@ -259,7 +258,7 @@ class RiskModel(Estimator):
             # Features are made in the first pass, so that their time counts as training.
             return FeatureSpan(Design(blocks, plain, budget=0), budget=max(budget // 2, 2**20))
         # A single pass uses every part of the matrix once, so that nothing need be kept.
-        return KernelSpan(LazyGram(kernel, points, budget=max(budget, 2**20) if self.max_epochs > 1 else 0))
+        return KernelSpan(gram.LazyGram(kernel, points, budget=max(budget, 2**20) if self.max_epochs > 1 else 0))
 
     def _default_batch_size(self, n: int) -> int:
         """Rows of a batch: enough for fast products, but at least twenty batches an epoch where there are few rows."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -45,6 +46,21 @@ def judge(published: float, measured: float, tolerance: Mapping[str, float], bet
     if better == "neither" or difference - difference != 0:
         return DEVIATES
     return BETTER if (difference < 0) == (better == "lower") else DEVIATES
+
+
+def holds(claim: Mapping[str, Any], value: float) -> bool:
+    """Whether a number satisfies the criterion of a claim, which is not a tolerance; what is no number does not."""
+    low, high = claim.get("between", (claim.get("at_least", -math.inf), claim.get("at_most", math.inf)))
+    return bool(low <= value <= high)
+
+
+def criterion(claim: Mapping[str, Any]) -> str:
+    """The criterion of a claim in words."""
+    if "tolerance" in claim:
+        return "±({absolute:g} + {relative:.0%} of the published value)".format(**claim["tolerance"])
+    if "between" in claim:
+        return "between {:g} and {:g}".format(*claim["between"])
+    return f"at least {claim['at_least']:g}" if "at_least" in claim else f"at most {claim['at_most']:g}"
 
 
 def incomparable_data(word: str, paper: Mapping[str, Any] | None, used: Mapping[str, Any]) -> str | None:

@@ -33,7 +33,7 @@ OF_A_KIND = {
 MEASURES = f"{_RUNNING}.measures:make"
 
 #: The same for a comparison on a user's own data.
-OF_EVERY_COMPARISON = ("shallows.experiments.user_data.selection",)
+OF_EVERY_COMPARISON = ("shallows.experiments.user_data.model_selection",)
 
 
 def digest_of_run(definition: Mapping[str, Any], parameters: Mapping[str, Any]) -> str:
@@ -82,6 +82,11 @@ def modules_of_preparation(dataset: Dataset, steps: Iterable[Mapping[str, Any]])
 def digest_of_module(*names: str) -> str:
     """Digest of modules with everything that they import, each as ``"package.module"`` or ``"package.module:name"``."""
     return _digest(names, frozenset(), ())
+
+
+def digest_of_script(path: str | Path) -> str:
+    """Digest of what a script of the workflow imports of this package; Snakemake looks at the script itself."""
+    return digest_of_module(*imports.of_script(path))
 
 
 def modules_of(*names: str, words: Iterable[str] = ()) -> dict[str, str]:

@@ -179,6 +179,13 @@ def closure(source: Source, entries: Iterable[str], words: Iterable[str] = ()) -
     return found
 
 
+def of_script(path: str | Path) -> list[str]:
+    """What a file outside the package imports of it at its top, as entries for `closure`."""
+    tree = ast.parse(Path(path).read_bytes())
+    named = (node for node in tree.body if isinstance(node, ast.ImportFrom) and node.level == 0)
+    return [f"{node.module}:{one.name}" for node in named for one in node.names if node.module.startswith("shallows")]
+
+
 def digest(found: dict[str, str]) -> str:
     """Digest of a closure."""
     return hashlib.sha256(json.dumps(sorted(found.items())).encode()).hexdigest()[:16]

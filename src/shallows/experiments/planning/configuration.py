@@ -13,6 +13,8 @@ import yaml
 
 from shallows.errors import ShallowsError, UnknownNameError
 
+from . import retired
+
 #: From the quick demonstration to the sizes of the papers.
 SCALES = ("demo", "laptop", "paper")
 
@@ -79,6 +81,8 @@ def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> C
     ------
     UnknownNameError
         An unknown key or choice; it names the nearest right one.
+    RetiredKeyError
+        A key or choice of an earlier version; it says what is written instead.
     ConfigurationError
         A value of the wrong kind.
     """
@@ -129,17 +133,6 @@ def read_published(path: str | Path) -> list[dict[str, str]]:
         if missing:
             raise ConfigurationError(f"{path} lacks the columns {', '.join(missing)}.")
         return list(reader)
-
-
-def parse_setting(text: str) -> dict[str, str]:
-    """``"kernel=Gaussian; epochs=5"`` as a dictionary."""
-    pairs = (part.partition("=") for part in text.split(";") if part.strip())
-    return {key.strip(): value.strip() for key, _, value in pairs}
-
-
-def format_setting(setting: Mapping[str, Any]) -> str:
-    """Inverse of :func:`parse_setting`."""
-    return "; ".join(f"{key}={value}" for key, value in setting.items())
 
 
 def check(instance: Any, schema_path: str | Path, what: str) -> None:
@@ -225,5 +218,6 @@ def _add_paper(papers: dict[str, Any], paper: dict[str, Any], path: Path) -> Non
 
 def _checked(path: Path, schema_path: Path) -> Any:
     contents = read_yaml(path)
+    retired.check(contents, path.as_posix())
     check(contents, schema_path, path.as_posix())
     return contents

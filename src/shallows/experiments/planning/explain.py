@@ -14,8 +14,9 @@ from typing import Any
 
 from shallows.errors import ShallowsError
 
+from ..setting_text import format_setting
 from . import kinds
-from .configuration import SCALES, format_setting
+from .configuration import SCALES
 from .plan import Plan
 from .runs import Run
 

@@ -183,7 +183,7 @@ class Plan:
             words = [word for word in asked if word in present]
             methods = _chosen("method", group.get("methods"), spec["methods"], where)
             axes = list(_axes(spec["settings"], group.get("settings", {}), where))
-            marks = kinds.marks(group)
+            marks, unit = kinds.marks(group), kinds.unit(group)
             seeds = self.configuration.settings["seeds"] or group.get("seeds", at["seeds"])
             for word, method, *choices in itertools.product(words, methods, *axes):
                 data, entry = present[word], spec["methods"][method]
@@ -200,7 +200,9 @@ class Plan:
                 altered = {name: (value, own[name]) for name, value in here.items() if own.get(name, value) != value}
                 parameters = {**own, **here, **data.get("parameters", {})}
                 runs = [
-                    self._run(scale, data["dataset"], variant, entry["method"], definition, parameters, seed, marks)
+                    self._run(
+                        scale, data["dataset"], variant, entry["method"], definition, parameters, seed, marks, unit
+                    )
                     for variant in kinds.variants(data)
                     for seed in seeds
                 ]
@@ -217,13 +219,14 @@ class Plan:
         parameters: dict[str, Any],
         seed: int,
         marks: tuple[int, ...],
+        unit: str,
     ) -> Run:
         preconditioner = None
         if definition.get("preconditioner"):
             own = {name: parameters[name] for name in definition["preconditioner"] if name in parameters}
             cost = costs.subsample_eigensystem(self.size(dataset, variant), own, ())
             preconditioner = Preconditioner(dataset, variant, own, seed, cost)
-        return Run(scale, dataset, variant, method, parameters, seed, marks, preconditioner=preconditioner)
+        return Run(scale, dataset, variant, method, parameters, seed, marks, unit, preconditioner=preconditioner)
 
     def absent(self, target: str, scale: str) -> dict[str, str]:
         """Why nothing stands for some of a target's datasets at a scale, by the paper's words for them.
@@ -325,8 +328,9 @@ class Plan:
         }
 
     def _cost(self, run: Run) -> costs.Cost:
-        model = costs.MODELS[self.configuration.methods[run.method].get("cost", "all_distances")]
-        return model(self.size(run.dataset, run.variant), run.parameters, run.marks)
+        model = self.configuration.methods[run.method].get("cost", "all_distances")
+        model = "timed_training" if run.unit == "seconds" else model
+        return costs.MODELS[model](self.size(run.dataset, run.variant), run.parameters, run.marks)
 
 
 #: The package by which an extra is told to be installed.

@@ -66,8 +66,8 @@ class Preconditioner:
 class Run:
     """One method on one prepared dataset with one seed.
 
-    Its identity is its dataset, variant, method, parameters and seed. How far it goes (``marks``) is the union of
-    what its targets ask for.
+    Its identity is its dataset, variant, method, parameters, seed and unit. How far it goes (``marks``) is the union of
+    what its targets ask for, in the method's own unit or in another one (``unit``).
     """
 
     scale: str
@@ -77,6 +77,7 @@ class Run:
     parameters: dict[str, Any]
     seed: int
     marks: tuple[int, ...] = ()
+    unit: str = ""
     targets: tuple[str, ...] = ()
     preconditioner: Preconditioner | None = None
     cost: costs.Cost = field(default_factory=costs.Cost)
@@ -84,17 +85,18 @@ class Run:
     @cached_property
     def id(self) -> str:
         """Hash of the identity."""
-        return digest(self.dataset, self.variant, self.method, self.parameters, self.seed)
+        unit = [self.unit] if self.unit else []
+        return digest(self.dataset, self.variant, self.method, self.parameters, self.seed, *unit)
 
     @property
     def folder(self) -> str:
         """Its folder, below the folder of the scale."""
-        name = f"{slug(self.parameters, self.seed)}-{self.id}"
+        name = "-".join(filter(None, (slug(self.parameters, self.seed), self.unit, self.id)))
         return f"runs/{self.dataset}-{self.variant}/{self.method}/{name}"
 
     def asked(self, methods: Mapping[str, Any]) -> dict[str, Any]:
         """Parameters of its job: all that its numbers depend on but the data and the code."""
-        definition = methods[self.method]
+        definition = {**methods[self.method], **({"marks": self.unit} if self.unit else {})}
         return {
             "id": self.id,
             "scale": self.scale,
@@ -104,6 +106,7 @@ class Run:
             "parameters": self.parameters,
             "seed": self.seed,
             "marks": list(self.marks),
+            **({"unit": self.unit} if self.unit else {}),
             "definition": {key: definition[key] for key in OF_THE_RUN if key in definition},
         }
 

@@ -16,9 +16,10 @@ import numpy as np
 
 from ... import arrays, streams
 from ...features.fourier import FourierFeatures
-from ...solvers.coordinates import Checked, Fresh, UniformReuse
+from ...solvers.block_policies import Checked, Fresh, UniformReuse
 from ...solvers.doubly_stochastic import DoublyStochastic
-from ...solvers.expansion import Examples, ExpansionProblem, ExpansionState
+from ...solvers.examples import Examples
+from ...solvers.expansion import ExpansionProblem, ExpansionState
 from .population import Population
 
 CHUNK = 128
@@ -146,7 +147,7 @@ class Trajectories:
 
 
 def longest_steps(traces: np.ndarray, g: np.ndarray, gamma: float, c: float) -> np.ndarray:
-    """`solvers.coordinates.admitted_steps` of many trajectories with one output; traces of shape (R, m)."""
+    """`solvers.block_policies.admitted_steps` of many trajectories with one output; traces of shape (R, m)."""
     g = g[:, None]
     along = traces * g
     radicand = along**2 - 0.5 * (g * g + c) * (traces**2 - gamma**2 * g * g)

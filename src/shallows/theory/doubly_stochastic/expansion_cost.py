@@ -15,7 +15,8 @@ from ... import kernels, losses, streams
 from ...errors import ShallowsError
 from ...features.fourier import FourierFeatures
 from ...solvers.doubly_stochastic import DoublyStochastic
-from ...solvers.expansion import Examples, ExpansionProblem, ExpansionState
+from ...solvers.examples import Examples
+from ...solvers.expansion import ExpansionProblem, ExpansionState
 from ..results import AnalysisResult
 from ..timing import seconds_by_round
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ... import streams
 from ...errors import ShallowsError
-from ...estimators.doubly_stochastic import DoublyStochasticClassifier
+from ...estimators.doubly_stochastic.dsg_classifier import DoublyStochasticClassifier
 from ...estimators.regularised.norma import NORMAClassifier
 from ...estimators.regularised.sdca import SDCAClassifier
 from ..results import AnalysisResult

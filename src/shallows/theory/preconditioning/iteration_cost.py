@@ -12,10 +12,10 @@ from ...arrays import Array
 from ...errors import ShallowsError
 from ...gram import Gram
 from ...solvers.base import KernelProblem
+from ...solvers.cycles import Cycle
 from ...solvers.eigenpro import EigenPro
 from ...solvers.richardson import Richardson
-from ...solvers.steps import Cycle
-from ...spectrum.kernel_form import Preconditioner, make_preconditioner
+from ...spectrum.kernel_preconditioner import Preconditioner, make_preconditioner
 from ..eigenvalues import check_rank
 from ..results import AnalysisResult
 from ..samples import sample

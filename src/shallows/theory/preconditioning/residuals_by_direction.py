@@ -12,7 +12,7 @@ from ...gram import Gram
 from ...solvers.base import KernelProblem
 from ...solvers.eigenpro import EigenPro
 from ...solvers.richardson import Richardson
-from ...spectrum.kernel_form import make_preconditioner
+from ...spectrum.kernel_preconditioner import make_preconditioner
 from ..eigenvalues import check_rank, eigenpairs
 from ..results import AnalysisResult
 from ..samples import sample

@@ -14,12 +14,13 @@ from .. import arrays, atomic, gram, kernels
 from ..arrays import Array
 from ..errors import ShallowsError
 from ..kernels import Kernel
+from .certificates import different, subsample_and_fresh
 from .eigensystems import eigensystem
-from .flattening import Flattening, choose_rank, different, flatten, subsample_and_fresh
+from .spectral_preconditioner import SpectralPreconditioner, choose_rank, flatten
 
 
 @dataclass(frozen=True)
-class Preconditioner(Flattening):
+class Preconditioner(SpectralPreconditioner):
     """The EigenPro preconditioner of a kernel on a subsample, with the certificate of the step size.
 
     Attributes
@@ -82,7 +83,7 @@ class Preconditioner(Flattening):
 
     @property
     def n_functions(self) -> float:
-        """As many as there are points, see `Flattening`, unless most of them are copies of others."""
+        """As many as there are points, see `SpectralPreconditioner`, unless most of them are copies of others."""
         return min(self.n_places, super().n_functions)
 
     @property

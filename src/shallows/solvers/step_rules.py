@@ -22,64 +22,14 @@ from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 from ..errors import ShallowsError, UnknownNameError
+from .cycles import Cycle, step_of_noise
 
 
 class StepRule(Protocol):
-    """What a rule is called with: a preconditioner (`spectrum.Flattening`), the batch size and the points."""
+    """A rule is called with a `spectrum.SpectralPreconditioner`, the batch size and the number of points."""
 
     def __call__(self, p: Any, batch_size: int, n: int) -> float:
         """η for a sum over the batch."""
-
-
-@dataclass(frozen=True)
-class Cycle:
-    """Factors of a step size, one for each step, which begin again after a round, and an average of the iterates.
-
-    Attributes
-    ----------
-    length : int
-        Steps of a round.
-    head : tuple of float
-        The first factors.
-    body : tuple of float
-        Those that follow, repeated.
-    memory : float
-        How many steps the average that is the model lies behind the iterate once there are many: it takes in every
-        iterate with the share 1/(1 + memory), and the first ones with larger shares, see `at`. With 0 the model is
-        the iterate; else no step of `EigenPro` is longer than its own batch allows.
-    falling : tuple of float, optional
-        (unit, w, g): from round to round the share g of noise that is allowed falls as one over their number, and no
-        factor is above ``unit`` 2g/(w + g).
-    few : int
-        The number of batches of an epoch, where they are so few that the kernel form can take `ConjugateResiduals` in
-        place of the factors; else 0.
-    """
-
-    length: int
-    head: tuple[float, ...]
-    body: tuple[float, ...]
-    memory: float = 0.0
-    falling: tuple[float, float, float] | None = None
-    few: int = 0
-
-    def at(self, t: int) -> tuple[float, float]:
-        """The factor of step t, from 0, and what its iterate weighs in the average, 0 where the model is the iterate.
-
-        (c + 1)/(t + c + 1) weighs the iterates by about the c-th power of their number, so that the first ones are soon
-        forgotten, until that is the share that ``memory`` asks for.
-        """
-        share = max((FORGETTING + 1.0) / (t + FORGETTING + 1.0), 1.0 / (1.0 + self.memory)) if self.memory else 0.0
-        done, t = divmod(t, self.length)
-        factor = self.head[t] if t < len(self.head) else self.body[(t - len(self.head)) % len(self.body)]
-        if self.falling is not None:
-            unit, w, allowed = self.falling
-            factor = min(factor, unit * _within(allowed / (1 + done), w))
-        return factor, share
-
-
-def _within(share: float, w: float) -> float:
-    """The step a, in units of 1/(m λ), at which noise makes up a share g = a w/(2 − a) of the loss."""
-    return 2.0 * share / (w + share)
 
 
 QUIET = 0.05
@@ -96,10 +46,9 @@ FEW = 16
 NOISE = 0.6
 """Share of the loss of an iterate that the noise of batches may make up."""
 
-FORGETTING, MEMORY = 3.0, 0.5
-"""Power of their number with which the first iterates are averaged, and epochs that the average lies behind later on.
-With more memory, less of the noise of the targets is fitted (``benchmarks/averages.py``); with much more, training
-takes longer (``benchmarks/steps.py``)."""
+MEMORY = 0.5
+"""Epochs that the average of the iterates lies behind later on. With more memory, less of the noise of the targets is
+fitted (``benchmarks/averages.py``); with much more, training takes longer (``benchmarks/steps.py``)."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +124,7 @@ class Certified:
         interpolates = p.n_functions >= n
         if max(v, of_targets) > QUIET or (m < n and not interpolates):
             v, w = max(v, of_targets), max(w, of_targets)
-            constant = unit * min(2.0 / (1.0 + v), _within(self.noise, w))
+            constant = unit * min(2.0 / (1.0 + v), step_of_noise(self.noise, w))
             falling = None if interpolates else (unit, w, self.noise)
             return Cycle(n_steps, (), (constant,), self.memory * n_steps, falling, few)
         rho = min(1.0, p.flattened_top / top)

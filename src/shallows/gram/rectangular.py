@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import arrays, fused, gram, kernels
-from .arrays import Array
-from .kernels import Kernel
+from .. import arrays, fused, kernels
+from ..arrays import Array
+from ..kernels import Kernel
+from . import cross
+from .tiles import GPU_TILE
 
 STRIP = 256
 """Rows that are held between the two products on a CPU: a strip of 256 rows and 10,000 columns is 10 MB."""
@@ -58,13 +60,13 @@ def forward_and_back(
     on_cpu = arrays.device_of(points).kind == "cpu"
     n_workers = min(arrays.workers_for(points), max(1, m // 64))
     affordable = int(budget) // max(1, n_workers * p * arrays.itemsize(points))
-    height = max(16, min(STRIP if on_cpu else gram.GPU_TILE, affordable))
+    height = max(16, min(STRIP if on_cpu else GPU_TILE, affordable))
     # Strips of one height each, so that no worker waits for another at the end.
     n_strips = -(-m // height)
     n_strips = min(m, -(-n_strips // n_workers) * n_workers)
     height = -(-m // n_strips)
     strips = list(arrays.blocks(m, height))
-    spans = list(arrays.blocks(p, COLUMNS if on_cpu else gram.GPU_TILE))
+    spans = list(arrays.blocks(p, COLUMNS if on_cpu else GPU_TILE))
 
     def work(worker: int) -> tuple[Array, float]:
         total, out = 0.0, xp.zeros((p, a.shape[1]), dtype=a.dtype)
@@ -95,7 +97,7 @@ def _fused(
     respond: Callable[[Array, slice], tuple[Array, float]],
 ) -> tuple[Array, float]:
     total, out = 0.0, arrays.namespace(points).zeros_like(a)
-    for rows in arrays.blocks(points.shape[0], gram.FUSED_ROWS):
+    for rows in arrays.blocks(points.shape[0], cross.FUSED_ROWS):
         here = points[rows, :]
         response, number = respond(fused.product(kernel, here, centres, a), rows)
         total += number

@@ -1,9 +1,9 @@
-"""Some columns of a kernel matrix in the pieces that they lie in, so that no copy joins them."""
+"""Some columns of a kernel matrix, in the pieces that they lie in."""
 
 from __future__ import annotations
 
-from . import arrays
-from .arrays import Array
+from .. import arrays
+from ..arrays import Array
 
 Piece = tuple[slice, slice, Array]
 """Rows and columns of a matrix, and its values there."""

@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, ClassVar
 from .. import arrays
 from ..arrays import Array
 from ..errors import UnknownNameError
+from ..features.sparse_rows import inner_products, scaled, sum_of_squares
+from .certificates import subsample_and_fresh
 from .eigensystems import eigensystem, orthonormal, top_eigensystem
-from .flattening import Flattening, choose_rank, filtered, flatten, subsample_and_fresh
+from .spectral_preconditioner import SpectralPreconditioner, choose_rank, filtered, flatten
 
 if TYPE_CHECKING:
     from ..features.design import Blocks
 
 
 @dataclass(frozen=True)
-class FeaturePreconditioner(Flattening):
+class FeaturePreconditioner(SpectralPreconditioner):
     """P = I − E diag(1 − τ (λ_{q+1}/λᵢ)^a) Eᵀ on coefficients of explicit features.
 
     Attributes
@@ -82,7 +84,7 @@ def nsvd(blocks: Blocks, points: Array, root: Array | None, k: int, *, seed: int
     matrix = xp.zeros((m, m), dtype=points.dtype)
     for j in range(len(blocks.spans)):
         part = _rooted(blocks.block(points, j), root)
-        matrix += part @ part.T
+        matrix += inner_products(part, part)
     values, left = eigensystem(matrix, min(k, m, blocks.n_features), seed=seed)
     del matrix
     vectors = xp.empty((blocks.n_features, values.shape[0]), dtype=points.dtype)
@@ -126,7 +128,7 @@ def rsvd(
 
 
 def _rooted(block: Array, root: Array | None) -> Array:
-    return block if root is None else block * root
+    return block if root is None else scaled(block, root)
 
 
 def _unit(vectors: Array, values: Array) -> Array:
@@ -205,7 +207,7 @@ def make_feature_preconditioner(
         matrix = xp.zeros((size, size), dtype=points.dtype)
         for j in range(len(blocks.spans)):
             part = blocks.block(points[fresh, :], j)
-            matrix += part @ part.T
+            matrix += inner_products(part, part)
         return matrix
 
     values, found = flatten(
@@ -235,5 +237,4 @@ def make_feature_preconditioner(
 def _mean_square(blocks: Blocks, points: Array, most: int = 500) -> float:
     """The mean of ‖φ(x)‖² over some points, which is the sum of all eigenvalues."""
     some = points[: min(most, points.shape[0]), :]
-    xp = arrays.namespace(points)
-    return sum(float(xp.sum(blocks.block(some, j) ** 2)) for j in range(len(blocks.spans))) / some.shape[0]
+    return sum(sum_of_squares(blocks.block(some, j)) for j in range(len(blocks.spans))) / some.shape[0]

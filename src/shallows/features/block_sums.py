@@ -6,7 +6,10 @@ from typing import Any
 
 from .. import arrays
 from ..arrays import Array
-from .fourier import FourierFeatures, _waves
+from .fourier import waves
+from .projectors import joined
+from .protocol import FeatureStream, FourierStream, Projector
+from .sparse_rows import inner_products, is_sparse, scaled
 
 STRIP_BYTES = 2**20
 """Angles of a strip of points and one block, so that they are still in the cache for the product that follows."""
@@ -21,7 +24,7 @@ DEFAULT_BUDGET = 2**28
 
 
 def evaluate(
-    features: FourierFeatures,
+    features: FeatureStream,
     x: Array,
     coefficients: Array,
     *,
@@ -35,7 +38,7 @@ def evaluate(
 
     Parameters
     ----------
-    features : FourierFeatures
+    features : FeatureStream
     x : array, shape (m, d)
     coefficients : array, shape (n_blocks, width, c)
     first : int
@@ -52,6 +55,12 @@ def evaluate(
     m, F = x.shape[0], features.block_size
     out = xp.zeros((m, c), dtype=x.dtype)
     if n_blocks == 0 or m == 0:
+        return out
+    if not hasattr(features, "projector"):
+        rows = max(1, budget // (width * arrays.itemsize(x)))
+        for strip in arrays.blocks(m, rows):
+            for j in range(n_blocks):
+                out[strip, :] += features.block(first + j, x[strip, :]) @ coefficients[j, :, :]
         return out
     itemsize = arrays.itemsize(x)
     n_workers = max(1, min(arrays.workers_for(x), m))
@@ -75,10 +84,10 @@ def evaluate(
             for strip in arrays.blocks(mine.stop - mine.start, rows):
                 strip = slice(mine.start + strip.start, mine.start + strip.stop)
                 points, sums = x[strip, :], out[strip, :]
-                for transposed, phases, A in groups:
+                for projector, phases, A in groups:
                     shape = (strip.stop - strip.start, A.shape[0])
                     values = xp.reshape(space[: shape[0] * shape[1]], shape)
-                    _waves(points, transposed, phases, values, transposed.shape[1], rows)
+                    waves(points, projector, phases, values, rows)
                     sums += values @ A
                 if not arrays.is_numpy(x):
                     out[strip, :] = sums
@@ -87,33 +96,37 @@ def evaluate(
     return out
 
 
-def _group(drawn: list[tuple[Array, Array | None]], A: Array, F: int) -> tuple[Array, Array | None, Array]:
-    """Several blocks as one: frequencies, phases, and coefficients in the order of its columns."""
+Drawn = tuple[Projector, Array | None]
+"""Projection and phases of a block, or of several."""
+
+
+def _group(drawn: list[Drawn], A: Array, F: int) -> tuple[Projector, Array | None, Array]:
+    """Several blocks as one: projection, phases, and coefficients in the order of its columns."""
     xp = arrays.namespace(A)
     if len(drawn) == 1:
         return *drawn[0], A[0, :, :]
     c = A.shape[2]
     halves = [xp.reshape(A[:, start : start + F, :], (-1, c)) for start in range(0, A.shape[1], F)]
     phases = None if drawn[0][1] is None else xp.concat([b for _, b in drawn])
-    return xp.concat([omega for omega, _ in drawn], axis=1), phases, xp.concat(halves, axis=0)
+    return joined([projector for projector, _ in drawn]), phases, xp.concat(halves, axis=0)
 
 
-def _draw(features: FourierFeatures, numbers: range, x: Array, n_workers: int) -> list[tuple[Array, Array | None]]:
-    """Frequencies (transposed) and phases of some blocks, drawn in threads where they are not at hand."""
+def _draw(features: FourierStream, numbers: range, x: Array, n_workers: int) -> list[Drawn]:
+    """Projections and phases of some blocks, drawn in threads where they are not at hand."""
     drawn: list[Any] = [None] * len(numbers)
 
     def work(worker: int) -> None:
         for place in range(worker, len(numbers), n_workers):
             i = numbers[place]
             phases = features.phases(i, x) if features.form == "cosine" else None
-            drawn[place] = (features.frequencies(i, x).T, phases)
+            drawn[place] = (features.projector(i, x), phases)
 
     arrays.in_threads(work, n_workers)
     return drawn
 
 
 def correlate(
-    features: FourierFeatures,
+    features: FeatureStream,
     i: int,
     x: Array,
     g: Array,
@@ -138,6 +151,6 @@ def correlate(
         product += values.T @ g[strip, :]
         if gram is not None:
             if weights is not None:
-                values *= arrays.namespace(x).sqrt(weights[strip, :])
-            gram += values.T @ values
+                values = scaled(values, xp.sqrt(weights[strip, :]))
+            gram += inner_products(values.T, values.T) if is_sparse(values) else values.T @ values
     return product, gram

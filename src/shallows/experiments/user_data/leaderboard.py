@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from shallows.datasets.files import replacing, write_json
+from shallows.datasets.files import write_json
 
 from ..comparing import verdicts
-from ..comparing.compare import COLUMNS, describe_runs
 from ..comparing.measurements import standard_error
+from ..comparing.target_table import describe_runs, write_rows
 from ..running import record as records
 from .comparison import SCALE, TARGET
 
@@ -54,10 +53,7 @@ def write(outcomes: Iterable[str | Path], stamp: str | Path, csv_path: str | Pat
     metric, sign = _RANKED[description["entry"]["task"]]
     groups = sorted(by_method.values(), key=lambda group: _rank(group, metric, sign))
     rows = [row for group in groups for row in _rows(group, description)]
-    with replacing(Path(csv_path)) as partial, open(partial, "w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows(csv_path, rows)
     used = [one["content"] for one in found if "content" in one]
     write_json(Path(meta_path), _described(description, used, rows))
 

@@ -1,50 +1,14 @@
-"""Products with kernel matrices too big to hold: blocked, cached where they fit.
-
-A `Gram` is the symmetric kernel matrix of a set of points. It is cut into square tiles, of which only the upper
-triangle is ever made. As many tiles as the memory budget takes are kept; the others are made again when a product
-needs them. `cross_product` multiplies with the rectangular matrix of two sets of points, block by block. What is not
-kept is not even made where `shallows.fused` applies.
-"""
+"""The symmetric kernel matrix of a set of points, cut into square tiles, for products."""
 
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Callable
 
-from . import arrays, fused, kernels
-from .arrays import Array
-from .kernels import Kernel
-from .matrix_columns import Columns, Piece
-
-Blocks = dict[tuple[int, int], Array]
-"""Parts of a matrix by their first row and column."""
-
-TILE = 1024
-"""Edge of a tile: measured flat from 512 to 2,048 on a CPU, where a tile of float32 (4 MB) lies near the cache."""
-
-GPU_TILE = 8192
-"""Edge of a tile on a GPU, where each product should fill the device."""
-
-FUSED_ROWS = 2**18
-"""Rows of a fused product at a time: enough for every thread of a GPU, and few enough to tell of progress."""
-
-SMALL_GPU_TILE = 2048
-"""Edge of a tile on a GPU of little memory: at 784 features a product still is 6.6 GFLOP for one launch."""
-
-
-def tile_edge(points: Array, budget: int) -> int:
-    """Edge of the tiles that the matrix of some points is cut into.
-
-    On a GPU three tiles of scratch space stay within half of the budget where they can, tiles are of nearly one size,
-    and edges are multiples of 64, since cuBLAS is faster on rows that start at multiples of 16 bytes.
-    """
-    n = max(points.shape[0], 1)
-    if arrays.device_of(points).kind == "cpu":
-        return min(TILE, n)
-    affordable = math.isqrt(max(0, int(budget)) // (6 * arrays.itemsize(points)))
-    largest = max(SMALL_GPU_TILE, min(GPU_TILE, affordable // 64 * 64))
-    return min(n, -(-n // -(-n // largest) // 64) * 64)
+from .. import arrays, fused, kernels
+from ..arrays import Array
+from ..kernels import Kernel
+from .columns import Columns, Piece
+from .tiles import tile_edge
 
 
 class Gram:
@@ -191,7 +155,7 @@ class Gram:
 
         return arrays.sum_in_order(arrays.in_threads(work, self.n_workers))
 
-    def spread(self, start: int, stop: int, a: Array) -> Array:
+    def columns_dot(self, start: int, stop: int, a: Array) -> Array:
         """``K[:, start:stop] @ a`` for ``a`` of shape (m, c): what some points give to all, shape (n, c)."""
         xp = arrays.namespace(a)
         out = xp.zeros((self.n, a.shape[1]), dtype=a.dtype)
@@ -311,84 +275,3 @@ class Rows:
         products, pieces = zip(*arrays.in_threads(work, gram.n_workers), strict=True)
         columns = Columns((m, head), [piece for some in pieces for piece in some]) if head else None
         return arrays.sum_in_order(list(products)), columns
-
-
-def cross_product(
-    kernel: Kernel,
-    x: Array,
-    points: Array,
-    a: Array,
-    *,
-    budget: int,
-    extra: Array | None = None,
-    observe: Callable[[int], None] | None = None,
-    kept: Blocks | None = None,
-) -> Array:
-    """``k(x, points) @ a`` without the matrix between.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    x : array, shape (m, d)
-        Where the function is evaluated.
-    points : array, shape (n, d + 2)
-        Augmented centres, as in ``Gram.points``.
-    a : array, shape (n, c)
-        Coefficients.
-    budget : int
-        Bytes that the blocks may take.
-    extra : array, shape (m,), optional
-        Squared distance that features outside ``points`` add (columns that were constant in training and left out).
-    observe : callable, optional
-        Told the number of rows done after each block of rows.
-    kept : dict, optional
-        Where the blocks of the matrix are kept, all m n values of it, and found again by a later product with the same
-        ``x``, ``points``, ``extra`` and ``budget``, which comes out the same to the bit. Not used where
-        `shallows.fused` applies.
-
-    Returns
-    -------
-    array, shape (m, c)
-    """
-    xp = arrays.namespace(x)
-    m, n = x.shape[0], points.shape[0]
-    if fused.applies(kernel, points, a):
-        out = xp.empty((m, a.shape[1]), dtype=a.dtype)
-        for span in arrays.blocks(m, FUSED_ROWS):
-            out[span, :] = fused.product(kernel, x[span, :], points, a, None if extra is None else extra[span])
-            if observe is not None:
-                observe(span.stop)
-        return out
-    n_workers = arrays.workers_for(x)
-    default = TILE if arrays.device_of(x).kind == "cpu" else GPU_TILE
-    edge = max(16, min(default, math.isqrt(max(1, int(budget) // (2 * n_workers * arrays.itemsize(x))))))
-    out = xp.zeros((m, a.shape[1]), dtype=a.dtype)
-    tall = edge * n_workers
-    for span in arrays.blocks(m, tall):
-        rows = list(arrays.blocks(span.stop - span.start, -(-(span.stop - span.start) // n_workers)))
-
-        def work(worker: int, span: slice = span, rows: list[slice] = rows) -> None:
-            if worker >= len(rows):
-                return
-            mine = slice(span.start + rows[worker].start, span.start + rows[worker].stop)
-            left, scratch = None, None
-            for columns in arrays.blocks(n, edge):
-                block = None if kept is None else kept.get((mine.start, columns.start))
-                if block is None:
-                    if left is None:
-                        here = kernels.augmented(x[mine, :])
-                        if extra is not None:
-                            here[:, -2] += extra[mine]
-                        left = kernels.left_factor(kernel, here)
-                    if scratch is None or kept is not None:
-                        scratch = xp.empty((left.shape[0], min(edge, n)), dtype=x.dtype)
-                    block = arrays.corner(scratch, left.shape[0], columns.stop - columns.start)
-                    kernels.fill(kernel, left, points[columns, :], block)
-                    if kept is not None:
-                        kept[mine.start, columns.start] = block
-                out[mine, :] += block @ a[columns, :]
-
-        arrays.in_threads(work, n_workers)
-        if observe is not None:
-            observe(span.stop)
-    return out

@@ -8,14 +8,14 @@ from typing import Any
 
 from .. import arrays, fused, kernels
 from ..arrays import Array
-from ..gram import tile_edge
+from .tiles import tile_edge
 
 
 class LazyGram:
     """The kernel matrix K of n points for products of some rows with coefficients that fill up from the first on.
 
     A first pass over the rows in their order meets coefficients of zero beyond the rows it has reached, so it makes
-    half of the matrix, tile by tile; later passes find what was kept. `shallows.gram.Gram` makes its tiles at once.
+    half of the matrix, tile by tile; later passes find what was kept. `Gram` makes its tiles at once.
 
     Parameters
     ----------

@@ -12,10 +12,10 @@ from .. import arrays, gram, kernels, streams
 from ..arrays import Array
 from ..errors import ShallowsError
 from ..kernels import Kernel
-from . import flattening
+from . import certificates
 from .eigensystems import eigensystem, top_eigensystem
-from .flattening import power_of
-from .kernel_form import Preconditioner, make_preconditioner
+from .kernel_preconditioner import Preconditioner, make_preconditioner
+from .spectral_preconditioner import power_of
 
 
 def fit_preconditioner(
@@ -52,7 +52,7 @@ def fit_preconditioner(
     """
     device = arrays.resolve_device(device)
     n = X.shape[0]
-    order = streams.permutation(random_state, "preconditioner rows", 0, n)[: min(n, n_subsample + flattening.N_FRESH)]
+    order = streams.permutation(random_state, "preconditioner rows", 0, n)[: min(n, n_subsample + certificates.N_FRESH)]
     points = _points(X, order, device, dtype, centred=kernels.kind(kernel).shift_invariant)
     made_kernel = kernels.choose(kernel, bandwidth, points, random_state, kernel_params)
     with device.active():

@@ -1,15 +1,16 @@
-"""What all preconditioners share: the flattened spectrum, and what is measured of it for the size of steps."""
+"""What all preconditioners share, whatever space they work in: the top of the spectrum, flattened."""
 
 from __future__ import annotations
 
 import math
 import numbers
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from .. import arrays, streams
+from .. import arrays
 from ..arrays import Array
 from ..errors import ShallowsError
+from .certificates import N_RITZ, Certificate, certify
 
 POWERS = {"full": 1.0, "sqrt": 0.5}
 """Names of the exponents of λ_{q+1}/λᵢ in the preconditioner."""
@@ -17,54 +18,11 @@ POWERS = {"full": 1.0, "sqrt": 0.5}
 STALLED = 20.0
 """A preconditioner is cut back where the operator keeps this many times the level that it was brought down to."""
 
-UPPER_SHARE = 0.02
-"""Share of the points, those with the largest diagonals, whose mean diagonal stands for that of a usual batch."""
-
-N_RITZ = 8
-"""Eigenvectors of the preconditioned operator that are sought for the certificate."""
-
 RANKED = 1e-3
 """Where so small a share of the operator's trace is left beyond those, it is treated as having no others."""
 
-N_FRESH = 4000
-"""Points outside the subsample, at most, on which the step size is certified; three times the subsample is enough."""
 
-
-@dataclass(frozen=True)
-class Certificate:
-    """What is measured of a preconditioned operator on points, for the size of steps.
-
-    Attributes
-    ----------
-    top_eigenvalue : float
-        λ: the largest eigenvalue of the operator.
-    largest_diagonal : float
-        β: the largest value of the preconditioned kernel's diagonal.
-    upper_diagonal : float
-        The mean of its largest fiftieth: β but for a few outliers. β itself where all points are in the subsample, on
-        which the flattened functions are at their best.
-    mean_diagonal : float
-        μ: the mean of that diagonal, which is the sum of the operator's eigenvalues.
-    bound : float
-        κ: the largest value of the kernel's own diagonal.
-    dimension : float
-        tr V / ‖V‖, with the variance V of one point's part in the preconditioned operator: the intrinsic dimension
-        in the bound of Theorem 4 of Ma and Belkin (2017). ‖V‖ is estimated from below, so that the bound is from
-        above.
-    remainder : float
-        The share of μ that the largest eight eigenvalues do not make up.
-    """
-
-    top_eigenvalue: float = math.nan
-    largest_diagonal: float = math.nan
-    upper_diagonal: float = math.nan
-    mean_diagonal: float = math.nan
-    bound: float = math.nan
-    dimension: float = math.nan
-    remainder: float = math.nan
-
-
-class Flattening:
+class SpectralPreconditioner:
     """What follows from the eigenvalues and the certificate of a preconditioner, whatever space it works in.
 
     Those who inherit have ``eigenvalues`` (q + 1,), ``vectors`` (·, q), ``damping``, ``power``, ``n_subsample``, the
@@ -126,35 +84,6 @@ def flattened_top(eigenvalues: Array, damping: float, power: float) -> float:
     """The larger of λ_{q+1} and τ λ_{q+1}^a λ₁^(1−a)."""
     first, following = float(eigenvalues[0]), float(eigenvalues[-1])
     return max(following, damping * following**power * first ** (1.0 - power))
-
-
-def different(points: Array) -> int:
-    """How many points differ from each other: by a projection onto a random direction, to fourteen digits.
-
-    Parameters
-    ----------
-    points : array, shape (n, d)
-    """
-    xp = arrays.namespace(points)
-    n, d = points.shape
-    direction = streams.normal(0, "direction", 0, (d, 1), like=points, dtype=xp.float64)
-    along = xp.concat(
-        [(arrays.astype(points[rows, :], xp.float64) @ direction)[:, 0] for rows in arrays.blocks(n, 4096)]
-    )
-    along = xp.sort(along)
-    return 1 + int(xp.sum(arrays.astype(along[1:] - along[:-1] > 1e-14 * float(xp.max(xp.abs(along))), xp.int64)))
-
-
-def subsample_and_fresh(n: int, m: int) -> tuple[slice, slice]:
-    """Which of n points in random order are the subsample and which certify the step.
-
-    The two are disjoint where there are points left; where the subsample is everything, so is the other.
-    """
-    n_fresh = min(N_FRESH, max(1000, 3 * m))
-    sample, fresh = slice(0, m), slice(m, min(n, m + n_fresh))
-    if fresh.stop - fresh.start < max(1, min(n, n_fresh) // 2):
-        fresh = slice(0, n if m == n else min(n, n_fresh))
-    return sample, fresh
 
 
 def choose_rank(eigenvalues: Array, *, rank: int, level: float, rounding: float) -> int:
@@ -225,58 +154,6 @@ def flatten(
         # was flattened below that would hardly move any more.
         xp = arrays.namespace(eigenvalues)
         q = int(xp.sum(arrays.astype(eigenvalues[:q] > level, xp.int64)))
-
-
-def certify(matrix: Array, functions: Array, shrink: Array, weights: Array | None, seed: int) -> Certificate:
-    """The certificate of the preconditioned kernel k_P(x, z) = k(x, z) − Σᵢ shrinkᵢ ψᵢ(x) ψᵢ(z) on some points.
-
-    Parameters
-    ----------
-    matrix : array, shape (n, n)
-        Values k(x, z); overwritten.
-    functions : array, shape (n, q)
-    shrink : array, shape (q,)
-    weights : array, shape (n,), optional
-    seed : int
-    """
-    xp = arrays.namespace(matrix)
-    n = matrix.shape[0]
-    own = diagonal(matrix)
-    bound = float(xp.max(own if weights is None else own * weights))
-    reduced = functions * xp.sqrt(xp.clip(shrink, 0.0, None))[None, :]
-    for rows in arrays.blocks(n, 1024):
-        matrix[rows, :] -= reduced[rows, :] @ reduced.T
-    if weights is not None:
-        root = xp.sqrt(weights)[:, None]
-        matrix = matrix * root * root.T
-    on_diagonal = diagonal(matrix)
-    largest = float(xp.max(on_diagonal))
-    upper = float(xp.mean(xp.sort(on_diagonal)[-math.ceil(UPPER_SHARE * n) :]))
-    block = streams.normal(seed, "certificate", 0, (n, min(N_RITZ, n)), like=matrix, dtype=matrix.dtype)
-    with arrays.one_blas_thread():
-        for _ in range(6):
-            for _ in range(5):
-                block = matrix @ (block / xp.max(xp.abs(block)))
-            block = xp.linalg.qr(block)[0]
-        small = block.T @ (matrix @ block)
-        values, rotation = xp.linalg.eigh((small + small.T) / 2)
-    tiny = float(xp.finfo(matrix.dtype).eps)
-    top = max(float(values[-1]), tiny) / n
-    # V = E k_P(x, x) k_x ⊗ k_x − H², written in the points: its trace, and its value along the top eigenfunction u.
-    squared = sum(float(xp.sum(matrix[rows, :] ** 2)) for rows in arrays.blocks(n, 1024)) / n**2
-    trace = float(xp.mean(on_diagonal**2)) - squared
-    along = top * (float(xp.sum((block @ rotation[:, -1]) ** 2 * on_diagonal)) - top)
-    dimension = trace / along if trace > along > 0 else 1.0
-    mean = float(xp.mean(on_diagonal))
-    remainder = max(0.0, 1.0 - float(xp.sum(values)) / n / max(mean, tiny))
-    return Certificate(top, *(max(value, tiny) for value in (largest, upper, mean, bound)), dimension, remainder)
-
-
-def diagonal(matrix: Array) -> Array:
-    """A copy of the diagonal, which writing into the matrix leaves as it is."""
-    xp = arrays.namespace(matrix)
-    taken = xp.linalg.diagonal(matrix) if hasattr(xp.linalg, "diagonal") else xp.diagonal(matrix)
-    return xp.asarray(taken, copy=True)
 
 
 def power_of(power: str | float) -> float:

@@ -1,0 +1,158 @@
+"""The functions that claims name in the configuration, and the arithmetic of curves that they share.
+
+A curve is a dictionary from evaluation point to value. The point is None for a number that belongs to a run as a whole.
+A function of `REDUCTIONS` makes one number of one curve (``reduce`` in the configuration); one of `ACROSS` makes one
+number of those of several settings, one of `ACROSS_CURVES` one of their curves (``across``). A new function is written
+here and can be named at once: its keyword parameters are checked against its signature when the plan is read. So this
+module imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, get_args, get_type_hints
+
+from shallows.errors import ShallowsError, UnknownNameError
+
+Point = int | float | None
+Curve = dict[Point, float]
+Axis = Literal["log", "linear"]
+
+
+# Curves --------------------------------------------------------------------------------------------------------------
+
+
+def in_order(points: Iterable[Point]) -> list[Point]:
+    """Evaluation points ascending; None, which belongs to the whole run, first."""
+    return sorted(points, key=lambda point: (point is not None, point or 0))
+
+
+def common_points(curves: Sequence[Mapping[Point, float]]) -> list[Point]:
+    """The evaluation points that all curves have, ascending."""
+    return in_order(set(curves[0]).intersection(*curves[1:])) if curves else []
+
+
+def ratio(numerator: float, denominator: float) -> float:
+    """Quotient of two numbers; by zero it is infinite, or not a number for 0/0."""
+    if denominator:
+        return numerator / denominator
+    return math.nan if numerator == 0 or math.isnan(numerator) else math.copysign(math.inf, numerator)
+
+
+def divide(curve: Mapping[Point, float], divisor: Mapping[Point, float], *, ends: bool = False) -> Curve:
+    """Divide the values at each evaluation point; a divisor without a point divides all of them.
+
+    With ``ends``, curves without a common point (those of a net and of a kernel machine) are divided at their ends.
+    """
+    if set(divisor) == {None}:
+        return {point: ratio(value, divisor[None]) for point, value in curve.items()}
+    if ends and curve and divisor and not set(curve) & set(divisor):
+        return {in_order(curve)[-1]: ratio(last(curve), last(divisor))}
+    return {point: ratio(value, divisor[point]) for point, value in curve.items() if point in divisor}
+
+
+def divide_by_first(curve: Mapping[Point, float]) -> Curve:
+    """Divide a curve by its first value."""
+    start = first(curve) if curve else math.nan
+    return {point: ratio(value, start) for point, value in curve.items()}
+
+
+def mean_curve(curves: Sequence[Mapping[Point, float]]) -> Curve:
+    """The mean of several curves at their common evaluation points."""
+    return {point: statistics.fmean(curve[point] for curve in curves) for point in common_points(curves)}
+
+
+# Reductions of one curve to one number -------------------------------------------------------------------------------
+
+
+def first(curve: Mapping[Point, float]) -> float:
+    """The value at the first evaluation point."""
+    return curve[in_order(curve)[0]]
+
+
+def last(curve: Mapping[Point, float]) -> float:
+    """The value at the last evaluation point, or the one number that a run has."""
+    return curve[in_order(curve)[-1]]
+
+
+def smallest(curve: Mapping[Point, float]) -> float:
+    """The smallest value of a curve."""
+    return min(curve.values())
+
+
+def largest(curve: Mapping[Point, float]) -> float:
+    """The largest value of a curve."""
+    return max(curve.values())
+
+
+def mean(curve: Mapping[Point, float]) -> float:
+    """The mean over the evaluation points."""
+    return statistics.fmean(curve.values())
+
+
+def growth(curve: Mapping[Point, float]) -> float:
+    """The last value divided by the first."""
+    return ratio(last(curve), first(curve))
+
+
+def slope(curve: Mapping[Point, float], *, x: Axis = "log", y: Axis = "log") -> float | None:
+    """The slope of the least-squares line through a curve, on logarithmic axes unless ``x`` or ``y`` says otherwise."""
+    scales: list[Callable[[float], float]] = [math.log if axis == "log" else float for axis in (x, y)]
+    points = [
+        pair
+        for pair in curve.items()
+        if pair[0] is not None
+        and math.isfinite(pair[1])
+        and all(number > 0 for number, scale in zip(pair, scales, strict=True) if scale is math.log)
+    ]
+    if len({point for point, _ in points}) < 2:
+        return None
+    along, values = ([scale(pair[side]) for pair in points] for side, scale in enumerate(scales))
+    return statistics.linear_regression(along, values).slope
+
+
+# Reductions over several settings ------------------------------------------------------------------------------------
+
+
+def largest_log_gap(curves: Sequence[Mapping[Point, float]]) -> float | None:
+    """The largest difference in log₁₀ between two curves, over their common evaluation points."""
+    gaps = []
+    for point in common_points(curves):
+        logs = [math.log10(curve[point]) for curve in curves if curve[point] > 0]
+        gaps.append(max(logs) - min(logs) if len(logs) == len(curves) else math.inf)
+    return max(gaps, default=None)
+
+
+REDUCTIONS: dict[str, Callable[..., Any]] = {
+    function.__name__: function for function in (last, smallest, largest, slope, mean, growth)
+}
+#: Functions over several settings: of the numbers that their curves are reduced to, or of the curves themselves.
+ACROSS: dict[str, Callable[[Sequence[float]], float]] = {"smallest": min, "largest": max}
+ACROSS_CURVES: dict[str, Callable[[Sequence[Curve]], float | None]] = {"largest_log_gap": largest_log_gap}
+
+
+def check_call(function: Callable[..., Any], parameters: Mapping[str, Any]) -> None:
+    """Check keyword parameters against the signature of a named function.
+
+    Raises
+    ------
+    UnknownNameError
+        A parameter that the function does not have, or a choice that it does not offer; it names the nearest.
+    ShallowsError
+        A parameter that is missing.
+    """
+    signature = inspect.signature(function).parameters.values()
+    keywords = {one.name: one for one in signature if one.kind is one.KEYWORD_ONLY}
+    hints = get_type_hints(function) if keywords else {}
+    for name, value in parameters.items():
+        if name not in keywords:
+            raise UnknownNameError(f"parameter of {function.__name__}", name, keywords)
+        choices = get_args(hints.get(name))
+        if choices and value not in choices:
+            raise UnknownNameError(f"value of {name}", value, choices)
+    missing = [name for name, one in keywords.items() if one.default is one.empty and name not in parameters]
+    if missing:
+        raise ShallowsError(f"{function.__name__} needs the parameter {', '.join(missing)}.")

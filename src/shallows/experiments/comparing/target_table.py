@@ -1,0 +1,121 @@
+"""A target's table: published values beside measured ones as a tidy CSV, and a JSON with what rendering needs."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from shallows.datasets.files import replacing, write_json
+
+from . import evaluations, verdicts
+from .cells import cells, missing
+from .claims import claims
+from .evaluations import RunResult
+from .measurements import Measurements
+from .rows import COLUMNS, dataset_name
+
+
+def write(evaluation: str | Path, comparison: Mapping[str, Any], csv_path: str | Path, meta_path: str | Path) -> None:
+    """Write a target's tidy CSV and the JSON that describes it.
+
+    Parameters
+    ----------
+    evaluation : path
+        What `evaluations.gather` wrote.
+    comparison : mapping
+        `Plan.comparison` of the target at its scale.
+    csv_path, meta_path : path
+        Where the two go.
+    """
+    results = evaluations.read(evaluation, comparison["spec"].get("mark", ""))
+    rows = list(rows_of(comparison, results))
+    write_rows(csv_path, rows)
+    write_json(Path(meta_path), describe(comparison, results, rows))
+
+
+def write_rows(csv_path: str | Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write rows as a CSV, which carries its name only when it is whole."""
+    with replacing(Path(csv_path)) as partial, open(partial, "w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def rows_of(comparison: Mapping[str, Any], results: Mapping[str, RunResult]) -> Iterator[dict[str, Any]]:
+    """All rows of a target: values, data that is missing from a picture, claims."""
+    measurements = Measurements(comparison, results)
+    yield from cells(measurements)
+    if comparison["spec"]["kind"] == "curves":
+        yield from missing(measurements)
+    yield from claims(measurements)
+
+
+def describe(
+    comparison: Mapping[str, Any], results: Mapping[str, RunResult], rows: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """What rendering needs besides the numbers."""
+    spec, paper, sizes = comparison["spec"], comparison["paper"], comparison["sizes"]
+    labels = {
+        name: one["label"] + (f" ({one['unit']})" if one.get("unit") else "")
+        for name, one in {**spec["metrics"], **spec.get("claims", {})}.items()
+    }
+    for word, one in sizes.items():
+        name = dataset_name(sizes, word)
+        labels[name] = one["title"] if name == one["dataset"] else f"{one['title']} ({word})"
+    counted = Counter(row["verdict"] for row in rows if row["published"] != "" or row["verdict"] == verdicts.NOT_RUN)
+    return {
+        "id": comparison["target"],
+        "title": spec["title"],
+        "source": spec["source"],
+        "paper": paper["title"],
+        "citation": paper["citation"],
+        "kind": "figure" if spec["kind"] == "curves" else "table",
+        "caption": spec["caption"],
+        "notes": list(spec.get("notes", [])),
+        "scale": comparison["scale"],
+        "label": describe_runs([one.record for one in results.values()], comparison["scale"]),
+        "labels": labels,
+        "marks": list(dict.fromkeys(one.along for one in results.values() if one.along)),
+        "layout": spec["layout"],
+        "figure": spec.get("figure"),
+        "verdict_counts": {name: counted[name] for name in verdicts.VERDICTS if counted[name]},
+    }
+
+
+def describe_runs(records: Sequence[Mapping[str, Any]], scale: str) -> dict[str, Any]:
+    """What a table says on its face of the runs behind it: the data, the seeds, the hardware and the code."""
+    data = {
+        one["run"]["dataset"] + one["run"]["variant"]: {
+            key: one["data"][key] for key in ("title", "n_train", "n_test", "n_features")
+        }
+        for one in records
+    }
+    return {
+        "scale": scale,
+        "data": list(data.values()),
+        "seeds": sorted({one["run"]["seed"] for one in records}),
+        "hardware": list(dict.fromkeys(map(_hardware, records))),
+        "code": _code(records),
+        "versions": records[0]["packages"] if records else {},
+    }
+
+
+def _hardware(record: Mapping[str, Any]) -> str:
+    machine, device = record["hardware"], str(record["effective"].get("device") or "")
+    gpu = f", {machine['gpu']}" if machine["gpu"] and "gpu" in device else ""
+    return f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_bytes'] / 2**30:.0f} GiB{gpu}"
+
+
+def _code(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The code of all the runs: its commit or commits, and whether any of them had changes beside."""
+    codes = [one["code"] for one in records]
+    commits = list(dict.fromkeys(code["commit"] for code in codes if code["commit"]))
+    return {
+        "version": ", ".join(dict.fromkeys(code["version"] for code in codes)),
+        "commit": commits[0] if len(commits) == 1 else None,
+        "commits": commits,
+        "dirty": any(code["dirty"] for code in codes) if commits else None,
+    }

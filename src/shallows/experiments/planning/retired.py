@@ -1,0 +1,86 @@
+"""What earlier versions of the configuration said otherwise, refused with the words that say it now."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from shallows.errors import ShallowsError
+
+
+class RetiredKeyError(ShallowsError, ValueError):
+    """A configuration of an earlier version."""
+
+
+@dataclass(frozen=True)
+class Retired:
+    """A key, or a value of a key, that the configuration had in an earlier version.
+
+    Attributes
+    ----------
+    path : str
+        Where it stood; ``*`` stands for any key.
+    successor : str
+        What is written today, as the end of a sentence.
+    value : str
+        A regular expression of the values that are retired; all of them by default.
+    """
+
+    path: str
+    successor: str
+    value: str = ".*"
+
+
+_CLAIM = "targets/*/claims/*"
+_FUNCTION = "a function of src/shallows/experiments/claim_functions.py of your own"
+RETIRED = (
+    Retired("methods/*_timed", "marks: {seconds: [...]} in the runs of a target, with the method's plain name"),
+    Retired(
+        "targets/*/methods/*/method", "the name without _timed, and marks: {seconds: [...]} in the runs", ".*_timed"
+    ),
+    Retired("targets/*/kind", "kind: table", "marks"),
+    Retired("targets/*/figure/facet", "panels"),
+    Retired("targets/*/figure/hue", "lines"),
+    Retired("targets/*/figure/free_x", "nothing, as every axis has an x axis of its own"),
+    Retired("targets/*/metrics/*/reached", "first_passage, with the same keys below it"),
+    Retired(f"{_CLAIM}/axes", "parameters: {x: log, y: linear} beside reduce: slope"),
+    Retired(f"{_CLAIM}/seeds", "every_seed: true, where the criterion is not for the mean"),
+    Retired(f"{_CLAIM}/level", f"parameters: {{level: ...}} beside reduce with {_FUNCTION}"),
+    Retired(f"{_CLAIM}/over", "reduce: growth for the last value over the first", "first"),
+    Retired(f"{_CLAIM}/reduce", "at alone, with the evaluation point", "at"),
+    Retired(f"{_CLAIM}/reduce", f"reduce with {_FUNCTION}", "first|share_under|first_under"),
+    Retired(f"{_CLAIM}/across", "no 'across', for a row for each series", "each"),
+    Retired(f"{_CLAIM}/across", "across: largest_log_gap", "spread"),
+    Retired(f"{_CLAIM}/across", f"across with {_FUNCTION}", "mean"),
+)
+
+
+def check(contents: Any, file: str) -> None:
+    """Refuse a file of an earlier version.
+
+    Raises
+    ------
+    RetiredKeyError
+        It says what is written instead.
+    """
+    for one in RETIRED:
+        for place, value in _found(contents, one.path.split("/")):
+            if re.fullmatch(one.value, str(value), re.DOTALL):
+                what = place[-1] if one.value == ".*" else f"{place[-1]}: {value}"
+                where = f"{'.'.join(map(str, place))} in {file}"
+                raise RetiredKeyError(
+                    f"{what!r} belongs to an earlier version of the configuration. Write {one.successor} ({where})."
+                )
+
+
+def _found(contents: Any, path: list[str]) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """All places of a nested mapping that a path leads to, each with what stands there."""
+    if not path:
+        yield (), contents
+    elif isinstance(contents, Mapping):
+        for key, value in contents.items():
+            if fnmatchcase(str(key), path[0]):
+                yield from (((key, *place), found) for place, found in _found(value, path[1:]))

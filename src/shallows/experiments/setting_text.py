@@ -1,0 +1,30 @@
+"""A setting as it stands in a table: ``kernel=Gaussian; epochs=5``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from shallows.errors import ShallowsError
+
+
+def parse_setting(text: str) -> dict[str, str]:
+    """``"kernel=Gaussian; epochs=5"`` as a dictionary of texts.
+
+    Raises
+    ------
+    ShallowsError
+        Where a part holds no ``=``.
+    """
+    setting = {}
+    for part in filter(None, (part.strip() for part in text.split(";"))):
+        name, sign, value = part.partition("=")
+        if not sign:
+            raise ShallowsError(f"The setting {text!r} should read 'key=value; key=value', but {part!r} holds no '='.")
+        setting[name.strip()] = value.strip()
+    return setting
+
+
+def format_setting(setting: Mapping[str, Any]) -> str:
+    """Inverse of :func:`parse_setting`."""
+    return "; ".join(f"{key}={value}" for key, value in setting.items())

@@ -1,0 +1,140 @@
+"""Error against epochs, measured beside published, in a grid of axes."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from shallows.errors import ShallowsError
+
+from .sheet import DASHES, INK, PALETTE, frame, legend, repeated, same_limits, say, sheet
+from .target import Target, is_number, ordered
+from .wording import key_title, name_of
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def error_curves(target: Target) -> Figure:
+    """Error against epochs: a column of axes a kernel, a row a metric, a colour a method.
+
+    What was measured is solid with full marks, what the source prints is dashed with hollow ones.
+    ``figure`` in the JSON may name other keys as ``x``, ``panels`` and ``lines``, one ``metric`` instead of
+    all, and labels of the axes as ``x_label`` and ``y_label``.
+    """
+    spec = target.meta["figure"]
+    x, facet, hue = spec.get("x", "epochs"), spec.get("panels", "kernel"), spec.get("lines", "method")
+    table = frame(target, [x, facet, hue]).astype({x: float})
+    if "metric" in spec:
+        table = table[table["metric"] == spec["metric"]]
+        if table.empty:
+            raise ShallowsError(f"No row of {target.id} has the metric {spec['metric']!r}, which its figure draws.")
+    facets, metrics, methods = ordered(table[facet]), ordered(table["metric"]), ordered(table[hue])
+    colours = dict(zip(methods, repeated(PALETTE, len(methods)), strict=True))
+
+    figure, axes = sheet(target, rows=len(metrics), columns=len(facets), width=3.1, height=2.5, legend=True)
+    for row, metric in enumerate(metrics):
+        values = table[table["metric"] == metric]
+        for column, value in enumerate(facets):
+            ax = axes[row][column]
+            part = values[values[facet] == value]
+            for method in methods:
+                one = part[part[hue] == method].sort_values(x)
+                _published_and_measured(ax, one, x, colours[method])
+            ax.set_title(_facet_title(target, facet, value) if row == 0 else "", loc="left")
+            ax.set_xlabel(spec.get("x_label", key_title(target, x)) if row == len(metrics) - 1 else "")
+            ax.set_ylabel(spec.get("y_label", name_of(target, "metric", metric)) if column == 0 else "")
+            _scale_axes(ax, values[x], values[["mean", "published"]].stack(), spec)
+            if part["mean"].isna().all():
+                say(ax, "not run" if (part["verdict"] == "not run").all() else "nothing measured")
+        same_limits(axes[row])
+
+    from matplotlib.lines import Line2D
+
+    handles = [Line2D([], [], color=colours[method], label=name_of(target, hue, method)) for method in methods]
+    if table["mean"].notna().any():
+        handles.append(Line2D([], [], color=INK, marker="o", label="measured"))
+    if table["published"].notna().any():
+        handles.append(
+            Line2D(
+                [],
+                [],
+                color=INK,
+                linestyle=(0, DASHES[1]),
+                marker="o",
+                markerfacecolor="white",
+                label="published",
+            )
+        )
+    legend(figure, handles)
+    return figure
+
+
+def _published_and_measured(ax: Axes, one: pandas.DataFrame, x: str, colour: str) -> None:
+    import seaborn
+
+    shared = {
+        "data": one,
+        "x": x,
+        "color": colour,
+        "ax": ax,
+        "marker": "o",
+        "estimator": None,
+        "markeredgewidth": 1,
+    }
+    if one["published"].notna().any():
+        seaborn.lineplot(
+            y="published",
+            linestyle=(0, DASHES[1]),
+            markerfacecolor="white",
+            markeredgecolor=colour,
+            linewidth=1.1,
+            zorder=2,
+            **shared,
+        )
+    measured = one.dropna(subset=["mean"])
+    if len(measured):
+        seaborn.lineplot(y="mean", markeredgecolor="white", zorder=3, **shared)
+        spread = measured["sd"].fillna(0)
+        if (spread > 0).any():
+            below, above = measured["mean"] - spread, measured["mean"] + spread
+            ax.fill_between(measured[x], below.clip(lower=0), above, color=colour, alpha=0.16, linewidth=0)
+
+
+def _facet_title(target: Target, key: str, value: str) -> str:
+    name, title = name_of(target, key, value), key_title(target, key)
+    return f"{title} {name}" if is_number(value) else f"{name} {title}"
+
+
+def _scale_axes(ax: Axes, x: pandas.Series, y: pandas.Series, spec: dict[str, Any]) -> None:
+    """Logarithmic axes where the values span nearly a decade, unless ``x_scale`` or ``y_scale`` says otherwise.
+
+    An axis that holds zeros as well is linear at its lower end, two decades below its largest value, and its
+    label says so.
+    """
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+
+    for axis, values in (("x", x.dropna()), ("y", y.dropna())):
+        above = values[values > 0]
+        apt = len(above) > 0 and values.min() >= 0 and above.max() / above.min() >= 8
+        if spec.get(f"{axis}_scale", "log" if apt else "linear") != "log":
+            ax.set_ylim(bottom=0) if axis == "y" else None
+            continue
+        one = getattr(ax, f"{axis}axis")
+        if len(above) < len(values):
+            floor = 10.0 ** (math.floor(math.log10(above.max())) - 2)
+            getattr(ax, f"set_{axis}scale")("symlog", linthresh=floor, linscale=0.5)
+            one.set_major_locator(FixedLocator([0, *(floor * 10**power for power in range(4))]))
+            getattr(ax, f"set_{axis}lim")(-0.08 * floor, 1.6 * values.max())
+            if one.get_label_text():
+                one.set_label_text(f"{one.get_label_text()}\nlinear below {floor:g}")
+        else:
+            ax.set(**{f"{axis}scale": "log"})
+            one.set_major_locator(LogLocator(subs=(1, 2, 5) if above.max() / above.min() < 200 else (1,)))
+        one.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        one.set_minor_locator(NullLocator())
+        if axis == "x":
+            marks = sorted(set(values))
+            one.set_major_locator(FixedLocator(marks if len(marks) <= 8 else marks[:: -(-len(marks) // 8)]))

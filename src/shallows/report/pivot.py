@@ -1,0 +1,244 @@
+"""The rows of a target as a table of cells: what goes down, what goes across, and what is said of it.
+
+Written without pandas, whose import takes longer than the whole of a table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from shallows.errors import ShallowsError
+
+from .target import VERDICTS, Row, Target, Verdict, is_number, ordered
+from .wording import EN_DASH, NAMED_KEYS, key_title, name_of
+
+# A curve of a thousand points is no table for people: a numeric row key with more values than LONG is shown
+# at about SHOWN of them, evenly spaced in the logarithm. The CSV keeps them all.
+LONG, SHOWN = 24, 16
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What one compared value shows."""
+
+    published: str
+    measured: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Remark:
+    """Why some values carry the verdict they carry."""
+
+    verdict: Verdict
+    count: int
+    where: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Pivot:
+    """A target's values, arranged as its layout says; Markdown and HTML both are written from it.
+
+    Attributes
+    ----------
+    row_keys, column_keys : tuple of str
+        The keys that go down and the keys that go across.
+    rows, columns : tuple of tuple of str
+        Their values, one tuple a row or a column.
+    cells : dict
+        From a row and a column to a ``Cell``; a combination that the target does not have is absent.
+    constant : tuple of (str, str)
+        Keys that have one value throughout, and are in no heading.
+    has_published : bool
+        Whether the source prints any number here. Where it prints none, the column for them is left out.
+    verdicts : tuple of Verdict
+        Those that occur.
+    remarks : tuple of Remark
+        The reasons.
+    tolerances : tuple of str
+        Those that occur.
+    n_rows : int
+        Rows before a long table was thinned.
+    n_drawn : int
+        Values that the figure shows and the table does not.
+    """
+
+    row_keys: tuple[str, ...]
+    column_keys: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    columns: tuple[tuple[str, ...], ...]
+    cells: dict[tuple[tuple[str, ...], tuple[str, ...]], Cell]
+    constant: tuple[tuple[str, str], ...]
+    has_published: bool
+    verdicts: tuple[Verdict, ...]
+    remarks: tuple[Remark, ...]
+    tolerances: tuple[str, ...]
+    n_rows: int
+    n_drawn: int
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether the source prints some of the numbers and leaves others out."""
+        return self.has_published and not all(cell.published for cell in self.cells.values())
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Headings below each column."""
+        return ("published", "measured") if self.has_published else ("measured",)
+
+
+def pivot(target: Target) -> Pivot:
+    """Arrange a target's values as ``layout`` in its JSON says.
+
+    Keys that tell rows apart but stand nowhere in the layout become row headings, so that no value is lost.
+
+    Raises
+    ------
+    ShallowsError
+        Where the layout names a key that no row has, or two rows have the same keys.
+    """
+    layout = target.meta.get("layout") or {}
+    row_keys, column_keys = list(layout.get("rows", ())), list(layout.get("columns", ()))
+    known = target.key_names()
+    unknown = [key for key in (*row_keys, *column_keys) if target.rows and key not in known]
+    if unknown:
+        raise ShallowsError(
+            f"The layout of {target.id} names {', '.join(unknown)}, but its rows have only {', '.join(known)}."
+        )
+
+    # What a figure draws is left to the figure, where there is anything else to tabulate; of what goes along with it
+    # the end is told.
+    rest = [row for row in target.rows if not target.is_drawn(row) and not target.is_passed(row)]
+    rest = rest if any(row.published or row.mean is not None for row in rest) else list(target.rows)
+    # Rows that were not run and have no printed number have nothing to show; their reasons stand below.
+    shown = [row for row in rest if row.verdict != "not run" or row.published] or rest
+
+    row_keys, column_keys = (
+        [key for key in keys if any(row.keys.get(key) for row in shown)] for keys in (row_keys, column_keys)
+    )
+    placed = {*row_keys, *column_keys}
+    varying = [key for key in known if len({row.keys.get(key, "") for row in shown}) > 1]
+    row_keys = [key for key in varying if key not in placed] + row_keys
+    if not row_keys:
+        row_keys = [next((key for key in known if key not in placed), "dataset")]
+    placed.update(row_keys)
+
+    rank = {key: {value: place for place, value in enumerate(target.values(key))} for key in known}
+    rows, columns = (
+        sorted(
+            {tuple(row.keys.get(key, "") for key in keys) for row in shown},
+            key=lambda values: [rank[key].get(value, 0) for key, value in zip(keys, values, strict=True)],
+        )
+        for keys in (row_keys, column_keys)
+    )
+    cells: dict[tuple[tuple[str, ...], tuple[str, ...]], Cell] = {}
+    styles = {
+        metric: _style([row for row in shown if row.keys["metric"] == metric]) for metric in target.values("metric")
+    }
+    for row in shown:
+        place = tuple(tuple(row.keys.get(key, "") for key in keys) for keys in (row_keys, column_keys))
+        if place in cells:
+            described = ", ".join(f"{key}={value}" for key, value in row.keys.items())
+            raise ShallowsError(f"Two rows of {target.id} have the same keys: {described}.")
+        cells[place] = Cell(row.published, styles[row.keys["metric"]](row), VERDICTS[row.verdict])
+
+    n_rows, rows = len(rows), _thinned(rows, row_keys, cells)
+    return Pivot(
+        row_keys=tuple(row_keys),
+        column_keys=tuple(column_keys),
+        rows=tuple(rows),
+        columns=tuple(columns),
+        cells=cells,
+        constant=tuple(
+            (key, shown[0].keys.get(key, ""))
+            for key in known
+            if shown and key not in varying and key not in placed and shown[0].keys.get(key)
+        ),
+        has_published=any(row.published for row in shown),
+        verdicts=tuple(VERDICTS[name] for name in VERDICTS if any(row.verdict == name for row in shown)),
+        remarks=tuple(_remarks(target)),
+        tolerances=tuple(dict.fromkeys(row.tolerance for row in target.rows if row.tolerance)),
+        n_rows=n_rows,
+        n_drawn=len(target.rows) - len(rest),
+    )
+
+
+def _thinned(
+    rows: Sequence[tuple[str, ...]],
+    keys: Sequence[str],
+    cells: Iterable[tuple[tuple[str, ...], tuple[str, ...]]],
+) -> list[tuple[str, ...]]:
+    filled = Counter(row for row, _ in cells)
+    kept = list(rows)
+    for place in range(len(keys)):
+        numbers = [value for value in ordered(row[place] for row in rows) if value]
+        if len(numbers) <= LONG or not all(map(is_number, numbers)):
+            continue
+        # Curves need not share their marks: chosen are those that fill most columns, where they suffice.
+        cover = {value: sum(filled[row] for row in rows if row[place] == value) for value in numbers}
+        full = [value for value in numbers if cover[value] == max(cover.values())]
+        numbers = full if len(full) >= SHOWN else numbers
+        last = len(numbers) - 1
+        places = {round((last + 1) ** (step / (SHOWN - 1))) - 1 for step in range(SHOWN)}
+        chosen = {numbers[one] for one in places} | {""}
+        kept = [row for row in kept if row[place] in chosen]
+    return kept
+
+
+def _style(rows: Sequence[Row]) -> Callable[[Row], str]:
+    """How the measured values of one metric are written: with the digits of the printed ones."""
+    printed = [row.published.lower() for row in rows if is_number(row.published)]
+    percent = any(row.unit in ("%", "percent") or row.keys["metric"].endswith("_percent") for row in rows)
+    if any("e" in text for text in printed):
+
+        def write(value: float) -> str:
+            return _tidy(f"{value:.1e}")
+    elif printed or percent:
+        digits = max((decimals(text) for text in printed), default=2)
+
+        def write(value: float) -> str:
+            return f"{value:z,.{digits}f}"
+    else:
+
+        def write(value: float) -> str:
+            return _tidy(f"{value:.3g}")
+
+    def measured(row: Row) -> str:
+        if row.mean is None:
+            return "not run" if row.verdict == "not run" else EN_DASH
+        if not math.isfinite(row.mean):
+            return str(row.mean)
+        bound = "≥ " if row.is_bound else ""
+        return bound + write(row.mean) + (f" ± {write(row.sd)}" if row.sd is not None else "")
+
+    return measured
+
+
+def _tidy(text: str) -> str:
+    mantissa, sign, exponent = text.partition("e")
+    return f"{mantissa}e{int(exponent)}" if sign else text
+
+
+def decimals(text: str) -> int:
+    """How many decimals a number is written with."""
+    return len(text.partition(".")[2])
+
+
+def _remarks(target: Target) -> Iterable[Remark]:
+    reasoned = [row for row in target.rows if row.reason and not (row.mean is not None and target.is_drawn(row))]
+    place = {name: number for number, name in enumerate(VERDICTS)}
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in reasoned:
+        groups.setdefault((row.verdict, row.reason), []).append(row)
+    for (verdict, reason), rows in sorted(groups.items(), key=lambda item: place[item[0][0]]):
+        parts = []
+        for key in target.key_names():
+            values = ordered(row.keys.get(key, "") for row in rows)
+            if len(values) < len(target.values(key)) and len(values) <= 8:
+                named = ", ".join(name_of(target, key, value) for value in values if value)
+                parts.append(named if key in NAMED_KEYS or not named else f"{key_title(target, key)} {named}")
+        yield Remark(VERDICTS[verdict], len(rows), "; ".join(filter(None, parts)), reason)

@@ -1,0 +1,200 @@
+"""The sheet that every figure is drawn on: its look, its axes under a title, its legend and the label below it."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from shallows.errors import ShallowsError
+
+from .target import Target
+from .wording import label
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's colours, which remain apart for colour-blind readers; their yellow is too pale on white.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+DASHES = ("", (5, 1.6), (1.4, 1.4), (6, 1.5, 1.4, 1.5), (3, 1.2), (8, 2, 3, 2), (1, 1))
+INK, QUIET, RULE = "#1a1a1a", "#5c5c5c", "#dddddd"
+PNG_DPI = 200
+MARGIN = 0.1  # inches, left of the title and the label
+
+STYLE: dict[str, Any] = {
+    "font.family": "DejaVu Sans",  # comes with Matplotlib, so that the picture is the same on every machine
+    "font.size": 9,
+    "axes.titlesize": 9.5,
+    "axes.titlepad": 8,
+    "axes.labelsize": 9,
+    "axes.edgecolor": QUIET,
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.7,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": RULE,
+    "grid.linewidth": 0.6,
+    "xtick.color": QUIET,
+    "ytick.color": QUIET,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+    "legend.title_fontsize": 8,
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "lines.linewidth": 1.6,
+    "lines.markersize": 4.5,
+    "svg.fonttype": "path",
+}
+
+
+def frame(target: Target, needed: Sequence[str]) -> pandas.DataFrame:
+    """The rows that hold a number, one column a key, with ``published``, ``mean`` and ``sd`` beside them.
+
+    Raises
+    ------
+    ShallowsError
+        Where a needed key is missing.
+    """
+    import pandas
+
+    missing = [key for key in needed if key not in target.key_names()]
+    if missing:
+        raise ShallowsError(
+            f"The rows of {target.id} hold no {', '.join(missing)}, which its figure is drawn by: "
+            "look at the column 'setting'."
+        )
+    rows = [
+        {
+            **row.keys,
+            "published": row.published_value,
+            "mean": row.mean,
+            "sd": row.sd,
+            "verdict": row.verdict,
+            "drawn": target.is_drawn(row),
+        }
+        for row in target.rows
+    ]
+    table = pandas.DataFrame(rows)
+    return table.astype({"published": float, "mean": float, "sd": float})
+
+
+def sheet(
+    target: Target, rows: int, columns: int, width: float, height: float, legend: bool = False
+) -> tuple[Figure, list[list[Axes]]]:
+    """Axes under a title, and a legend where asked, and over the label that every figure carries."""
+    from matplotlib.figure import Figure
+
+    across = max(columns * width, 6.2)
+    footer = footer_lines(target, int(across * 16.5))
+    heading = textwrap.wrap(target.title, int(across * 10.5))
+    top, bottom = 0.16 + 0.2 * len(heading) + 0.24 * legend, 0.14 + 0.135 * len(footer)  # inches
+    tall = rows * height + top + bottom + 0.3
+    figure = Figure(figsize=(across, tall), layout="constrained")
+    figure.get_layout_engine().set(
+        rect=(0, bottom / tall, 1, 1 - (top + bottom) / tall),
+        w_pad=0.06,
+        h_pad=0.05,
+        wspace=0.03,
+        hspace=0.03,
+    )
+    axes = figure.subplots(rows, columns, squeeze=False)
+    left = MARGIN / across
+    figure.text(
+        left,
+        1 - 0.1 / tall,
+        "\n".join(heading),
+        va="top",
+        ha="left",
+        fontsize=10.5,
+        fontweight="bold",
+        color=INK,
+    )
+    figure.text(
+        left,
+        0.08 / tall,
+        "\n".join(footer),
+        va="bottom",
+        ha="left",
+        fontsize=6.8,
+        color=QUIET,
+        linespacing=1.3,
+    )
+    for ax in axes.flat:
+        ax.spines[["top", "right"]].set_visible(False)
+    return figure, [list(line) for line in axes]
+
+
+def legend(figure: Figure, handles: Sequence[Any]) -> None:
+    """One legend for all axes, in a line of its own between the title and the axes."""
+    across, tall = figure.get_size_inches()
+    lines = figure.texts[0].get_text().count("\n") + 1
+    legend = figure.legend(
+        handles=handles,
+        loc="upper left",
+        bbox_to_anchor=(MARGIN / across, 1 - (0.14 + 0.2 * lines) / tall),
+        ncols=len(handles),
+        handlelength=2.8,
+        columnspacing=1.8,
+        borderpad=0,
+        borderaxespad=0,
+    )
+    legend.set_in_layout(False)  # the sheet has kept its place free
+
+
+def fits_a_line(handles: Sequence[Any], across: float) -> bool:
+    """Tell whether a legend of these handles, side by side, is no wider than so many inches."""
+    return sum(0.6 + 0.066 * len(handle.get_label()) for handle in handles) <= max(across, 6.2) - MARGIN
+
+
+def footer_lines(target: Target, width: int) -> list[str]:
+    """The label of a figure, broken between its parts where they fit a line."""
+    lines: list[str] = []
+    for name, value in label(target.meta):
+        part = f"{name}: {value}."
+        if lines and len(lines[-1]) + len(part) + 3 <= width:
+            lines[-1] += f"   {part}"
+        else:
+            lines += textwrap.wrap(part, width, break_long_words=False)
+    return lines
+
+
+def repeated(values: Sequence[Any], count: int) -> list[Any]:
+    """As many as are asked for, from the first again where there are fewer."""
+    return [values[place % len(values)] for place in range(count)]
+
+
+def say(ax: Axes, text: str) -> None:
+    """Words in the middle of axes that have nothing to show, and no ticks, which would say that there was something."""
+    ax.set(xticks=[], yticks=[])
+    ax.minorticks_off()
+    ax.text(
+        0.5,
+        0.5,
+        textwrap.fill(text, 34),
+        transform=ax.transAxes,
+        ha="center",
+        va="center",
+        color=QUIET,
+        fontsize=8.5,
+    )
+
+
+def same_limits(axes: Sequence[Axes], also_x: bool = False) -> None:
+    """Equal limits over axes that are read beside each other."""
+    for direction in ("x", "y") if also_x else ("y",):
+        filled = [
+            ax
+            for ax in axes
+            if ax.lines and getattr(ax, f"get_{direction}scale")() == getattr(axes[0], f"get_{direction}scale")()
+        ]
+        if len(filled) < 2:
+            continue
+        limits = [getattr(ax, f"get_{direction}lim")() for ax in filled]
+        for ax in filled:
+            getattr(ax, f"set_{direction}lim")(min(low for low, _ in limits), max(high for _, high in limits))

@@ -1,0 +1,109 @@
+"""Words for people: names of columns and values, and what a table or figure says on its face."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .target import NAMED_KEYS, Target, is_number
+
+EN_DASH = "–"
+
+
+def name_of(target: Target, key: str, value: str) -> str:
+    """A value of a key for people; ``labels`` in the JSON overrules."""
+    labels = target.meta.get("labels") or {}
+    if key == "metric":
+        unit = next((row.unit for row in target.rows if row.keys["metric"] == value and row.unit), "")
+        return words(str(labels.get(value, value)), unit)
+    if value in labels:
+        return str(labels[value])
+    if key in NAMED_KEYS:
+        return value
+    if is_number(value):
+        return f"{int(value):,}" if value.isdigit() else value
+    text = value.replace("_", " ")
+    return text[0].upper() + text[1:] if len(text) > 1 else text
+
+
+def heading_of(target: Target, key: str, value: str) -> str:
+    """A value of a key as the heading of a column; a bare number or letter says what it is of."""
+    name = name_of(target, key, value)
+    return f"{key_title(target, key)} {name}" if is_number(value) or len(value) == 1 else name
+
+
+def key_title(target: Target, key: str) -> str:
+    """A key's name as a heading."""
+    labels = target.meta.get("labels") or {}
+    return str(labels.get(key, words(key)))
+
+
+def words(name: str, unit: str = "") -> str:
+    """A column name for people: ``test_error_percent`` becomes ``test error (%)``."""
+    stem, unit = (name.removesuffix("_percent"), unit or "%") if name.endswith("_percent") else (name, unit)
+    unit = {"percent": "%", "seconds": "s"}.get(unit, unit)
+    text = stem.replace("_", " ")
+    return f"{text} ({unit})" if unit and f"({unit})" not in text else text
+
+
+def count(number: float | int | str | None) -> str:
+    """An integer with separated thousands; an en dash where there is none."""
+    if number is None or number == "":
+        return "–"
+    return f"{int(float(number)):,}"
+
+
+def data_text(data: Mapping[str, Any]) -> str:
+    """The data really used, with its sizes: ``MNIST: n = 60,000 training, 10,000 test, d = 784``."""
+    sizes = [
+        f"{count(data[key])} {part}" for key, part in (("n_train", "training"), ("n_test", "test")) if data.get(key)
+    ]
+    parts = ["n = " + ", ".join(sizes)] if sizes else []
+    if data.get("n_features"):
+        parts.append(f"d = {count(data['n_features'])}")
+    return str(data.get("title", "unnamed data")) + (f": {', '.join(parts)}" if parts else "")
+
+
+def label(meta: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What a table or figure says on its face, as pairs of a name and a text.
+
+    The scale, the data really used, the seeds, the hardware and the code version; what the JSON does not
+    know is said to be unknown and never left out.
+    """
+    given = meta.get("label", {})
+    data = given.get("data") or []
+    data = [data] if isinstance(data, Mapping) else data
+    times = Counter(map(data_text, data))
+    told = [text + (f" ({count} preparations)" if count > 1 else "") for text, count in times.items()]
+    return [
+        ("Scale", str(given.get("scale") or meta.get("scale") or "unknown")),
+        ("Data", "; ".join(told) or "none was used"),
+        ("Seeds", _listed(given.get("seeds"))),
+        ("Hardware", _listed(given.get("hardware"), "; ")),
+        ("Code", code_text(given.get("code"))),
+    ]
+
+
+def _listed(value: Any, separator: str = ", ") -> str:
+    if value is None or value in ("", [], {}):
+        return "unknown"
+    if isinstance(value, Mapping):
+        return separator.join(f"{key} {item}" for key, item in value.items() if item not in (None, ""))
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return separator.join(_listed(item) for item in value)
+    return str(value)
+
+
+def code_text(code: Any) -> str:
+    """A code version for people: ``shallows 0.1.0, commit 0123abc, with uncommitted changes``, or several commits."""
+    if not isinstance(code, Mapping):
+        return _listed(code)
+    parts = [f"shallows {code['version']}"] if code.get("version") else []
+    commits = code.get("commits") or [code.get("commit")]
+    told = [str(commit)[:10] for commit in commits if commit]
+    if told:
+        parts.append(f"{'commit' if len(told) == 1 else 'commits'} {', '.join(told)}")
+    if code.get("dirty"):
+        parts.append("with uncommitted changes")
+    return ", ".join(parts) or "unknown"

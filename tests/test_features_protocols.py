@@ -1,0 +1,214 @@
+"""Feature maps that multiply by no dense matrix, and feature maps with sparse rows, where dense ones stand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+from engine_example import naive_kernel, sample
+from shallows import (
+    FeatureEigenProClassifier,
+    FeatureEigenProRegressor,
+    PegasosClassifier,
+    SAGRegressor,
+    SDCAClassifier,
+    SVRGClassifier,
+    features,
+    kernels,
+    losses,
+)
+from shallows.errors import ShallowsError
+from shallows.features import FEATURE_MAPS, Blocks, Design, FourierFeatures, block_sums, protocol
+from shallows.features.projectors import DenseProjector, joined
+from shallows.solvers import DoublyStochastic
+from shallows.solvers.expansion import ExpansionProblem
+from shallows.spectrum import make_feature_preconditioner
+from shallows.training import Batches, Stopping, train
+from structured_features_example import BinningStream, Dense, Fastfood, RandomBinning, hadamard
+
+GAUSSIAN = kernels.make("gaussian", 2.0)
+BINNING = RandomBinning(3.0, 3, 40, n_bins=64)
+
+
+def test_the_maps_of_the_library_keep_the_protocols():
+    x = sample(20)
+    for name in FEATURE_MAPS:
+        assert isinstance(features.make(name, GAUSSIAN, x, 8), protocol.ExplicitMap)
+    assert isinstance(FourierFeatures(GAUSSIAN, 3, 8), protocol.FourierStream)
+    assert not isinstance(FourierFeatures(GAUSSIAN, 3, 8), protocol.SparseFeatureMap)
+    assert isinstance(BINNING, protocol.SparseFeatureMap)
+    assert isinstance(BinningStream(3.0, 3, 8), protocol.FeatureStream)
+
+
+# ------------------------------------------------------------------------------- projections without a matrix
+
+
+def fastfood(F=24, form="pair", d=3) -> Fastfood:
+    return Fastfood(GAUSSIAN, d, F, seed=1, form=form)
+
+
+def frequencies(f: Fastfood, i: int) -> np.ndarray:
+    """The matrix that is never written down, (F, d)."""
+    return f.projector(i, np.empty(0)).project(np.eye(f.n_inputs)).T
+
+
+def test_the_fast_transform_is_the_product_with_the_hadamard_matrix():
+    x = sample(5, 16)
+    assert np.abs(hadamard(x) - x @ scipy.linalg.hadamard(16)).max() < 1e-12
+
+
+@pytest.mark.parametrize("form", ["pair", "cosine"])
+@pytest.mark.parametrize("F", [4, 7, 24])
+def test_features_of_a_structured_projection_are_those_of_its_frequencies(form, F):
+    x, f = sample(30), fastfood(F, form)
+    for i in (0, 3):
+        angles = x @ frequencies(f, i).T
+        expected = (
+            np.concatenate([np.cos(angles), np.sin(angles)], axis=1)
+            if form == "pair"
+            else np.sqrt(2) * np.cos(angles + f.phases(i, x))
+        )
+        assert np.abs(f.block(i, x) - expected).max() < 1e-12
+
+
+@pytest.mark.parametrize("d", [3, 4, 5])
+def test_the_mean_over_structured_blocks_is_the_kernel(d):
+    x, f = sample(12, d), fastfood(16, d=d)
+    estimates = np.array([f.block(i, x) @ f.block(i, x).T / f.block_size for i in range(400)])
+    deviation = estimates.std(axis=0) / np.sqrt(400)
+    # Fastfood is unbiased for the Gaussian; 78 pairs.
+    assert (np.abs(estimates.mean(axis=0) - naive_kernel("gaussian", 2.0, x, x)) < 4.5 * deviation + 1e-12).all()
+
+
+@pytest.mark.parametrize("form", ["pair", "cosine"])
+@pytest.mark.parametrize("budget", [1, 2**28])
+def test_a_sum_over_structured_blocks_is_that_of_its_parts(form, budget):
+    x, f = sample(50), fastfood(5, form)
+    A = np.random.default_rng(0).normal(size=(7, f.width, 2))
+    expected = sum(f.block(2 + j, x) @ A[j] for j in range(7))
+    assert np.abs(block_sums.evaluate(f, x, A, first=2, budget=budget) - expected).max() < 1e-12
+
+
+def test_a_doubly_stochastic_machine_trains_on_a_structured_projection():
+    x, y = sample(80), sample(80, 1, seed=1)
+    f = fastfood(16)
+    problem = ExpansionProblem(f, losses.make("square"), 1, x, y)
+    run = train(DoublyStochastic(1.0, 0.1), problem, Batches(80, 20, 0), Stopping(10))
+    assert run.losses[-1] < run.losses[0]
+
+    class Written(FourierFeatures):
+        def _draw(self, i, like):
+            return frequencies(f, i)
+
+    same = ExpansionProblem(Written(GAUSSIAN, 3, 16, seed=1), losses.make("square"), 1, x, y)
+    other = train(DoublyStochastic(1.0, 0.1), same, Batches(80, 20, 0), Stopping(10))
+    assert np.abs(run.state.coefficients - other.state.coefficients).max() < 1e-12
+
+
+def test_projections_of_different_kinds_can_stand_side_by_side():
+    x, f = sample(9), fastfood(6)
+    structured, dense = f.projector(0, x), DenseProjector(sample(3, 4))
+    both = joined([structured, dense])
+    assert both.n_frequencies == 10
+    expected = np.concatenate([structured.project(x), x @ dense.transposed], axis=1)
+    assert np.array_equal(both.project(x), expected)
+    assert np.array_equal(both.project(x, np.empty((9, 10))), expected)
+    # Products with matrices are one product.
+    assert isinstance(joined([dense, dense]), DenseProjector)
+    assert joined([structured]) is structured
+
+
+@pytest.mark.parametrize("n_features", [48, 40])
+def test_a_linear_model_goes_through_a_structured_map_block_by_block(n_features):
+    x = sample(30)
+    blocks, a = Blocks(fastfood(12), n_features), sample(n_features, 2, seed=3)
+    assert len(blocks.spans) == 2
+    Z = np.concatenate([blocks.block(x, k) for k in range(2)], axis=1)
+    assert np.abs(blocks.dot(x, a) - Z @ a).max() < 1e-12
+    assert np.abs((Z**2).sum(axis=1) - 1).max() < 1e-12
+
+
+# ------------------------------------------------------------------------------------------------ sparse rows
+
+
+def test_random_binning_stands_for_the_laplacian_kernel():
+    x = sample(12)
+    Z = RandomBinning(3.0, 3, 4000).map(x)
+    K = np.exp(-np.abs(x[:, None, :] - x[None, :, :]).sum(axis=2) / 3.0)
+    # 4,000 grids: a share has a deviation of at most 0.5/√4000.
+    assert np.abs((Z @ Z.T).toarray() - K).max() < 4.5 * 0.5 / np.sqrt(4000) + 1e-3
+
+
+@pytest.mark.parametrize("budget", [0, 2**28])
+def test_a_design_of_sparse_rows_is_kept_by_what_is_not_zero(budget):
+    x, a = sample(70), sample(BINNING.n_features, 2, seed=1)
+    design = Design(Blocks(BINNING), x, budget=budget)
+    Z = BINNING.map(x).toarray()
+    assert design.kept == bool(budget)
+    assert np.abs(design.dot(a) - Z @ a).max() < 1e-12
+    assert np.abs(design.block(slice(5, 20), 0).toarray() - Z[5:20]).max() == 0
+    # The budget has to hold two numbers for each value, not one for each feature.
+    assert Design(Blocks(BINNING), x, budget=70 * 2 * 40 * 8).kept
+    assert not Design(Blocks(Dense(BINNING)), x, budget=70 * 2 * 40 * 8).kept
+
+
+@pytest.mark.parametrize("eigensystem", ["nsvd", "rsvd"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_preconditioner_of_sparse_rows_is_that_of_dense_ones(eigensystem, weighted):
+    x = sample(120)
+    weights = np.random.default_rng(0).uniform(0.2, 1.0, size=120) if weighted else None
+    made = [
+        make_feature_preconditioner(Blocks(one), x, rank=10, n_subsample=60, eigensystem=eigensystem, weights=weights)
+        for one in (BINNING, Dense(BINNING))
+    ]
+    assert np.abs(made[0].eigenvalues - made[1].eigenvalues).max() < 1e-12
+    for name in ("top_eigenvalue", "largest_diagonal", "mean_diagonal"):
+        assert getattr(made[0], name) == pytest.approx(getattr(made[1], name), rel=1e-9)
+
+
+MODELS = {
+    "EigenPro, classes": lambda f: FeatureEigenProClassifier(features=f, max_epochs=5, random_state=0),
+    "EigenPro, values": lambda f: FeatureEigenProRegressor(features=f, max_epochs=5, random_state=0),
+    "SGD": lambda f: FeatureEigenProRegressor(features=f, max_epochs=5, rank=0, random_state=0),
+    "SAG": lambda f: SAGRegressor(features=f, max_epochs=5, random_state=0),
+    "SVRG": lambda f: SVRGClassifier(features=f, max_epochs=5, random_state=0),
+    "SDCA": lambda f: SDCAClassifier(features=f, max_epochs=5, random_state=0),
+    "Pegasos": lambda f: PegasosClassifier(features=f, max_epochs=5, random_state=0),
+}
+
+
+@pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("memory", [None, "1"], ids=["kept", "made anew"])
+@pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
+def test_models_on_explicit_features_take_sparse_rows(make, memory):
+    x = sample(150)
+    y = (x[:, 0] * x[:, 1] > 0).astype(float)
+    models = [make(f).set_params(dtype="float64", memory=memory).fit(x, y) for f in (BINNING, Dense(BINNING))]
+    assert np.abs(models[0].predict(x) - models[1].predict(x)).max() < 1e-8
+    assert models[0].score(x, y) > 0.3
+
+
+def test_rows_that_are_sparse_without_saying_so_are_refused():
+    class Silent:
+        n_features = BINNING.n_features
+        map = staticmethod(BINNING.map)
+
+    with pytest.raises(ShallowsError, match="n_nonzeros"):
+        Blocks(Silent()).block(sample(5), 0)
+
+
+def test_a_function_can_grow_by_blocks_of_sparse_features():
+    x, y = sample(80), sample(80, 1, seed=1)
+    f = BinningStream(3.0, 3, 8)
+    A = np.random.default_rng(0).normal(size=(3, f.width, 2))
+    expected = sum(f.block(2 + j, x).toarray() @ A[j] for j in range(3))
+    for budget in (1, 2**28):
+        assert np.abs(block_sums.evaluate(f, x, A, first=2, budget=budget) - expected).max() < 1e-12
+    Z, g, w = f.block(1, x).toarray(), sample(80, 2), np.random.default_rng(1).uniform(size=(80, 1))
+    R, C = block_sums.correlate(f, 1, x, g, with_gram=True, weights=w, budget=2**16)
+    assert np.abs(R - Z.T @ g).max() < 1e-12
+    assert np.abs(C - Z.T @ (w * Z)).max() < 1e-12
+    problem = ExpansionProblem(f, losses.make("square"), 1, x, y)
+    run = train(DoublyStochastic(0.5, 0.1), problem, Batches(80, 20, 0), Stopping(10))
+    assert run.losses[-1] < 0.95 * run.losses[0]
