@@ -26,13 +26,13 @@ test-fast: $(READY) ## the tests that tell of a typical mistake within two minut
 lint: $(READY) ## ruff, snakefmt and the lint of Snakemake
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/snakefmt --check Snakefile workflow/rules
+	@$(BIN)/snakefmt --check Snakefile workflow/Snakefile workflow/rules
 	@$(BIN)/snakemake --lint
 
 format: $(READY) ## put code and rules into their format
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
-	@$(BIN)/snakefmt Snakefile workflow/rules
+	@$(BIN)/snakefmt Snakefile workflow/Snakefile workflow/rules
 
 explain: $(READY) ## what TARGET would run at SCALE, on which data, at what cost: make explain TARGET=... SCALE=laptop; all targets without one
 	@$(BIN)/python -m shallows.experiments.planning.explain $(TARGET) --scale $(SCALE)

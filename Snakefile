@@ -17,7 +17,9 @@ with requests.one_sentence():
 
     include: "workflow/Snakefile"
 
-    requests.check_command_line(PLAN, COMPARISON)
+    requests.check_command_line(
+        PLAN, COMPARISON, [one.name for one in workflow.rules]
+    )
 
 
 # Snakemake looks in this file alone for what is made where nothing is named.

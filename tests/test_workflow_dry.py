@@ -57,7 +57,7 @@ def test_every_target_can_be_asked_for_at_every_scale(project, scale):
     )
     assert done.returncode == 0, done.stdout
     planned = jobs(done)
-    assert planned["table"] == len(PLAN.targets)
+    assert planned["tabulate"] == len(PLAN.targets)
     assert planned["train"] == len(PLAN.runs(scale))
     assert trained(done, scale) == {run.folder for run in PLAN.runs(scale).values()}
     assert not any(trained(done, other) for other in SCALES if other != scale)
@@ -68,7 +68,7 @@ def test_a_target_asks_for_its_own_runs_and_no_others(project, target):
     done = snakemake(project, "-n", "--cores", "1", f"results/laptop/tables/{target}.csv")
     assert done.returncode == 0, done.stdout
     planned = jobs(done)
-    assert planned["table"] == 1
+    assert planned["tabulate"] == 1
     assert trained(done, "laptop") == {run.folder for run in PLAN.runs_of(target, "laptop")}
 
 
@@ -77,8 +77,8 @@ def test_a_whole_scale_can_be_asked_for(project, scale):
     done = snakemake(project, "-n", "--cores", "2", "--config", f"scale={scale}")
     assert done.returncode == 0, done.stdout
     planned = jobs(done)
-    assert planned["page"] == 1 and planned["table"] == len(PLAN.targets)
-    assert planned["figure"] == len(PLAN.figures)
+    assert planned["write_page"] == 1 and planned["tabulate"] == len(PLAN.targets)
+    assert planned["draw"] == len(PLAN.figures)
 
 
 @pytest.mark.parametrize("names", [[*PLAN.papers], [*PLAN.targets], ["report"], ["all"]], ids=lambda names: names[0])
@@ -131,7 +131,7 @@ def test_rules_are_in_their_format():
     if not snakefmt.exists():
         pytest.skip("snakefmt is not installed")
     done = subprocess.run(
-        [snakefmt, "--check", "Snakefile", "workflow/rules"], cwd=PROJECT, capture_output=True, text=True
+        [snakefmt, "--check", "Snakefile", "workflow/Snakefile", "workflow/rules"], cwd=PROJECT, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
 

@@ -1,7 +1,7 @@
 """Pictures, drawn from the tables alone."""
 
 
-rule figure:
+rule draw:
     input:
         numbers=below("{scale}", "tables/{target}.csv"),
         meta=below("{scale}", "tables/{target}.json"),

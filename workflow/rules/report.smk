@@ -3,7 +3,7 @@
 FINDINGS = sorted(map(str, (ROOT / "config" / "findings").glob("*.rst")))
 
 
-rule page:
+rule write_page:
     input:
         [path for target in PLAN.targets for path in products_of(target, "{scale}")],
         meta=[below("{scale}", f"tables/{target}.json") for target in PLAN.targets],

@@ -3,7 +3,7 @@ and two forms for people. One job a target, since each step takes less time than
 """
 
 
-rule table:
+rule tabulate:
     input:
         records_of,
     output:

@@ -14,6 +14,9 @@ from ..user_data.comparison import PURPOSES, Comparison
 from .configuration import SCALES, ConfigurationError
 from .plan import Plan
 
+#: Options of Snakemake that name stages, with what stands after the name.
+OF_STAGES = {"--set-resources": ":", "--set-threads": "=", "--set-resource-scopes": "="}
+
 _FORMS = {"tables": ("csv", "json", "md", "html"), "figures": ("svg", "png"), "evaluation": ("json",)}
 _STAGES = (*_FORMS, "report", "runs", "preconditioners", "checkpoints", "logs")
 
@@ -34,13 +37,42 @@ def one_sentence() -> Iterator[None]:
         raise SystemExit(1) from None
 
 
-def check_command_line(plan: Plan, comparison: Comparison | None) -> None:
-    """`check` of this program's own command line, and a word on where the report of a comparison will be."""
+def check_command_line(plan: Plan, comparison: Comparison | None, stages: Iterable[str]) -> None:
+    """`check` of this program's own command line, and a word on where the report of a comparison will be.
+
+    Parameters
+    ----------
+    plan : Plan
+    comparison : Comparison or None
+        What is to be compared on a user's own data.
+    stages : iterable of str
+        Names of all rules.
+    """
     settings = plan.configuration.settings
+    check_stages(sys.argv[1:], stages)
     names = ["all", "report", "compare", *plan.papers, *plan.targets]
     check(sys.argv[1:], plan, names, settings["results"], settings["data"], comparison)
     if comparison is not None and "compare" in sys.argv[1:]:
         print(f"The comparison's report: {Path(comparison.report).resolve()}", file=sys.stderr)
+
+
+def check_stages(asked: Iterable[str], stages: Iterable[str]) -> None:
+    """Check the stages for which a command line sets resources or threads; Snakemake takes unknown ones in silence.
+
+    Raises
+    ------
+    UnknownNameError
+        It names the nearest right one.
+    """
+    stages, option = [*stages], ""
+    for one in asked:
+        word = one
+        if one.startswith("-"):
+            option, _, word = one.partition("=")
+        if option in OF_STAGES and word:
+            stage = word.partition(OF_STAGES[option])[0]
+            if stage not in stages:
+                raise UnknownNameError("stage", stage, stages)
 
 
 def check(
