@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ... import arrays, features, kernels, spectrum
+from ... import arrays, kernels, spectrum
+from ... import features as feature_maps
 from ...errors import UnknownNameError
 from ...features import Design
 from ...kernels import Kernel, RadialKernel
@@ -86,9 +87,7 @@ class _FeatureEigenPro:
         step_rules.make(self.step_rule)
         if self.eigensystem not in spectrum.EIGENSYSTEMS:
             raise UnknownNameError("eigensystem", self.eigensystem, spectrum.EIGENSYSTEMS)
-        features.check(self.features)
-
-    # ------------------------------------------------------------------------- points and features
+        feature_maps.check(self.features)
 
     @property
     def _takes_kernel(self) -> bool:
@@ -113,11 +112,9 @@ class _FeatureEigenPro:
     def _make_kernel(self, points: Any, seed: int) -> Kernel | None:
         return super()._make_kernel(points, seed) if self._takes_kernel else None
 
-    # ------------------------------------------------------------------------------------- the plan
-
     def _make_plan(self, points: Any, weights: Any, kernel: Any, seed: int, budget: int) -> Plan:
         n, points = points.shape[0], points[:, :-2]
-        self._blocks = features.in_blocks(self.features, kernel, points, self.n_features, seed, budget)
+        self._blocks = feature_maps.in_blocks(self.features, kernel, points, self.n_features, seed, budget)
         n_subsample, rank = self._sizes(n, self._blocks.n_features, arrays.itemsize(points), budget)
         small = self.rank is None and n <= SMALL
         p = spectrum.make_feature_preconditioner(
@@ -171,8 +168,6 @@ class _FeatureEigenPro:
     def _make_solver(self, step_size: float) -> FeatureEigenPro:
         return FeatureEigenPro(step_size, self._cycle)
 
-    # ------------------------------------------------------------------------------------ the model
-
     def _store_model(self, state: Any, plan: Plan, points: Any, rows: np.ndarray) -> None:
         self.coef_ = np.ascontiguousarray(arrays.to_numpy(state.coefficients).T)
         self._blocks = self._blocks.to(arrays.Device("cpu"))
@@ -181,7 +176,7 @@ class _FeatureEigenPro:
 
     def _model_parameters(self, plan: Plan) -> dict[str, Any]:
         of_features = {
-            "features": features.name_of(self.features),
+            "features": feature_maps.name_of(self.features),
             "n_features": self._blocks.n_features,
             "eigensystem": self.eigensystem,
         }

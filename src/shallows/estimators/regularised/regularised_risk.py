@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ... import arrays, features, gram, kernels, losses, streams, training
+from ... import arrays, gram, kernels, losses, streams, training
+from ... import features as feature_maps
 from ...errors import ShallowsError
 from ...features import Blocks, Design
 from ...solvers.risk import FeatureSpan, KernelSpan, RiskProblem, RiskState
@@ -185,7 +186,7 @@ class RiskModel(Estimator):
 
             blocks = None
             if self.features is not None:
-                blocks = features.in_blocks(self.features, kernel, points[:, :-2], self.n_features, seed, budget)
+                blocks = feature_maps.in_blocks(self.features, kernel, points[:, :-2], self.n_features, seed, budget)
             mapped = time.perf_counter()
             size = min(n, self.batch_size or self._default_batch_size(n))
             span = self._make_span(kernel, blocks, points, budget - points.nbytes - 6 * targets.nbytes)
@@ -290,7 +291,7 @@ class RiskModel(Estimator):
         self.effective_params_ = {
             "kernel": None if kernel is None else kernel.name,
             "bandwidth": None if kernel is None else kernel.bandwidth,
-            "features": features.name_of(self.features),
+            "features": feature_maps.name_of(self.features),
             "n_features": None if blocks is None else blocks.n_features,
             "n_support": len(self.support_) if blocks is None else None,
             "loss": problem.loss.name,
@@ -312,7 +313,7 @@ class RiskModel(Estimator):
         check_whole(self, "max_epochs", "n_features")
         if self.dtype not in ("auto", "float32", "float64"):
             raise ShallowsError(f"dtype must be 'auto', 'float32' or 'float64', got {self.dtype!r}.")
-        features.check(self.features)
+        feature_maps.check(self.features)
         loss = self._named_loss()
         if loss.coding == "offset" or (loss.for_classes and self._y_is_numeric):
             raise ShallowsError(f"The loss {loss.name!r} is none for {type(self).__name__}.")
