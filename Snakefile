@@ -9,7 +9,15 @@ snakemake --cores 2 compare --config dataset=my.csv                       the me
 The workflow itself is workflow/Snakefile, which another workflow can use as a module (config/README.md).
 """
 
+from pathlib import Path
+
 from shallows.experiments.planning import requests
+
+# Where this is run in a folder of one's own (snakemake --directory ...), its settings come before those of the project.
+if Path("config/config.yaml").exists():
+
+    configfile: "config/config.yaml"
+
 
 # Only here, on a command line of this project's own: an error ends with its sentence rather than with a place in a file,
 # and a wrong word is answered with the nearest right one, where Snakemake says that no rule makes it.

@@ -131,7 +131,10 @@ def test_rules_are_in_their_format():
     if not snakefmt.exists():
         pytest.skip("snakefmt is not installed")
     done = subprocess.run(
-        [snakefmt, "--check", "Snakefile", "workflow/Snakefile", "workflow/rules"], cwd=PROJECT, capture_output=True, text=True
+        [snakefmt, "--check", "Snakefile", "workflow/Snakefile", "workflow/rules"],
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
 
@@ -179,3 +182,47 @@ def test_the_help_of_make_names_every_target_that_a_person_asks_for():
     )
     named = {line.split("  ")[0].strip() for line in done.stdout.splitlines()}
     assert {"test", "help", "explain", "lint", "bench", "lock", "clean"} <= named
+
+
+def test_the_rules_are_the_stages_and_the_names_of_papers_and_targets(project):
+    done = snakemake(project, "--list-rules")
+    assert done.returncode == 0, done.stdout
+    listed = {line for line in done.stdout.splitlines() if re.fullmatch(r"[a-z]\w*", line)}
+    stages = listed - {*PLAN.papers, *PLAN.targets}
+    assert {"fetch", "prepare", "precondition", "train", "tabulate", "draw", "write_page", "all", "report"} <= stages
+    assert len(stages) < 25
+
+
+def test_resources_and_threads_are_set_by_the_name_of_a_stage(project):
+    target = [*PLAN.papers.values()][0][0]
+    done = snakemake(
+        project, "-n", "--cores", "8", target, "--set-resources", "train:runtime=77", "--set-threads", "train=8"
+    )
+    assert done.returncode == 0, done.stdout
+    jobs = [part.partition("\n\n")[0] for part in done.stdout.split("rule train:")[1:]]
+    assert jobs and all("threads: 8" in job and "runtime=77" in job for job in jobs)
+
+
+def test_a_profile_sets_resources_by_the_name_of_a_stage(project, tmp_path):
+    (tmp_path / "config.yaml").write_text("set-resources: {train: {slurm_partition: gpu}}\n")
+    target = [*PLAN.papers.values()][0][0]
+    done = snakemake(project, "-n", "--cores", "1", "--profile", str(tmp_path), target)
+    assert done.returncode == 0, done.stdout
+    assert "slurm_partition=gpu" in done.stdout
+
+
+@pytest.mark.parametrize("option", ["--set-resources=trian:runtime=1", "--set-threads=trian=8"])
+def test_an_unknown_stage_is_told(project, option):
+    done = snakemake(project, "-n", "--cores", "1", "report", option)
+    assert done.returncode != 0 and "Did you mean 'train'?" in done.stdout
+
+
+def test_nothing_private_of_snakemake_is_used():
+    """`workflow.basedir` and its like are documented; what looks into its machinery is not."""
+    for path in [
+        PROJECT / "Snakefile",
+        PROJECT / "workflow" / "Snakefile",
+        *(PROJECT / "workflow/rules").glob("*.smk"),
+    ]:
+        used = set(re.findall(r"\bworkflow\.(\w+)", path.read_text()))
+        assert used <= {"current_basedir", "rules"}, path

@@ -1,8 +1,12 @@
-"""The scheduler does not look for work by the clock."""
+"""The scheduler does not look for work by the clock, and the end does not wait for it."""
+
+import time
 
 import pytest
 
 from workflow_runs import PROJECT, snakemake
+
+pytestmark = pytest.mark.workflow
 
 JOBS = """
 include: "{rules}/scheduling.smk"
@@ -28,12 +32,14 @@ rule last:
 def looks(root, *limit):
     """How often the scheduler looked for jobs that can start: six short ones, a slow one, and two that wait for it."""
     (root / "Snakefile").write_text(JOBS.format(rules=PROJECT / "workflow" / "rules"))
-    said = snakemake(root, "--cores", "2", "--forceall", "--verbose", *limit).stdout
+    profile = ("--workflow-profile", str(PROJECT / "profiles" / "default"))
+    said = snakemake(root, "--cores", "2", "--forceall", "--verbose", *profile, *limit).stdout
     assert "10 of 10 steps (100%) done" in said, said
     return said.count("Ready jobs: ")
 
 
-@pytest.mark.slow
 def test_it_looks_when_a_job_ends_and_by_the_clock_only_for_a_limit_that_a_person_gives(tmp_path):
+    started = time.monotonic()
     assert looks(tmp_path) <= 10
+    assert time.monotonic() - started < 25  # less than the timers of the profile's limit
     assert looks(tmp_path, "--max-jobs-per-timespan", "50/1s") > 15

@@ -7,7 +7,17 @@ import sys
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[1]
-PARTS = ("Snakefile", "workflow", "config", "profiles", "src", "data/embedded", "environment.yml", "pyproject.toml")
+PARTS = (
+    "Snakefile",
+    "workflow",
+    "config",
+    "profiles",
+    "src",
+    ".test",
+    "data/embedded",
+    "environment.yml",
+    "pyproject.toml",
+)
 
 
 def copy_project(to: Path) -> Path:

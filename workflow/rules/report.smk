@@ -1,6 +1,6 @@
 """The page of a scale: verdicts first, then what was found, then every target."""
 
-FINDINGS = sorted(map(str, (ROOT / "config" / "findings").glob("*.rst")))
+FINDINGS = sorted(map(str, PLAN.configuration.folder.glob("findings/*.rst")))
 
 
 rule write_page:

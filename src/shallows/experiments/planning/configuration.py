@@ -54,6 +54,11 @@ class Configuration:
     published: dict[str, list[dict[str, str]]]
     compare: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def folder(self) -> Path:
+        """Folder of the files: another than ``config/`` where the settings name one."""
+        return folder_of(self.settings, self.root)
+
     def steps_of(self, variant: str) -> list[dict[str, Any]]:
         """All steps that lead to a variant: those of the variants that it stands after, then its own.
 
@@ -65,6 +70,11 @@ class Configuration:
             Where they stand after each other in a circle.
         """
         return [step for name in _chain(self.variants, variant) for step in self.variants[name]["steps"]]
+
+
+def folder_of(settings: Mapping[str, Any], root: Path) -> Path:
+    """The folder that settings name for the other files of the configuration, or ``config/`` below the root."""
+    return Path(settings["configuration"]) if settings["configuration"] else root / "config"
 
 
 def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> Configuration:
@@ -90,7 +100,7 @@ def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> C
     schemas = root / "workflow" / "schemas"
     settings = {**read_yaml(root / "config" / "config.yaml"), **(settings or {})}
     check(settings, schemas / "config.schema.yaml", "the configuration")
-    folder = Path(settings["configuration"]) if settings["configuration"] else root / "config"
+    folder = folder_of(settings, root)
     for part in NEEDED:
         if not (folder / part).exists():
             raise ConfigurationError(
