@@ -1,4 +1,4 @@
-"""A neural net for classes."""
+"""A small neural net for classification."""
 
 from __future__ import annotations
 

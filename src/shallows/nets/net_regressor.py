@@ -1,4 +1,4 @@
-"""A neural net for values."""
+"""A small neural net for regression."""
 
 from __future__ import annotations
 

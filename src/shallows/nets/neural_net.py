@@ -1,4 +1,4 @@
-"""What the nets for classes and for values share: the fit, the features and the outputs."""
+"""The base class of the nets: the fit, the features and the outputs."""
 
 from __future__ import annotations
 

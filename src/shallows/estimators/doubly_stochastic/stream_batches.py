@@ -1,4 +1,4 @@
-"""The batches of a stream: taken from what the user hands in, checked, and brought to the device for the solver."""
+"""The batches of a stream: taken from the user's arrays or generator, checked, and brought to the device."""
 
 from __future__ import annotations
 

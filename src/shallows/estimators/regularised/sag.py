@@ -1,4 +1,4 @@
-"""SAG and SAGA: gradients on explicit features, averaged over a table of the last one of every example."""
+"""SAG and SAGA: gradients on explicit features, averaged with the help of a table of the latest of each example."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SVRG: stochastic gradients on explicit features, corrected by a full gradient now and then."""
+"""SVRG: stochastic gradients on explicit features, corrected by a full gradient at regular intervals."""
 
 from __future__ import annotations
 
