@@ -105,7 +105,7 @@ def test_other_parameters_data_or_code_make_another_key(job, monkeypatch):
     assert run.key_of({**asked, "marks": [1, 2, 5, 10]}, "0" * 64) != key
     assert run.key_of({**asked, "target_ids": []}, "0" * 64) == key
     assert run.key_of({**asked, "code": "other"}, "0" * 64) != key
-    monkeypatch.setattr("shallows.experiments.running.job.code.digest_of_run", lambda *what: "other")
+    monkeypatch.setattr("shallows.experiments.identity.code.digest_of_run", lambda *what: "other")
     assert run.key_of(asked, "0" * 64) != key
 
 

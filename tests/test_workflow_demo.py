@@ -1,9 +1,14 @@
 """The demo from end to end, twice; the tests look at what the first run left."""
 
+import copy
 import csv
 import json
+import re
+import textwrap
+from contextlib import contextmanager
 
 import pytest
+import yaml
 
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.running import record
@@ -131,3 +136,146 @@ def test_lost_records_are_found_again_without_training(demo):
     assert done.returncode == 0, done.stdout
     assert "found finished" in done.stdout and " s)" not in done.stdout
     assert {path: json.loads(path.read_text()) for path in kept} == expected
+
+
+# What a neighbour changes: nothing of what stands
+
+
+def wanted(root):
+    """What a dry run would make: stage -> first outputs."""
+    done = snakemake(root, "-n", "--cores", "2")
+    assert done.returncode == 0, done.stdout
+    found = re.findall(r"rule (\w+):\n(?:.*\n)*?\s+output: ([^,\s]+)", done.stdout)
+    stages = {}
+    for stage, output in found:
+        stages.setdefault(stage, set()).add(output)
+    return stages
+
+
+@contextmanager
+def changed(root, **changes):
+    """Files with other contents for a while: name -> what the old text (None where there was no file) becomes."""
+    before = {}
+    for name, change in changes.items():
+        path = root / name
+        before[path] = path.read_text() if path.exists() else None
+        path.write_text(change(before[path]))
+    try:
+        yield
+    finally:
+        for path, text in before.items():
+            path.unlink() if text is None else path.write_text(text)
+
+
+def with_entry(table, entry, import_line=""):
+    """A line more in a table of an ``__init__.py``, and what it imports."""
+
+    def change(text):
+        head, found, tail = text.partition(f"{table} = {{\n")
+        if not found:
+            head, found, tail = text.partition(f"{table}: dict[str, type[Kernel]] = {{\n")
+        assert found
+        return head + import_line + found + f"    {entry},\n" + tail
+
+    return change
+
+
+NEW_KERNEL = """
+from .radial import RadialKernel
+
+
+class Sech(RadialKernel):
+    name = "sech"
+"""
+
+
+def test_a_new_kernel_makes_nothing_out_of_date(demo):
+    root, _ = demo
+    door = with_entry("KERNELS", '"sech": Sech', "from .sech import Sech\n\n")
+    folder = "src/shallows/kernels"
+    with changed(root, **{f"{folder}/sech.py": lambda _: NEW_KERNEL, f"{folder}/__init__.py": door}):
+        assert wanted(root) == {}
+
+
+def test_a_new_measure_makes_nothing_out_of_date(demo):
+    root, _ = demo
+    folder = "src/shallows/experiments/running/measures"
+    door = with_entry("MEASURES", '"depth": "shallows.experiments.running.measures.depth:Depth"')
+    new = "from .base import Measure\n\n\nclass Depth(Measure):\n    pass\n"
+    with changed(root, **{f"{folder}/depth.py": lambda _: new, f"{folder}/__init__.py": door}):
+        assert wanted(root) == {}
+
+
+def test_a_new_entry_of_the_catalogue_makes_nothing_out_of_date(demo):
+    root, _ = demo
+
+    def with_another(text):
+        content = yaml.safe_load(text)
+        name, entry = next(iter(content["datasets"].items()))
+        content["datasets"][f"{name}_again"] = {**entry, "title": "Another", "notes": "A copy."}
+        return yaml.safe_dump(content, sort_keys=False)
+
+    with changed(root, **{"src/shallows/datasets/catalogue/generated.yaml": with_another}):
+        assert wanted(root) == {}
+
+
+def new_paper(**methods):
+    """A target with the runs of one that stands, and those of further methods."""
+    spec = copy.deepcopy(PLAN.target("eigenpro_table6"))
+    del spec["paper"]
+    spec["published_data"] = {}
+    spec["methods"] |= {
+        word: {"method": name, "parameters": parameters} for word, (name, parameters) in methods.items()
+    }
+    for at in spec["scales"].values():
+        at.pop("left_out", None)
+    paper = {"paper": "another", "title": "Another", "citation": "Nobody", "targets": {"another_table": spec}}
+    return yaml.safe_dump(paper)
+
+
+def test_a_new_target_with_runs_that_stand_makes_its_table_and_the_page(demo):
+    root, _ = demo
+    with changed(root, **{"config/papers/another.yaml": lambda _: new_paper()}):
+        found = wanted(root)
+    assert found.pop("tabulate") == {"results/demo/evaluation/another_table.json"}
+    assert set(found) <= {"draw", "write_page"}
+    assert found.get("draw", set()) <= {"results/demo/figures/another_table.svg"}
+
+
+def test_a_new_solver_with_its_estimator_and_target_makes_its_own_runs_and_no_others(demo):
+    root, _ = demo
+    method = {
+        "label": "averaged SGD",
+        "runs": "estimator",
+        "call": {"classification": "shallows.estimators.regularised.averaged_sgd:AveragedSGDClassifier"},
+        "parameters": {"features": "fourier"},
+        "cost": "feature_pass",
+    }
+
+    def with_method(text):
+        return text + textwrap.indent("\n" + yaml.safe_dump({"averaged_sgd": method}), "  ")
+
+    solver = (PROJECT / "tests" / "example_new_solver.py").read_text()
+    paper = new_paper(new=("averaged_sgd", {"batch_size": 64}))
+    changes = {
+        "src/shallows/estimators/regularised/averaged_sgd.py": lambda _: solver,
+        "config/methods.yaml": with_method,
+    }
+    with changed(root, **changes):
+        assert wanted(root) == {}
+        with changed(root, **{"config/papers/another.yaml": lambda _: paper}):
+            found = wanted(root)
+    assert found.pop("train") and set(found) <= {"tabulate", "draw", "write_page"}
+    assert found["tabulate"] == {"results/demo/evaluation/another_table.json"}
+
+
+def test_a_change_of_one_solver_makes_its_runs_out_of_date_and_no_others(demo):
+    root, _ = demo
+    with changed(root, **{"src/shallows/solvers/eigenpro.py": lambda text: text + "\n\nANYTHING = 1\n"}):
+        found = wanted(root)
+    methods = {output.split("/")[4] for output in found["train"]}
+    # EigenPro, and the analyses that make its steps.
+    assert methods == {"eigenpro", "directions", "step_rules", "step_grid", "iteration_time", "overhead"}
+    assert set(found) == {"train", "tabulate", "draw", "write_page"}
+    expected = {run.folder for run in PLAN.runs("demo").values() if run.method in methods}
+    assert {output.removeprefix("results/demo/").removesuffix("/record.json") for output in found["train"]} == expected

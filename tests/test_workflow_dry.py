@@ -194,7 +194,7 @@ def test_the_rules_are_the_stages_and_the_names_of_papers_and_targets(project):
 
 
 def test_resources_and_threads_are_set_by_the_name_of_a_stage(project):
-    target = [*PLAN.papers.values()][0][0]
+    target = next(iter(PLAN.papers.values()))[0]
     done = snakemake(
         project, "-n", "--cores", "8", target, "--set-resources", "train:runtime=77", "--set-threads", "train=8"
     )
@@ -205,7 +205,7 @@ def test_resources_and_threads_are_set_by_the_name_of_a_stage(project):
 
 def test_a_profile_sets_resources_by_the_name_of_a_stage(project, tmp_path):
     (tmp_path / "config.yaml").write_text("set-resources: {train: {slurm_partition: gpu}}\n")
-    target = [*PLAN.papers.values()][0][0]
+    target = next(iter(PLAN.papers.values()))[0]
     done = snakemake(project, "-n", "--cores", "1", "--profile", str(tmp_path), target)
     assert done.returncode == 0, done.stdout
     assert "slurm_partition=gpu" in done.stdout

@@ -12,13 +12,14 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from shallows.datasets import identity as datasets_identity
-from shallows.datasets.catalogue import Dataset
-from shallows.datasets.files import replacing
+from shallows.atomic import replacing
 
 from . import imports
+
+if TYPE_CHECKING:
+    from shallows.datasets.catalogue import Dataset
 
 PACKAGE = Path(__file__).resolve().parents[2]
 
@@ -65,6 +66,8 @@ def digest_of_preconditioner(parameters: Mapping[str, Any]) -> str:
 
 def digest_of_preparation(dataset: Dataset, steps: Iterable[Mapping[str, Any]]) -> str:
     """Digest of what prepared arrays depend on: the modules behind them and the dataset's own entry."""
+    from shallows.datasets import identity as datasets_identity
+
     found = modules_of_preparation(dataset, steps)
     entries = {} if dataset.state == "user" else datasets_identity.entries_of(dataset)
     return imports.digest({**found, "entries": json.dumps(entries, sort_keys=True, default=str)})
@@ -72,6 +75,8 @@ def digest_of_preparation(dataset: Dataset, steps: Iterable[Mapping[str, Any]]) 
 
 def modules_of_preparation(dataset: Dataset, steps: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """The modules behind a preparation, as `modules_of`: by all steps on the way to it, and the reader of its files."""
+    from shallows.datasets import identity as datasets_identity
+
     steps = [*steps]
     names = datasets_identity.modules_of(dataset, steps)
     found = imports.closure(_source(PACKAGE), names, frozenset(_texts(steps)))

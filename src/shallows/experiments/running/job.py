@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..identity import code
 from ..planning.runs import digest
 
 
@@ -94,6 +93,10 @@ def key_of(asked: Mapping[str, Any], data_sha256: str) -> str:
     apart = ("target_ids", "scale", "id", "definition", "code")
     what = {name: value for name, value in asked.items() if name not in apart}
     definition = asked["definition"]
-    made_by = asked.get("code") or code.digest_of_run(definition, asked["parameters"])
+    made_by = asked.get("code")
+    if made_by is None:
+        from ..identity import code
+
+        made_by = code.digest_of_run(definition, asked["parameters"])
     measured = {name: definition[name] for name in ("marks", "measures") if name in definition}
     return digest(what, definition["call"], data_sha256, made_by, *([measured] if measured else []), length=16)

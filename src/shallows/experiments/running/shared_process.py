@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from filelock import FileLock, Timeout
 
-from shallows.datasets.files import replacing, write_json
+from shallows.atomic import replacing, write_json
 from shallows.errors import ShallowsError, TrainingInterrupted
 
 from ..planning.runs import digest
