@@ -232,20 +232,28 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> np.ndarray:
-        """Class labels, shape (n_samples,).
+        """Class labels.
 
         Parameters
         ----------
         X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,)
         """
         return self._decode(self._raw_predict(self._validated(X)))
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities of the classes, shape (n_samples, n_classes), for losses that have a link to them.
+        """Estimates of the class probabilities, for losses that have a link to them.
 
         Parameters
         ----------
         X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples, n_classes)
 
         Raises
         ------

@@ -167,7 +167,7 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         y : array-like, shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array-like, shape (n_samples,), optional
         observers : sequence of shallows.training.Observer
-            `Progress`, `Curve` and others that look on.
+            `Progress`, `Curve` and others, called after every batch and epoch.
         checkpoint : shallows.training.Checkpoint, optional
             Go on from it if it exists, and keep it up to date.
 
@@ -225,29 +225,41 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         state.targets_for(self._problem, self._problem.take(slice(0, scores.shape[0])), scores)
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """Values f(x), shape (n_samples,); the smaller, the more novel.
+        """Values f(x); the smaller, the more novel.
 
         Parameters
         ----------
         X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,)
         """
         return self._raw_predict(self._validated(X))[:, 0]
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Values f(x) − ρ, shape (n_samples,); negative for novel points.
+        """Values f(x) − ρ; negative for novel points.
 
         Parameters
         ----------
         X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,)
         """
         return self.score_samples(X) - self.offset_
 
     def predict(self, X: Any) -> np.ndarray:
-        """−1 for novel points and 1 for the others, shape (n_samples,).
+        """−1 for novel points and 1 for the others.
 
         Parameters
         ----------
         X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,)
         """
         return np.where(self.decision_function(X) >= 0, 1, -1)
 

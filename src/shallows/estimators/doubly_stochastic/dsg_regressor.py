@@ -154,11 +154,15 @@ class DoublyStochasticRegressor(RegressorMixin, MultiOutputMixin, RandomFeatureE
         return scores[:, 0] if self._one_column else scores
 
     def predict(self, X: Any) -> np.ndarray:
-        """Values of the fitted function, shape (n_samples,) or (n_samples, n_outputs), as y was.
+        """Values of the fitted function.
 
         Parameters
         ----------
         X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,) or (n_samples, n_outputs), as y was
         """
         return self._decode(self._raw_predict(self._validated(X)))
 

@@ -64,7 +64,7 @@ class RandomFeatureExpansion(PlannedExpansion):
         y : array-like, shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array-like, shape (n_samples,), optional
         observers : sequence of shallows.training.Observer
-            `Progress`, `Curve` and others that look on.
+            `Progress`, `Curve` and others, called after every batch and epoch.
         checkpoint : shallows.training.Checkpoint, optional
             Go on from it if it exists, and keep it up to date.
 

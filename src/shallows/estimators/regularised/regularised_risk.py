@@ -147,6 +147,7 @@ class RiskModel(Estimator):
         sample_weight : array-like, shape (n_samples,), optional
             Weights of the losses, in any unit; rows of weight zero are left out.
         observers : sequence of shallows.training.Observer
+            `Progress`, `Curve` and others, called after every batch and epoch.
         checkpoint : shallows.training.Checkpoint, optional
             Go on from it if it exists, and keep it up to date.
 
