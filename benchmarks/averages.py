@@ -3,8 +3,8 @@
 ``python benchmarks/averages.py`` takes a random part of the training points of CIFAR-10 (``--dataset`` names another of
 ``steps.py``), holds a fifth of it out, and makes the certified steps of EigenPro once. From the same iterates it forms
 several models: the last iterate, the average over the second half of each epoch with weights that grow by the place,
-and averages that forget, with the constants of `shallows.solvers.cycles` and others. It prints the square loss on the
-training and on the held-out part and the error on the latter after some epochs. A mirror of the data in
+and averages that forget, with the constants of `shallows.solvers.least_squares.cycles` and others. It prints the square
+loss on the training and on the held-out part and the error on the latter after some epochs. A mirror of the data in
 SHALLOWS_MIRROR is tried first.
 """
 
@@ -20,8 +20,9 @@ import numpy as np
 from steps import DATA, subset
 
 from shallows import gram, kernels, spectrum, streams, training
-from shallows.solvers import EigenPro, cycles, step_rules
-from shallows.solvers.base import KernelProblem
+from shallows.solvers import EigenPro
+from shallows.solvers.least_squares import cycles, step_rules
+from shallows.solvers.least_squares.kernel_problem import KernelProblem
 
 SHOWN = (1, 2, 3, 5, 8)
 FORGETFUL = ((cycles.FORGETTING, step_rules.MEMORY), (2.0, 0.5), (5.0, 0.5), (10.0, 0.5), (3.0, 0.25), (3.0, 1.0))

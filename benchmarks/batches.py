@@ -19,7 +19,7 @@ import numpy as np
 from steps import DATA, subset
 
 from shallows import EigenProClassifier, streams, training
-from shallows.solvers import step_rules
+from shallows.solvers.least_squares import step_rules
 
 SHOWN = (1, 2, 4, 8)
 

@@ -39,7 +39,7 @@ from shallows import (
 from shallows.features import FourierFeatures, block_sums
 from shallows.solvers import DoublyStochastic
 from shallows.solvers.examples import Examples
-from shallows.solvers.expansion import ExpansionProblem
+from shallows.solvers.expansions.expansion import ExpansionProblem
 
 RATIO, DRAWING = 1.3, 0.15
 DIGITS = {"bandwidth": 6.0, "block_size": 1024, "batch_size": 16384, "damping": 1e-3, "n_iter": 70}

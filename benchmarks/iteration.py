@@ -22,9 +22,9 @@ import numpy as np
 from shallows import arrays, features, gram, kernels, spectrum
 from shallows.features.design import Blocks, Design
 from shallows.solvers import EigenPro, FeatureEigenPro, Richardson
-from shallows.solvers.base import KernelProblem
-from shallows.solvers.cycles import Cycle
-from shallows.solvers.feature_eigenpro import FeatureProblem
+from shallows.solvers.least_squares.cycles import Cycle
+from shallows.solvers.least_squares.feature_eigenpro import FeatureProblem
+from shallows.solvers.least_squares.kernel_problem import KernelProblem
 
 TARGETS = {160: 1.2, 1000: 1.5}
 AVERAGED = Cycle(1, (), (1.0,), memory=100.0)

@@ -25,8 +25,9 @@ import numpy as np
 
 from shallows import datasets, gram, kernels, spectrum, streams, training
 from shallows.errors import DivergenceError
-from shallows.solvers import solver_for, step_rules
-from shallows.solvers.base import KernelProblem
+from shallows.solvers import solver_for
+from shallows.solvers.least_squares import step_rules
+from shallows.solvers.least_squares.kernel_problem import KernelProblem
 
 DATA = {
     "mnist": [{"unit": {}}],

@@ -11,7 +11,7 @@ from shallows import kernels, streams
 from shallows.estimators.snapshot import ComponentSnapshot
 from shallows.features import FourierFeatures
 from shallows.solvers.examples import Examples, ExampleSet
-from shallows.solvers.growing_expansion import GrowingExpansion, zeros
+from shallows.solvers.expansions.growing_expansion import GrowingExpansion, zeros
 
 
 def points(n: int = 120, seed: int = 0) -> np.ndarray:

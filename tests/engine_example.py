@@ -8,7 +8,7 @@ import numpy as np
 
 from shallows import arrays, gram, kernels, spectrum, streams, training
 from shallows.solvers import EigenPro, Richardson
-from shallows.solvers.base import KernelProblem
+from shallows.solvers.least_squares.kernel_problem import KernelProblem
 
 PLENTY = 2**30
 

@@ -1,6 +1,6 @@
 """A new method for a regularised risk, from its solver to its estimators: averaged stochastic gradient descent.
 
-In the package the solver would be ``solvers/averaged_sgd.py`` and the estimators
+In the package the solver would be ``solvers/regularised/averaged_sgd.py`` and the estimators
 ``estimators/regularised/averaged_sgd.py``. One entry of ``config/methods.yaml`` then makes the method available to
 every table and figure::
 
@@ -23,7 +23,7 @@ from shallows import arrays, losses
 from shallows.arrays import Array
 from shallows.errors import ShallowsError
 from shallows.estimators.regularised.risk_targets import RiskClassifier, RiskRegressor
-from shallows.solvers.risk import RiskProblem, RiskState
+from shallows.solvers.regularised.risk import RiskProblem, RiskState
 
 # ------------------------------------------------------------------------------------------ the solver
 

@@ -11,7 +11,7 @@ from engine_example import naive_kernel, sample
 from shallows import kernels, losses
 from shallows.features.design import Blocks, Design
 from shallows.gram import LazyGram
-from shallows.solvers.risk import FeatureSpan, KernelSpan, RiskProblem
+from shallows.solvers.regularised.risk import FeatureSpan, KernelSpan, RiskProblem
 
 N = 60
 BANDWIDTH = 2.0

@@ -37,6 +37,7 @@ from shallows.errors import ShallowsError
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
 
 
+@pytest.mark.slow
 @each_of_least_squares
 @pytest.mark.parametrize("n", [120, 1100])
 def test_a_single_feature_is_what_two_copies_of_it_are_apart_by_the_root_of_two(Estimator, n):
@@ -56,6 +57,7 @@ def test_a_single_feature_may_come_as_a_column_of_a_table(Estimator):
     assert np.array_equal(outputs(first, new[:, :1]), outputs(second, np.ascontiguousarray(new[:, :1])))
 
 
+@pytest.mark.slow
 @each
 @pytest.mark.parametrize("kernel", ["laplace_product", "polynomial"])
 @pytest.mark.parametrize("form", [np.asfortranarray, lambda x: np.repeat(x, 2, axis=1)[:, ::2]], ids=["F", "apart"])
@@ -79,6 +81,7 @@ LAYOUTS = {
 each_layout = pytest.mark.parametrize("form", list(LAYOUTS.values()), ids=list(LAYOUTS))
 
 
+@pytest.mark.slow
 @every
 @each_layout
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -91,6 +94,7 @@ def test_the_layout_of_the_points_changes_nothing(Estimator, form, dtype):
     assert np.array_equal(expected, outputs(laid_out, new))
 
 
+@pytest.mark.slow
 @every_regressor
 @each_layout
 @pytest.mark.parametrize("n_outputs", [None, 3])

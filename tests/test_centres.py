@@ -31,8 +31,8 @@ from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
 from shallows.estimators.centring import Centring, TrainingRows
 from shallows.gram import rectangular
 from shallows.solvers import EigenPro, ProjectedEigenPro
-from shallows.solvers.base import KernelProblem
-from shallows.solvers.projected import CentresProblem, SpanCertificate, certificate, step_size
+from shallows.solvers.least_squares.kernel_problem import KernelProblem
+from shallows.solvers.least_squares.projected import CentresProblem, SpanCertificate, certificate, step_size
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
 
@@ -146,7 +146,7 @@ def factor_of_several_strips(jitter):
     return np.linalg.cholesky(kernels.matrix(kernels.Laplace(1.0), z) + jitter * np.eye(len(z)))
 
 
-@pytest.mark.parametrize("library", ["numpy", "array_api_strict"])
+@pytest.mark.parametrize("library", ["numpy", pytest.param("array_api_strict", marks=pytest.mark.slow)])
 def test_a_projection_of_several_strips_solves_as_scipy_does(library, n_workers):
     z, made = several_strips(pytest.importorskip(library))
     factor = factor_of_several_strips(made.jitter)

@@ -17,8 +17,8 @@ from engine_example import problem
 from shallows import EigenProRegressor
 from shallows.errors import CheckpointError, DivergenceError, TrainingInterrupted
 from shallows.solvers import EigenPro, Richardson
-from shallows.solvers.base import AveragedState
-from shallows.solvers.cycles import Cycle
+from shallows.solvers.least_squares.cycles import Cycle
+from shallows.solvers.least_squares.kernel_problem import AveragedState
 from shallows.training import Batches, Checkpoint, Curve, Observer, Stopping, checkpoints, train
 from training_example import SIZE, Pull, Watch, go
 

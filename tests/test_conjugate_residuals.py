@@ -12,8 +12,9 @@ from sklearn.base import clone
 from engine_example import preconditioning_matrix, problem, sample
 from shallows import EigenProRegressor, arrays, kernels, training
 from shallows.errors import TrainingInterrupted
-from shallows.solvers import ConjugateResiduals, EigenPro, solver_for, step_rules
-from shallows.solvers import conjugate_residuals as module
+from shallows.solvers import ConjugateResiduals, EigenPro, solver_for
+from shallows.solvers.least_squares import conjugate_residuals as module
+from shallows.solvers.least_squares import step_rules
 
 N = 60
 WHOLE = slice(0, N)

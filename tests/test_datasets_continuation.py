@@ -12,7 +12,7 @@ import scipy.sparse
 from datasets_example import dataset, write_table
 from shallows import datasets
 from shallows.datasets import DatasetError
-from shallows.datasets.preparation import pipeline, table
+from shallows.datasets.preparation import pipeline, working_table
 from shallows.datasets.preparation.steps import check_steps
 from shallows.datasets.sources import ArrayPart, Source
 
@@ -238,7 +238,7 @@ def test_no_array_of_features_is_read_whole(tmp_path, monkeypatch, sparse):
     source = Source(ArrayPart(x[:-100], y[:-100]), ArrayPart(x[-100:], y[-100:]))
     pipeline.prepare_source(entry, source, [], tmp_path / "first", [])
     size = sum((tmp_path / "first" / f"x_train{end}.npy").stat().st_size for end in ("", ".indices")[: 1 + sparse])
-    monkeypatch.setattr(table, "BLOCK_BYTES", 1 << 18)
+    monkeypatch.setattr(working_table, "BLOCK_BYTES", 1 << 18)
     tracemalloc.start()
     datasets.prepare(entry, tmp_path / "first" / "prepared.json", tmp_path / "second", [{"unit": {}}], memory=1)
     peak = tracemalloc.get_traced_memory()[1]

@@ -328,10 +328,10 @@ def test_a_long_file_is_read_in_bounded_memory(tmp_path):
             file.write(line * 500)
     code = (
         "import sys; from pathlib import Path; from shallows.datasets.formats import libsvm; "
-        "from shallows.datasets.preparation.pipeline import _peak_memory; import sklearn.datasets; "
-        "first = next(libsvm.libsvm_blocks(Path(sys.argv[1]), 784, 1000, 'uint8', True)); before = _peak_memory(); "
+        "from shallows.arrays import peak_memory; import sklearn.datasets; "
+        "first = next(libsvm.libsvm_blocks(Path(sys.argv[1]), 784, 1000, 'uint8', True)); before = peak_memory(); "
         "n = sum(len(b.y) for b in libsvm.libsvm_blocks(Path(sys.argv[1]), 784, 1000, 'uint8', True)); "
-        "print(n, _peak_memory() - before)"
+        "print(n, peak_memory() - before)"
     )
     told = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=120)
     n, grown = map(int, told.stdout.split())
@@ -671,3 +671,12 @@ def test_a_file_of_the_form_of_mnist8m_is_converted_to_npy_as_a_stream(tmp_path)
     np.testing.assert_array_equal(prepared.x_train, (x / 255).astype(np.float32))
     np.testing.assert_array_equal(prepared.y_train, y)
     np.testing.assert_array_equal(prepared.x_test, (x[:9] / 255).astype(np.float32))
+
+
+def test_a_range_or_a_comment_behind_a_type_of_arff_is_passed_over(tmp_path):
+    header = b"@attribute a real [0,1] % a share\n@attribute b {x, y} % two words\n@attribute c integer % [1]\n"
+    content = header + b"@data\n1,y,3\n"
+    made = entry(1, 0, 2, "arff", parts=["all"], options={"target": "c"}, task="regression")
+    x, y = rows_of(source(tmp_path, {"all": ("it.arff", content)}, made).train)
+    np.testing.assert_array_equal(x, [[1, 1]])
+    assert y.tolist() == [3]

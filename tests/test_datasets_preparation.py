@@ -18,7 +18,7 @@ from sklearn.preprocessing import OneHotEncoder
 from datasets_example import MIRROR, dataset, needs_mirror, write_table
 from shallows import datasets
 from shallows.datasets import DatasetError
-from shallows.datasets.preparation import pipeline, table
+from shallows.datasets.preparation import pipeline, working_table
 from shallows.datasets.preparation.row_draws import draw_fold, draw_rows
 from shallows.datasets.preparation.row_store import Allowance, RowStore
 from shallows.datasets.preparation.steps import check_steps, principal_components
@@ -95,7 +95,7 @@ def test_the_same_steps_give_the_same_bytes(tmp_path, numbers):
 @pytest.mark.parametrize("steps", LEARNING)
 def test_blocks_make_no_difference(tmp_path, numbers, monkeypatch, steps):
     whole = prepared(tmp_path, numbers, steps, name="whole")
-    monkeypatch.setattr(table, "BLOCK_BYTES", 7 * 8 * 5)  # seven rows
+    monkeypatch.setattr(working_table, "BLOCK_BYTES", 7 * 8 * 5)  # seven rows
     blocks = prepared(tmp_path, numbers, steps, name="blocks")
     # Sums in another order: equal to a few float32 roundings.
     np.testing.assert_allclose(blocks.x_train, whole.x_train, rtol=1e-6, atol=1e-6)

@@ -156,6 +156,7 @@ def test_the_wave_is_the_stated_function_in_the_stated_cube():
     np.testing.assert_allclose(data.truth([[0, 4.0], [1.0, 0]]), [math.exp(-0.4 * math.pi), 0], atol=1e-15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["fourier_teacher", "rbf_teacher"])
 @pytest.mark.parametrize("dimension", [1, 30])
 def test_a_teacher_has_mean_0_and_variance_1(kind, dimension):

@@ -14,10 +14,10 @@ from shallows import arrays, kernels, losses
 from shallows.errors import ShallowsError
 from shallows.features import FourierFeatures, block_sums
 from shallows.solvers import DoublyStochastic
-from shallows.solvers.block_policies import Checked, Fresh, UniformReuse, admitted_steps
-from shallows.solvers.doubly_stochastic import feature_variance, least, stable_step
 from shallows.solvers.examples import Examples
-from shallows.solvers.expansion import ExpansionProblem, ExpansionState
+from shallows.solvers.expansions.block_policies import Checked, Fresh, UniformReuse, admitted_steps
+from shallows.solvers.expansions.doubly_stochastic import feature_variance, least, stable_step
+from shallows.solvers.expansions.expansion import ExpansionProblem, ExpansionState
 
 N, D, C, F, B = 60, 3, 2, 8, 12
 

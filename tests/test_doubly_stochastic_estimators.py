@@ -57,6 +57,7 @@ def test_probabilities_add_up_to_one_and_favour_what_is_predicted(loss, classes)
     assert np.array_equal(model.classes_[P.argmax(axis=1)], model.predict(X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["dsg", "udsg", "cdsg"])
 @pytest.mark.parametrize(
     "options",

@@ -9,20 +9,30 @@ import pytest
 from shallows import estimators
 from shallows.experiments.identity import imports
 
+STREAMED = {f"expansions.{name}" for name in ("doubly_stochastic", "block_policies", "expansion")}
+
 SOLVERS = {
-    "DoublyStochasticClassifier": {"doubly_stochastic", "block_policies", "growing_expansion"},
-    "DoublyStochasticNoveltyDetector": {"doubly_stochastic", "block_policies", "growing_expansion"},
-    "DoublyStochasticRegressor": {"doubly_stochastic", "block_policies", "growing_expansion"},
-    "EigenProCentresClassifier": {"projected"},
-    "EigenProClassifier": {"eigenpro", "conjugate_residuals"},
-    "ExactKernelRidgeClassifier": {"cholesky", "conjugate_gradients", "nystrom"},
-    "FeatureEigenProClassifier": {"feature_eigenpro"},
-    "KernelSGDClassifier": {"averaged_richardson"},
-    "NORMAClassifier": {"norma"},
-    "PegasosClassifier": {"pegasos"},
-    "SAGClassifier": {"sag"},
-    "SDCAClassifier": {"sdca", "duals"},
-    "SVRGClassifier": {"svrg"},
+    "DoublyStochasticClassifier": STREAMED,
+    "DoublyStochasticNoveltyDetector": {
+        "expansions.doubly_stochastic",
+        "expansions.block_policies",
+        "expansions.expansion",
+    },
+    "DoublyStochasticRegressor": STREAMED,
+    "EigenProCentresClassifier": {"least_squares.projected"},
+    "EigenProClassifier": {"least_squares.eigenpro", "least_squares.conjugate_residuals"},
+    "ExactKernelRidgeClassifier": {
+        "least_squares.cholesky",
+        "least_squares.conjugate_gradients",
+        "least_squares.nystrom",
+    },
+    "FeatureEigenProClassifier": {"least_squares.feature_eigenpro"},
+    "KernelSGDClassifier": {"least_squares.averaged_richardson"},
+    "NORMAClassifier": {"regularised.norma"},
+    "PegasosClassifier": {"regularised.pegasos"},
+    "SAGClassifier": {"regularised.sag"},
+    "SDCAClassifier": {"regularised.sdca", "regularised.duals"},
+    "SVRGClassifier": {"regularised.svrg"},
 }
 """The solvers that one method alone, or one family, has; what several share is left out."""
 

@@ -13,9 +13,9 @@ from engine_example import naive_kernel, sample
 from shallows import ExactKernelRidgeClassifier, ExactKernelRidgeRegressor, gram, kernels
 from shallows.errors import ShallowsError
 from shallows.solvers import Cholesky, ConjugateGradients
-from shallows.solvers.base import KernelProblem
-from shallows.solvers.cholesky import dense
-from shallows.solvers.nystrom import low_rank
+from shallows.solvers.least_squares.cholesky import dense
+from shallows.solvers.least_squares.kernel_problem import KernelProblem
+from shallows.solvers.least_squares.nystrom import low_rank
 from shallows.training import Checkpoint, Curve, Observer
 
 BOTH = ("cholesky", "conjugate_gradients")

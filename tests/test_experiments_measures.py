@@ -13,6 +13,7 @@ from sklearn.linear_model import LinearRegression
 
 from running_example import prepared_example
 from shallows.errors import ShallowsError, UnknownNameError
+from shallows.experiments.identity import code
 from shallows.experiments.planning import configuration
 from shallows.experiments.running import measures, record, run
 from shallows.experiments.running.calls import load
@@ -44,6 +45,25 @@ class TwoViews:
 
     def transform(self, x, y):
         return self.model.transform(x, y)
+
+
+class ComponentByComponent:
+    """A transformer that is trained: after an epoch its snapshot has one exact component more."""
+
+    def __init__(self, max_epochs, random_state, device, memory):
+        self.max_epochs = max_epochs
+
+    def fit(self, x, y, observers=(), checkpoint=None):
+        self.timings_, self.effective_params_, self.n_resumes_, self.n_rollbacks_ = {}, {}, 0, 0
+        for epoch in range(1, self.max_epochs + 1):
+            model = PCA(epoch).fit(x)
+            here = SimpleNamespace(epoch=epoch, iteration=epoch, seconds=0.0, snapshot=lambda model=model: model)
+            for observer in observers[:1]:
+                observer.on_epoch(here)
+        return self
+
+    def transform(self, x):
+        raise NotImplementedError("what is measured are the snapshots")
 
 
 @pytest.fixture(autouse=True)
@@ -95,6 +115,18 @@ def test_a_transformer_runs_and_its_components_are_measured(job, prepared):
     record.check(record.read(job("sklearn.decomposition:PCA").out)[0])
 
 
+def test_snapshots_that_transform_are_measured_at_every_mark(job, prepared):
+    one = job(f"{__name__}:ComponentByComponent")
+    one.asked["definition"]["runs"], one.asked["marks"] = "estimator", [1, 3, 12]
+    made = run.execute(one, CONDITIONS)
+    rows = made["metrics"]["marks"]
+    assert [row["epoch"] for row in rows] == [1, 3, 12]
+    errors = [row["reconstruction_error"] for row in rows]
+    assert errors[0] > errors[1] > errors[2] and errors[2] < 1e-6
+    assert rows[-1]["component_variance"] == pytest.approx(prepared.x_test.var(axis=0).sum(), rel=1e-4)
+    assert {row["metric"] for row in record.read(one.out)[1]} == {"component_variance", "reconstruction_error"}
+
+
 def test_components_are_held_against_a_reference_where_the_model_has_one(job):
     call = f"{__name__}:PCABesideAReference"
     assert run.execute(job(call, n_components=2), CONDITIONS)["metrics"]["final"]["squared_sine"] < 1e-9
@@ -123,7 +155,7 @@ def test_a_measure_that_a_method_names_goes_before_what_its_estimator_offers(job
         info = {"task": "regression", "views": None}  # noqa: RUF012
 
     assert hasattr(CCA(), "predict")
-    assert type(measures.make("correlations", CCA(), Data())).__name__ == "Correlations"
+    assert type(measures.make("correlations", Data())).__name__ == "Correlations"
 
 
 @pytest.mark.parametrize(
@@ -152,7 +184,7 @@ def test_data_of_one_view_with_classes_have_no_correlations(job):
 def test_targets_that_are_values_are_the_second_view():
     x, y = RNG.normal(size=(50, 4)), RNG.normal(size=50)
     data = SimpleNamespace(x_train=x, y_train=y, x_test=x, y_test=y, info={"task": "regression", "views": None})
-    first, second = measures.make("correlations", TwoViews(), data).training_arrays()
+    first, second = measures.make("correlations", data).training_arrays()
     assert first is x and second.shape == (50, 1)
 
 
@@ -174,6 +206,23 @@ def test_a_measure_is_no_import_of_the_code_that_runs():
     names = "|".join(measures.MEASURES)
     for path in [*folder.glob("*.py"), folder / "measures" / "__init__.py"]:
         assert not re.search(rf"^\s*(from|import) .*\b({names})\b", path.read_text(), re.MULTILINE), path.name
+
+
+def test_a_run_depends_on_its_own_measure_and_on_no_other():
+    methods = configuration.load(PROJECT).methods
+
+    def behind(definition):
+        words = {*code._texts(definition.get("measures"))}
+        found = code.modules_of(*code.entries_of_measure(definition), words=words)
+        return {name.rpartition(".")[2] for name in found if ".measures." in name} - {"base"}
+
+    assert behind(methods["doubly_stochastic"]) == {"sampled"}
+    assert behind(methods["eigenpro"]) == {"predictions"}
+    assert behind(methods["step_rules"]) == set()
+    # Where none is named, any of them may be chosen.
+    assert behind({"runs": "plain"}) == {"components", "correlations", "predictions"}
+    trained = [name for name, one in methods.items() if one["runs"] != "analysis" and "measures" not in one]
+    assert not trained
 
 
 # The numbers themselves

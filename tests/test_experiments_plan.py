@@ -1,3 +1,5 @@
+import importlib
+import inspect
 import subprocess
 import sys
 from dataclasses import replace
@@ -7,7 +9,7 @@ import yaml
 
 from shallows import datasets
 from shallows.errors import UnknownNameError
-from shallows.experiments.planning import configuration, costs, requests, scheduling
+from shallows.experiments.planning import configuration, costs, requests, scheduling, signatures
 from shallows.experiments.planning.configuration import SCALES, ConfigurationError
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.planning.runs import digest, slug
@@ -235,6 +237,9 @@ def test_a_parameter_that_a_scale_alters_is_told():
         (lambda target: target["scales"]["demo"]["data"]["Digits"].update(variant="unti"), "unit"),
         (lambda target: target["scales"]["demo"]["data"]["Digits"].update(variant=["plain", "unti"]), "unit"),
         (lambda target: target["methods"]["EigenPro"].update(method="eigenpor"), "eigenpro"),
+        (lambda target: target["methods"]["EigenPro"]["parameters"].update(n_subsmaple=100), "n_subsample"),
+        (lambda target: target["settings"]["kernel"]["Laplace"].update(bandwith=1.0), "bandwidth"),
+        (lambda target: target["scales"]["demo"]["runs"][0].update(parameters={"dampin": 1.0}), "damping"),
         (lambda target: target["scales"]["demo"]["runs"][0].update(methods=["EigenPr"]), "EigenPro"),
         (lambda target: target["scales"]["demo"]["runs"][0].update(settings={"kernle": ["Gaussian"]}), "kernel"),
         (lambda target: target["scales"]["demo"]["runs"][0].update(settings={"kernel": ["Gausian"]}), "Gaussian"),
@@ -244,6 +249,18 @@ def test_an_unknown_name_in_a_target_names_the_nearest_and_the_place(change, nea
     plan = small(lambda paper: change(paper["targets"]["first"]))
     with pytest.raises(UnknownNameError, match=f"{nearest}.*target first, scale demo"):
         plan.runs("demo")
+
+
+def test_signatures_that_are_read_from_the_sources_are_those_of_what_is_called(plan):
+    places = {place for method in plan.configuration.methods.values() for place in method["call"].values()}
+    read = {place: signatures.keywords(place) for place in places if place.startswith("shallows")}
+    assert sum(names is not None for names in read.values()) > 0.8 * len(read) > 20
+    for place, names in read.items():
+        module, _, name = place.partition(":")
+        parameters = inspect.signature(getattr(importlib.import_module(module), name)).parameters.values()
+        open_ended = any(one.kind is one.VAR_KEYWORD for one in parameters)
+        assert names == (None if open_ended else {one.name for one in parameters}), place
+    assert signatures.keywords("sklearn.svm:SVC") is None
 
 
 def test_an_axis_of_values_needs_values():

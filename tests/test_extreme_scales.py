@@ -51,6 +51,7 @@ def test_a_matrix_of_ones_learns_the_mean(Estimator, bandwidth, kernel, dtype):
     assert np.abs(model.predict(new) - y.mean()).max() < 1e-2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("Estimator", [EigenProClassifier, EigenProRegressor, KernelSGDClassifier, KernelSGDRegressor])
 @pytest.mark.parametrize("batch_size", [None, 4, 50, 400])
 @pytest.mark.parametrize("kernel", ["gaussian", "laplace"])
@@ -65,6 +66,7 @@ def test_a_matrix_of_ones_averages_contradicting_targets_in_any_batches(Estimato
     assert np.abs(found - y.mean()).max() < 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("Estimator", [EigenProRegressor, KernelSGDRegressor])
 @pytest.mark.parametrize("batch_size", [16, 256, 1000])
 def test_a_linear_kernel_comes_to_the_least_squares_solution_of_noisy_targets(Estimator, batch_size):

@@ -17,8 +17,8 @@ from shallows import FeatureEigenProClassifier, FeatureEigenProRegressor, featur
 from shallows.errors import ShallowsError, TrainingInterrupted, UnknownNameError
 from shallows.features import Blocks, Design, Linear
 from shallows.solvers import EigenPro, FeatureEigenPro
-from shallows.solvers.base import KernelProblem
-from shallows.solvers.feature_eigenpro import FeatureProblem
+from shallows.solvers.least_squares.feature_eigenpro import FeatureProblem
+from shallows.solvers.least_squares.kernel_problem import KernelProblem
 
 PLENTY = 2**30
 N, D = 60, 12
@@ -106,6 +106,7 @@ def test_both_eigensystems_agree_on_a_subsample(d):
     assert made[1].eigenvalues == pytest.approx(singular**2 / 100, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_eigenvalues_of_subsamples_come_nearer_to_those_of_the_whole():
     X = decaying(2000, 20)
     whole = top_of(X.T @ X / 2000, 5)[0]
@@ -475,6 +476,7 @@ class Stop(training.Observer):
             self.checkpoint.request_stop()
 
 
+@pytest.mark.slow
 @quiet
 @each
 @pytest.mark.parametrize("early_stopping", [False, True])

@@ -22,7 +22,7 @@ from shallows.errors import ShallowsError
 from shallows.features import FEATURE_MAPS, Blocks, Design, FourierFeatures, block_sums, protocol
 from shallows.features.projectors import DenseProjector, joined
 from shallows.solvers import DoublyStochastic
-from shallows.solvers.expansion import ExpansionProblem
+from shallows.solvers.expansions.expansion import ExpansionProblem
 from shallows.spectrum import make_feature_preconditioner
 from shallows.training import Batches, Stopping, train
 from structured_features_example import BinningStream, Dense, Fastfood, RandomBinning, hadamard

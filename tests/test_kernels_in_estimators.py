@@ -52,6 +52,7 @@ PARAMETERS = {
 }
 
 
+@pytest.mark.slow
 @each
 @pytest.mark.parametrize("name", list(PARAMETERS))
 @pytest.mark.parametrize("n", [120, 1100])

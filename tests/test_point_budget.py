@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import array_api_strict
 import numpy as np
 import pytest
 from sklearn.svm import SVC
 
 from budget_example import BSGD, BudgetProblem, BudgetState, merge_nearest, remove_smallest
 from engine_example import naive_kernel, sample
-from shallows import kernels
+from shallows import arrays, kernels
 from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.solvers.point_budget import PointBudget
 from shallows.training import Batches, Checkpoint, Observer, Stopping, train
@@ -84,6 +85,26 @@ def test_two_points_are_merged_with_the_coefficients_that_change_the_function_le
     x = sample(5, seed=2)
     expected = function(z[rest], a[rest], x) + function(middle[None], merged[None], x)
     assert np.abs(made.evaluate(x) - expected).max() < 1e-12
+
+
+def test_a_budget_works_on_any_array_library():
+    made, z, _a = filled()
+    xp = array_api_strict
+    strict = PointBudget.empty(GAUSSIAN, 8, 2, xp.asarray(z))
+    strict.add(xp.asarray(z), xp.asarray(made.coefficients))
+    for one, there in ((made, np.asarray), (strict, xp.asarray)):
+        one.merge(1, 4, there((z[1] + z[4]) / 2))
+        one.decay(1e-7)
+        one.remove(0)
+    assert np.abs(arrays.to_numpy(strict.coefficients) / made.coefficients - 1).max() < 1e-12
+    x = sample(5, seed=2)
+    assert np.abs(arrays.to_numpy(strict.evaluate(xp.asarray(x))) - made.evaluate(x)).max() < 1e-18
+    assert np.abs(arrays.to_numpy(strict.removal_costs) / made.removal_costs - 1).max() < 1e-12
+    held, numbers = strict.remember()
+    strict.remove(0)
+    strict.recall(held, numbers)
+    assert strict.n_points == 4
+    assert strict.is_finite()
 
 
 def test_what_does_not_fit_is_refused():

@@ -162,7 +162,7 @@ def test_the_table_tells_the_end_of_what_goes_along_with_the_curves(tmp_path):
     seconds = [row("seconds", float(m), f"k={rank}; m={m}") for rank in (1, 2) for m in (1, 10, 100)]
     printed = [row("seconds", 3.0, "k=1; m=10", published="2.5")]
     target = read(*written(tmp_path, [*batches(), *seconds, *printed], {"y": ["norm", "bound"]}))
-    shown = [one for one in target.rows if not target.is_drawn(one) and not target.is_passed(one)]
+    shown = [one for one in target.rows if not target.is_drawn(one) and not target.is_before_end(one)]
     assert [(one.keys["metric"], one.keys["k"], one.keys["m"]) for one in shown] == [
         ("seconds", "1", "100"),
         ("seconds", "2", "100"),
@@ -178,7 +178,7 @@ def test_a_table_that_is_laid_out_by_the_points_of_a_curve_keeps_them_all(tmp_pa
     meta["layout"]["columns"] = ["m"]
     paths[1].write_text(json.dumps(meta))
     target = read(*paths)
-    assert [one.keys["m"] for one in target.rows if not target.is_drawn(one) and not target.is_passed(one)] == [
+    assert [one.keys["m"] for one in target.rows if not target.is_drawn(one) and not target.is_before_end(one)] == [
         "1",
         "10",
         "100",

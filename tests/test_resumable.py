@@ -15,6 +15,7 @@ from shallows.experiments.planning import configuration
 from shallows.experiments.running import analysis_run, run
 from shallows.resumable import ResumableLoop
 from shallows.theory.preconditioning import step_sizes
+from shallows.theory.preconditioning.eigensystem_cost import compare_eigensystems
 from shallows.training import Checkpoint
 from workflow_runs import PROJECT
 
@@ -109,6 +110,20 @@ def test_progress_is_told_now_and_then_with_what_is_left(capsys):
     assert lines[1:] == ["sizes on digits: 2 of 2 steps for batches of 4"]
 
 
+def test_the_errors_of_eigensystems_are_kept_and_their_times_taken_anew(tmp_path):
+    data = run.datasets.load(tmp_path)
+    asked = {"bandwidth": 5.0, "rank": 5, "subsamples": [30, 60], "n_points": 80, "rounds": 1, "device": "cpu"}
+    plain = compare_eigensystems(data, **asked)
+    kept = checkpoint(tmp_path)
+    kept.request_stop()
+    with pytest.raises(TrainingInterrupted), ResumableLoop("", kept) as loop:
+        compare_eigensystems(data, **asked, progress=loop)
+    with ResumableLoop("", checkpoint(tmp_path)) as loop:
+        found = compare_eigensystems(data, **asked, progress=loop)
+    assert list(found.curve) == list(plain.curve)
+    assert all(found.curve[name] == values for name, values in plain.curve.items() if not name.startswith("time_"))
+
+
 @pytest.mark.parametrize("method", SMALL)
 def test_an_analysis_that_is_stopped_goes_on_and_ends_with_the_same_numbers(method, tmp_path, monkeypatch):
     calm = run.execute(job_of(method, tmp_path / "calm"), run.Conditions(device="cpu"))
@@ -144,15 +159,15 @@ def test_sigterm_ends_an_analysis_after_the_piece_at_hand(tmp_path, monkeypatch)
         return as_it_is(*arguments)
 
     def terminate():
-        reached.wait()
-        os.kill(os.getpid(), signal.SIGTERM)
+        if reached.wait(20):
+            os.kill(os.getpid(), signal.SIGTERM)
 
     monkeypatch.setattr(step_sizes, "_loss", slow)
     before = signal.getsignal(signal.SIGTERM)
-    thread = threading.Thread(target=terminate)
+    thread = threading.Thread(target=terminate, daemon=True)
     thread.start()
     with pytest.raises(TrainingInterrupted):
-        run.execute_all([job], run.Conditions(device="cpu"))
+        run.execute(job, run.Conditions(device="cpu"))
     thread.join()
     assert signal.getsignal(signal.SIGTERM) is before
     monkeypatch.setattr(step_sizes, "_loss", as_it_is)

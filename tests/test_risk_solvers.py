@@ -18,14 +18,14 @@ from shallows import arrays, features, kernels, losses, training
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.features.design import Blocks, Design
 from shallows.gram import LazyGram
-from shallows.solvers.duals import DUALS, dual_of
-from shallows.solvers.norma import NORMA
-from shallows.solvers.pegasos import Pegasos
-from shallows.solvers.risk import FeatureSpan, RiskProblem
-from shallows.solvers.sag import SAG
-from shallows.solvers.sdca import SDCA, dual_objective, duality_gap
-from shallows.solvers.smoothness import batch_smoothness, sag_step, saga_step, svrg_step
-from shallows.solvers.svrg import SVRG, full_gradient
+from shallows.solvers.regularised.duals import DUALS, dual_of
+from shallows.solvers.regularised.norma import NORMA
+from shallows.solvers.regularised.pegasos import Pegasos
+from shallows.solvers.regularised.risk import FeatureSpan, RiskProblem
+from shallows.solvers.regularised.sag import SAG
+from shallows.solvers.regularised.sdca import SDCA, dual_objective, duality_gap
+from shallows.solvers.regularised.smoothness import batch_smoothness, sag_step, saga_step, svrg_step
+from shallows.solvers.regularised.svrg import SVRG, full_gradient
 
 DUAL_LOSSES = {
     "square": {},
@@ -107,7 +107,7 @@ def test_kernel_pegasos_with_the_products_of_features_makes_the_iterates_of_line
         def zero(self, targets):
             return np.zeros_like(targets)
 
-        def scores(self, a, batch, reached=None):
+        def scores(self, a, batch, n_visited=None):
             return p.z[batch] @ (p.z.T @ a)
 
         def products(self, batch):
@@ -126,6 +126,7 @@ def test_kernel_pegasos_with_the_products_of_features_makes_the_iterates_of_line
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [kernel_risk, feature_risk])
 def test_the_average_of_pegasos_is_that_of_its_iterates_and_comes_nearer_to_the_optimum(make):
     last = of_mean = 0.0
@@ -322,6 +323,7 @@ def test_the_dual_value_is_the_conjugate(name):
             assert dual_of(loss).value(np.array([[a]]), np.array([[y]])) == pytest.approx(lowest, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DUAL_LOSSES)
 @pytest.mark.parametrize("weights", [False, True])
 @pytest.mark.parametrize("make", [kernel_risk, feature_risk])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import array_api_strict
 import numpy as np
 import pytest
 from sklearn.svm import SVC
 
 from engine_example import naive_kernel, sample
 from row_choosing_example import SMO, DualProblem
-from shallows import kernels
+from shallows import arrays, kernels
 from shallows.errors import TrainingInterrupted
 from shallows.gram import KernelRowCache
 from shallows.training import Checkpoint, Curve, Observer, OwnRows, Stopping, train
@@ -55,6 +56,13 @@ def test_a_row_is_the_same_to_the_bit_whatever_is_asked_for_with_it_and_whatever
     assert all(np.array_equal(alone.row(i), rows[i]) for i in range(N))
     assert np.array_equal(together.rows([3, 3])[1], rows[3])
     assert (together.n_hits, together.n_misses) == (2, N)
+
+
+def test_rows_come_from_any_array_library():
+    x = array_api_strict.asarray(sample(N))
+    made = KernelRowCache(kernels.make("laplace", 1.5), kernels.augmented(x), budget=3 * N * 8)
+    assert np.abs(arrays.to_numpy(made.rows([5, 0, 5])) - K[[5, 0, 5]]).max() < 1e-7
+    assert (made.n_hits, made.n_misses) == (1, 2)
 
 
 def test_a_row_that_was_handed_out_outlives_its_place():

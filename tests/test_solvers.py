@@ -12,8 +12,8 @@ from sklearn.datasets import load_digits, make_blobs
 from engine_example import largest_eigenvalue, naive_kernel, preconditioning_matrix, problem, sample
 from shallows import gram, kernels, spectrum, streams, training
 from shallows.solvers import AveragedRichardson, EigenPro, Richardson
-from shallows.solvers.base import KernelProblem
-from shallows.solvers.cycles import Cycle
+from shallows.solvers.least_squares.cycles import Cycle
+from shallows.solvers.least_squares.kernel_problem import KernelProblem
 
 N = 60
 WHOLE = slice(0, N)

@@ -25,8 +25,9 @@ from shallows import (
 )
 from shallows.errors import ShallowsError, TrainingInterrupted, UnknownNameError
 from shallows.estimators.least_squares import early_stopping
-from shallows.solvers import EigenPro, cycles, step_rules
-from shallows.solvers.base import KernelProblem
+from shallows.solvers import EigenPro
+from shallows.solvers.least_squares import cycles, step_rules
+from shallows.solvers.least_squares.kernel_problem import KernelProblem
 
 FACTS = SimpleNamespace(
     eigenvalues=np.array([0.5, 0.2, 0.01]),
@@ -398,6 +399,7 @@ def table(Estimator, n=400, seed=0, noise=0.0):
     return x[:n], y[:n], x[n:], y[n:]
 
 
+@pytest.mark.slow
 @each
 @pytest.mark.parametrize("rule", list(step_rules.RULES))
 @pytest.mark.parametrize("batch_size", [1, 50, 400])

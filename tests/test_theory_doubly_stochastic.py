@@ -9,7 +9,7 @@ import pytest
 from shallows import losses, streams
 from shallows.errors import ShallowsError
 from shallows.features import FourierFeatures
-from shallows.solvers.block_policies import Checked, Fresh, UniformReuse, admitted_steps
+from shallows.solvers.expansions.block_policies import Checked, Fresh, UniformReuse, admitted_steps
 from shallows.theory.doubly_stochastic import batched_trajectories, expansion_cost
 from shallows.theory.doubly_stochastic.batched_trajectories import Trajectories
 from shallows.theory.doubly_stochastic.bounds import Bounds, coefficient_ratio

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array_api_strict
 import numpy as np
 import pytest
 
@@ -19,8 +20,8 @@ from component_example import (
 from shallows import arrays
 from shallows.errors import DivergenceError, TrainingInterrupted
 from shallows.solvers.examples import Examples, ExampleSet
-from shallows.solvers.expansion import ExpansionState
-from shallows.solvers.growing_expansion import WORST_CONDITION, GrowingExpansion
+from shallows.solvers.expansions.expansion import ExpansionState
+from shallows.solvers.expansions.growing_expansion import WORST_CONDITION, GrowingExpansion
 from shallows.training import Batches, Checkpoint, Curve, Observer, Stopping, Stream, train
 from shallows.training.protocols import MonitoredState, TransformingSnapshot
 
@@ -77,6 +78,23 @@ def test_mixing_lazily_gives_what_mixing_every_block_gives(how, dtype):
     # It is lazy, and what would cost digits is folded in.
     fewest, most = {"gentle": (0, 0), "steep": (1, 20), "shrinking": (1, 40), "singular": (60, 60)}[how]
     assert fewest <= folds <= most
+
+
+def test_mixing_works_on_any_array_library():
+    rng = np.random.default_rng(0)
+    plain, strict = (GrowingExpansion(xp.zeros((0, 4, 3), dtype=xp.float64)) for xp in (np, array_api_strict))
+    for i in range(30):
+        change, matrix = rng.normal(size=(4, 3)), drawn_matrix(rng, ("steep", "gentle", "singular")[i % 3])
+        for state, xp in ((plain, np), (strict, array_api_strict)):
+            state.grow(xp.asarray(change))
+            state.mix(xp.asarray(matrix))
+            state.decay(0.9)
+            state.add(i // 2, xp.asarray(change))
+    assert np.abs(arrays.to_numpy(strict.coefficients) - plain.coefficients).max() < 1e-14
+    kept = GrowingExpansion(array_api_strict.zeros((0, 4, 3), dtype=array_api_strict.float64))
+    kept.recall(*strict.remember())
+    assert np.array_equal(arrays.to_numpy(kept.coefficients), arrays.to_numpy(strict.coefficients))
+    assert kept.is_finite()
 
 
 def test_the_common_matrix_never_costs_more_digits_than_it_may():
@@ -149,7 +167,7 @@ def test_doubly_stochastic_kernel_pca_finds_the_components_of_the_exact_one():
     values, vectors = np.linalg.eigh(f.kernel(x, x) / len(x))
     problem, k = ComponentProblem(f, 2, x), 2
     curve = Curve(
-        [1, 20, 60], lambda s: {"sine": sine_squared(vectors[:, -k:], s.transform(x)), "again": s.transform(x)[0, 0]}
+        [1, 10, 30], lambda s: {"sine": sine_squared(vectors[:, -k:], s.transform(x)), "again": s.transform(x)[0, 0]}
     )
     snapshots = []
 
@@ -158,11 +176,11 @@ def test_doubly_stochastic_kernel_pca_finds_the_components_of_the_exact_one():
         return snapshots[-1]
 
     run = train(
-        Oja(2.0, decrease=0.02), problem, Batches(len(x), 40, 0), Stopping(60), observers=[curve], snapshot=snapshot
+        Oja(2.0, decrease=0.04), problem, Batches(len(x), 40, 0), Stopping(30), observers=[curve], snapshot=snapshot
     )
     sines = [row["sine"] for row in curve.rows]
     assert sines[0] > sines[1] > sines[2]
-    assert sines[2] < 0.02
+    assert sines[2] < 1e-3
     # Gᵀ A G has the eigenvalues of A on the components, where GᵀG is the identity.
     h = snapshots[-1].transform(x)
     found = np.sort(np.linalg.eigvalsh(h.T @ h / len(x)))
@@ -192,7 +210,7 @@ def test_with_the_features_of_one_block_it_is_oja_on_them_step_by_step():
 
 def test_full_batches_on_fixed_features_end_in_the_eigenvectors_of_their_covariance():
     x, f = points(), features(16)
-    run = train(Oja(1.0, revisits=True), ComponentProblem(f, 2, x), Batches(len(x), len(x), 0), Stopping(3000))
+    run = train(Oja(1.0, revisits=True), ComponentProblem(f, 2, x), Batches(len(x), len(x), 0), Stopping(500))
     Z = f.map(x)
     vectors = np.linalg.eigh(Z.T @ Z / len(x))[1][:, -2:]
     W = run.state.coefficients[0] * np.sqrt(f.block_size)
@@ -268,19 +286,23 @@ def vars_of(problem, x, y, batch):
     return taken.points, taken.second_view
 
 
-@pytest.mark.parametrize("streamed", [False, True])
-def test_kernel_cca_finds_the_correlations_of_the_exact_one_in_the_same_features(streamed):
+def test_kernel_cca_finds_the_correlations_of_the_exact_one_in_the_same_features():
     x, y = two_views()
     f, g = features(3, seed=1), features(3, seed=2, d=4)
-    problem = TwoViewProblem(f, g, 2) if streamed else TwoViewProblem(f, g, 2, x, y)
-    batches = Stream(lambda: iter([Examples(x, second_view=y)])) if streamed else Batches(len(x), len(x), 0)
-    run = train(KernelCCA(1.0), problem, batches, Stopping(4000))
+    run = train(KernelCCA(1.0), TwoViewProblem(f, g, 2, x, y), Batches(len(x), len(x), 0), Stopping(1000))
     u, v = run.state.first.evaluate(f, x), run.state.second.evaluate(g, y)
     assert set(run.state.sizes) == {(200, 200)}
     expected = exact_correlations(f.map(x), g.map(y), 2)
     assert np.abs(exact_correlations(u, v, 2) - expected).max() < 1e-3
     # The fixed point FᵀC_xxF = ½ I (SPEC 11.5).
     assert np.abs(u.T @ u / len(x) - 0.5 * np.eye(2)).max() < 0.01
+    # Handed in as a stream the views are the same.
+    stream = Stream(lambda: iter([Examples(x, second_view=y)]))
+    one, other = (
+        train(KernelCCA(1.0), TwoViewProblem(f, g, 2, *views), batches, Stopping(20)).state.first.coefficients
+        for views, batches in (((x, y), Batches(len(x), len(x), 0)), ((), stream))
+    )
+    assert np.array_equal(one, other)
     # The loop watched the covariance of the two views, which rises from nothing.
     assert run.losses[0] < 0.1 < run.losses[-1] < 0.5
 

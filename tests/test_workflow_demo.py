@@ -271,7 +271,7 @@ def test_a_new_solver_with_its_estimator_and_target_makes_its_own_runs_and_no_ot
 
 def test_a_change_of_one_solver_makes_its_runs_out_of_date_and_no_others(demo):
     root, _ = demo
-    with changed(root, **{"src/shallows/solvers/eigenpro.py": lambda text: text + "\n\nANYTHING = 1\n"}):
+    with changed(root, **{"src/shallows/solvers/least_squares/eigenpro.py": lambda text: text + "\n\nANYTHING = 1\n"}):
         found = wanted(root)
     methods = {output.split("/")[4] for output in found["train"]}
     # EigenPro, and the analyses that make its steps.

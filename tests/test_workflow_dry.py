@@ -193,6 +193,17 @@ def test_the_rules_are_the_stages_and_the_names_of_papers_and_targets(project):
     assert len(stages) < 25
 
 
+def test_the_picture_in_the_readme_is_that_of_the_rules(project):
+    """Drawn by: snakemake all --rulegraph --cores 1 | dot -Grankdir=LR -Nheight=0.4 -Tsvg -o workflow/rulegraph.svg"""
+    done = snakemake(project, "all", "--rulegraph", "--cores", "1")
+    labels = dict(re.findall(r'(\d+)\[label = "(\w+)"', done.stdout))
+    edges = {(labels[a], labels[b]) for a, b in re.findall(r"^\s*(\d+) -> (\d+)$", done.stdout, re.MULTILINE)}
+    svg = (PROJECT / "workflow" / "rulegraph.svg").read_text()
+    drawn = dict(re.findall(r"<title>(\d+)</title>.*?<text[^>]*>(\w+)</text>", svg, re.DOTALL))
+    arrows = {(drawn[a], drawn[b]) for a, b in re.findall(r"<title>(\d+)&#45;&gt;(\d+)</title>", svg)}
+    assert edges and arrows == edges
+
+
 def test_resources_and_threads_are_set_by_the_name_of_a_stage(project):
     target = next(iter(PLAN.papers.values()))[0]
     done = snakemake(

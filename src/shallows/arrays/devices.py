@@ -1,7 +1,4 @@
-"""Where arrays live, NumPy or CuPy, and how they get there: devices, namespaces, transfers, types.
-
-The one module that imports CuPy.
-"""
+"""Where arrays live, NumPy or CuPy, and how they get there: devices, namespaces, transfers, types."""
 
 from __future__ import annotations
 

@@ -1,11 +1,15 @@
-"""Datasets: the catalogue, the downloader, the file formats and the preparation of arrays.
+"""Datasets: which there are, how they are fetched, read and prepared.
 
 >>> from shallows import datasets
 >>> sorted(datasets.catalogue())[:2]
 ['a9a', 'a9a_demo']
 
-The way of a dataset: `fetch` brings its files and leaves ``verified.json``, `prepare` makes arrays of them
-and leaves ``prepared.json``, `load` maps the arrays into memory. Only the catalogue is read at import.
+The way of a dataset: `fetch` brings its files and leaves ``verified.json``, `prepare` makes arrays of them and leaves
+``prepared.json``, `load` maps the arrays into memory. Only the catalogue is read at import.
+
+The rooms are ``catalogue`` (what each dataset is), ``download`` (its files), ``formats`` (their readers), ``synthetic``
+(generated data), ``user_data`` (a user's own files), ``preparation`` (the steps and the arrays) and ``listing`` (what the
+command line prints).
 """
 
 from __future__ import annotations

@@ -7,9 +7,9 @@ files.
 from __future__ import annotations
 
 import argparse
-import struct
+import gzip
+import io
 import tempfile
-import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -59,11 +59,11 @@ def rebuild(name: str, raw: Path, out: Path) -> list[Path]:
 
 
 def gzip_bytes(content: bytes) -> bytes:
-    """Compress without time, name or platform in the header, so that equal contents give equal files."""
-    deflate = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
-    body = deflate.compress(content) + deflate.flush()
-    header = b"\x1f\x8b\x08\0" + b"\0\0\0\0" + b"\x02\xff"  # no flags; no time; best compression, unknown system
-    return header + body + struct.pack("<II", zlib.crc32(content), len(content) & 0xFFFFFFFF)
+    """Compress without time or name in the header, so that equal contents give equal files."""
+    packed = io.BytesIO()
+    with gzip.GzipFile("", "wb", 9, packed, mtime=0) as file:
+        file.write(content)
+    return packed.getvalue()
 
 
 def _rows(dataset: Dataset, labels: Mapping[str, np.ndarray]) -> dict[str, tuple[str, np.ndarray]]:

@@ -40,12 +40,12 @@ def replacing(target: Path) -> Iterator[Path]:
     DatasetError
         When the disk is full, naming the place.
     """
-    with told_if_full(target), atomic.replacing(target) as partial:
+    with explaining_full_disk(target), atomic.replacing(target) as partial:
         yield partial
 
 
 @contextlib.contextmanager
-def told_if_full(target: Path) -> Iterator[None]:
+def explaining_full_disk(target: Path) -> Iterator[None]:
     """Turn the operating system's "no space left" into an error that names the file and its folder."""
     try:
         yield

@@ -96,10 +96,10 @@ def _mapped(folder: Path, key: str, info: Mapping[str, Any]) -> np.ndarray:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError) as error:
         raise DatasetError(f"{path} cannot be read: {error}. Prepare the dataset again.") from error
-    told = info["arrays"][key]
-    if list(array.shape) != told["shape"] or array.dtype.str != told["dtype"]:
+    recorded = info["arrays"][key]
+    if list(array.shape) != recorded["shape"] or array.dtype.str != recorded["dtype"]:
         raise DatasetError(
             f"{path} holds {array.dtype.str} of shape {array.shape}, and its record says "
-            f"{told['dtype']} of shape {tuple(told['shape'])}. Prepare the dataset again."
+            f"{recorded['dtype']} of shape {tuple(recorded['shape'])}. Prepare the dataset again."
         )
     return array

@@ -1,4 +1,4 @@
-"""Where the rows of a dataset come from: what a format, a generator and a user's file have in common.
+"""Sources of rows: the protocol that file formats, generators and users' files have in common.
 
 A source gives its parts in blocks, from the beginning at every call, and holds no more than a block in memory. The
 preparation reads each part once and keeps what it needs itself, so a source neither caches nor looks ahead.

@@ -1,4 +1,4 @@
-"""Protocols of feature maps: a whole map, a map whose rows are sparse, a stream of blocks.
+"""The protocols of feature maps: a whole map, one whose rows are sparse, and a stream of blocks.
 
 Linear models take any `ExplicitMap`, the user's own included; `base.FeatureMap` is the base of ours. Functions that
 grow by a block of features at a time take a `FeatureStream`; where it is one of Fourier features, they ask it for

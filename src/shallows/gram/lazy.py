@@ -14,7 +14,7 @@ from .tiles import tile_edge
 class LazyGram:
     """The kernel matrix K of n points for products of some rows with coefficients that fill up from the first on.
 
-    A first pass over the rows in their order meets coefficients of zero beyond the rows it has reached, so it makes
+    A first pass over the rows in their order meets coefficients of zero beyond the rows it has visited, so it makes
     half of the matrix, tile by tile; later passes find what was kept. `Gram` makes its tiles at once.
 
     Parameters
@@ -41,11 +41,11 @@ class LazyGram:
         """Share of the tiles of the upper triangle that are kept now."""
         return len(self._tiles) / max(1, len(self._spans) * (len(self._spans) + 1) // 2)
 
-    def rows_dot(self, rows: slice, a: Array, reached: int | None = None) -> Array:
-        """``K[rows] @ a``, shape (m, c), for ``a`` of shape (n, c) that is zero from row ``reached`` on."""
+    def rows_dot(self, rows: slice, a: Array, n_visited: int | None = None) -> Array:
+        """``K[rows] @ a``, shape (m, c), for ``a`` of shape (n, c) that is zero from row ``n_visited`` on."""
         xp = arrays.namespace(a)
         m = rows.stop - rows.start
-        spans = [(j, s) for j, s in enumerate(self._spans) if reached is None or s.start < reached]
+        spans = [(j, s) for j, s in enumerate(self._spans) if n_visited is None or s.start < n_visited]
         edges = sorted({rows.start, rows.stop, *(s.start for s in self._spans if rows.start < s.start < rows.stop)})
         pieces = [slice(*pair) for pair in itertools.pairwise(edges)]
         n_workers = max(1, min(arrays.workers_for(a), len(spans)))
@@ -55,8 +55,8 @@ class LazyGram:
             out = xp.zeros((m, a.shape[1]), dtype=a.dtype)
             lefts: list[Array | None] = [None] * len(pieces)
             for j, span in spans[worker::n_workers]:
-                # Columns beyond what was reached meet zeros, but a tile that can be kept is made whole.
-                width = span.stop - span.start if reached is None else min(span.stop, reached) - span.start
+                # Columns beyond what was visited meet zeros, but a tile that can be kept is made whole.
+                width = span.stop - span.start if n_visited is None else min(span.stop, n_visited) - span.start
                 for p, piece in enumerate(pieces):
                     here = slice(piece.start - rows.start, piece.stop - rows.start)
                     block = self._kept(piece, j)

@@ -1,4 +1,4 @@
-"""How large the tiles are that kernel matrices are cut into."""
+"""The size of the tiles that kernel matrices are cut into."""
 
 from __future__ import annotations
 

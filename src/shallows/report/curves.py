@@ -1,4 +1,4 @@
-"""Curves of any target: lines over seeds with bands, bounds beside what they bound, printed numbers hollow."""
+"""Curves of any target: a line for each series with a band over seeds, bounds dashed, printed numbers hollow."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _table(target: Target, spec: Mapping[str, Any], x: str) -> pandas.DataFrame:
 
 
 def _values(table: pandas.DataFrame, key: str | None) -> list[str]:
-    """The values of a key that tells axes apart; one empty one where there is no key."""
+    """The values of a key by which axes differ; a single empty value where there is no key."""
     if key is None or key not in table:
         return [""]
     return [value for value in ordered(table[key]) if value] or [""]
@@ -145,7 +145,7 @@ def _is_size(text: str) -> bool:
 
 
 def _draw(ax: Axes, part: pandas.DataFrame, look: Mapping[str, Any], spec: Mapping[str, Any]) -> None:
-    """The lines of one name: what was measured, with its band; bounds; printed numbers."""
+    """Draw the lines of one name: measured values with their band, bounds, printed numbers."""
     bounds = spec.get("bounds", [])
     other = [key for key in part if key not in ("mean", "sd", "published", "verdict", "drawn", "at")]
     shaped = part.groupby([key for key in other if key != "at" and not _along(part, key)], dropna=False, sort=False)
@@ -191,7 +191,7 @@ def _along(part: pandas.DataFrame, key: str) -> bool:
 
 
 def _dress(ax: Axes, part: pandas.DataFrame, spec: Mapping[str, Any]) -> None:
-    """Scales, limits and levels."""
+    """Set the scales and limits of axes and draw their levels."""
     import pandas
 
     finite = part[part["mean"].map(math.isfinite)]
@@ -218,7 +218,7 @@ def _dress(ax: Axes, part: pandas.DataFrame, spec: Mapping[str, Any]) -> None:
 
 
 def _plain_ticks(ax: Axes, axis: str, values: pandas.Series) -> None:
-    """Few places that were set are ticks; else numbers as they are over few decades, and powers of ten over more."""
+    """Put ticks at the points where these are few; else plain numbers over few decades, and powers of ten over more."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
     one = getattr(ax, f"{axis}axis")

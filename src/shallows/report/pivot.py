@@ -112,7 +112,7 @@ def pivot(target: Target) -> Pivot:
 
     # What a figure draws is left to the figure, where there is anything else to tabulate; of what goes along with it
     # the end is told.
-    rest = [row for row in target.rows if not target.is_drawn(row) and not target.is_passed(row)]
+    rest = [row for row in target.rows if not target.is_drawn(row) and not target.is_before_end(row)]
     rest = rest if any(row.published or row.mean is not None for row in rest) else list(target.rows)
     # Rows that were not run and have no printed number have nothing to show; their reasons stand below.
     shown = [row for row in rest if row.verdict != "not run" or row.published] or rest

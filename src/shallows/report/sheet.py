@@ -165,7 +165,7 @@ def footer_lines(target: Target, width: int) -> list[str]:
 
 
 def repeated(values: Sequence[Any], count: int) -> list[Any]:
-    """As many as are asked for, from the first again where there are fewer."""
+    """The first ``count`` values, from the first again where there are fewer."""
     return [values[place % len(values)] for place in range(count)]
 
 

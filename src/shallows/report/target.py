@@ -151,7 +151,7 @@ class Target:
             return row.keys["metric"] == figure["y"]
         return figure.get("kind") == "spectrum" and bool(row.keys.get(figure.get("x", "index")))
 
-    def is_passed(self, row: Row) -> bool:
+    def is_before_end(self, row: Row) -> bool:
         """Whether a row is a point of a curve before its last one, and the layout has no place for the points."""
         figure, layout = self.meta.get("figure") or {}, self.meta.get("layout") or {}
         placed = {*layout.get("rows", ()), *layout.get("columns", ())}
@@ -160,12 +160,12 @@ class Target:
             and placed.isdisjoint(self.meta.get("marks", []))
             and not row.published
             and row.mean is not None
-            and bool(self._mark(row))
-            and float(self._mark(row)) < self._ends[self._series(row)]
+            and bool(self._point(row))
+            and float(self._point(row)) < self._ends[self._series(row)]
         )
 
-    def _mark(self, row: Row) -> str:
-        """Where a row stands on its curve; empty for one that stands for a whole curve."""
+    def _point(self, row: Row) -> str:
+        """The evaluation point of a row; empty for a number that belongs to a whole curve."""
         return next((row.keys[name] for name in self.meta.get("marks", []) if row.keys.get(name)), "")
 
     def _series(self, row: Row) -> tuple[tuple[str, str], ...]:
@@ -174,12 +174,12 @@ class Target:
 
     @cached_property
     def _ends(self) -> dict[tuple[tuple[str, str], ...], float]:
-        """The last mark of every curve."""
+        """The last evaluation point of every curve."""
         ends: dict[tuple[tuple[str, str], ...], float] = {}
         for row in self.rows:
-            if self._mark(row) and row.mean is not None:
+            if self._point(row) and row.mean is not None:
                 series = self._series(row)
-                ends[series] = max(ends.get(series, -math.inf), float(self._mark(row)))
+                ends[series] = max(ends.get(series, -math.inf), float(self._point(row)))
         return ends
 
     @property

@@ -1,20 +1,24 @@
-"""Solvers: one file an algorithm, each a frozen dataclass with ``init`` and ``step``."""
+"""Solvers: one module an algorithm, each a frozen dataclass with ``init`` and ``step``.
 
-from .averaged_richardson import AveragedRichardson
-from .cholesky import Cholesky
-from .conjugate_gradients import ConjugateGradients
-from .conjugate_residuals import ConjugateResiduals
-from .doubly_stochastic import DoublyStochastic
-from .eigenpro import EigenPro
-from .feature_eigenpro import FeatureEigenPro
-from .norma import NORMA
-from .pegasos import Pegasos
-from .projected import ProjectedEigenPro
-from .richardson import Richardson
-from .sag import SAG
-from .sdca import SDCA
-from .selection import solver_for
-from .svrg import SVRG
+They come in three families: `least_squares`, `regularised` and `expansions`. `examples` (batches that are handed in,
+and with two views) and `point_budget` (models that own a budget of points) serve all of them.
+"""
+
+from .expansions.doubly_stochastic import DoublyStochastic
+from .least_squares.averaged_richardson import AveragedRichardson
+from .least_squares.cholesky import Cholesky
+from .least_squares.conjugate_gradients import ConjugateGradients
+from .least_squares.conjugate_residuals import ConjugateResiduals
+from .least_squares.eigenpro import EigenPro
+from .least_squares.feature_eigenpro import FeatureEigenPro
+from .least_squares.projected import ProjectedEigenPro
+from .least_squares.richardson import Richardson
+from .least_squares.selection import solver_for
+from .regularised.norma import NORMA
+from .regularised.pegasos import Pegasos
+from .regularised.sag import SAG
+from .regularised.sdca import SDCA
+from .regularised.svrg import SVRG
 
 __all__ = [
     "NORMA",

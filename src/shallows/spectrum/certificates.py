@@ -1,4 +1,4 @@
-"""What is measured of a preconditioned operator on points, for the size of steps."""
+"""Certificates: what step sizes need to know of a preconditioned operator, measured on points."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class FeaturePreconditioner(SpectralPreconditioner):
     n_subsample : int
         M.
     seconds : float
-        What it cost.
+        How long it took to compute.
     """
 
     eigenvalues: Array

@@ -1,4 +1,4 @@
-"""Preconditioners and spectra of the user's own arrays."""
+"""Fitting preconditioners to a user's arrays, and computing the top of their kernel's spectrum."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class Preconditioner(SpectralPreconditioner):
     subsample_diagonal : float
         κ less the smallest leverage Σᵢ eᵢⱼ² of a point of the subsample.
     seconds : float
-        What it cost.
+        How long it took to compute.
     """
 
     indices: np.ndarray
@@ -144,7 +144,7 @@ class Preconditioner(SpectralPreconditioner):
         return out
 
     def energy(self, projected: Array) -> Array:
-        """What the flattening takes off ``gᵀ K_SS g`` of each column, shape (1, c), from what `project` gave for g."""
+        """What P takes off ``gᵀ K_SS g`` of each column, shape (1, c), from what `project` gave for g."""
         return arrays.namespace(projected).sum(self.scale[:, None] * projected**2, axis=0)[None, :]
 
     def _workers(self, like: Array, width: int, n_parts: int) -> int:

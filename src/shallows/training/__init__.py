@@ -10,7 +10,7 @@ from .checkpoints import Checkpoint
 from .loop import MAX_ROLLBACKS, train
 from .monitors import EPOCH_GROWTH, GROWTH
 from .observers import Curve, Observer, Progress
-from .run import Run
+from .run_state import Run
 from .stopping import Stopping
 
 __all__ = [

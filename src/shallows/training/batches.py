@@ -91,7 +91,7 @@ class Stream:
 
 
 class Passage:
-    """One pass over a stream; looks no further than it is asked."""
+    """One pass over a stream, which reads no batch before it is needed."""
 
     def __init__(self, batches: Iterator[Any]):
         self._batches = batches
@@ -113,7 +113,7 @@ class Passage:
 
 
 class Listing:
-    """The batches of an epoch that are all known, with the face of a `Passage`."""
+    """The batches of an epoch as a list, with the interface of a `Passage`."""
 
     def __init__(self, batches: list[Any]):
         self._batches = batches

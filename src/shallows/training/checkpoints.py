@@ -1,4 +1,4 @@
-"""What a run keeps on disk, so that one that was killed goes on where it was."""
+"""Checkpoints: the state of a run on disk, so that one that was killed goes on where it was."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Checkpoint:
         self._last = time.monotonic()
 
     def release(self) -> None:
-        """Let others at the folder."""
+        """Unlock the folder."""
         if self._lock is not None:
             self._lock.release()
 

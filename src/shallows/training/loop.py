@@ -13,7 +13,7 @@ from .checkpoints import Checkpoint
 from .monitors import monitor_of
 from .observers import Observer
 from .protocols import BatchSource, Order, Solver
-from .run import COUNTED, Run
+from .run_state import COUNTED, Run
 from .states import is_finite, keep, packed, put_back, unpacked
 from .stopping import BestState, Stopping
 

@@ -1,4 +1,4 @@
-"""The watch for divergence, and the loss of an epoch."""
+"""Monitors detect divergence and compute the loss of an epoch, from what a state offers."""
 
 from __future__ import annotations
 

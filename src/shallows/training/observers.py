@@ -1,4 +1,4 @@
-"""Those who look on while a solver is trained: curves and progress."""
+"""Observers of a training: curves of metrics, and the display of progress."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ShallowsError
 
 if TYPE_CHECKING:
-    from .run import Run
+    from .run_state import Run
 
 
 class Observer:
-    """Looks on while a solver is trained. Subclasses override what they need."""
+    """Called by the loop at each stage of a training. Subclasses override what they need."""
 
     def on_start(self, run: Run) -> None:
         """Before the first batch, or the first after a resume."""

@@ -1,4 +1,4 @@
-"""What the loop asks of a solver, of its state, of the batches and of a snapshot.
+"""The protocols by which the loop deals with solvers, their states, batches and snapshots.
 
 A solver has `init` and `step` (`Solver`). Its state says in one of three ways how training goes:
 

@@ -1,4 +1,4 @@
-"""When training ends."""
+"""Stopping rules, and the state with the smallest validation error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShallowsError
-from .run import Run
+from .run_state import Run
 from .states import Kept, keep, put_back
 
 

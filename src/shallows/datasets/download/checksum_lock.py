@@ -1,4 +1,4 @@
-"""Trust on first use: checksums of files that nobody published one for, noted when they first came."""
+"""Trust on first use: the lock file with the checksums of files for which nobody published one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data that its user supplies: which files belong where, and whether those that came are of the form asked for."""
+"""Files that a user has to supply: which belong where, and whether those that are there have the right form."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def how_to_supply(dataset: Dataset, folder: Path | str | None = None) -> str:
             "Data of your own of this kind can be compared: see compare in README.md."
         )
     place = Path(folder) if folder is not None else Path("data/raw") / dataset.name
-    told = [f"Put into {place}:"]
+    lines = [f"Put into {place}:"]
     for number, form in enumerate(dataset.all_forms):
         if number:
-            told.append("or, instead:")
-        told += [f"  - {line}" for file in form.files for line in _of_what_form(dataset, form, file)]
-    return "\n".join(told)
+            lines.append("or, instead:")
+        lines += [f"  - {line}" for file in form.files for line in _of_what_form(dataset, form, file)]
+    return "\n".join(lines)
 
 
 def not_run(dataset: Dataset, folder: Path | str | None = None) -> str:

@@ -56,8 +56,8 @@ def _what_is_wrong(path: Path, file: File, known: dict[str, str], found: dict[st
         return f"it has {size:,} bytes instead of {file.size:,}"
     for name, value in known.items():
         if found[name] != value:
-            told = "" if name == "sha256" else f"{name} "
-            return f"its content is altered: the {told}checksum is {found[name][:12]}..., not {value[:12]}..."
+            kind = "" if name == "sha256" else f"{name} "
+            return f"its content is altered: the {kind}checksum is {found[name][:12]}..., not {value[:12]}..."
     return f"its content is altered: the checksum is {found['sha256'][:12]}..., not {expected_checksum(file)[:12]}..."
 
 

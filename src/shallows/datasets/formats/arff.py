@@ -75,8 +75,9 @@ def read_header(file: BinaryIO) -> tuple[list[tuple[str, Any]], int]:
         lines.append(raw.decode("utf-8", "replace").strip())
         if lines[-1].lower().startswith("@data"):
             break
-    # Comments behind a type are common, and more than liac-arff takes; so is a header that names no relation.
-    bare = [re.sub(r"\s%[^'\"{}]*$", "", line) for line in lines if line.lower().startswith("@attribute")]
+    # A range or a comment behind a type is common, and more than liac-arff takes; so is a header without a relation.
+    found = [line for line in lines if line.lower().startswith("@attribute")]
+    bare = [re.sub(r"(?i)(\s(?:numeric|real|integer)|\})\s+[\[%].*$", r"\1", line) for line in found]
     if not bare or not lines[-1].lower().startswith("@data"):
         raise ValueError("it has no ARFF header that ends in @data")
     try:

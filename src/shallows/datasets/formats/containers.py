@@ -116,30 +116,13 @@ class ReadAhead(io.RawIOBase):
 
 
 def _open_zipped(path: Path) -> BinaryIO:
-    archive = zipfile.ZipFile(path)
-    try:
+    with zipfile.ZipFile(path) as archive:  # the stream holds the file open beyond it
         members = [one for one in archive.infolist() if not one.is_dir()]
         for member in members:
             refuse_escape(member.filename)
         if len(members) != 1:
             raise ValueError(f"the archive holds {len(members)} files where one is expected")
-        stream = archive.open(members[0])
-    except BaseException:
-        archive.close()
-        raise
-    return _Zipped(stream, archive)
-
-
-class _Zipped(io.BufferedReader):
-    """A member of an archive; closing it closes the archive."""
-
-    def __init__(self, stream: BinaryIO, archive: zipfile.ZipFile):
-        super().__init__(stream, 1 << 18)
-        self._archive = archive
-
-    def close(self) -> None:
-        super().close()
-        self._archive.close()
+        return archive.open(members[0])
 
 
 @contextmanager

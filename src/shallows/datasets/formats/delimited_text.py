@@ -175,8 +175,8 @@ def csv_blocks(
     ------
     Block
     """
-    with open_binary(path, name) as look:
-        n_columns = len(frames(look, layout, None, nrows=1).columns)
+    with open_binary(path, name) as file:
+        n_columns = len(frames(file, layout, None, nrows=1).columns)
     with open_binary(path, name, ahead=True) as file:
         yield from table_blocks(file, layout, columns, n_columns, rows, start, stop)
 

@@ -1,4 +1,4 @@
-"""Parts of a dataset put together: files in a row, rows of a file, and the check against the catalogue."""
+"""The training and the test part of a dataset: files or rows of one, and their check against the catalogue."""
 
 from __future__ import annotations
 

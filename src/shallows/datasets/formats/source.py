@@ -1,4 +1,4 @@
-"""From verified files to blocks of rows, by the reader of their format."""
+"""Opens the verified files of a dataset by the reader of their format, as blocks of rows."""
 
 from __future__ import annotations
 

@@ -100,10 +100,10 @@ def measure(dataset: Dataset, root: Path, mirror: str | None) -> dict[str, Any]:
         "print(json.dumps(overview.measure_here(sys.argv[1], sys.argv[2], sys.argv[3] or None)))"
     )
     command = [sys.executable, "-c", code, dataset.name, str(root), mirror or ""]
-    told = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"TQDM_DISABLE": "1"})
-    if told.returncode:
-        raise DatasetError(f"'{dataset.name}' was not measured: {told.stderr.strip().splitlines()[-1]}")
-    return json.loads(told.stdout.splitlines()[-1])
+    finished = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"TQDM_DISABLE": "1"})
+    if finished.returncode:
+        raise DatasetError(f"'{dataset.name}' was not measured: {finished.stderr.strip().splitlines()[-1]}")
+    return json.loads(finished.stdout.splitlines()[-1])
 
 
 def measure_here(name: str, root: str, mirror: str | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Further steps: a preparation that begins from the arrays of an earlier one instead of the files.
+"""A preparation that continues from the arrays of an earlier one instead of the files.
 
 A variant that costs much (a net is trained) is so prepared once, however many stand after it. The arrays are read as
 any source is, block by block and by plain reads; what they do not tell of themselves stands in their record.
@@ -21,7 +21,7 @@ from shallows.datasets.npy_rows import NpyRows
 from shallows.datasets.preparation.row_store import Allowance
 from shallows.datasets.preparation.step import Step
 from shallows.datasets.preparation.steps import check_steps
-from shallows.datasets.preparation.table import Table
+from shallows.datasets.preparation.working_table import Table
 from shallows.datasets.prepared import CSR, view_widths
 from shallows.datasets.sources import ArrayPart, Source
 
@@ -119,16 +119,16 @@ def _read(dataset: Dataset, folder: Path, info: Mapping[str, Any], allowance: Al
     )
     parts = (ArrayPart(_features(folder, part, info), NpyRows(folder / f"y_{part}.npy")) for part in ("train", "test"))
     table = Table.read(as_left, Source(*parts), allowance, place)
-    told = info["table"]
+    left = info["table"]
     table.dataset, table.classes, table.target_coding = dataset, info["classes"], info["target_coding"]
     table.target_dtype = np.dtype(info["arrays"]["y_train"]["dtype"])
     if table.target_coding == "class indices":
         table.codes = {part: store.take(np.arange(store.n_rows)).astype(np.int64) for part, store in table.y.items()}
         table.y = {}
-    table.value_range = told["value_range"] and tuple(told["value_range"])
-    table.image, table.categorical = told["image"], tuple(told["categorical"])
+    table.value_range = left["value_range"] and tuple(left["value_range"])
+    table.image, table.categorical = left["image"], tuple(left["categorical"])
     table.views = info["views"] and [tuple(view) for view in info["views"]]
-    table.classes_coded = told["classes_coded"]
+    table.classes_coded = left["classes_coded"]
     return table
 
 

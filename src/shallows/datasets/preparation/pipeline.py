@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import resource
 import shutil
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -17,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from shallows import arrays
+from shallows.arrays.memory import memory_budget, peak_memory, resident_memory
 from shallows.datasets.catalogue import Dataset, File, get
 from shallows.datasets.download.verification import verify
 from shallows.datasets.files import DatasetError, replacing, write_json
@@ -26,7 +23,7 @@ from shallows.datasets.preparation.continuation import Beginning
 from shallows.datasets.preparation.row_store import Allowance
 from shallows.datasets.preparation.step import Step
 from shallows.datasets.preparation.steps import check_steps
-from shallows.datasets.preparation.table import BLOCK_BYTES, Table
+from shallows.datasets.preparation.working_table import BLOCK_BYTES, Table
 from shallows.datasets.prepared import ARRAYS, CSR, RECORD, SECOND_VIEW
 from shallows.datasets.sources import Source, open_source
 
@@ -128,9 +125,9 @@ def _prepare(
     from threadpoolctl import threadpool_limits
 
     started = time.perf_counter()
-    budget = arrays.memory_budget(memory)
+    budget = memory_budget(memory)
     rows = (dataset.n_train or 0) + (dataset.n_test or 0)
-    working = arrays.resident_memory() + _WORKING_BLOCKS * BLOCK_BYTES + _WORKING_BYTES_PER_ROW * rows
+    working = resident_memory() + _WORKING_BLOCKS * BLOCK_BYTES + _WORKING_BYTES_PER_ROW * rows
     # One thread, since the last digits of a product depend on how it is divided among threads.
     with threadpool_limits(1, user_api="blas"):
         table = beginning.read(Allowance(max(0, budget - working)), out)
@@ -178,7 +175,7 @@ def _prepare(
             "writing": round(finished - learned, 3),
             "total": round(finished - started, 3),
         },
-        "peak_memory_bytes": _peak_memory(),
+        "peak_memory_bytes": peak_memory(),
     }
     write_json(out / RECORD, record)
     return record
@@ -237,8 +234,8 @@ def _write_arrays(table: Table, out: Path) -> dict[str, dict[str, Any]]:
                     # One type for columns and ends, since SciPy would copy the one into the type of the other.
                     most = max(table.n_features, *(store.n_values for store in table.x.values()))
                     paths = [place(name + ending) for ending in CSR]
-                    told = _write_csr(paths, np.dtype("<i4" if most < 2**31 else "<i8"), blocks)
-                    written |= {name + ending: one for ending, one in zip(CSR, told, strict=True)}
+                    records = _write_csr(paths, np.dtype("<i4" if most < 2**31 else "<i8"), blocks)
+                    written |= {name + ending: one for ending, one in zip(CSR, records, strict=True)}
                 else:
                     width = table.n_features if columns is None else columns[1] - columns[0]
                     written[name] = _write_array(place(name), (n, width), np.dtype("<f4"), blocks)
@@ -332,14 +329,3 @@ def _write_csr(paths: Sequence[Path], index_dtype: np.dtype, blocks: Iterator[An
 
 def _combined(digests: list[str]) -> str:
     return hashlib.sha256(" ".join(digests).encode()).hexdigest()
-
-
-def _peak_memory() -> int:
-    """Return the largest resident size of this process so far, in bytes."""
-    # Linux's rusage counts what the process was before it began this program; the status file does not.
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

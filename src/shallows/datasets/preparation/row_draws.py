@@ -1,4 +1,4 @@
-"""Which rows are drawn: a function of seed, purpose and row number alone."""
+"""Seeded draws of rows: which are drawn is a function of seed, purpose and row number alone."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from shallows.datasets.files import DatasetError, told_if_full
+from shallows.datasets.files import DatasetError, explaining_full_disk
 
 # Rows that lie between the wanted ones are read as well, in pieces of this size.
 _PIECE_BYTES = 8 << 20
@@ -43,7 +43,7 @@ class _GrowingArray:
 
     def append(self, values: np.ndarray) -> None:
         values = np.ascontiguousarray(values, self.dtype)
-        with told_if_full(self.folder / "rows that did not fit into memory"):
+        with explaining_full_disk(self.folder / "rows that did not fit into memory"):
             if not self.allowance.take(values.nbytes):
                 self.folder.mkdir(parents=True, exist_ok=True)
                 self.file.rollover()

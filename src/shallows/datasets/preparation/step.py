@@ -1,4 +1,4 @@
-"""What a step of a preparation is: a transformer with its parameters, fitted on the training part alone.
+"""Base classes of the preparation steps: transformers with their parameters, fitted on the training part alone.
 
 As scikit-learn's transformers, a step holds its parameters as they were given, `fit` learns from the training rows and
 `transform` changes a block of rows of either part. What it is fitted on is a whole `Table` and not an array, since the
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 if TYPE_CHECKING:
     import numpy as np
 
-    from shallows.datasets.preparation.table import Table
+    from shallows.datasets.preparation.working_table import Table
 
 # Longer statistics are recorded by their checksum.
 _MAX_RECORDED = 4096

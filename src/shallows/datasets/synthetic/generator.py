@@ -1,4 +1,4 @@
-"""What a generator is: examples by their number, in blocks of any size, without a state."""
+"""Base class of the generators: examples by their number, in blocks of any size, without a state."""
 
 from __future__ import annotations
 

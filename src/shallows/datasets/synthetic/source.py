@@ -1,4 +1,4 @@
-"""Generated datasets of the catalogue, as sources of rows for a preparation."""
+"""Opens the generated datasets of the catalogue, as blocks of rows."""
 
 from __future__ import annotations
 

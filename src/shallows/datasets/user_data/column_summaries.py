@@ -1,4 +1,4 @@
-"""What is found in the columns of a table or a matrix while it is read once."""
+"""Summaries of single columns of a user's table, and of the target, built up block by block."""
 
 from __future__ import annotations
 

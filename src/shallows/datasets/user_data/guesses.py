@@ -22,14 +22,14 @@ def guess_task(request: Request, summary: Summary) -> str:
     DatasetError
         When the target cannot be that of the task that is asked for.
     """
-    target, asked = summary.target, request.task
+    target, stated = summary.target, request.task
     values = target.values
     if values is not None and len(values) == 1:
         raise DatasetError(
             f"The target of {request.file} is the same in all rows: {plain_value(next(iter(values)))}. Nothing can be "
             "learned of it; is another column the target? Say target=NAME or target=NUMBER."
         )
-    if target.text and asked == "regression":
+    if target.text and stated == "regression":
         first = next(iter(values)) if values else "text"
         raise DatasetError(
             f"task=regression was asked for, and the target of {request.file} is text, such as {first!r}. Regression "
@@ -38,7 +38,7 @@ def guess_task(request: Request, summary: Summary) -> str:
     rare = values is not None and len(values) > max(2, target.n_rows // _ROWS_PER_CLASS)
     few = values is not None and (len(values) <= 2 or (target.whole and len(values) <= _MOST_CLASSES and not rare))
     if target.width > 1:
-        if asked == "classification":
+        if stated == "classification":
             raise DatasetError("task=classification was asked for, and there are several targets. Name one of them.")
         guess = "regression"
         why = f"there are {target.width} targets"
@@ -52,8 +52,8 @@ def guess_task(request: Request, summary: Summary) -> str:
             + (f"{len(values):,}" if values else f"more than {TargetSummary.MOST:,}")
             + " different values"
         )
-    task = asked or guess
-    if not asked:
+    task = stated or guess
+    if not stated:
         other = "regression" if guess == "classification" else "classification"
         possible = target.width == 1 and not target.text and (few or (values is not None and not rare))
         change = f"; task={other} would change that" if possible else ""

@@ -1,4 +1,4 @@
-"""What a user asks of a file of their own: by a path on the command line, or by an entry under config/datasets/.
+"""The request for a user's own file: its path and settings, from the command line or an entry under config/datasets/.
 
 Read whenever the workflow is parsed, so it imports nothing heavy and opens no data.
 """
@@ -44,7 +44,7 @@ _NOT_READ = (".xlsx", ".xls", ".ods", ".h5", ".hdf5", ".pkl", ".pickle", ".feath
 
 @dataclass(frozen=True)
 class Request:
-    """A file and what is asked of it; None everywhere means: to be guessed.
+    """A user's file and the settings for reading it; None everywhere means: to be guessed.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class Request:
         return [self.file] + ([self.test_file] if self.test_file else [])
 
     def as_data(self) -> dict[str, Any]:
-        """What a job is told."""
+        """Return the request as plain data, the parameters of the job that describes the file."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
@@ -129,20 +129,20 @@ def resolve(settings: Mapping[str, Any], root: str | Path = ".") -> Request | No
     UnknownNameError
         A key or a choice that does not exist.
     """
-    asked = settings.get("dataset")
+    wanted = settings.get("dataset")
     given = {key: settings.get(key) for key in SETTINGS if settings.get(key) is not None}
-    if asked is None:
+    if wanted is None:
         if given:
             raise DatasetError(f"{next(iter(given))} is set, and no dataset that it could be about: set dataset too.")
         return None
-    asked = str(asked)
-    entry = Path(root) / "config" / "datasets" / f"{asked}.yaml"
-    if re.fullmatch(r"[A-Za-z0-9_-]+", asked) and entry.is_file():
+    wanted = str(wanted)
+    entry = Path(root) / "config" / "datasets" / f"{wanted}.yaml"
+    if re.fullmatch(r"[A-Za-z0-9_-]+", wanted) and entry.is_file():
         content = yaml.safe_load(entry.read_text(encoding="utf-8"))
-        return make(asked, content, entry.as_posix(), **given)
-    if not Path(asked).is_file():
-        raise DatasetError(_not_there(asked, Path(root)))
-    return make(_name_of(asked), {"file": asked}, "the command line", **given)
+        return make(wanted, content, entry.as_posix(), **given)
+    if not Path(wanted).is_file():
+        raise DatasetError(_not_there(wanted, Path(root)))
+    return make(_name_of(wanted), {"file": wanted}, "the command line", **given)
 
 
 def make(name: str, content: Any, where: str, **given: Any) -> Request:

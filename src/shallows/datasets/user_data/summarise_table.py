@@ -39,14 +39,14 @@ def summarise_table(request: Request, form: FileForm) -> Summary:
     as_text = {_column(one, names, "categorical") for one in request.categorical}
     if both := ignored & set(targets):
         raise DatasetError(f"The column {names[both.pop()]} is the target, and cannot be left out.")
-    columns = _look(request, form, layout, as_text)
+    columns = _summaries(request, form, layout, as_text)
     again = as_text | {
         place
         for place, one in enumerate(columns)
         if one.needs_its_text and not one.is_stray and not one.is_identifier and place not in ignored
     }
     if again != as_text:
-        columns = _look(request, form, layout, again)
+        columns = _summaries(request, form, layout, again)
     features = _features(request, columns, targets, ignored, as_text, summary)
     text_target = any(not columns[place].is_number or columns[place].is_boolean for place in targets)
     if text_target and len(targets) > 1:
@@ -78,7 +78,7 @@ def summarise_table(request: Request, form: FileForm) -> Summary:
     return summary
 
 
-def _look(request: Request, form: Any, layout: Any, as_text: set[int]) -> list[ColumnSummary]:
+def _summaries(request: Request, form: Any, layout: Any, as_text: set[int]) -> list[ColumnSummary]:
     columns = [ColumnSummary(name, as_text=place in as_text) for place, name in enumerate(layout.names)]
     types = dict.fromkeys(as_text, str)
     for path in request.files:
@@ -155,8 +155,8 @@ def _remedy(value: str, name: str) -> str:
 
 def target_columns(request: Request, names: Sequence[str], summary: Summary) -> list[int]:
     """Return the numbers of the columns of the target, and note how they were found."""
-    asked = request.target
-    if asked is None:
+    wanted = request.target
+    if wanted is None:
         lower = [name.lower() for name in names]
         named = next((lower.index(name) for name in _TARGET_NAMES if name in lower), None)
         place = len(names) - 1 if named is None else named
@@ -164,7 +164,7 @@ def target_columns(request: Request, names: Sequence[str], summary: Summary) -> 
         where = names[place] if names[place] != f"column {place}" else f"number {place}, counted from 0"
         summary.guesses.append(f"the target is the column {where} ({why})")
         return [place]
-    places = _columns(asked, names)
+    places = _columns(wanted, names)
     if len(places) > len(names) - 1:
         raise DatasetError(f"The target takes {len(places)} of {len(names)} columns and leaves no features.")
     if len(places) > 1:
@@ -172,13 +172,13 @@ def target_columns(request: Request, names: Sequence[str], summary: Summary) -> 
     return places
 
 
-def _columns(asked: Any, names: Sequence[str]) -> list[int]:
+def _columns(wanted: Any, names: Sequence[str]) -> list[int]:
     """The numbers of the columns that a user names: one, several, or a range."""
-    if isinstance(asked, list | tuple):
-        return list(dict.fromkeys(_column(one, names, "target") for one in asked))
-    text = str(asked)
-    if text in names or not isinstance(asked, str):
-        return [_column(asked, names, "target")]
+    if isinstance(wanted, list | tuple):
+        return list(dict.fromkeys(_column(one, names, "target") for one in wanted))
+    text = str(wanted)
+    if text in names or not isinstance(wanted, str):
+        return [_column(wanted, names, "target")]
     if match := re.fullmatch(r"(-?\d*):(-?\d*)", text):
         start, stop = (int(part) if part else None for part in match.groups())
         if not (places := list(range(len(names))[start:stop])):
@@ -187,8 +187,8 @@ def _columns(asked: Any, names: Sequence[str]) -> list[int]:
     return list(dict.fromkeys(_column(one, names, "target") for one in text.split(",")))
 
 
-def _column(asked: Any, names: Sequence[str], what: str) -> int:
-    text = str(asked).strip()
+def _column(wanted: Any, names: Sequence[str], what: str) -> int:
+    text = str(wanted).strip()
     if text in names:
         return names.index(text)
     if re.fullmatch(r"-?\d+", text):

@@ -1,4 +1,4 @@
-"""What one reading of a user's files finds, and the words for it."""
+"""The summary of a user's files after one reading: sizes, ranges, missing values, guesses."""
 
 from __future__ import annotations
 

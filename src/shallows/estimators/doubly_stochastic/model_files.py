@@ -14,9 +14,9 @@ import numpy as np
 from ... import __version__, arrays, atomic, kernels, losses
 from ...errors import ShallowsError
 from ...features import FourierFeatures
-from ...solvers.block_policies import Checked, Fresh, UniformReuse
-from ...solvers.doubly_stochastic import DoublyStochastic
-from ...solvers.expansion import ExpansionProblem, ExpansionState
+from ...solvers.expansions.block_policies import Checked, Fresh, UniformReuse
+from ...solvers.expansions.doubly_stochastic import DoublyStochastic
+from ...solvers.expansions.expansion import ExpansionProblem, ExpansionState
 from ..centring import Centring
 
 FORMAT = 1

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from ... import arrays, losses, streams, training
 from ...errors import DivergenceError, ShallowsError
 from ...features import FourierFeatures
-from ...solvers.expansion import ExpansionProblem, ExpansionState
+from ...solvers.expansions.expansion import ExpansionProblem, ExpansionState
 from ..base import SMALL
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores

@@ -11,9 +11,9 @@ import numpy as np
 
 from ... import arrays, kernels, losses, training
 from ...errors import ShallowsError
-from ...solvers import doubly_stochastic
-from ...solvers.block_policies import Checked, Fresh, UniformReuse
-from ...solvers.doubly_stochastic import DoublyStochastic
+from ...solvers.expansions import doubly_stochastic
+from ...solvers.expansions.block_policies import Checked, Fresh, UniformReuse
+from ...solvers.expansions.doubly_stochastic import DoublyStochastic
 from ..base import Estimator
 from ..parameter_checks import check_positive, check_whole, is_positive
 

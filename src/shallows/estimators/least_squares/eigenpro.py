@@ -10,12 +10,12 @@ from typing import Any
 from ... import arrays, kernels, spectrum
 from ...errors import ShallowsError
 from ...kernels import Kernel
-from ...solvers import step_rules
-from ...solvers.base import KernelProblem
-from ...solvers.conjugate_residuals import ConjugateResiduals
-from ...solvers.eigenpro import EigenPro
-from ...solvers.selection import solver_for
-from ...solvers.step_rules import StepRule
+from ...solvers.least_squares import step_rules
+from ...solvers.least_squares.conjugate_residuals import ConjugateResiduals
+from ...solvers.least_squares.eigenpro import EigenPro
+from ...solvers.least_squares.kernel_problem import KernelProblem
+from ...solvers.least_squares.selection import solver_for
+from ...solvers.least_squares.step_rules import StepRule
 from ...spectrum import Preconditioner, power_of
 from ..base import SMALL
 from .kernel_least_squares import Plan
@@ -204,13 +204,14 @@ class EigenProClassifier(_EigenPro, LeastSquaresClassifier):
         is then repeated with half of it.
     step_rule : str, mapping or callable, default="certified"
         How the step is chosen where ``step_size`` is None: "certified", "theorem", "paper", "release2017",
-        "release2019" or "exact", see `shallows.solvers.step_rules`. "certified" is meant for use, the others for
-        comparison. It takes 2/(β + (m − 1)λ), with λ and β measured on training points outside the subsample. Where
-        batches are noisy, the model is an average of the iterates that lies half an epoch behind; where they are
-        not, the steps vary about that size; few batches go through conjugate residuals, see ``batch_size``. Up to
-        1,000 points it takes the exact 1/(nλ) if batch and subsample are the whole training set. With
-        ``{"certified": {"noise": 0.3}}`` the steps are shorter and fit less of the noise of labels, see
-        `shallows.solvers.step_rules.Certified`; with ``early_stopping`` that can predict better where labels are noisy.
+        "release2019" or "exact", see `shallows.solvers.least_squares.step_rules`. "certified" is meant for use, the
+        others for comparison. It takes 2/(β + (m − 1)λ), with λ and β measured on training points outside the
+        subsample. Where batches are noisy, the model is an average of the iterates that lies half an epoch behind;
+        where they are not, the steps vary about that size; few batches go through conjugate residuals, see
+        ``batch_size``. Up to 1,000 points it takes the exact 1/(nλ) if batch and subsample are the whole training set.
+        With ``{"certified": {"noise": 0.3}}`` the steps are shorter and fit less of the noise of labels, see
+        `shallows.solvers.least_squares.step_rules.Certified`; with ``early_stopping`` that can predict better where
+        labels are noisy.
     damping : float, default=1.0
         τ: the flattened eigenvalues become τ λ_{q+1}.
     power : {"full", "sqrt"} or float in (0, 1], default="full"
@@ -311,13 +312,14 @@ class EigenProRegressor(_EigenPro, LeastSquaresRegressor):
         is then repeated with half of it.
     step_rule : str, mapping or callable, default="certified"
         How the step is chosen where ``step_size`` is None: "certified", "theorem", "paper", "release2017",
-        "release2019" or "exact", see `shallows.solvers.step_rules`. "certified" is meant for use, the others for
-        comparison. It takes 2/(β + (m − 1)λ), with λ and β measured on training points outside the subsample. Where
-        batches are noisy, the model is an average of the iterates that lies half an epoch behind; where they are
-        not, the steps vary about that size; few batches go through conjugate residuals, see ``batch_size``. Up to
-        1,000 points it takes the exact 1/(nλ) if batch and subsample are the whole training set. With
-        ``{"certified": {"noise": 0.3}}`` the steps are shorter and fit less of the noise of labels, see
-        `shallows.solvers.step_rules.Certified`; with ``early_stopping`` that can predict better where labels are noisy.
+        "release2019" or "exact", see `shallows.solvers.least_squares.step_rules`. "certified" is meant for use, the
+        others for comparison. It takes 2/(β + (m − 1)λ), with λ and β measured on training points outside the
+        subsample. Where batches are noisy, the model is an average of the iterates that lies half an epoch behind;
+        where they are not, the steps vary about that size; few batches go through conjugate residuals, see
+        ``batch_size``. Up to 1,000 points it takes the exact 1/(nλ) if batch and subsample are the whole training set.
+        With ``{"certified": {"noise": 0.3}}`` the steps are shorter and fit less of the noise of labels, see
+        `shallows.solvers.least_squares.step_rules.Certified`; with ``early_stopping`` that can predict better where
+        labels are noisy.
     damping : float, default=1.0
         τ: the flattened eigenvalues become τ λ_{q+1}.
     power : {"full", "sqrt"} or float in (0, 1], default="full"

@@ -13,7 +13,7 @@ from ... import arrays, kernels, projection, spectrum, streams
 from ...arrays import Array
 from ...errors import ShallowsError
 from ...kernels import Kernel
-from ...solvers.projected import CentresProblem, ProjectedEigenPro, certificate, step_size
+from ...solvers.least_squares.projected import CentresProblem, ProjectedEigenPro, certificate, step_size
 from ..base import SMALL, native
 from ..centring import Centring, TrainingRows
 from ..kernel_checks import check_scale

@@ -14,8 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from ... import arrays, training
 from ...errors import ShallowsError
 from ...kernels import Kernel
-from ...solvers.cholesky import Cholesky
-from ...solvers.conjugate_gradients import ConjugateGradients
+from ...solvers.least_squares.cholesky import Cholesky
+from ...solvers.least_squares.conjugate_gradients import ConjugateGradients
 from ..parameter_checks import check_whole
 from .kernel_least_squares import Plan
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor

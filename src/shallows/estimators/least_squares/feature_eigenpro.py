@@ -13,9 +13,9 @@ from ... import features as feature_maps
 from ...errors import UnknownNameError
 from ...features import Design
 from ...kernels import Kernel, RadialKernel
-from ...solvers import step_rules
-from ...solvers.feature_eigenpro import FeatureEigenPro, FeatureProblem
-from ...solvers.step_rules import StepRule
+from ...solvers.least_squares import step_rules
+from ...solvers.least_squares.feature_eigenpro import FeatureEigenPro, FeatureProblem
+from ...solvers.least_squares.step_rules import StepRule
 from ...spectrum import power_of
 from ..base import SMALL
 from ..centring import Centring

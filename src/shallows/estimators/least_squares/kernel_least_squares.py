@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ... import arrays, gram, kernels, streams, training
 from ...errors import ShallowsError
 from ...kernels import Kernel
-from ...solvers.base import KernelProblem
+from ...solvers.least_squares.kernel_problem import KernelProblem
 from ...spectrum import Preconditioner
 from ..base import SMALL, Estimator
 from ..centring import Centring

@@ -8,9 +8,9 @@ from typing import Any
 from ... import spectrum
 from ...errors import UnknownNameError
 from ...kernels import Kernel
-from ...solvers import step_rules
-from ...solvers.averaged_richardson import AveragedRichardson
-from ...solvers.richardson import Richardson
+from ...solvers.least_squares import step_rules
+from ...solvers.least_squares.averaged_richardson import AveragedRichardson
+from ...solvers.least_squares.richardson import Richardson
 from .kernel_least_squares import Plan
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
 
@@ -109,10 +109,10 @@ class KernelSGDClassifier(_KernelSGD, LeastSquaresClassifier):
     step_rule : {"certified", "constant"}, default="certified"
         "certified" is the rule of `EigenProClassifier` with nothing flattened. Where batches are hardly noisy, the
         steps vary about 2/(β + (m − 1)λ), the edge of stability; else the step is constant and the model is an
-        average of the iterates that lies half an epoch behind (`shallows.solvers.step_rules.Certified`). Few batches do
-        not go through conjugate residuals here: the method stays a method of gradients. "constant" is 1.5/(β + (m −
-        1)λ), as in the release of Ma and Belkin (2017), and the model is the last iterate. β and λ are measured on
-        training points.
+        average of the iterates that lies half an epoch behind (`shallows.solvers.least_squares.step_rules.Certified`).
+        Few batches do not go through conjugate residuals here: the method stays a method of gradients. "constant" is
+        1.5/(β + (m − 1)λ), as in the release of Ma and Belkin (2017), and the model is the last iterate. β and λ are
+        measured on training points.
     max_epochs : int, default=100
         The most passes over the training data.
     tol : float, default=5e-3
@@ -163,10 +163,10 @@ class KernelSGDRegressor(_KernelSGD, LeastSquaresRegressor):
     step_rule : {"certified", "constant"}, default="certified"
         "certified" is the rule of `EigenProClassifier` with nothing flattened. Where batches are hardly noisy, the
         steps vary about 2/(β + (m − 1)λ), the edge of stability; else the step is constant and the model is an
-        average of the iterates that lies half an epoch behind (`shallows.solvers.step_rules.Certified`). Few batches do
-        not go through conjugate residuals here: the method stays a method of gradients. "constant" is 1.5/(β + (m −
-        1)λ), as in the release of Ma and Belkin (2017), and the model is the last iterate. β and λ are measured on
-        training points.
+        average of the iterates that lies half an epoch behind (`shallows.solvers.least_squares.step_rules.Certified`).
+        Few batches do not go through conjugate residuals here: the method stays a method of gradients. "constant" is
+        1.5/(β + (m − 1)λ), as in the release of Ma and Belkin (2017), and the model is the last iterate. β and λ are
+        measured on training points.
     max_epochs : int, default=100
         The most passes over the training data.
     tol : float, default=5e-3

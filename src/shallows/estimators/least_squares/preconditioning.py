@@ -8,7 +8,7 @@ import numbers
 from typing import Any
 
 from ...errors import ShallowsError
-from ...solvers import cycles, step_rules
+from ...solvers.least_squares import cycles, step_rules
 from ..base import SMALL
 from ..parameter_checks import check_whole
 

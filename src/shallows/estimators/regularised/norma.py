@@ -9,8 +9,8 @@ import numpy as np
 
 from ... import arrays
 from ...losses import Hinge
-from ...solvers.norma import NORMA
-from ...solvers.risk import RiskProblem
+from ...solvers.regularised.norma import NORMA
+from ...solvers.regularised.risk import RiskProblem
 from ...training import GROWTH
 from .risk_targets import RiskClassifier, RiskRegressor
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShallowsError
-from ...solvers.pegasos import Pegasos
-from ...solvers.risk import RiskProblem
+from ...solvers.regularised.pegasos import Pegasos
+from ...solvers.regularised.risk import RiskProblem
 from .risk_targets import RiskClassifier
 
 

@@ -13,7 +13,7 @@ from ... import arrays, gram, kernels, losses, streams, training
 from ... import features as feature_maps
 from ...errors import ShallowsError
 from ...features import Blocks, Design
-from ...solvers.risk import FeatureSpan, KernelSpan, RiskProblem, RiskState
+from ...solvers.regularised.risk import FeatureSpan, KernelSpan, RiskProblem, RiskState
 from ..base import SMALL, Estimator
 from ..centring import Centring
 from ..feature_scores import feature_scores
@@ -38,7 +38,7 @@ class RiskSnapshot(Snapshot):
         span, state, order = self.problem.span, self.state, self.estimator._order
         scores = np.empty(self.problem.targets.shape, dtype=np.float64)
         for rows in arrays.blocks(span.n, 4096):
-            scores[order[rows]] = arrays.to_numpy(span.scores(state.coefficients, rows, state.reached))
+            scores[order[rows]] = arrays.to_numpy(span.scores(state.coefficients, rows, state.n_visited))
         return self.estimator._unscale(scores)
 
     def objective(self) -> float:
@@ -337,7 +337,7 @@ class RiskModel(Estimator):
             }
         points, a = problem.span.gram.points, state.coefficients
         if not final:
-            visited = slice(0, state.reached)
+            visited = slice(0, state.n_visited)
             return {"kernel": kernel, "points": points[visited, :], "coefficients": a[visited, :]}
         a = arrays.to_numpy(a)
         rows = np.flatnonzero(a.any(axis=1))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...losses import Logistic
-from ...solvers import smoothness
-from ...solvers.risk import RiskProblem
-from ...solvers.sag import SAG
+from ...solvers.regularised import smoothness
+from ...solvers.regularised.risk import RiskProblem
+from ...solvers.regularised.sag import SAG
 from .batch_orders import InOrderThenDrawn
 from .risk_targets import RiskClassifier, RiskRegressor
 from .variance_reduced import VarianceReduced

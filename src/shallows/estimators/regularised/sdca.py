@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...losses import Hinge
-from ...solvers.risk import RiskProblem
-from ...solvers.sdca import SDCA
+from ...solvers.regularised.risk import RiskProblem
+from ...solvers.regularised.sdca import SDCA
 from .risk_targets import RiskClassifier, RiskRegressor
 
 

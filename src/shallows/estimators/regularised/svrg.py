@@ -7,9 +7,9 @@ from typing import Any
 
 from ...errors import ShallowsError
 from ...losses import Logistic
-from ...solvers import smoothness
-from ...solvers.risk import RiskProblem
-from ...solvers.svrg import SVRG
+from ...solvers.regularised import smoothness
+from ...solvers.regularised.risk import RiskProblem
+from ...solvers.regularised.svrg import SVRG
 from .risk_targets import RiskClassifier, RiskRegressor
 from .variance_reduced import VarianceReduced
 

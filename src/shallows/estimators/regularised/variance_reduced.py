@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...errors import ShallowsError
-from ...solvers import smoothness
-from ...solvers.risk import RiskProblem
+from ...solvers.regularised import smoothness
+from ...solvers.regularised.risk import RiskProblem
 
 
 class VarianceReduced:

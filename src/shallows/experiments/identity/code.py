@@ -32,6 +32,8 @@ OF_A_KIND = {
 }
 #: Where what is measured of a model is chosen by name.
 MEASURES = f"{_RUNNING}.measures:make"
+#: What chooses among all of them for a method that names none.
+DEFAULT_MEASURE = f"{_RUNNING}.measures:default_for"
 
 #: The same for a comparison on a user's own data.
 OF_EVERY_COMPARISON = ("shallows.experiments.user_data.model_selection",)
@@ -48,10 +50,15 @@ def digest_of_run(definition: Mapping[str, Any], parameters: Mapping[str, Any]) 
         Those of the run.
     """
     words = {*_texts(parameters), *_texts(definition.get("measures"))}
-    measured = () if definition["runs"] == "analysis" else (MEASURES,)
-    return _digest(
-        (*sorted(definition["call"].values()), *measured), frozenset(words), (OF_A_KIND[definition["runs"]],)
-    )
+    entries = (*sorted(definition["call"].values()), *entries_of_measure(definition))
+    return _digest(entries, frozenset(words), (OF_A_KIND[definition["runs"]],))
+
+
+def entries_of_measure(definition: Mapping[str, Any]) -> tuple[str, ...]:
+    """What finds the measure of a method, as names of code: by its name, or among all of them where none is named."""
+    if definition["runs"] == "analysis":
+        return ()
+    return (MEASURES,) if "measures" in definition else (MEASURES, DEFAULT_MEASURE)
 
 
 def digest_of_comparison(definition: Mapping[str, Any]) -> str:

@@ -105,7 +105,7 @@ class Source:
             self._beside[folder] = {
                 place.name: place
                 for place in folder.iterdir()
-                if place.suffix in DATA_SUFFIXES or (place.is_dir() and not (place / "__init__.py").exists())
+                if place.suffix in DATA_SUFFIXES or _is_data_folder(place)
             }
         for word in sorted(self._beside[folder].keys() & set(words)):
             place = self._beside[folder][word]
@@ -113,6 +113,11 @@ class Source:
                 yield from (one for one in sorted(place.rglob("*")) if one.suffix in DATA_SUFFIXES)
             else:
                 yield place
+
+
+def _is_data_folder(place: Path) -> bool:
+    """Whether a folder holds data of the package, and neither modules nor what Python keeps of them."""
+    return place.is_dir() and place.name != "__pycache__" and not (place / "__init__.py").exists()
 
 
 def closure(source: Source, entries: Iterable[str], words: Iterable[str] = ()) -> dict[str, str]:

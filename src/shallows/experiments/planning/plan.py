@@ -16,7 +16,7 @@ from typing import Any
 from shallows.errors import UnknownNameError
 
 from ..identity import code
-from . import costs, kinds
+from . import costs, kinds, signatures
 from .configuration import SCALES, Configuration, ConfigurationError, load
 from .runs import Preconditioner, Run, Series
 
@@ -199,6 +199,7 @@ class Plan:
                 here = group.get("parameters", {})
                 altered = {name: (value, own[name]) for name, value in here.items() if own.get(name, value) != value}
                 parameters = {**own, **here, **data.get("parameters", {})}
+                signatures.check(definition, parameters, self.catalogue[data["dataset"]].task, where)
                 runs = [
                     self._run(
                         scale, data["dataset"], variant, entry["method"], definition, parameters, seed, marks, unit

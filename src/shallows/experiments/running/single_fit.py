@@ -54,7 +54,7 @@ def fit_once(job: Job, data: Any, conditions: Conditions, folder: Path, key: str
     own = {"random_state": asked["seed"], "device": conditions.device, "memory": conditions.memory}
     known = inspect.signature(make).parameters
     estimator = make(**asked["parameters"], **{name: value for name, value in own.items() if name in known})
-    measure = measures.make(definition.get("measures"), estimator, data)
+    measure = measures.make(definition.get("measures") or measures.default_for(estimator), data)
     x, y = measure.training_arrays()
     clock = time.perf_counter()
     if "checkpoint" in inspect.signature(estimator.fit).parameters:

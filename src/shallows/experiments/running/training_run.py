@@ -59,7 +59,7 @@ def train(job: Job, data: Any, conditions: Conditions, folder: Path, key: str) -
         device=conditions.device,
         memory=conditions.memory,
     )
-    measure = measures.make(definition.get("measures"), estimator, data)
+    measure = measures.make(definition.get("measures") or measures.default_for(estimator), data)
     curve = Curve(asked["marks"], measure.of_snapshot, unit)
     checkpoint = Checkpoint(folder, key, conditions.checkpoint_seconds)
     with stopping_by_signal(checkpoint):

@@ -18,11 +18,11 @@ from shallows.datasets.user_data.request import Request, resolve
 from ..planning import costs
 from ..planning.configuration import Configuration
 
-#: It stands in paths where the scale of a paper's target stands: a user's data have the size that they have.
+#: Stands in paths in place of a scale: a user's data have the size that they have.
 SCALE = "own"
 #: The two preparations: one to choose parameters with, which never sees a test row, and one to test with.
 PURPOSES = ("choose", "test")
-#: Name of its only table.
+#: Name of the only table of a comparison.
 TARGET = "comparison"
 
 
@@ -33,7 +33,7 @@ class Comparison:
     Attributes
     ----------
     request : Request
-        The file, and what is asked of it.
+        The data file with the options of the comparison.
     methods : dict
         The methods that take part, as the configuration defines them.
     division : dict
@@ -63,11 +63,11 @@ class Comparison:
 
     @property
     def stamp(self) -> str:
-        """The description of the data, and the checksums of their files."""
+        """Path of the description of the data, with the checksums of their files."""
         return f"{self.data}/raw/{self.request.dataset}/verified.json"
 
     def prepared(self, purpose: str) -> str:
-        """The record of prepared data; the arrays lie beside it."""
+        """Path of the record of prepared data; the arrays lie beside it."""
         return f"{self.data}/prepared/{self.request.dataset}/{purpose}/prepared.json"
 
     def below(self, path: str) -> str:
@@ -75,21 +75,21 @@ class Comparison:
         return f"{self.results}/{SCALE}/{self.request.name}/{path}"
 
     def outcome(self, method: str, seed: int | str) -> str:
-        """What became of a method; its record, where it was run, lies beside it."""
+        """Path of the outcome of a method with a seed; the record of a method that was run lies beside it."""
         return self.below(f"runs/{method}/seed{seed}/outcome.json")
 
     @property
     def outcomes(self) -> list[str]:
-        """What became of every method."""
+        """Paths of the outcomes of all methods with all seeds."""
         return [self.outcome(method, seed) for method in self.methods for seed in self.seeds]
 
     @property
     def report(self) -> str:
-        """The page."""
+        """Path of the page."""
         return self.below("report/index.html")
 
     def table(self, ending: str) -> str:
-        """The table in one of its forms."""
+        """Path of the table in one of its forms."""
         return self.below(f"tables/{TARGET}.{ending}")
 
     def is_ours(self, method: str) -> bool:
@@ -101,7 +101,7 @@ class Comparison:
         return cost(self.methods[method], choose, test)
 
     def asked(self, method: str, seed: int) -> dict[str, Any]:
-        """What the job of a method is told."""
+        """Parameters of the job that chooses, fits and tests one method with one seed."""
         return {
             "dataset": self.request.dataset,
             "method": method,

@@ -1,4 +1,4 @@
-"""The table of a comparison on a user's own data: what each method reached, and with which parameters."""
+"""The table of a comparison on a user's own data: the error of each method with its chosen parameters, best first."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _MODEL_ATTRIBUTES = ("dual_coef_", "coef_")
 
 @dataclass
 class Trial:
-    """One choice of parameters and how it did on the validation part; lower is better."""
+    """One choice of parameters with its score on the validation part; lower is better."""
 
     parameters: dict[str, Any]
     epochs: int | None = None
@@ -46,7 +46,7 @@ class Trial:
 
 @dataclass
 class Fitted:
-    """A fitted estimator with what it did on the rows it was tested on."""
+    """A fitted estimator with its predictions for the rows that it was tested on."""
 
     estimator: Any
     predictions: np.ndarray
@@ -219,7 +219,7 @@ def median_distance(x: Any, seed: int, n_points: int = 1000) -> float:
 def _tried(
     trial: Trial, definition: Mapping[str, Any], data: Any, task: str, seed: int, conditions: Conditions
 ) -> Iterator[Trial]:
-    """The trial with its score; one for each number of epochs where the method has epochs."""
+    """Fit and score one choice of parameters; of a method with epochs, once for each number of epochs."""
     epochs = definition["compare"].get("epochs", [None])
     clock = time.perf_counter()
     try:
@@ -235,7 +235,7 @@ def _tried(
 
 
 def described(trial: Trial) -> str:
-    """What was chosen, for people."""
+    """The chosen parameters in words."""
     parts = [
         f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
         for name, value in trial.parameters.items()

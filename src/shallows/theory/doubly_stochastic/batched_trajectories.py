@@ -2,7 +2,7 @@
 
 One point and one random feature (√2 cos(ωᵀx + b), so φ = 2) an iteration, steps θ/t. To follow a trajectory by its
 values costs O(1) an iteration where coefficients would cost O(t). Draws are those of the solver
-`shallows.solvers.doubly_stochastic`, which can do the first iterations beside as a check.
+`shallows.solvers.expansions.doubly_stochastic`, which can do the first iterations beside as a check.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import numpy as np
 
 from ... import arrays, streams
 from ...features.fourier import FourierFeatures
-from ...solvers.block_policies import Checked, Fresh, UniformReuse
-from ...solvers.doubly_stochastic import DoublyStochastic
 from ...solvers.examples import Examples
-from ...solvers.expansion import ExpansionProblem, ExpansionState
+from ...solvers.expansions.block_policies import Checked, Fresh, UniformReuse
+from ...solvers.expansions.doubly_stochastic import DoublyStochastic
+from ...solvers.expansions.expansion import ExpansionProblem, ExpansionState
 from .population import Population
 
 CHUNK = 128
@@ -147,7 +147,7 @@ class Trajectories:
 
 
 def longest_steps(traces: np.ndarray, g: np.ndarray, gamma: float, c: float) -> np.ndarray:
-    """`solvers.block_policies.admitted_steps` of many trajectories with one output; traces of shape (R, m)."""
+    """`block_policies.admitted_steps` of many trajectories with one output; traces of shape (R, m)."""
     g = g[:, None]
     along = traces * g
     radicand = along**2 - 0.5 * (g * g + c) * (traces**2 - gamma**2 * g * g)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...errors import ShallowsError
 from ...resumable import ResumableLoop
-from ...solvers.block_policies import Checked, Fresh, UniformReuse
+from ...solvers.expansions.block_policies import Checked, Fresh, UniformReuse
 from ..results import AnalysisResult
 from .batched_trajectories import Trajectories, by_the_solver, feature_variance
 from .bounds import Bounds, coefficient_ratio

@@ -14,9 +14,9 @@ import numpy as np
 from ... import kernels, losses, streams
 from ...errors import ShallowsError
 from ...features.fourier import FourierFeatures
-from ...solvers.doubly_stochastic import DoublyStochastic
 from ...solvers.examples import Examples
-from ...solvers.expansion import ExpansionProblem, ExpansionState
+from ...solvers.expansions.doubly_stochastic import DoublyStochastic
+from ...solvers.expansions.expansion import ExpansionProblem, ExpansionState
 from ..results import AnalysisResult
 from ..timing import seconds_by_round
 

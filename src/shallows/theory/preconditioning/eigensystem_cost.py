@@ -9,6 +9,7 @@ from typing import Any
 
 from ... import arrays, kernels
 from ...arrays import Array
+from ...resumable import ResumableLoop
 from ...spectrum.eigensystems import eigensystem, top_eigensystem
 from ..eigenvalues import check_rank
 from ..results import AnalysisResult
@@ -28,6 +29,7 @@ def compare_eigensystems(
     random_state: int = 0,
     device: str = "auto",
     memory: int | str | None = None,
+    progress: ResumableLoop | None = None,
 ) -> AnalysisResult:
     """RSVD and NSVD of Appendix A on a kernel matrix: their time and their error, by the size of the subsample.
 
@@ -46,6 +48,8 @@ def compare_eigensystems(
         n × M block by which the eigenvectors are extended.
     rounds : int
         Of which the fastest counts.
+    progress : ResumableLoop, optional
+        Keeps the errors that are measured; times are always taken together.
 
     Returns
     -------
@@ -69,19 +73,21 @@ def compare_eigensystems(
 
     found: dict[str, list[float]] = {}
     methods = {"rsvd": lambda m: rsvd(rows(m), rank + 1, random_state), "nsvd": lambda m: nsvd(rows(m), m, rank + 1)}
-    for m in subsamples:
-        for name, method in methods.items():
-            estimates, space = method(m)
-            inside = space[:, :rank].T @ vectors[:, :rank]
-            lost = 1.0 - float(xp.sum(inside**2)) / rank
-            top = _preconditioned_top(matrix, estimates, space, rank) / float(values[rank])
-            wrong = xp.abs(estimates[:rank] - values[:rank]) / values[:rank]
-            for key, value in (
-                ("error", math.sqrt(max(lost, 0.0))),
-                ("values", float(xp.mean(wrong))),
-                ("top", top),
-            ):
-                found.setdefault(f"{key}_{name}", []).append(value)
+
+    def errors(case: tuple[int, str]) -> dict[str, float]:
+        m, name = case
+        estimates, space = methods[name](m)
+        inside = space[:, :rank].T @ vectors[:, :rank]
+        lost = 1.0 - float(xp.sum(inside**2)) / rank
+        top = _preconditioned_top(matrix, estimates, space, rank) / float(values[rank])
+        wrong = xp.abs(estimates[:rank] - values[:rank]) / values[:rank]
+        return {"error": math.sqrt(max(lost, 0.0)), "values": float(xp.mean(wrong)), "top": top}
+
+    progress = progress or ResumableLoop()
+    cases = [(m, name) for m in subsamples for name in methods]
+    for (_, name), measured in zip(cases, progress.map("eigensystems", errors, cases), strict=True):
+        for key, value in measured.items():
+            found.setdefault(f"{key}_{name}", []).append(value)
     work = {(name, m): partial(method, m) for name, method in methods.items() for m in subsamples}
     seconds = fastest(work, rounds, matrix)
     first = seconds["rsvd", subsamples[0]]

@@ -11,10 +11,10 @@ from ... import arrays, kernels
 from ...arrays import Array
 from ...errors import ShallowsError
 from ...gram import Gram
-from ...solvers.base import KernelProblem
-from ...solvers.cycles import Cycle
-from ...solvers.eigenpro import EigenPro
-from ...solvers.richardson import Richardson
+from ...solvers.least_squares.cycles import Cycle
+from ...solvers.least_squares.eigenpro import EigenPro
+from ...solvers.least_squares.kernel_problem import KernelProblem
+from ...solvers.least_squares.richardson import Richardson
 from ...spectrum.kernel_preconditioner import Preconditioner, make_preconditioner
 from ..eigenvalues import check_rank
 from ..results import AnalysisResult

@@ -9,9 +9,9 @@ import numpy as np
 
 from ... import arrays
 from ...gram import Gram
-from ...solvers.base import KernelProblem
-from ...solvers.eigenpro import EigenPro
-from ...solvers.richardson import Richardson
+from ...solvers.least_squares.eigenpro import EigenPro
+from ...solvers.least_squares.kernel_problem import KernelProblem
+from ...solvers.least_squares.richardson import Richardson
 from ...spectrum.kernel_preconditioner import make_preconditioner
 from ..eigenvalues import check_rank, eigenpairs
 from ..results import AnalysisResult

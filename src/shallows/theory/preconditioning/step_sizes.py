@@ -9,9 +9,9 @@ from typing import Any
 from ... import arrays
 from ...gram import Gram
 from ...resumable import ResumableLoop
-from ...solvers.base import KernelProblem
-from ...solvers.eigenpro import EigenPro
-from ...solvers.step_rules import make as make_rule
+from ...solvers.least_squares.eigenpro import EigenPro
+from ...solvers.least_squares.kernel_problem import KernelProblem
+from ...solvers.least_squares.step_rules import make as make_rule
 from ...spectrum.kernel_preconditioner import make_preconditioner
 from ...training.batches import Batches
 from ..results import AnalysisResult
@@ -55,7 +55,7 @@ def losses_by_step(
     finest, smallest, largest
         The grid has the powers of 2^(1/finest) between ``smallest`` and ``largest``, in units of the certified step.
     rules : sequence of str
-        Names in `solvers.step_rules`.
+        Names in `solvers.least_squares.step_rules`.
     progress : ResumableLoop, optional
         Keeps the losses of the steps that are done.
 

@@ -11,7 +11,7 @@ from shallows.datasets.preparation.step import Step
 if TYPE_CHECKING:
     import numpy as np
 
-    from shallows.datasets.preparation.table import Table
+    from shallows.datasets.preparation.working_table import Table
 
 
 @dataclass
@@ -28,7 +28,6 @@ class CenterTarget(Step):
     scale: bool = False
 
     def apply(self, table: Table) -> dict[str, Any]:
-        """See `Step.apply`."""
         import numpy as np
 
         if table.target_coding != "values":

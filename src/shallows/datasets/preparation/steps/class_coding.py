@@ -13,7 +13,7 @@ from shallows.errors import UnknownNameError
 if TYPE_CHECKING:
     import numpy as np
 
-    from shallows.datasets.preparation.table import Table
+    from shallows.datasets.preparation.working_table import Table
 
 
 class _ClassCoding(Step):
@@ -22,7 +22,6 @@ class _ClassCoding(Step):
         raise NotImplementedError
 
     def apply(self, table: Table) -> dict[str, Any]:
-        """See `Step.apply`."""
         import numpy as np
 
         codes = self.codes(table)
@@ -50,7 +49,6 @@ class Signs(_ClassCoding):
     positive: Sequence[str] | None = None
 
     def codes(self, table: Table) -> np.ndarray:
-        """See `_ClassCoding.codes`."""
         import numpy as np
 
         if table.target_coding == "indicators":
@@ -80,7 +78,6 @@ class Indicators(_ClassCoding):
     name: ClassVar[str] = "indicators"
 
     def codes(self, table: Table) -> np.ndarray:
-        """See `_ClassCoding.codes`."""
         import numpy as np
 
         if table.target_coding != "class indices":

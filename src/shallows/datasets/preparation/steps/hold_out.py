@@ -11,7 +11,7 @@ from shallows.datasets.preparation.step import SEED, Rule, Size, Step, is_whole
 if TYPE_CHECKING:
     import numpy as np
 
-    from shallows.datasets.preparation.table import Table
+    from shallows.datasets.preparation.working_table import Table
 
 
 class _HoldOut(Step):
@@ -22,7 +22,6 @@ class _HoldOut(Step):
         raise NotImplementedError
 
     def size_after(self, size: Size) -> Size:
-        """See `Step.size_after`."""
         held = self.held_out(size.n_train)
         return replace(size, n_train=size.n_train - held, n_test=held)
 
@@ -60,7 +59,6 @@ class Split(_HoldOut):
         return round(self.n * n_rows) if isinstance(self.n, float) else self.n
 
     def apply(self, table: Table) -> dict[str, Any]:
-        """See `Step.apply`."""
         from shallows.datasets.preparation.row_draws import draw_rows
 
         available = table.n_rows("train")
@@ -99,7 +97,6 @@ class Fold(_HoldOut):
     stratify: bool | None = None
 
     def check(self) -> str | None:
-        """See `Step.check`."""
         if is_whole(self.of, 2) and not (is_whole(self.fold, 1) and self.fold <= self.of):
             return f"fold must be a whole number from 1 to {self.of}, not {self.fold!r}"
         return super().check()
@@ -109,7 +106,6 @@ class Fold(_HoldOut):
         return len(range(self.fold - 1, n_rows, self.of))
 
     def apply(self, table: Table) -> dict[str, Any]:
-        """See `Step.apply`."""
         from shallows.datasets.preparation.row_draws import draw_fold
 
         available = table.n_rows("train")

@@ -10,7 +10,7 @@ from shallows.datasets.files import DatasetError
 from shallows.datasets.preparation.step import COUNT_OR_NULL, FeatureStep, Rule, Size, is_number
 
 if TYPE_CHECKING:
-    from shallows.datasets.preparation.table import Table
+    from shallows.datasets.preparation.working_table import Table
 
 _PIXELS: Rule = (COUNT_OR_NULL[0], "a positive whole number")
 _IMAGE_RULES: dict[str, Rule] = {
@@ -68,11 +68,9 @@ class Grayscale(_ImageStep):
     order: str | None = None
 
     def size_after(self, size: Size) -> Size:
-        """See `Step.size_after`."""
         return size.with_features(size.n_features // 3, size.image and {**size.image, "channels": 1})
 
     def fit(self, table: Table) -> dict[str, Any]:
-        """See `FeatureStep.fit`."""
         import numpy as np
 
         self.image_ = self.image(table)
@@ -90,11 +88,9 @@ class Grayscale(_ImageStep):
         return {"weights": self.weights_.tolist()}
 
     def transform(self, block: Any) -> Any:
-        """See `FeatureStep.transform`."""
         return sum(weight * block[:, channel] for weight, channel in zip(self.weights_, self.channels_, strict=True))
 
     def describe_output(self, table: Table) -> None:
-        """See `FeatureStep.describe_output`."""
         table.n_features, table.image, table.views = self.n_pixels_, {**self.image_, "channels": 1}, None
         if table.value_range is not None and abs(self.weights_.sum() - 1) > 1e-9:
             table.value_range = None
@@ -122,7 +118,6 @@ class Halves(_ImageStep):
     order: str | None = None
 
     def fit(self, table: Table) -> dict[str, Any]:
-        """See `FeatureStep.fit`."""
         import numpy as np
 
         image = self.image(table)
@@ -136,9 +131,7 @@ class Halves(_ImageStep):
         return {"views": [list(view) for view in self.views_]}
 
     def transform(self, block: Any) -> Any:
-        """See `FeatureStep.transform`."""
         return block[:, self.order_]
 
     def describe_output(self, table: Table) -> None:
-        """See `FeatureStep.describe_output`."""
         table.image, table.views = None, self.views_

@@ -11,7 +11,7 @@ from shallows.datasets.preparation.step import FeatureStep, Rule, is_number, rec
 if TYPE_CHECKING:
     import numpy as np
 
-    from shallows.datasets.preparation.table import Table
+    from shallows.datasets.preparation.working_table import Table
 
 STRATEGIES = ("mean", "median", "most_frequent")
 # A median needs all values of its column at once; so many columns are taken together as fit into this.
@@ -42,7 +42,6 @@ class Impute(FeatureStep):
     strategy: str | float = "mean"
 
     def fit(self, table: Table) -> dict[str, Any]:
-        """See `FeatureStep.fit`."""
         import numpy as np
 
         d = table.n_features
@@ -81,7 +80,6 @@ class Impute(FeatureStep):
                 self.statistics_[column] = middle(found[~np.isnan(found)])
 
     def transform(self, block: np.ndarray) -> np.ndarray:
-        """See `FeatureStep.transform`."""
         import numpy as np
 
         return np.where(np.isnan(block), self.statistics_, block)

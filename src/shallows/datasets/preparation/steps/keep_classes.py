@@ -11,7 +11,7 @@ from shallows.datasets.preparation.step import Rule, Size, Step
 from shallows.errors import UnknownNameError
 
 if TYPE_CHECKING:
-    from shallows.datasets.preparation.table import Table
+    from shallows.datasets.preparation.working_table import Table
 
 
 def _are_names(names: Any) -> bool:
@@ -34,12 +34,10 @@ class KeepClasses(Step):
     classes: Sequence[str | int]
 
     def size_after(self, size: Size) -> Size:
-        """See `Step.size_after`."""
         share = len(self.classes) / max(size.n_classes, len(self.classes))
         return replace(size, n_train=round(size.n_train * share), n_test=round(size.n_test * share))
 
     def apply(self, table: Table) -> dict[str, Any]:
-        """See `Step.apply`."""
         import numpy as np
 
         if table.target_coding != "class indices":

@@ -20,7 +20,7 @@ from shallows.nets import architectures
 if TYPE_CHECKING:
     import numpy as np
 
-    from shallows.datasets.preparation.table import Table
+    from shallows.datasets.preparation.working_table import Table
 
 _STEP_SIZE: Rule = (lambda value: value is None or (is_number(value) and value > 0), "a positive number or null")
 
@@ -67,7 +67,6 @@ class NetFeatures(FeatureStep):
     device: str = "auto"
 
     def check(self) -> str | None:
-        """See `Step.check`."""
         architectures.find(self.architecture)
         return super().check()
 
@@ -78,7 +77,6 @@ class NetFeatures(FeatureStep):
         return net.n_features(architectures.shape_of_examples(n_inputs, net.of_images, stated))
 
     def size_after(self, size: Size) -> Size:
-        """See `Step.size_after`."""
         return size.with_features(self.n_features(size.n_features, size.image))
 
     def fit(self, table: Table) -> dict[str, Any]:
@@ -147,14 +145,12 @@ class NetFeatures(FeatureStep):
         }
 
     def transform(self, block: np.ndarray) -> np.ndarray:
-        """See `FeatureStep.transform`."""
         import numpy as np
 
         with _one_thread():
             return self.net_.transform(_in_order(block, self.order_).astype(np.float32)).astype(np.float64)
 
     def describe_output(self, table: Table) -> None:
-        """See `FeatureStep.describe_output`."""
         table.replace_features(self.net_.effective_params_["n_net_features"])
 
 

@@ -12,7 +12,7 @@ from shallows.datasets.preparation.step import FeatureStep, Rule, is_whole, reco
 if TYPE_CHECKING:
     import numpy as np
 
-    from shallows.datasets.preparation.table import Table
+    from shallows.datasets.preparation.working_table import Table
 
 
 @dataclass
@@ -36,7 +36,6 @@ class OneHot(FeatureStep):
     columns: Sequence[int] | None = None
 
     def fit(self, table: Table) -> dict[str, Any]:
-        """See `FeatureStep.fit`."""
         import numpy as np
 
         columns = sorted(set(table.categorical if self.columns is None else self.columns))
@@ -58,14 +57,12 @@ class OneHot(FeatureStep):
         return {"columns": columns, "values": [recorded(seen) for seen in values]}
 
     def transform(self, block: np.ndarray) -> np.ndarray:
-        """See `FeatureStep.transform`."""
         import numpy as np
 
         coded = [block[:, [column]] == seen for column, seen in zip(self.columns_, self.categories_, strict=True)]
         return np.hstack([block[:, self.others_], *coded])
 
     def describe_output(self, table: Table) -> None:
-        """See `FeatureStep.describe_output`."""
         import numpy as np
 
         left = [column for column in table.categorical if column not in self.columns_]

@@ -10,7 +10,7 @@ from shallows.datasets.preparation.step import COUNT, SEED, FeatureStep, Rule, S
 from shallows.errors import UnknownNameError
 
 if TYPE_CHECKING:
-    from shallows.datasets.preparation.table import Table
+    from shallows.datasets.preparation.working_table import Table
 
 METHODS = ("auto", "covariance", "randomised", "incremental")
 
@@ -47,17 +47,14 @@ class PCA(FeatureStep):
     seed: int = 0
 
     def check(self) -> str | None:
-        """See `Step.check`."""
         if self.method not in METHODS:
             raise UnknownNameError("method of the step pca", self.method, METHODS)
         return super().check()
 
     def size_after(self, size: Size) -> Size:
-        """See `Step.size_after`."""
         return size.with_features(self.n_components)
 
     def fit(self, table: Table) -> dict[str, Any]:
-        """See `FeatureStep.fit`."""
         import numpy as np
 
         from shallows.datasets.preparation.steps.principal_components import principal
@@ -77,7 +74,6 @@ class PCA(FeatureStep):
         return {"mean": recorded(mean), "variances": recorded(variances), "components": recorded(vectors.T)}
 
     def transform(self, block: Any) -> Any:
-        """See `FeatureStep.transform`."""
         import numpy as np
 
         if hasattr(block, "indptr"):
@@ -85,5 +81,4 @@ class PCA(FeatureStep):
         return (block - self.mean_) @ self.components_
 
     def describe_output(self, table: Table) -> None:
-        """See `FeatureStep.describe_output`."""
         table.replace_features(self.n_components)

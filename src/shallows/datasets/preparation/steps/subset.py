@@ -9,7 +9,7 @@ from shallows.datasets.files import DatasetError
 from shallows.datasets.preparation.step import COUNT_OR_NULL, SEED, Rule, Size, Step
 
 if TYPE_CHECKING:
-    from shallows.datasets.preparation.table import Table
+    from shallows.datasets.preparation.working_table import Table
 
 
 @dataclass
@@ -33,11 +33,9 @@ class Subset(Step):
     stratify: bool | None = None
 
     def size_after(self, size: Size) -> Size:
-        """See `Step.size_after`."""
         return replace(size, n_train=self.n_train or size.n_train, n_test=self.n_test or size.n_test)
 
     def apply(self, table: Table) -> dict[str, Any]:
-        """See `Step.apply`."""
         from shallows.datasets.preparation.row_draws import draw_rows
 
         for part, n in (("train", self.n_train), ("test", self.n_test)):

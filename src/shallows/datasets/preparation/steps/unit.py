@@ -11,7 +11,7 @@ from shallows.datasets.preparation.step import FeatureStep, Rule, is_number, rec
 if TYPE_CHECKING:
     import numpy as np
 
-    from shallows.datasets.preparation.table import Table
+    from shallows.datasets.preparation.working_table import Table
 
 
 def _is_range(value: Any) -> bool:
@@ -40,7 +40,6 @@ class Unit(FeatureStep):
     range: Sequence[float] | None = None
 
     def fit(self, table: Table) -> dict[str, Any]:
-        """See `FeatureStep.fit`."""
         import numpy as np
 
         known = tuple(self.range) if self.range is not None else table.value_range
@@ -60,13 +59,11 @@ class Unit(FeatureStep):
         return {"minimum": recorded(low), "maximum": recorded(high)}
 
     def transform(self, block: Any) -> Any:
-        """See `FeatureStep.transform`."""
         if self.keeps_sparse and not self.known_:
             return block.multiply(1.0 / self.spread_).tocsr()
         return block / self.spread_ if self.keeps_sparse else (block - self.low_) / self.spread_
 
     def describe_output(self, table: Table) -> None:
-        """See `FeatureStep.describe_output`."""
         if self.known_:
             table.value_range = (0.0, 1.0)
 

@@ -9,7 +9,7 @@ from shallows.datasets.files import DatasetError
 from shallows.datasets.preparation.step import COUNT, Rule, Step
 
 if TYPE_CHECKING:
-    from shallows.datasets.preparation.table import Table
+    from shallows.datasets.preparation.working_table import Table
 
 
 @dataclass
@@ -27,7 +27,6 @@ class Views(Step):
     n_first: int
 
     def apply(self, table: Table) -> dict[str, Any]:
-        """See `Step.apply`."""
         if self.n_first >= table.n_features:
             raise DatasetError(
                 f"The step views gives {self.n_first:,} features to the first view, and '{table.dataset.name}' has "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from shallows.datasets.preparation.step import FeatureStep, recorded
 
 if TYPE_CHECKING:
-    from shallows.datasets.preparation.table import Table
+    from shallows.datasets.preparation.working_table import Table
 
 
 @dataclass
@@ -29,7 +29,6 @@ class ZScore(FeatureStep):
     numeric_only: bool = False
 
     def fit(self, table: Table) -> dict[str, Any]:
-        """See `FeatureStep.fit`."""
         import numpy as np
         from sklearn.preprocessing import StandardScaler
 
@@ -46,9 +45,7 @@ class ZScore(FeatureStep):
         return {"mean": recorded(scaler.mean_) if self.center else None, "scale": recorded(scaler.scale_)}
 
     def transform(self, block: Any) -> Any:
-        """See `FeatureStep.transform`."""
         return self.scaler_.transform(block)
 
     def describe_output(self, table: Table) -> None:
-        """See `FeatureStep.describe_output`."""
         table.value_range = None

@@ -21,15 +21,13 @@ MEASURES = {
 }
 
 
-def make(name: str | None, estimator: Any, data: Any) -> Any:
+def make(name: str, data: Any) -> Any:
     """The measure of a run, a `base.Measure`.
 
     Parameters
     ----------
-    name : str or None
-        A key of `MEASURES`; None takes `default_for` the estimator.
-    estimator
-        Not yet fitted.
+    name : str
+        A key of `MEASURES`.
     data : Prepared
 
     Raises
@@ -37,7 +35,6 @@ def make(name: str | None, estimator: Any, data: Any) -> Any:
     UnknownNameError
         If there is no measure of that name; the message has the nearest one.
     """
-    name = name or default_for(estimator)
     if name not in MEASURES:
         raise UnknownNameError("measure", name, MEASURES)
     module, _, attribute = MEASURES[name].partition(":")

@@ -1,0 +1,110 @@
+"""Parameters of methods, checked against the signatures of what the methods call.
+
+Signatures are read from the sources of this package, since importing them would take longer than the whole plan. What
+lies outside the package, or takes any keyword, is not checked.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from shallows.errors import UnknownNameError
+
+_PACKAGE = Path(__file__).resolve().parents[2]
+
+
+def check(definition: Mapping[str, Any], parameters: Iterable[str], task: str, where: str) -> None:
+    """Check the parameters of a method against what it calls for a task.
+
+    Parameters
+    ----------
+    definition : mapping
+        The method, as the configuration defines it.
+    parameters : iterable of str
+        Names of the parameters of one run.
+    task : str
+        The task of the data.
+    where : str
+        The place in the configuration, for the message.
+
+    Raises
+    ------
+    UnknownNameError
+        A parameter that the method does not have; it names the nearest.
+    """
+    place = definition["call"].get(task) or definition["call"].get("any")
+    known = keywords(place) if place else None
+    for name in parameters if known is not None else ():
+        if name not in known:
+            error = UnknownNameError(f"parameter of {place.partition(':')[2]}", name, known)
+            error.args = (f"{error} ({where})",)
+            raise error
+
+
+@cache
+def keywords(place: str) -> frozenset[str] | None:
+    """Names of the keyword parameters of ``"module:name"``; None where they cannot be told."""
+    module, _, name = place.partition(":")
+    function = _function(_find(module, name))
+    if function is None or function.args.kwarg:
+        return None
+    names = [one.arg for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]
+    return frozenset(names) - {"self"}
+
+
+def _function(found: tuple[str, ast.stmt] | None) -> ast.FunctionDef | None:
+    """The function that a name calls: itself, or the constructor of a class, which a base class may have."""
+    if found is None or isinstance(found[1], ast.FunctionDef):
+        return found and found[1]
+    module, node = found
+    if made := [one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"]:
+        return made[0]
+    bases = (_function(_find(module, base.id)) for base in node.bases if isinstance(base, ast.Name))
+    return next(filter(None, bases), None)
+
+
+def _find(module: str, name: str) -> tuple[str, ast.stmt] | None:
+    """Where a class or function is defined that a module defines, imports, or names in a table of late imports."""
+    for node in _nodes(module):
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name == name:
+            return module, node
+        if isinstance(node, ast.ImportFrom):
+            for one in node.names:
+                if (one.asname or one.name) == name:
+                    return _find(_origin(module, node), one.name)
+        if isinstance(node, ast.Dict):
+            for key, value in zip(node.keys, node.values, strict=True):
+                if isinstance(key, ast.Constant) and key.value == name and isinstance(value, ast.Constant):
+                    return _find(f"{module}.{value.value}", name)
+    return None
+
+
+def _nodes(module: str) -> Iterator[ast.AST]:
+    """The definitions, imports and tables at the top of a module."""
+    tree = _tree(module)
+    for node in tree.body if tree else ():
+        yield from node.body if isinstance(node, ast.If) else (node,)
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and isinstance(node.value, ast.Dict):
+            yield node.value
+
+
+def _origin(module: str, node: ast.ImportFrom) -> str:
+    if not node.level:
+        return str(node.module)
+    package = module.split(".") if _path(module).name == "__init__.py" else module.split(".")[:-1]
+    return ".".join([*package[: len(package) - node.level + 1], *([node.module] if node.module else [])])
+
+
+def _path(module: str) -> Path:
+    folder = _PACKAGE.parent.joinpath(*module.split("."))
+    return folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py")
+
+
+@cache
+def _tree(module: str) -> ast.Module | None:
+    inside = module.partition(".")[0] == _PACKAGE.name and _path(module).is_file()
+    return ast.parse(_path(module).read_bytes()) if inside else None

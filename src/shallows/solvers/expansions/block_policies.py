@@ -1,0 +1,116 @@
+"""Policies for choosing the block that a step moves: always new (DSG), uniform re-use (UDSG), checked re-use (CDSG)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from ... import arrays, streams
+from ...arrays import Array
+from ...errors import ShallowsError
+
+
+@dataclass(frozen=True)
+class Fresh:
+    """DSG: every step takes a new block."""
+
+    name = "dsg"
+
+    def choose(self, state: Any, gamma: float, g: Array, batch_size: int, seed: int) -> tuple[int | None, float]:
+        """The block (None for a new one) and the step."""
+        return None, gamma
+
+
+@dataclass(frozen=True)
+class UniformReuse:
+    """UDSG: G steps with new blocks, then U steps with old ones drawn uniformly, and so on.
+
+    Parameters
+    ----------
+    fresh, reused : int
+        G ≥ 1 and U ≥ 0.
+    """
+
+    fresh: int = 1
+    reused: int = 1
+    name = "udsg"
+
+    def __post_init__(self) -> None:
+        if self.fresh < 1 or self.reused < 0:
+            raise ShallowsError(
+                f"Uniform re-use needs at least 1 fresh step and no fewer than 0 re-used ones in a round, got "
+                f"fresh={self.fresh!r} and reused={self.reused!r}."
+            )
+
+    def choose(self, state: Any, gamma: float, g: Array, batch_size: int, seed: int) -> tuple[int | None, float]:
+        """The block (None for a new one) and the step."""
+        i = state.n_steps - 1
+        if i % (self.fresh + self.reused) < self.fresh:
+            return None, gamma
+        # 64 bits modulo a number of blocks: the deviation from uniform is below 1e-12.
+        return int(streams.integers(seed, "reuse", i, 1)[0] % state.n_blocks), gamma
+
+
+@dataclass(frozen=True)
+class Checked:
+    """CDSG: an old block where the variance bound stays below that of a new one, with the longest such step.
+
+    With the traces β_k = aᵏ ℓ'_k of the blocks, the mean gradient g of the batch and c = M²σ²/B, a step s along block
+    k is admitted if 2‖β_k − s g‖² + 2 s² c ≤ ‖β_k‖² + γ²‖g‖², and taken if it is longer than γ.
+
+    Parameters
+    ----------
+    feature_variance : float
+        σ², see `doubly_stochastic.feature_variance`.
+    gradient_bound : float, optional
+        M. None takes the root mean square of ‖ℓ'‖ over the examples so far.
+    cap : float
+        θ'/θ ≥ 1: steps are at most this many times γ. 1 never re-uses.
+    """
+
+    feature_variance: float
+    gradient_bound: float | None = None
+    cap: float = 2.0
+    name = "cdsg"
+
+    def __post_init__(self) -> None:
+        if not self.cap >= 1.0:
+            raise ShallowsError(f"cap, the longest step over the plain one, must be at least 1, got {self.cap!r}.")
+
+    def noise(self, state: Any, batch_size: int) -> float:
+        """The term c = M²σ²/B."""
+        M2 = state.gradient_square if self.gradient_bound is None else self.gradient_bound**2
+        return M2 * self.feature_variance / batch_size
+
+    def choose(self, state: Any, gamma: float, g: Array, batch_size: int, seed: int) -> tuple[int | None, float]:
+        """The block (None for a new one) and the step."""
+        if state.n_blocks == 0:
+            return None, gamma
+        steps = admitted_steps(state.traces, g, gamma, self.noise(state, batch_size))
+        xp = arrays.namespace(steps)
+        best = int(xp.argmax(steps))
+        s = min(float(steps[best]), self.cap * gamma)
+        return (best, s) if s > gamma else (None, gamma)
+
+
+def admitted_steps(traces: Array, g: Array, gamma: float, c: float) -> Array:
+    """The longest step that each block admits, 0 where there is none; shape (n_blocks,).
+
+    The largest root of (‖g‖² + c) s² − 2⟨β, g⟩ s + ½(‖β‖² − γ²‖g‖²) = 0.
+
+    Parameters
+    ----------
+    traces : array, shape (n_blocks, c)
+        β.
+    g : array, shape (c,)
+    gamma, c : float
+    """
+    xp = arrays.namespace(traces)
+    g2 = float(xp.sum(g * g))
+    if g2 == 0.0 or not math.isfinite(g2):
+        return xp.zeros(traces.shape[0], dtype=traces.dtype)
+    along = traces @ g
+    radicand = along**2 - 0.5 * (g2 + c) * (xp.sum(traces * traces, axis=1) - gamma**2 * g2)
+    roots = (along + xp.sqrt(xp.clip(radicand, 0.0, None))) / (g2 + c)
+    return xp.clip(xp.where(radicand >= 0, roots, xp.zeros_like(roots)), 0.0, None)

@@ -1,0 +1,211 @@
+"""Doubly stochastic gradients: DSG, UDSG and CDSG in block and multi-output form, as one solver with a policy.
+
+A step takes a batch of B examples and one block of F random features, fresh or used before:
+
+    f ← (1 − s ν) f − s · (1/(BF)) block(k, ·) Φₖᵀ ℓ'(f(X), Y),        Φₖ = block(k, X)
+
+The function is its coefficients; the features are made anew from their numbers whenever they are needed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from ... import arrays
+from ...arrays import Array
+from ...errors import ShallowsError
+from ...features import block_sums
+from ..examples import Examples
+from .block_policies import Fresh
+from .expansion import ExpansionProblem, ExpansionState
+
+PRECONDITIONINGS = (None, "block")
+
+
+@dataclass(frozen=True)
+class DoublyStochastic:
+    """Doubly stochastic gradient descent in the space of a kernel.
+
+    The step of iteration t is γ_t = γ₁ / (1 + ρ (t − 1)): with ρ = 1 the steps θ/t of the theory (θ = γ₁), with
+    ρ = γ₁/θ those of θ/(t + t₀), which begin at γ₁, with ρ = 0 a constant.
+
+    Parameters
+    ----------
+    step_size : float
+        γ₁. With ``line_search`` the largest step that is tried.
+    decrease : float
+        ρ ≥ 0.
+    regularisation : float
+        ν ≥ 0, for the objective E ℓ + ν/2 ‖f‖².
+    policy : Fresh, UniformReuse or Checked
+        Which block a step moves.
+    preconditioning : {None, "block"}
+        ``"block"`` moves along (ΦᵀWΦ/B + ε I)⁻¹ ΦᵀW ℓ'/B, with the weights W of the examples, in place of
+        Φᵀ ℓ'/(BF), as the release of Dai et al. does.
+    damping : float
+        ε.
+    line_search : bool
+        The step of a block is the one that serves the batch after it best (a convex problem in one number): examples
+        that the block's coefficients were not made from. The steps then need no schedule.
+    seed : int
+        For the draws of `UniformReuse`.
+
+    References
+    ----------
+    B. Dai, B. Xie, N. He, Y. Liang, A. Raj, M.-F. Balcan and L. Song (2014), "Scalable kernel methods via doubly
+    stochastic gradients", NIPS 27. C.-L. Li and B. Póczos, "Utilize old coordinates: faster doubly stochastic
+    gradients for kernel methods", UAI 2016.
+    """
+
+    step_size: float
+    decrease: float = 1.0
+    regularisation: float = 0.0
+    policy: Any = field(default_factory=Fresh)
+    preconditioning: str | None = None
+    damping: float = 1e-7
+    line_search: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.preconditioning not in PRECONDITIONINGS:
+            raise ShallowsError(f"preconditioning must be None or 'block', got {self.preconditioning!r}.")
+
+    def init(self, problem: ExpansionProblem) -> ExpansionState:
+        """The zero function."""
+        return ExpansionState.zero(problem, self.step_size)
+
+    def step(self, problem: ExpansionProblem, state: ExpansionState, batch: slice | Examples) -> ExpansionState:
+        """One batch, one block."""
+        examples = problem.take(batch)
+        x, w = examples.points, examples.weights
+        xp = arrays.namespace(x)
+        scores = state.values(problem, x)
+        if self.line_search and state.direction is not None:
+            scores = self._settle(problem, state, examples, scores)
+
+        targets = state.targets_for(problem, examples, scores)
+        state.loss = _total(xp, problem.loss.value(scores, targets), w)
+        state.zero_loss = _total(xp, problem.loss.value(xp.zeros_like(scores), targets), w)
+        G = state.gradient(problem, scores, targets, w)
+
+        state.n_steps += 1
+        gamma = self.step_at(state)
+        g = xp.mean(G, axis=0)
+        state.observe_gradient(float(xp.mean(xp.sum(G * G, axis=1))))
+        block, s = self.policy.choose(state, gamma, g, x.shape[0], self.seed)
+        direction = self._direction(problem, state.n_blocks if block is None else block, x, G, w)
+        state.decay(1.0 - s * self.regularisation)
+        if block is None:
+            block = state.grow(direction * s, g * s)
+        else:
+            state.add(block, direction * s, g * s)
+            state.n_reused += 1
+        state.last_step = s
+        if self.line_search:
+            state.direction, state.direction_block = direction, block
+        return state
+
+    def step_at(self, state: ExpansionState) -> float:
+        """γ of the iteration that ``state`` is in."""
+        if self.line_search:
+            return state.last_step if state.n_steps > 1 else 0.5 * state.step_size
+        return state.step_size / (1.0 + self.decrease * (state.n_steps - 1))
+
+    def _direction(self, problem: ExpansionProblem, block: int, x: Array, G: Array, w: Array | None) -> Array:
+        """The change of the block's coefficients for a step of one, shape (width, c)."""
+        B, features = x.shape[0], problem.features
+        preconditioned = self.preconditioning == "block"
+        R, C = block_sums.correlate(features, block, x, G, with_gram=preconditioned, weights=w, budget=problem.budget)
+        if not preconditioned:
+            return R * (-1.0 / (B * features.block_size))
+        # Row by row, as a snapshot has it: a product with columns one after another rounds in another order.
+        return arrays.contiguous(arrays.solve_damped(C, R, B * self.damping) * -1.0)
+
+    def _settle(self, problem: ExpansionProblem, state: ExpansionState, examples: Examples, scores: Array) -> Array:
+        """Correct the last step to the one that is best for these examples; returns their scores after it."""
+        change = block_sums.evaluate(
+            problem.features, examples.points, state.direction[None, :, :], first=state.direction_block
+        )
+        before = scores - state.last_step * change
+        xp = arrays.namespace(scores)
+        w = examples.weights
+
+        def slope(s: float) -> float:
+            at = before + s * change
+            G = problem.loss.derivative(at, state.targets_for(problem, examples, at))
+            return float(xp.sum((G if w is None else w * G) * change))
+
+        best = least(slope, state.step_size, state.last_step)
+        state.add(state.direction_block, state.direction * (best - state.last_step), None)
+        # A step of nothing would stay there: the next block starts from a small one.
+        state.last_step = max(best, 1e-3 * state.step_size)
+        state.direction = None
+        return before + best * change
+
+
+def least(slope: Any, highest: float, guess: float, n_calls: int = 16) -> float:
+    """Where a convex function on [0, highest] is least, from its slope: to a thousandth of the slope at 0.
+
+    Secants within a bracket, with the rule of Illinois; a linear slope takes three calls.
+    """
+    low, at_low = 0.0, slope(0.0)
+    small = 1e-3 * abs(at_low)
+    if not at_low < 0:
+        return 0.0
+    high = at_high = None
+    at = min(guess, highest) if guess > 0 else highest
+    for _ in range(n_calls):
+        here = slope(at)
+        if abs(here) <= small or not math.isfinite(here):
+            break
+        if here < 0:
+            if at >= highest:
+                break
+            gain = (here - at_low) / (at - low)
+            low, at_low, at_high = at, here, None if at_high is None else 0.5 * at_high
+        else:
+            high, at_high, at_low = at, here, 0.5 * at_low if high is not None else at_low
+        if high is None:
+            at = min(highest, 10.0 * low, low - at_low / gain if gain > 0 else math.inf)
+        else:
+            at = low + (high - low) * at_low / (at_low - at_high)
+    return at if math.isfinite(at) else low
+
+
+def _total(xp: Any, losses: Array, w: Array | None) -> float:
+    return float(xp.sum(losses if w is None else losses * w[:, 0]))
+
+
+def stable_step(loss: Any, top_eigenvalue: float, batch_size: int, block_size: int, preconditioned: bool) -> float:
+    """A constant step at half of the edge of stability.
+
+    The mean of a step contracts while γ L λ₁ < 2, with L the smoothness of the loss (1 where it has kinks) and λ₁ the
+    top eigenvalue of K/n. The batch's examples and the block's features each add noise, κ/B and κ/F to λ₁. With the
+    block's covariance inverted λ₁ is 1, and the noise of a regression on as many columns as a block has is 2F/B.
+    """
+    L = loss.smoothness if loss.smoothness < float("inf") else 1.0
+    if preconditioned:
+        return 1.0 / (L * (1.0 + 2.0 * block_size / batch_size))
+    return 1.0 / (L * (top_eigenvalue + 1.0 / batch_size + 1.0 / block_size))
+
+
+def feature_variance(features: Any, x: Array, n_points: int = 512, n_blocks: int = 4) -> float:
+    """σ² = E_ω Var_x[φ_ω(x)φ_ω(z) − k(x, z)] of a block's average product, over points z of the data.
+
+    Parameters
+    ----------
+    features : FourierFeatures
+    x : array, shape (n, d)
+        Training points in random order; the first ``2 n_points`` are used.
+    """
+    xp = arrays.namespace(x)
+    n = max(1, min(n_points, x.shape[0] // 2))
+    left, right = x[:n, :], x[x.shape[0] - n :, :] if x.shape[0] < 2 * n_points else x[n : 2 * n, :]
+    K = features.kernel(left, right)
+    total = 0.0
+    for i in range(n_blocks):
+        error = features.block(i, left) @ features.block(i, right).T / features.block_size - K
+        total += float(xp.mean(xp.var(error, axis=0)))
+    return total / n_blocks

@@ -1,0 +1,169 @@
+"""Problems and states of regularised risks over functions that grow by blocks of streamed random features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ... import arrays
+from ...arrays import Array
+from ...features import FourierFeatures, block_sums
+from ..examples import Examples, ExampleSet
+from .growing_expansion import FIRST_CAPACITY, GrowingExpansion, zeros
+
+
+@dataclass(frozen=True)
+class ExpansionProblem(ExampleSet):
+    """Minimise E w ℓ(f(x), y) + ν/2 ‖f‖² over the space of a kernel, with streamed features of it.
+
+    Attributes
+    ----------
+    features : FourierFeatures
+    loss : Loss
+        See `shallows.losses`.
+    n_outputs : int
+        c.
+    points, targets, weights : arrays, shapes (n, d), (n, c), (n, 1), optional
+        A set that batches are slices of; none for a stream, whose batches are `Examples`. Weights have mean one.
+    budget : int
+        Bytes for features and frequencies in the course of a step.
+    growth : float
+        A batch whose loss exceeds this many times that of the zero function means divergence. Infinite for the steps
+        θ/t, whose first ones are long by design.
+    """
+
+    features: FourierFeatures
+    loss: Any
+    n_outputs: int
+    points: Array | None = None
+    targets: Array | None = None
+    weights: Array | None = None
+    budget: int = block_sums.DEFAULT_BUDGET
+    growth: float = 10.0
+
+
+@dataclass
+class ExpansionState(GrowingExpansion):
+    """Where a doubly stochastic solver stands; what is kept of its function is told by `GrowingExpansion`.
+
+    Attributes
+    ----------
+    trace_buffer : array, shape (capacity, c)
+        β of the blocks over ``scale``, the coefficients without the feature values.
+    step_size : float
+        γ₁.
+    n_steps, n_reused : int
+        Steps taken, steps that moved an old block.
+    last_step : float
+    gradient_square : float
+        Mean of ‖ℓ'‖² over the batches so far.
+    offset : float
+        ρ of the novelty loss.
+    loss, zero_loss : float
+        Over the last batch, before its step: of the function, and of the zero function.
+    direction, direction_block
+        What the last step moved along, until the next batch has settled its length (line search only).
+    """
+
+    trace_buffer: Array
+    step_size: float
+    n_steps: int = 0
+    n_reused: int = 0
+    last_step: float = 0.0
+    gradient_square: float = 0.0
+    offset: float = 0.0
+    loss: float = 0.0
+    zero_loss: float = 0.0
+    direction: Array | None = None
+    direction_block: int = -1
+
+    _by_block: ClassVar[tuple[str, ...]] = ("buffer", "trace_buffer")
+
+    @classmethod
+    def zero(cls, problem: ExpansionProblem, step_size: float, like: Array | None = None) -> ExpansionState:
+        """The zero function, in the library and precision of the problem's points or of ``like``."""
+        like = problem.points if like is None else like
+        xp, c = arrays.namespace(like), problem.n_outputs
+        traces = xp.zeros((FIRST_CAPACITY, c), dtype=like.dtype)
+        return cls(zeros(problem.features, c, like), traces, step_size)
+
+    # ------------------------------------------------------------------------------------- the function
+
+    @property
+    def traces(self) -> Array:
+        """β of the blocks in use, shape (n_blocks, c)."""
+        return self._unfolded(self.trace_buffer)
+
+    def values(self, problem: ExpansionProblem, x: Array) -> Array:
+        """f(x), shape (m, c)."""
+        return self.evaluate(problem.features, x, problem.budget)
+
+    def grow(self, change: Array, trace: Array) -> int:
+        """Add a block with coefficients ``change`` and trace −``trace``; returns its number."""
+        block = super().grow(change)
+        self.trace_buffer[block, :] = self._stored(-trace)
+        return block
+
+    def add(self, block: int, change: Array, trace: Array | None) -> None:
+        """Add to a block's coefficients, and take from its trace."""
+        super().add(block, change)
+        if trace is not None:
+            self.trace_buffer[block, :] -= self._stored(trace)
+
+    # ------------------------------------------------------------------------------------------ the loss
+
+    def monitored(self) -> tuple[float, float]:
+        """The loss of the last batch, held against that of the zero function."""
+        return self.loss, self.zero_loss
+
+    def observe_gradient(self, mean_square: float) -> None:
+        """Take a batch's mean of ‖ℓ'‖² into the estimate of M²."""
+        self.gradient_square += (mean_square - self.gradient_square) / self.n_steps
+
+    def targets_for(self, problem: ExpansionProblem, examples: Examples, scores: Array) -> Array:
+        """The targets of a batch; for novelty the offset ρ that is best for its scores."""
+        if problem.loss.coding != "offset":
+            return examples.targets
+        xp = arrays.namespace(scores)
+        m, w = scores.shape[0], examples.weights
+        order = xp.argsort(scores[:, 0])
+        if w is None:
+            place = min(m - 1, int(problem.loss.fraction * m))
+        else:
+            cumulated = xp.cumulative_sum(xp.take(w[:, 0], order)) if hasattr(xp, "cumulative_sum") else None
+            cumulated = xp.cumsum(xp.take(w[:, 0], order)) if cumulated is None else cumulated
+            below = cumulated <= problem.loss.fraction * float(cumulated[-1]) * (1.0 - 1e-12)
+            place = min(m - 1, int(xp.sum(arrays.astype(below, xp.int64))))
+        self.offset = float(scores[int(order[place]), 0])
+        return xp.full((1, 1), self.offset, dtype=scores.dtype)
+
+    def gradient(self, problem: ExpansionProblem, scores: Array, targets: Array, weights: Array | None = None) -> Array:
+        """The weighted ℓ' on the batch, shape (m, c)."""
+        w = 1.0 if weights is None else weights
+        if problem.loss.coding != "offset":
+            G = problem.loss.derivative(scores, targets)
+            return G if weights is None else w * G
+        # At the best ρ the derivative in ρ holds 0, so ℓ' has mean −1; examples at ρ itself share what is missing.
+        xp = arrays.namespace(scores)
+        below = w * arrays.astype(scores < targets, scores.dtype)
+        at = w * arrays.astype(scores == targets, scores.dtype)
+        total = scores.shape[0] if weights is None else float(xp.sum(weights))
+        missing = problem.loss.fraction * total - float(xp.sum(below))
+        return (below + at * (missing / float(xp.sum(at)))) * (-1.0 / problem.loss.fraction)
+
+    # ------------------------------------------------------------------------------- keeping and moving
+
+    def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Arrays on the host and numbers that `recall` takes up again, to the bit."""
+        held, numbers = super().remember()
+        if self.direction is not None:
+            held["direction"] = arrays.to_numpy(self.direction).copy()
+        return held, numbers
+
+    def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
+        """Take up what `remember` gave, in the library and on the device of this state."""
+        like = self.buffer
+        super().recall(held, numbers)
+        self.direction = arrays.like(held["direction"].copy(), like) if "direction" in held else None

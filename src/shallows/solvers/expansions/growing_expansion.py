@@ -1,0 +1,183 @@
+"""Functions that grow by a block of random features at a time: their coefficients, and what multiplies all of them."""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ... import arrays
+from ...arrays import Array, Device
+from ...features import block_sums
+
+FOLD_BELOW, FOLD_ABOVE = 1e-6, 1e6
+"""The common factor is multiplied into the coefficients when it leaves this range (or is 0), before digits are lost."""
+
+WORST_CONDITION = 100.0
+"""So is the common matrix when ‖M‖ ‖M⁻¹‖/k exceeds this: what is stored through M⁻¹ loses as many digits."""
+
+FIRST_CAPACITY = 8
+
+
+@dataclass
+class GrowingExpansion:
+    """f(x) = Σⱼ φⱼ(x)ᵀAⱼ over blocks j of streamed features, with c outputs.
+
+    The coefficients are kept as Aⱼ = s Bⱼ M, so that two changes of all of them at once cost nothing that grows with
+    the number of blocks: to multiply f with a number (weight decay) changes s, and to replace its c components by
+    combinations of them (Oja's rule) changes M. New blocks are stored through M⁻¹/s. Where s or M would cost digits
+    it is multiplied into the Bⱼ.
+
+    Attributes
+    ----------
+    buffer : array, shape (capacity, width, c)
+        B; the first ``n_blocks`` are in use.
+    scale : float
+        s.
+    n_blocks : int
+        Blocks in use.
+    mixing : array of float64, shape (c, c), or None
+        M; none is the identity.
+    """
+
+    buffer: Array
+    _: KW_ONLY
+    scale: float = 1.0
+    n_blocks: int = 0
+    mixing: Array | None = None
+    _unmixing: Array | None = field(default=None, init=False, repr=False)
+
+    _by_block: ClassVar[tuple[str, ...]] = ("buffer",)
+    """Arrays with a block in each row and an output in each last column, which s and M belong to."""
+
+    # ------------------------------------------------------------------------------------- the function
+
+    @property
+    def coefficients(self) -> Array:
+        """A of all blocks in use, shape (n_blocks, width, c)."""
+        return self._unfolded(self.buffer)
+
+    def evaluate(self, features: Any, x: Array, budget: int = block_sums.DEFAULT_BUDGET) -> Array:
+        """f(x), shape (m, c), with the features that the blocks are of."""
+        total = block_sums.evaluate(features, x, self.buffer[: self.n_blocks, :, :], budget=budget)
+        total *= self.scale
+        return total if self.mixing is None else total @ arrays.astype(self.mixing, total.dtype)
+
+    def _unfolded(self, buffer: Array) -> Array:
+        used = buffer[: self.n_blocks, ...] * self.scale
+        return used if self.mixing is None else used @ arrays.astype(self.mixing, used.dtype)
+
+    # ---------------------------------------------------------------------------------- changes of all blocks
+
+    def decay(self, factor: float) -> None:
+        """Multiply f with a factor."""
+        self.scale *= factor
+        if not FOLD_BELOW < abs(self.scale) < FOLD_ABOVE:
+            for name in self._by_block:
+                buffer = getattr(self, name)
+                buffer[: self.n_blocks, ...] *= self.scale
+            self.scale = 1.0
+
+    def mix(self, matrix: Array) -> None:
+        """Multiply f with a matrix from the right, shape (c, c): Aⱼ ← Aⱼ T for all blocks j."""
+        xp = arrays.namespace(self.buffer)
+        matrix = arrays.astype(matrix, xp.float64)
+        self.mixing = matrix if self.mixing is None else self.mixing @ matrix
+        self._unmixing = _inverse(self.mixing)
+        if self._unmixing is not None:
+            size, c = _norm(self.mixing), matrix.shape[0]
+            condition = size * _norm(self._unmixing) / c
+            if condition <= WORST_CONDITION and FOLD_BELOW < size / math.sqrt(c) < FOLD_ABOVE:
+                return
+        for name in self._by_block:
+            buffer = getattr(self, name)
+            buffer[: self.n_blocks, ...] = buffer[: self.n_blocks, ...] @ arrays.astype(self.mixing, buffer.dtype)
+        self.mixing = self._unmixing = None
+
+    # -------------------------------------------------------------------------------------- changes of one block
+
+    def grow(self, change: Array) -> int:
+        """Add a block with coefficients ``change``, shape (width, c); returns its number."""
+        if self.n_blocks == self.buffer.shape[0]:
+            for name in self._by_block:
+                setattr(self, name, _extended(getattr(self, name)))
+        self.n_blocks += 1
+        # Written, not added: the place may hold what a rolled-back step left.
+        self.buffer[self.n_blocks - 1, :, :] = self._stored(change)
+        return self.n_blocks - 1
+
+    def add(self, block: int, change: Array) -> None:
+        """Add to the coefficients of a block."""
+        self.buffer[block, :, :] += self._stored(change)
+
+    def _stored(self, change: Array) -> Array:
+        """What is to be kept, so that s and M make ``change`` of it."""
+        stored = change / self.scale
+        return stored if self._unmixing is None else stored @ arrays.astype(self._unmixing, stored.dtype)
+
+    # ------------------------------------------------------------------------------- keeping and moving
+
+    def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Arrays on the host and numbers that `recall` takes up again, to the bit."""
+        held = {name: arrays.to_numpy(getattr(self, name)[: self.n_blocks, ...]).copy() for name in self._by_block}
+        if self.mixing is not None:
+            held["mixing"] = arrays.to_numpy(self.mixing).copy()
+        return held, {name: value for name, value in vars(self).items() if isinstance(value, (int, float))}
+
+    def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
+        """Take up what `remember` gave, in the library and on the device of this state."""
+        like = self.buffer
+        for name in self._by_block:
+            setattr(self, name, arrays.like(held[name].copy(), like))
+        mixed = "mixing" in held
+        self.mixing = arrays.like(held["mixing"].copy(), like, np.float64) if mixed else None
+        self._unmixing = _inverse(self.mixing) if mixed else None
+        for name, value in numbers.items():
+            setattr(self, name, value)
+
+    def to(self, device: Device) -> Self:
+        """The same state on a device."""
+        held, numbers = self.remember()
+        moved = copy.copy(self)
+        moved.buffer = arrays.to_device(np.empty(0), device, held["buffer"].dtype)
+        with device.active():
+            moved.recall(held, numbers)
+        return moved
+
+    def is_finite(self) -> bool:
+        """Whether all coefficients are numbers."""
+        xp = arrays.namespace(self.buffer)
+        used = self.buffer[: self.n_blocks, :, :]
+        mixes = self.mixing is None or bool(xp.all(xp.isfinite(self.mixing)))
+        return math.isfinite(self.scale) and mixes and bool(xp.all(xp.isfinite(used)))
+
+
+def zeros(features: Any, n_outputs: int, like: Array) -> Array:
+    """A first buffer of coefficients for blocks of these features."""
+    return arrays.namespace(like).zeros((FIRST_CAPACITY, features.width, n_outputs), dtype=like.dtype)
+
+
+def _extended(buffer: Array) -> Array:
+    """A buffer of twice the capacity with the same beginning; copying so costs O(1) a block on average."""
+    xp, n = arrays.namespace(buffer), buffer.shape[0]
+    larger = xp.zeros((max(FIRST_CAPACITY, 2 * n), *buffer.shape[1:]), dtype=buffer.dtype)
+    if n:
+        larger[:n, ...] = buffer
+    return larger
+
+
+def _norm(matrix: Array) -> float:
+    return math.sqrt(float(arrays.namespace(matrix).sum(matrix * matrix)))
+
+
+def _inverse(matrix: Array) -> Array | None:
+    """The inverse, or None where there is none."""
+    xp = arrays.namespace(matrix)
+    try:
+        inverse = xp.linalg.inv(matrix)
+    except np.linalg.LinAlgError:
+        return None
+    return inverse if bool(xp.all(xp.isfinite(inverse))) else None

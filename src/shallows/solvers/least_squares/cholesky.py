@@ -1,0 +1,107 @@
+"""Kernel regularised least squares in one step: the whole matrix, factored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ... import arrays
+from ...arrays import Array
+from ...errors import ShallowsError
+from ...gram import Gram
+from .conjugate_gradients import ridge_product, squared_residual
+from .kernel_problem import KernelProblem, KernelState
+
+LARGEST_JITTER = 1e-2
+"""A matrix that is not positive definite with this share of its diagonal added to it is no kernel matrix."""
+
+ACCURATE = 1e-10
+"""What the squared residual, as a share of ‖y‖², has to be: five digits, where double precision has sixteen."""
+
+
+@dataclass
+class RidgeState(KernelState):
+    """Where an exact solver stands.
+
+    Attributes
+    ----------
+    jitter : float
+        What was added to the diagonal beyond the regularisation.
+    """
+
+    jitter: float = 0.0
+
+
+@dataclass(frozen=True)
+class Cholesky:
+    """α = (K + λ W⁻¹)⁻¹ y by a Cholesky factorisation: the minimiser of Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖².
+
+    Without regularisation a kernel matrix may be singular to rounding (points that coincide, a wide and smooth kernel).
+    Then the least power of ten times the rounding of the factorisation is added to the diagonal that lets it succeed
+    with a small residual; the state tells how much that was.
+
+    Parameters
+    ----------
+    regularisation : float
+        λ, for the sum of the losses over all points; 0 interpolates.
+    """
+
+    regularisation: float
+
+    def init(self, problem: KernelProblem) -> RidgeState:
+        """Coefficients of zero."""
+        return RidgeState(arrays.namespace(problem.targets).zeros_like(problem.targets), 1.0)
+
+    def step(self, problem: KernelProblem, state: RidgeState, batch: slice) -> RidgeState:
+        """The solution. The batch, which is all there is, plays no part."""
+        targets = problem.targets
+        xp = arrays.namespace(targets)
+        scale = float(xp.sum(targets * targets)) or 1.0
+        jitter, rounding = 0.0, float(xp.finfo(targets.dtype).eps) * problem.gram.n
+        while True:
+            matrix = dense(problem.gram)
+            size = float(xp.max(xp.linalg.diagonal(matrix) if hasattr(xp.linalg, "diagonal") else xp.diagonal(matrix)))
+            _add_to_diagonal(matrix, self.regularisation, problem.weights, jitter)
+            try:
+                solution = arrays.solve_positive_definite(matrix, targets)
+            except np.linalg.LinAlgError:
+                solution = None
+            del matrix
+            if solution is not None:
+                product = ridge_product(problem, solution, self.regularisation, jitter)
+                left = squared_residual(problem, targets - product)
+                if left <= ACCURATE * scale or targets.dtype != xp.float64:
+                    state.coefficients, state.loss, state.jitter = solution, left, jitter
+                    return state
+            jitter = max(10.0 * jitter, rounding * size)
+            if jitter > LARGEST_JITTER * size:
+                raise ShallowsError(
+                    "The kernel matrix is not positive definite, so least squares has no solution in its space. Use a "
+                    "positive-definite kernel, or a regularisation above the size of its negative eigenvalues."
+                )
+
+
+def dense(gram: Gram) -> Array:
+    """The whole kernel matrix, shape (n, n), from the tiles that are kept and those that are made."""
+    xp = arrays.namespace(gram.points)
+    out = xp.empty((gram.n, gram.n), dtype=gram.points.dtype)
+    nothing = xp.zeros((gram.n, 1), dtype=gram.points.dtype)
+    for rows in arrays.blocks(gram.n, gram.tile):
+        _, columns = gram.rows(rows.start, rows.stop).dot(nothing, head=gram.n)
+        out[rows, :] = columns.values()
+    return out
+
+
+def _add_to_diagonal(matrix: Array, regularisation: float, weights: Array | None, jitter: float) -> None:
+    xp = arrays.namespace(matrix)
+    n = matrix.shape[0]
+    extra = xp.full(n, regularisation, dtype=matrix.dtype)
+    if weights is not None:
+        extra = extra / weights[:, 0]
+    extra = extra + jitter
+    if arrays.assigns_by_index(matrix):
+        where = xp.arange(n)
+        matrix[where, where] += extra
+    else:
+        matrix += xp.eye(n, dtype=matrix.dtype) * extra[:, None]

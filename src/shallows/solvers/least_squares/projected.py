@@ -1,0 +1,277 @@
+"""EigenPro for models with fewer centres than data: the preconditioned gradient, projected onto the span."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ... import arrays, kernels
+from ...arrays import Array
+from ...gram import rectangular
+from ...kernels import Kernel
+from ...projection import Projection
+from ...spectrum import Preconditioner, eigensystem, filtered, top_eigensystem
+
+FORGETTING = 8.0
+"""Exponent of the running average: the last ninth of the iterates weighs about two thirds."""
+
+
+@dataclass(frozen=True)
+class CentresProblem:
+    """Weighted least squares over the span of centres: minimise Σᵢ wᵢ ‖f(xᵢ) − yᵢ‖² over f = Σⱼ αⱼ k(zⱼ, ·).
+
+    Attributes
+    ----------
+    kernel : Kernel
+    centres : array, shape (p, d + 2)
+        Augmented; those of the preconditioner's subsample come first.
+    points : callable
+        Given a slice of the n training points, returns them augmented, shape (m, d + 2).
+    targets : array, shape (n, c)
+    projection : Projection
+        Of the centres.
+    preconditioner : Preconditioner
+        Whose subsample is the first M centres.
+    weights : array, shape (n, 1), optional
+    budget : int
+        Bytes that strips of the kernel matrix may take.
+    """
+
+    kernel: Kernel
+    centres: Array
+    points: Callable[[slice], Array]
+    targets: Array
+    projection: Projection
+    preconditioner: Preconditioner
+    weights: Array | None = None
+    budget: int = 2**28
+
+
+@dataclass
+class ProjectedState:
+    """Where the solver stands.
+
+    Attributes
+    ----------
+    coefficients : array, shape (p, c)
+        Of the model: the average of the iterates, or the last one where there is no averaging.
+    iterate : array, shape (p, c)
+    step_size : float
+        η, for a sum over a batch.
+    loss : float
+        Σ wᵢ ‖f(xᵢ) − yᵢ‖² over the last batch, of the iterate before the step that used it.
+    n_steps : int
+    """
+
+    coefficients: Array
+    iterate: Array
+    step_size: float
+    loss: float = 0.0
+    n_steps: int = 0
+
+    def remember(self) -> tuple[dict[str, Array], dict[str, int]]:
+        """Arrays and numbers that a run goes on from."""
+        copy = arrays.namespace(self.iterate).asarray
+        held = {"coefficients": copy(self.coefficients, copy=True), "iterate": copy(self.iterate, copy=True)}
+        return held, {"n_steps": self.n_steps}
+
+    def recall(self, held: dict[str, Array], numbers: dict[str, int]) -> None:
+        """Take up what `remember` gave."""
+        copy = arrays.namespace(self.iterate).asarray
+        self.coefficients = copy(arrays.like(held["coefficients"], self.iterate), copy=True)
+        self.iterate = copy(arrays.like(held["iterate"], self.iterate), copy=True)
+        self.n_steps = int(numbers["n_steps"])
+
+    def is_finite(self) -> bool:
+        """Whether training is still among the numbers."""
+        xp = arrays.namespace(self.iterate)
+        return bool(xp.all(xp.isfinite(self.iterate)))
+
+
+@dataclass(frozen=True)
+class ProjectedEigenPro:
+    """A step of EigenPro in the span of p centres.
+
+    For a batch S with the residuals g = w (K_SZ α − y_S) the gradient is the function Σ gᵢ k(xᵢ, ·). With P of
+    `shallows.spectrum`, whose eigenfunctions lie in the span since the subsample M is part of the centres, the step
+    along P times the gradient and the projection onto the span commute, and are
+
+        α   ← α − η K_ZZ⁻¹ h,                              h = K_ZS g
+        α_M ← α_M + η V diag((1 − τ λ_{q+1}/λᵢ)/σᵢ) Vᵀ h_M
+
+    Where the centres are the data, K_ZZ⁻¹ h is g at the places of S and this is `EigenPro`. Projected in every step,
+    the iterate needs no centres of its own in between; the price, a solve with p² numbers, is small for batches of p
+    and more.
+
+    With fewer centres than data the residuals do not go to zero, so steps of constant size leave the iterate at a
+    distance from the minimiser; the average over the last iterates has most of that noise averaged out.
+
+    Parameters
+    ----------
+    step_size : float
+        η, for a sum over the batch.
+    average : bool
+        Whether to average. Without noise, where all data are in every batch, the last iterate is better.
+
+    References
+    ----------
+    A. Abedsoltan, M. Belkin and P. Pandit (2023), "Toward large kernel models", ICML: there the projection is delayed
+    by some steps and solved by iteration. O. Shamir and T. Zhang (2013), "Stochastic gradient descent for non-smooth
+    optimization", ICML: the average with polynomial decay.
+    """
+
+    step_size: float
+    average: bool = True
+
+    def init(self, problem: CentresProblem) -> ProjectedState:
+        """Coefficients of zero."""
+        xp = arrays.namespace(problem.targets)
+        shape, dtype = (problem.centres.shape[0], problem.targets.shape[1]), problem.targets.dtype
+        return ProjectedState(xp.zeros(shape, dtype=dtype), xp.zeros(shape, dtype=dtype), self.step_size)
+
+    def step(self, problem: CentresProblem, state: ProjectedState, batch: slice) -> ProjectedState:
+        """One batch."""
+        h, state.loss = self._gradient(problem, state.iterate, batch)
+        direction = problem.projection.solve(h)
+        m = problem.preconditioner.n_subsample
+        direction[:m, :] -= spectral_correction(problem.preconditioner, h[:m, :])
+        state.iterate -= state.step_size * direction
+        state.n_steps += 1
+        share = (FORGETTING + 1.0) / (state.n_steps + FORGETTING) if self.average else 1.0
+        state.coefficients += share * (state.iterate - state.coefficients)
+        return state
+
+    @staticmethod
+    def _gradient(problem: CentresProblem, iterate: Array, batch: slice) -> tuple[Array, float]:
+        xp = arrays.namespace(iterate)
+
+        def respond(values: Array, rows: slice) -> tuple[Array, float]:
+            here = slice(batch.start + rows.start, batch.start + rows.stop)
+            difference = values - problem.targets[here, :]
+            gradient = difference if problem.weights is None else problem.weights[here, :] * difference
+            return gradient, float(xp.sum(gradient * difference))
+
+        points = problem.points(batch)
+        return rectangular.forward_and_back(
+            problem.kernel, points, problem.centres, iterate, respond, budget=problem.budget
+        )
+
+
+def spectral_correction(preconditioner: Preconditioner, h: Array) -> Array:
+    """What the preconditioner takes off a gradient, ``V diag(scale) Vᵀ h``, shape (M, c)."""
+    return filtered(preconditioner.vectors, preconditioner.scale, h)
+
+
+@dataclass(frozen=True)
+class SpanCertificate:
+    """What batches of the projected, preconditioned operator amount to.
+
+    Attributes
+    ----------
+    largest_diagonal : float
+        β, the largest value of the operator's kernel at a point.
+    n : int
+        Points that it was measured on.
+    top, half : float
+        The largest eigenvalue of the kernel's matrix on these, and the mean of those on its two halves.
+    """
+
+    largest_diagonal: float
+    n: int
+    top: float
+    half: float
+
+    def eigenvalue(self, batch_size: int) -> float:
+        """λ of a batch of m: a bound on the largest eigenvalue of the batch's matrix is, in the mean, β + (m − 1) λ.
+
+        The largest eigenvalue grows with the number of points, ever less steeply, towards the operator's own rate. So
+        beyond the points measured it is at most the line through both measurements.
+        """
+        if batch_size <= self.n:
+            return self.top / self.n
+        slope = max(self.top - self.half, 0.0) / (self.n - self.n // 2)
+        return (self.top + (batch_size - self.n) * slope) / batch_size
+
+    @property
+    def critical_batch_size(self) -> float:
+        """β/λ: up to about this size a batch costs no progress per epoch."""
+        size = self.largest_diagonal / max(self.eigenvalue(self.n), 1e-300)
+        return self.largest_diagonal / max(self.eigenvalue(max(1, int(size))), 1e-300)
+
+
+def step_size(found: SpanCertificate, batch_size: int) -> float:
+    """The step for a sum over a batch of m: 2 / (β + (m − 1) λ), and at most 1/(mλ).
+
+    Large batches would have the flattened directions at the edge of stability otherwise, where they are reflected
+    rather than fitted.
+    """
+    eigenvalue = found.eigenvalue(batch_size)
+    return min(2.0 / (found.largest_diagonal + (batch_size - 1) * eigenvalue), 1.0 / (batch_size * eigenvalue))
+
+
+def certificate(
+    kernel: Kernel,
+    centres: Array,
+    projection: Projection,
+    preconditioner: Preconditioner,
+    fresh: Array,
+    weights: Array | None = None,
+    seed: int = 0,
+) -> SpanCertificate:
+    """Measure the operator of `ProjectedEigenPro` on points that are no centres.
+
+    Its kernel is k_Z(x, ·)ᵀ (K_ZZ⁻¹ − D) k_Z(z, ·), where D is what the preconditioner takes off. What the gradient has
+    outside the span is projected away and moves nothing, so that β and λ are smaller than those of the preconditioned
+    kernel itself.
+
+    Parameters
+    ----------
+    kernel, centres, projection, preconditioner
+        As in `CentresProblem`.
+    fresh : array, shape (N, d + 2)
+        Augmented points.
+    weights : array, shape (N,), optional
+        Sample weights of the loss.
+    seed : int
+        Of the start of the iterations.
+    """
+    xp = arrays.namespace(fresh)
+    m, n = preconditioner.n_subsample, fresh.shape[0]
+    values = kernels.values(kernel, fresh, centres)
+    scale = xp.sqrt(xp.clip(preconditioner.scale, 0.0, None))
+    flattened = (values[:, :m] @ preconditioner.vectors) * scale[None, :]
+    whitened = projection.whiten(values)
+    del values
+    if weights is not None:
+        root = xp.sqrt(weights)[:, None]
+        flattened, whitened = flattened * root, whitened * root
+    matrix = whitened @ whitened.T
+    for rows in arrays.blocks(n, 512):
+        matrix[rows, :] -= flattened[rows, :] @ flattened.T
+    halves = [slice(0, n // 2), slice(n // 2, n)] if n > 1 else [slice(0, n)]
+    whole = xp.sum(whitened * whitened, axis=1)
+    # What is left of a difference whose terms are much larger is rounding, and no reason for a large step.
+    rounding = 32.0 * float(xp.finfo(fresh.dtype).eps) * float(xp.max(whole))
+    largest = max(float(xp.max(whole - xp.sum(flattened * flattened, axis=1))), rounding)
+    least = rounding
+    if float(xp.max(whole)) < REACHED * preconditioner.bound:
+        # A narrow kernel's centres see no other points, and what is left to be learned is at the centres themselves,
+        # where the diagonal is the kernel's own: a step of one over it fits them.
+        largest, least = 2.0 * preconditioner.bound, preconditioner.bound
+    parts = [matrix, *(arrays.contiguous(matrix[half, half]) for half in halves)]
+    tops = [max(_top(part, seed), least) for part in parts]
+    return SpanCertificate(max(largest, tops[0] / n), n, tops[0], sum(tops[1:]) / len(halves))
+
+
+REACHED = 0.5
+"""Share of the kernel's diagonal that the span must have of at least one of the points of the certificate."""
+
+EXACT_BELOW = 1000
+"""Up to so many points the largest eigenvalue is computed to rounding, beyond to two percent."""
+
+
+def _top(matrix: Array, seed: int) -> float:
+    if matrix.shape[0] <= EXACT_BELOW:
+        return float(eigensystem(matrix, 1, seed=seed)[0][0])
+    values, _ = top_eigensystem(matrix.__matmul__, matrix.shape[0], 1, like=matrix, seed=seed, tolerance=0.02)
+    return float(values[0])

@@ -1,0 +1,290 @@
+"""Step sizes by name: functions of a preconditioner's spectrum, the batch size m and the number of points n.
+
+All give η for a sum over the batch, that is, a step along the mean gradient is m η. In that unit, with H the
+preconditioned operator (mean over points), λ its largest eigenvalue and β the largest diagonal of its kernel:
+
+================  =========================================================================================
+``certified``     2 / (β + (m − 1) λ), with λ and β measured on points outside the subsample, and a `Cycle` with it
+``theorem``       1/m over the bound on ‖H_m‖ of Theorem 3 (features) and Theorem 4 (kernels) of Ma and Belkin
+``paper``         1/m over λ_{q+1} + c₁ κ/m + c₂ √(λ_{q+1} κ/m): "η ~ √(m/λ_{q+1})" with its constants filled in
+``release2017``   1/m · 1.5/λ₁ · √(λ₁/λ_{q+1}), whatever the batch
+``release2019``   1/β up to the critical batch, then 2/(β + (m − 1)λ), with λ and β seen on the subsample itself
+``exact``         1 / (n λ), where every point is in the subsample and in the batch
+================  =========================================================================================
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Protocol
+
+from ...errors import ShallowsError, UnknownNameError
+from .cycles import Cycle, step_of_noise
+
+
+class StepRule(Protocol):
+    """A rule is called with a `spectrum.SpectralPreconditioner`, the batch size and the number of points."""
+
+    def __call__(self, p: Any, batch_size: int, n: int) -> float:
+        """η for a sum over the batch."""
+
+
+QUIET = 0.05
+"""Batches whose noise is at most this share of their mean are treated as if they had none."""
+
+MIDDLE, LONG = 1.5, 4.0
+"""Steps, in units of 1/λ, that follow and precede a closing one where there is no noise: the product
+(1 − x)(1 − 1.5 x)(1 − 4 x) stays below one in absolute value up to x = 1.2, and its mean step is 2.2, above the 2 at
+which a constant step stops to converge."""
+
+FEW = 16
+"""Batches of an epoch up to which the residual of all points, and a direction for each batch, are kept."""
+
+NOISE = 0.6
+"""Share of the loss of an iterate that the noise of batches may make up."""
+
+MEMORY = 0.5
+"""Epochs that the average of the iterates lies behind later on. With more memory, less of the noise of the targets is
+fitted (``benchmarks/averages.py``); with much more, training takes longer (``benchmarks/steps.py``)."""
+
+
+@dataclass(frozen=True)
+class Certified:
+    """Steps as long as the spectrum allows, and the average of the iterates where batches are noisy.
+
+    The step that a rule tells of is 2 / (β + (m − 1) λ), the edge of what is stable. Its factors come from the
+    spectrum: v = (β' − λ)(n − m)/((n − 1) m λ) is the variance that batches drawn without replacement have along the
+    top direction, as a share of its square, where β' is the mean of the largest fiftieth of the diagonal in the kernel
+    form, in which a batch with outliers has a step of its own, and β in the others; w is the same with the mean μ of
+    the diagonal; and ρ ≤ 1 is the ratio of the level that the subsample's eigenvalues were brought down to and λ. In
+    units of 1/(m λ):
+
+    - The kernel form, where an epoch has at most 16 batches, takes `ConjugateResiduals`, which finds its own steps.
+      What follows is for more batches, for those that are small beside the number of outputs, and for the other forms.
+    - With hardly any noise (v ≤ 0.05) steps vary about the edge, as in a Chebyshev iteration, since there the largest
+      eigendirections are reflected rather than solved: two longer ones and a closing one, which makes the largest of
+      (1 − a x)² + a² w x for x from ρ to 1 smallest.
+    - Else the step is 2/(1 + v), up to which the iteration is stable in the mean square, and at most the one at which
+      noise makes up a share g = a w/(2 − a) of the loss; in the kernel form also at most the one that its own batch
+      allows, see `EigenPro`. The model is an average of the iterates that forgets: the first ones by a power of their
+      number, later ones within half an epoch. Most of the noise is averaged out, of the training targets and, where
+      these are noisy themselves, of what the last batches have fitted of that; training goes on from the last iterate.
+
+    A model of fewer functions than points, or one whose matrix is as good as of low rank, fits no targets exactly, so
+    that the noise of its batches does not vanish. Its steps are those for noisy batches, and the share that is allowed
+    falls from epoch to epoch as one over their number. Nor are v and w taken to be less than (n − m)/((n − 1) m), the
+    variance of the mean of a batch's targets: in small batches that is noise whatever the points are.
+
+    Parameters
+    ----------
+    noise : float
+        g, the share of the loss of an iterate that the noise of batches may make up; above 0. The default is for speed:
+        it comes to a training loss soonest. Where labels are noisy and training ends early, a smaller share takes a
+        few epochs more and can predict better; choose it on a validation part. It is without effect where batches are
+        hardly noisy, and in the kernel form where an epoch has at most 16 of them.
+    memory : float
+        How many epochs the average lies behind the iterate once there are some; with 0 nothing is averaged.
+
+    References
+    ----------
+    S. Lacoste-Julien, M. Schmidt and F. Bach (2012), "A simpler approach to obtaining an O(1/t) convergence rate for
+    the projected stochastic subgradient method", and O. Shamir and T. Zhang (2013), "Stochastic gradient descent for
+    non-smooth optimization", ICML 30 (weights that grow); P. Jain, S. M. Kakade, R. Kidambi, P. Netrapalli and A.
+    Sidford (2018), "Parallelizing stochastic gradient descent for least squares regression", JMLR 18 (the average
+    over a tail with long constant steps).
+    """
+
+    noise: float = NOISE
+    memory: float = MEMORY
+
+    def __post_init__(self) -> None:
+        good = all(isinstance(one, numbers.Real) and math.isfinite(one) for one in (self.noise, self.memory))
+        if not (good and self.noise > 0 and self.memory >= 0):
+            raise ShallowsError(
+                f"The step rule certified needs noise above 0 and memory of at least 0, both finite, not "
+                f"noise={self.noise!r} and memory={self.memory!r}."
+            )
+
+    def __call__(self, p: Any, batch_size: int, n: int) -> float:
+        """η for a sum over the batch."""
+        return p.step_size(batch_size)
+
+    def cycle(self, p: Any, batch_size: int, n: int) -> Cycle:
+        """The factors of η over an epoch (three epochs for full batches)."""
+        m, top = batch_size, p.top_eigenvalue
+        drawn = (n - m) / max(n - 1, 1) / (m * top)
+        v, w = (max(diagonal - top, 0.0) * drawn for diagonal in (p.usual_diagonal, p.mean_diagonal))
+        of_targets = top * drawn  # of the mean of a batch, as a share of that of one target
+        unit = 1.0 / (m * top * p.step_size(m))
+        n_steps = -(-n // m)
+        few = n_steps if n_steps <= FEW else 0
+        interpolates = p.n_functions >= n
+        if max(v, of_targets) > QUIET or (m < n and not interpolates):
+            v, w = max(v, of_targets), max(w, of_targets)
+            constant = unit * min(2.0 / (1.0 + v), step_of_noise(self.noise, w))
+            falling = None if interpolates else (unit, w, self.noise)
+            return Cycle(n_steps, (), (constant,), self.memory * n_steps, falling, few)
+        rho = min(1.0, p.flattened_top / top)
+        closing = min(2.0 / (1.0 + rho + w), 1.0 / (rho + w))
+        a, b, c = (unit * s for s in (closing, MIDDLE, LONG))
+        if n_steps == 1:
+            return Cycle(3, (a, b, c), (a,), few=few)
+        if n_steps == 2:
+            return Cycle(4, (a, b, c, a), (a,), few=few)
+        head = ((), (a,), (a, b))[n_steps % 3]
+        return Cycle(n_steps, head, (b, c, a), few=few)
+
+
+@dataclass(frozen=True)
+class Exact:
+    """The reciprocal of the largest eigenvalue, which is known where subsample and batch are all points."""
+
+    def __call__(self, p: Any, batch_size: int, n: int) -> float:
+        """η for a sum over the batch.
+
+        Raises
+        ------
+        ShallowsError
+            If the batch or the subsample is smaller than the data.
+        """
+        if not batch_size == n == p.n_subsample:
+            raise ShallowsError(
+                f"step_rule='exact' needs all {n} training points in the subsample and in the batch; here they are "
+                f"n_subsample={p.n_subsample} and batch_size={batch_size}. Take step_rule='certified'."
+            )
+        return 1.0 / (n * p.flattened_top)
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """The step that the paper's bounds allow with probability 1 − δ over batches.
+
+    ‖P^½ H_m P^½‖ ≤ λ_{q+1} + 2(λ_{q+1} + κ)/(3m) · L + √(2 λ_{q+1} κ/m · L), with L = ln(2D/δ) for D features
+    (Theorem 3) and ln(8d/δ) with the intrinsic dimension d in the space of a kernel (Theorem 4).
+
+    Parameters
+    ----------
+    delta : float
+        δ in (0, 1).
+    """
+
+    delta: float = 0.1
+
+    def bound(self, p: Any, batch_size: int) -> float:
+        """The bound on ‖P^½ H_m P^½‖."""
+        log = math.log(p.tail_constant * p.dimension / self.delta)
+        following, kappa = p.flattened_top, p.bound
+        linear = 2.0 * (following + kappa) / (3.0 * batch_size) * log
+        return following + linear + math.sqrt(2.0 * following * kappa / batch_size * log)
+
+    def __call__(self, p: Any, batch_size: int, n: int) -> float:
+        """η for a sum over the batch."""
+        return 1.0 / (batch_size * self.bound(p, batch_size))
+
+
+@dataclass(frozen=True)
+class Paper:
+    """The paper's practice, η ~ √(m/λ_{q+1}), as a rule that can be computed.
+
+    The source leaves out κ and the constant. With λ_{q+1} + c₁ κ/m + c₂ √(λ_{q+1} κ/m) below the line it has the shape
+    of the theorem's bound without its logarithm, is √(m/(κ λ_{q+1})) where the root is the largest term, and 1/λ_{q+1}
+    for large batches.
+
+    Parameters
+    ----------
+    c1, c2 : float
+    """
+
+    c1: float = 1.0
+    c2: float = 1.0
+
+    def __call__(self, p: Any, batch_size: int, n: int) -> float:
+        """η for a sum over the batch."""
+        following, share = p.flattened_top, p.bound / batch_size
+        return 1.0 / (batch_size * (following + self.c1 * share + self.c2 * math.sqrt(following * share)))
+
+
+@dataclass(frozen=True)
+class Release2017:
+    """1.5/λ₁ times √(λ₁/λ_{q+1}) for the mean gradient, whatever the batch: the authors' first release.
+
+    There it goes with the square root in the preconditioner (power ½), of which it is 1.5 over the largest eigenvalue.
+    """
+
+    def __call__(self, p: Any, batch_size: int, n: int) -> float:
+        """η for a sum over the batch."""
+        first, following = float(p.eigenvalues[0]), float(p.eigenvalues[-1])
+        return 1.5 / (batch_size * math.sqrt(first * following))
+
+
+@dataclass(frozen=True)
+class Release2019:
+    """The rule of the authors' second release (Ma and Belkin 2019), which looks at the subsample only.
+
+    With λ = λ₁ (λ_{q+1}/λ₁)^0.95 and β = max over the subsample of κ less a point's leverage: 1/β for m < β/λ + 1, then
+    2/(β + (m − 1) λ), and 0.95 · 2/(n λ) for a full batch.
+    """
+
+    def __call__(self, p: Any, batch_size: int, n: int) -> float:
+        """η for a sum over the batch."""
+        first, following = float(p.eigenvalues[0]), float(p.eigenvalues[-1])
+        top, beta = first * (following / first) ** 0.95, p.subsample_diagonal
+        if batch_size >= n:
+            return 0.95 * 2.0 / (n * top)
+        if batch_size < beta / top + 1.0:
+            return 1.0 / beta
+        return 2.0 / (beta + (batch_size - 1) * top)
+
+
+RULES: dict[str, type] = {
+    "certified": Certified,
+    "theorem": Theorem,
+    "paper": Paper,
+    "release2017": Release2017,
+    "release2019": Release2019,
+    "exact": Exact,
+}
+
+
+def make(rule: str | Mapping[str, Mapping[str, Any]] | StepRule) -> StepRule:
+    """The rule of a name, or of a name with parameters; an object that can be called as one is handed through.
+
+    Parameters
+    ----------
+    rule : str, mapping or callable
+        ``"certified"``, ``{"certified": {"noise": 0.3}}`` or ``Certified(noise=0.3)``.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no rule of that name, or no such parameter of it.
+    ShallowsError
+        If a mapping is not one name with its parameters.
+    """
+    if not isinstance(rule, str | Mapping) and callable(rule):
+        return rule
+    name, parameters = rule, {}
+    if isinstance(rule, Mapping):
+        if len(rule) != 1 or not isinstance(next(iter(rule.values())), Mapping):
+            raise ShallowsError(
+                "A step_rule with parameters is one name with them, like {'certified': {'noise': 0.3}}, "
+                f"not {rule!r}."
+            )
+        ((name, parameters),) = rule.items()
+    if name not in RULES:
+        raise UnknownNameError("step_rule", name, RULES)
+    known = [one.name for one in fields(RULES[name])]
+    for one in parameters:
+        if one not in known:
+            raise UnknownNameError(f"parameter of the step_rule {name}", one, known)
+    return RULES[name](**parameters)
+
+
+def planned(rule: str | StepRule, p: Any, batch_size: int, n: int) -> tuple[float, Cycle | None]:
+    """The step of a rule and, where it has one, the cycle of its factors."""
+    rule = make(rule)
+    cycle = rule.cycle(p, batch_size, n) if hasattr(rule, "cycle") else None
+    return rule(p, batch_size, n), cycle

@@ -1,0 +1,257 @@
+"""Regularised risk over the span of kernel functions or of explicit features, and what its solvers keep.
+
+All of them minimise
+
+    P(f) = λ/2 ‖f‖² + (1/n) Σᵢ wᵢ ℓ(f(xᵢ), yᵢ)
+
+and differ in the steps. What they have in common is that a step along examples S changes f by Σ_{i∈S} δᵢ k(xᵢ, ·),
+where k is a kernel or the product of explicit features. A span knows how to evaluate f on training rows and how to make
+such a change in its own coefficients.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, fields
+from typing import Any, Protocol
+
+import numpy as np
+
+from ... import arrays, kernels
+from ...arrays import Array
+from ...features.design import Design
+from ...features.sparse_rows import inner_products
+from ...gram import LazyGram
+
+
+class Span(Protocol):
+    """The functions that a solver moves in, by their coefficients."""
+
+    n: int
+
+    def zero(self, targets: Array) -> Array:
+        """The coefficients of the zero function."""
+
+    def scores(self, coefficients: Array, batch: slice, n_visited: int | None = None) -> Array:
+        """Values of f on a batch, shape (m, c); coefficients of rows from ``n_visited`` on are known to be zero."""
+
+    def products(self, batch: slice) -> Array:
+        """k(xᵢ, xⱼ) within a batch, shape (m, m)."""
+
+    def add(self, coefficients: Array, batch: slice, change: Array) -> None:
+        """Change f to f + Σ changeᵢ k(xᵢ, ·) over the rows of a batch."""
+
+    def norm_squared(self, coefficients: Array) -> float:
+        """‖f‖² summed over outputs."""
+
+
+@dataclass(frozen=True)
+class KernelSpan:
+    """f = Σⱼ aⱼ k(xⱼ, ·) over the n training points; coefficients of shape (n, c).
+
+    Parameters
+    ----------
+    gram : LazyGram
+        The kernel matrix, as far as it is kept.
+    """
+
+    gram: LazyGram
+
+    @property
+    def n(self) -> int:
+        """Number of training points."""
+        return self.gram.n
+
+    def zero(self, targets: Array) -> Array:  # noqa: D102
+        return arrays.namespace(targets).zeros_like(targets)
+
+    def scores(self, coefficients: Array, batch: slice, n_visited: int | None = None) -> Array:  # noqa: D102
+        if n_visited == 0:
+            shape = (batch.stop - batch.start, coefficients.shape[1])
+            return arrays.namespace(coefficients).zeros(shape, dtype=coefficients.dtype)
+        return self.gram.rows_dot(batch, coefficients, n_visited)
+
+    def products(self, batch: slice) -> Array:  # noqa: D102
+        return kernels.matrix(self.gram.kernel, self.gram.points[batch, :])
+
+    def add(self, coefficients: Array, batch: slice, change: Array) -> None:  # noqa: D102
+        coefficients[batch, :] += change
+
+    def norm_squared(self, coefficients: Array) -> float:  # noqa: D102
+        xp = arrays.namespace(coefficients)
+        return float(xp.sum(coefficients * self.gram.dot(coefficients)))
+
+
+@dataclass(frozen=True)
+class FeatureSpan:
+    """f(x) = φ(x)ᵀw for explicit features; coefficients of shape (D, c).
+
+    Parameters
+    ----------
+    design : Design
+        The features of the training points.
+    budget : int
+        Bytes. Where ``design`` keeps nothing, rows are made when they are first asked for, and kept if all of them fit;
+        if they do not, those of the last batch are.
+    """
+
+    design: Design
+    budget: int = 0
+    _held: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @property
+    def n(self) -> int:
+        """Number of training points."""
+        return self.design.n
+
+    def rows(self, batch: slice) -> Any:
+        """φ of the rows of a batch, shape (m, D); a CSR matrix where the features are sparse."""
+        if self.design.kept:
+            return self.design.block(batch, 0)
+        if self._held.get("batch") == batch:
+            return self._held["rows"]
+        if self._store is None:
+            self._held.update(batch=batch, rows=self._made(batch))
+            return self._held["rows"]
+        if not self._held["filled"][batch].all():
+            self._store[batch, :] = self._made(batch)
+            self._held["filled"][batch] = True
+        return self._store[batch, :]
+
+    @property
+    def _store(self) -> Array | None:
+        """The matrix of all rows, if it fits."""
+        points, shape = self.design.points, (self.design.n, self.design.n_features)
+        if self.design.blocks.is_sparse or math.prod(shape) * arrays.itemsize(points) > self.budget:
+            return None
+        if "all" not in self._held:
+            self._held["all"] = arrays.namespace(points).empty(shape, dtype=points.dtype)
+            self._held["filled"] = np.zeros(shape[0], dtype=bool)
+        return self._held["all"]
+
+    def _made(self, batch: slice) -> Array:
+        made = [self.design.block(batch, k) for k in range(len(self.design.spans))]
+        return made[0] if len(made) == 1 else arrays.namespace(made[0]).concat(made, axis=1)
+
+    def zero(self, targets: Array) -> Array:  # noqa: D102
+        xp = arrays.namespace(targets)
+        return xp.zeros((self.design.n_features, targets.shape[1]), dtype=targets.dtype)
+
+    def scores(self, coefficients: Array, batch: slice, n_visited: int | None = None) -> Array:  # noqa: D102
+        return self.rows(batch) @ coefficients
+
+    def products(self, batch: slice) -> Array:  # noqa: D102
+        rows = self.rows(batch)
+        return inner_products(rows, rows)
+
+    def add(self, coefficients: Array, batch: slice, change: Array) -> None:  # noqa: D102
+        coefficients += self.rows(batch).T @ change
+
+    def norm_squared(self, coefficients: Array) -> float:  # noqa: D102
+        return float(arrays.namespace(coefficients).sum(coefficients * coefficients))
+
+
+@dataclass(frozen=True)
+class RiskProblem:
+    """Minimise λ/2 ‖f‖² + (1/n) Σ wᵢ ℓ(f(xᵢ), yᵢ).
+
+    Attributes
+    ----------
+    span : KernelSpan or FeatureSpan
+    targets : array, shape (n, c)
+        In the coding of the loss.
+    loss : Loss
+    regularisation : float
+        λ > 0.
+    weights : array, shape (n, 1), optional
+        Of mean one.
+    growth : float
+        A batch whose loss exceeds this many times that of the zero function means divergence. Infinite for steps
+        1/(λt), whose first ones are long by design.
+    """
+
+    span: Any
+    targets: Array
+    loss: Any
+    regularisation: float
+    weights: Array | None = None
+    growth: float = math.inf
+
+    def losses(self, scores: Array, batch: slice) -> float:
+        """Σ wᵢ ℓ over a batch."""
+        xp = arrays.namespace(scores)
+        each = self.loss.value(scores, self.targets[batch, :])
+        return float(xp.sum(each if self.weights is None else each * self.weights[batch, 0]))
+
+    def gradient(self, scores: Array, batch: slice) -> Array:
+        """wᵢ ℓ' over a batch, shape (m, c)."""
+        G = self.loss.derivative(scores, self.targets[batch, :])
+        return G if self.weights is None else G * self.weights[batch, :]
+
+    def objective(self, coefficients: Array, rows: int = 4096) -> float:
+        """P(f), from all rows."""
+        n = self.span.n
+        total = sum(self.losses(self.span.scores(coefficients, batch), batch) for batch in arrays.blocks(n, rows))
+        return 0.5 * self.regularisation * self.span.norm_squared(coefficients) + total / n
+
+
+@dataclass
+class RiskState:
+    """Where a solver of a regularised risk stands.
+
+    Attributes
+    ----------
+    coefficients : array, shape (n, c) or (D, c)
+        Of f in its span.
+    step_size : float
+        The solver's own; what it stands for is the solver's to say.
+    n_steps : int
+    n_visited : int
+        Rows from here on have not been visited.
+    loss, zero_loss : float
+        Σ wᵢ ℓ over the last batch before its step, of f and of the zero function.
+    """
+
+    coefficients: Array
+    step_size: float = math.nan
+    n_steps: int = 0
+    n_visited: int = 0
+    loss: float = 0.0
+    zero_loss: float = 0.0
+
+    def evaluate(self, problem: RiskProblem, batch: slice, coefficients: Array | None = None) -> Array:
+        """Scores of a batch by these coefficients, or by the state's own; its losses are kept."""
+        coefficients = self.coefficients if coefficients is None else coefficients
+        scores = problem.span.scores(coefficients, batch, self.n_visited)
+        self.loss = problem.losses(scores, batch)
+        self.zero_loss = problem.losses(arrays.namespace(scores).zeros_like(scores), batch)
+        return scores
+
+    def monitored(self) -> tuple[float, float]:
+        """The loss of the last batch, held against that of the zero function."""
+        return self.loss, self.zero_loss
+
+    def advance(self, batch: slice) -> None:
+        """Count a step over a batch."""
+        self.n_steps += 1
+        self.n_visited = max(self.n_visited, batch.stop)
+
+    def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Arrays on the host and numbers that `recall` takes up again, to the bit."""
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        values = {name: value for name, value in values.items() if value is not None}
+        numbers = {name: value for name, value in values.items() if isinstance(value, (int, float))}
+        held = {name: arrays.to_numpy(values[name]).copy() for name in values.keys() - numbers.keys()}
+        return held, numbers
+
+    def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
+        """Take up what `remember` gave, in the library and on the device of this state."""
+        for name, value in held.items():
+            setattr(self, name, arrays.like(value.copy(), self.coefficients))
+        for name, value in numbers.items():
+            setattr(self, name, value)
+
+    def is_finite(self) -> bool:
+        """Whether all coefficients are numbers."""
+        xp = arrays.namespace(self.coefficients)
+        return bool(xp.all(xp.isfinite(self.coefficients)))

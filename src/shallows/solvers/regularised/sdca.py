@@ -1,0 +1,147 @@
+"""Stochastic dual coordinate ascent, on kernels or on features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ... import arrays
+from ...arrays import Array
+from ...features.sparse_rows import inner_products
+from .duals import Dual, dual_of
+from .risk import FeatureSpan, RiskProblem, RiskState
+
+PIECE = 32
+"""Examples that are settled with one product on features: their inner products then cost as much as the inner loop."""
+
+
+@dataclass
+class SDCAState(RiskState):
+    """A `RiskState` with its dual variables.
+
+    Attributes
+    ----------
+    dual : array, shape (n, c)
+        a, with f = (1/(λn)) Σ aᵢ k(xᵢ, ·).
+    """
+
+    dual: Array | None = None
+
+
+@dataclass(frozen=True)
+class SDCA:
+    """One dual variable after the other is set to its best value, those of a batch with one product.
+
+    The scores of a batch need one product with all coefficients, and the products within the batch tell how a change
+    of one variable moves the scores of the others, so that the result is that of going through the examples one by
+    one. The small inner loop runs on the host in float64, on a device's batches as well.
+
+    References
+    ----------
+    S. Shalev-Shwartz and T. Zhang (2013), "Stochastic dual coordinate ascent methods for regularized loss
+    minimization", Journal of Machine Learning Research 14.
+    """
+
+    def init(self, problem: RiskProblem) -> SDCAState:
+        """The zero function."""
+        dual_of(problem.loss)
+        xp = arrays.namespace(problem.targets)
+        return SDCAState(problem.span.zero(problem.targets), 1.0, dual=xp.zeros_like(problem.targets))
+
+    def step(self, problem: RiskProblem, state: SDCAState, batch: slice) -> SDCAState:
+        """One batch."""
+        if isinstance(problem.span, FeatureSpan):
+            return self._step_on_features(problem, state, batch)
+        scores = state.evaluate(problem, batch)
+        state.advance(batch)
+        change = _settle(problem, state, batch, scores, problem.span.products(batch))
+        problem.span.add(state.coefficients, batch, change)
+        return state
+
+    def _step_on_features(self, problem: RiskProblem, state: SDCAState, batch: slice) -> SDCAState:
+        """The same in small pieces: products within a piece cost its square, and those with w hardly more a piece."""
+        Z = problem.span.rows(batch)
+        xp = arrays.namespace(state.coefficients)
+        size = PIECE if arrays.is_numpy(state.coefficients) else Z.shape[0]
+        state.loss = state.zero_loss = 0.0
+        state.advance(batch)
+        for piece in arrays.blocks(Z.shape[0], size):
+            rows, here = Z[piece, :], slice(batch.start + piece.start, batch.start + piece.stop)
+            scores = rows @ state.coefficients
+            state.loss += problem.losses(scores, here)
+            state.zero_loss += problem.losses(xp.zeros_like(scores), here)
+            state.coefficients += rows.T @ _settle(problem, state, here, scores, inner_products(rows, rows))
+        return state
+
+
+def _settle(problem: RiskProblem, state: SDCAState, batch: slice, scores: Array, products: Array) -> Array:
+    """Set the dual variables of a batch to their best values in turn; returns the change of f's coefficients."""
+    scale = 1.0 / (problem.regularisation * problem.span.n)
+
+    def on_host(x: Array) -> np.ndarray:
+        return arrays.to_numpy(x).astype(np.float64)
+
+    after = ascend(
+        dual_of(problem.loss),
+        on_host(scores),
+        on_host(products) * scale,
+        on_host(state.dual[batch, :]),
+        on_host(problem.targets[batch, :]),
+        None if problem.weights is None else on_host(problem.weights[batch, 0]),
+    )
+    rounded = arrays.like(after, state.dual)
+    # The coefficients follow the dual variables as they are kept, so that the two never drift apart.
+    change = (rounded - state.dual[batch, :]) * scale
+    state.dual[batch, :] = rounded
+    return change
+
+
+def ascend(
+    dual: Dual, scores: np.ndarray, Q: np.ndarray, a: np.ndarray, targets: np.ndarray, weights: np.ndarray | None = None
+) -> np.ndarray:
+    """Dual variables after each of a batch was set to its best value in turn.
+
+    Parameters
+    ----------
+    dual : Dual
+    scores : array, shape (m, c)
+        f on the batch; overwritten.
+    Q : array, shape (m, m)
+        k(xᵢ, xⱼ)/(λn) within the batch.
+    a, targets : arrays, shape (m, c)
+    weights : array, shape (m,), optional
+        With the loss wℓ, a/w is the variable of ℓ with q w in place of q.
+
+    Returns
+    -------
+    array, shape (m, c)
+    """
+    m, c = scores.shape
+    best, own = dual.best, np.maximum(Q.diagonal(), 1e-300).tolist()
+    w = [1.0] * m if weights is None else weights.tolist()
+    after = np.empty_like(a)
+    for k in range(c):
+        f, y, old, new = scores[:, k].copy(), targets[:, k].tolist(), a[:, k].tolist(), []
+        for i in range(m):
+            q, here = own[i], old[i]
+            value = w[i] * best(f.item(i) - q * here, q * w[i], y[i])
+            new.append(value)
+            if value != here:
+                f += Q[i] * (value - here)
+        after[:, k] = new
+    return after
+
+
+def dual_objective(problem: RiskProblem, state: SDCAState) -> float:
+    """D(a), which is at most the minimum of P and equals it at the optimum."""
+    a, y = (arrays.to_numpy(part).astype(np.float64) for part in (state.dual, problem.targets))
+    w = 1.0 if problem.weights is None else arrays.to_numpy(problem.weights).astype(np.float64)
+    norm = problem.span.norm_squared(state.coefficients)
+    value = (w * dual_of(problem.loss).value(a / w, y)).sum() / problem.span.n
+    return float(value) - 0.5 * problem.regularisation * norm
+
+
+def duality_gap(problem: RiskProblem, state: SDCAState) -> float:
+    """P(f) − D(a) ≥ 0, a bound on how far P is from its minimum."""
+    return problem.objective(state.coefficients) - dual_objective(problem, state)

@@ -1,0 +1,69 @@
+"""How long the steps of stochastic gradients on features may be, from the smoothness of their batches."""
+
+from __future__ import annotations
+
+import math
+
+from ... import arrays, streams
+from ...errors import ShallowsError
+from .risk import RiskProblem
+
+MARGIN = 1.05
+"""Power iteration comes from below, and other batches than those measured may be a little steeper."""
+
+
+def batch_smoothness(problem: RiskProblem, m: int, n_batches: int = 8, n_iterations: int = 30) -> float:
+    """L, the largest Lipschitz constant of the gradients of single batches of m rows, regulariser included.
+
+    The batches are fixed slices of the rows, so that the objective is a mean of their risks, each as smooth as
+    ℓ''·λ_max(Φ_SᵀΦ_S/m) + λ. Measured on some of them.
+
+    Raises
+    ------
+    ShallowsError
+        If the slope of the loss jumps, so that no step is safe.
+    """
+    bound = problem.loss.smoothness
+    if not math.isfinite(bound):
+        raise ShallowsError(
+            f"Variance-reduced gradients need a smooth loss; the slope of {problem.loss.name!r} jumps. "
+            "Take 'squared_hinge' or 'logistic' for classes, 'square' or 'huber' for values."
+        )
+    top = 0.0
+    for number, batch in enumerate(arrays.blocks(problem.span.n, m)):
+        if number == n_batches:
+            break
+        Z = problem.span.rows(batch)
+        like = problem.span.design.points
+        xp = arrays.namespace(like)
+        w = None if problem.weights is None else problem.weights[batch, :]
+        v = streams.normal(0, "power iteration", number, (Z.shape[1], 1), like=like, dtype=like.dtype)
+        for _ in range(n_iterations):
+            v = v / max(math.sqrt(float(xp.sum(v * v))), 1e-30)
+            u = Z @ v
+            v = Z.T @ (u if w is None else w * u)
+        top = max(top, math.sqrt(float(xp.sum(v * v))) / Z.shape[0])
+    return MARGIN * bound * top + problem.regularisation
+
+
+def svrg_step(L: float) -> float:
+    """1/(6L), of the theory of SVRG without conditions on the inner loop, for one batch at a time.
+
+    O. Sebbouh, N. Gazagnadou, S. Jelassi, F. Bach and R. Gower (2019), "Towards closing the gap between the theory and
+    practice of SVRG", NeurIPS 32.
+    """
+    return 1.0 / (6.0 * L)
+
+
+def sag_step(L: float) -> float:
+    """1/L, which Schmidt, Le Roux and Bach recommend (their proof has 1/(16L)), for batches drawn with replacement.
+
+    In epochs without replacement the table's slopes are as old as the pass in step with each other, and SAG is stable
+    for steps up to about 5/(L · number of batches) only.
+    """
+    return 1.0 / L
+
+
+def saga_step(L: float) -> float:
+    """1/(3L), of Defazio, Bach and Lacoste-Julien."""
+    return 1.0 / (3.0 * L)

@@ -1,0 +1,97 @@
+"""The worked example of a new target: from its file to its table and figure; and a function of its own for a claim."""
+
+import csv
+import json
+import shutil
+
+import pytest
+import yaml
+
+from shallows import datasets
+from shallows.errors import UnknownNameError
+from shallows.experiments import claim_functions
+from shallows.experiments.comparing import evaluations, target_table
+from shallows.experiments.planning.plan import Plan
+from shallows.experiments.running import run
+from shallows.experiments.running.job import Conditions, Job
+from shallows.report import figures
+from workflow_runs import PROJECT
+
+EXAMPLE = PROJECT / "tests" / "example_new_target.yaml"
+TARGET = "example_features"
+
+
+def share_at_most(curve, *, level):
+    """The share of evaluation points at which a curve is at most a level: what a claim may want that no other does."""
+    return sum(value <= level for value in curve.values()) / len(curve)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A configuration with the example in the places that its first lines name."""
+    root = tmp_path_factory.mktemp("project")
+    shutil.copytree(PROJECT / "workflow" / "schemas", root / "workflow" / "schemas")
+    shutil.copytree(PROJECT / "config", root / "config", ignore=shutil.ignore_patterns("papers", "published"))
+    (root / "config" / "papers").mkdir()
+    (root / "config" / "published").mkdir()
+    shutil.copy(EXAMPLE, root / "config" / "papers" / "example.yaml")
+    printed = [line.removeprefix("#   ") for line in EXAMPLE.read_text().splitlines() if line.startswith("#   ")]
+    (root / "config" / "published" / f"{TARGET}.csv").write_text("\n".join(printed) + "\n")
+    return root
+
+
+@pytest.fixture(scope="module")
+def evaluation(project):
+    """What the runs of the example leave."""
+    raw = project / "data" / "raw"
+    verified = datasets.fetch("a9a_demo", raw, embedded_root=PROJECT / "data" / "embedded", progress=False)
+    plan, records = Plan.load(project), []
+    runs = plan.runs_of(TARGET, "demo")
+    datasets.prepare("a9a_demo", verified, project / "prepared", plan.configuration.steps_of("plain"))
+    for one in runs:
+        job = Job(plan.job(one), project / "prepared", project / one.folder, project / "checkpoints")
+        run.execute(job, Conditions("cpu", "1GB"))
+        records.append(project / one.folder / "record.json")
+    evaluations.gather(records, project / "evaluation.json")
+    return project / "evaluation.json"
+
+
+def table_of(project, evaluation):
+    paths = project / f"{TARGET}.csv", project / f"{TARGET}.json"
+    target_table.write(evaluation, Plan.load(project).comparison(TARGET, "demo"), *paths)
+    with paths[0].open(newline="") as stream:
+        return paths, {(row["metric"], row["setting"]): row for row in csv.DictReader(stream)}
+
+
+def test_the_example_is_run_compared_and_drawn(project, evaluation):
+    paths, rows = table_of(project, evaluation)
+    judged = rows["test_error", "features=256; iterations=400"]
+    assert judged["published"] == "15.9" and judged["verdict"] == "reproduced" and judged["seeds"] == "0 1"
+    assert rows["more_features", "features=256"]["verdict"] == "reproduced"
+    assert float(rows["more_features", "features=256"]["measured_mean"]) < 1.0
+    assert float(rows["iterations_needed", "features=256"]["measured_mean"]) <= 400
+    pictures = [project / f"{TARGET}.{form}" for form in ("svg", "png")]
+    figures.draw(*paths, *pictures)
+    assert all(path.stat().st_size for path in pictures)
+
+
+def test_a_claim_may_need_a_function_of_its_own(project, evaluation, monkeypatch):
+    path = project / "config" / "papers" / "example.yaml"
+    before = path.read_text()
+    contents = yaml.safe_load(before)
+    claim = {"label": "share of points with less than 20 % of errors", "metric": "test_error", "at_least": 0.3}
+    claim |= {"of": {"features": 256}, "reduce": "share_at_most", "parameters": {"level": 20.0}}
+    contents["targets"][TARGET]["claims"]["early"] = claim
+    path.write_text(json.dumps(contents))
+    try:
+        with pytest.raises(UnknownNameError, match="no function 'share_at_most'"):
+            Plan.load(project)
+        monkeypatch.setitem(claim_functions.REDUCTIONS, "share_at_most", share_at_most)
+        _, rows = table_of(project, evaluation)
+        assert float(rows["early", "features=256"]["measured_mean"]) >= 1 / 3
+        claim["parameters"] = {"levle": 20.0}
+        path.write_text(json.dumps(contents))
+        with pytest.raises(UnknownNameError, match=r"Did you mean 'level'.*target example_features, claim early"):
+            Plan.load(project)
+    finally:
+        path.write_text(before)
