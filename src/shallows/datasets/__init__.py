@@ -8,8 +8,8 @@ The way of a dataset: `fetch` brings its files and leaves ``verified.json``, `pr
 ``prepared.json``, `load` maps the arrays into memory. Only the catalogue is read at import.
 
 The rooms are ``catalogue`` (what each dataset is), ``download`` (its files), ``formats`` (their readers), ``synthetic``
-(generated data), ``user_data`` (a user's own files), ``preparation`` (the steps and the arrays) and ``listing`` (what the
-command line prints).
+(generated data), ``user_data`` (a user's own files), ``preparation`` (the steps and the arrays) and ``listing`` (what
+the command line prints).
 """
 
 from __future__ import annotations

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from shallows.datasets.catalogue import Dataset, File, Form
+from shallows.datasets.download.addresses import in_a_mirror
 from shallows.datasets.files import DatasetError, SuppliedDataError
 
 _BLOCK_BYTES = 16 << 20
@@ -59,14 +59,10 @@ def not_run(dataset: Dataset, folder: Path | str | None = None) -> str:
 
 def is_there(dataset: Dataset, folder: Path, mirror: str | Path | None = None) -> bool:
     """Whether the files of any form lie in the dataset's folder or in that of a mirror; they are not looked into."""
-    places = [folder]
-    for place in (mirror, os.environ.get("SHALLOWS_MIRROR")):
-        if place and "://" not in str(place):
-            places += [Path(place).expanduser() / name for name in (dataset.name, *dataset.mirror_folders)]
     return any(
-        form.files and all((place / file.name).is_file() for file in form.files)
+        all((folder / file.name).is_file() for file in form.files) or in_a_mirror(dataset, form, mirror)
         for form in dataset.all_forms
-        for place in places
+        if form.files
     )
 
 

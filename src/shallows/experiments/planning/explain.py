@@ -61,7 +61,7 @@ def explain(plan: Plan, target: str, scale: str) -> Iterator[str]:
         if finished:
             yield f"    effective: {_effective(results / finished[0].folder)}"
         if first.marks:
-            yield f"    evaluated after {_listed(first.marks)} {spec['mark']}"
+            yield f"    evaluated after {_listed(first.marks)} {first.unit or spec['mark']}"
         yield f"    about {_duration(first.cost.seconds)} and {_size(first.cost.memory_bytes)} each"
     artifacts = {run.preconditioner.id: run.preconditioner for run in runs if run.preconditioner}
     yield ""

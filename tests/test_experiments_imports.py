@@ -1,0 +1,36 @@
+"""Which rooms of experiments/ and report/ import which."""
+
+import grimp
+import pytest
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return grimp.build_graph("shallows", cache_dir=None)
+
+
+def modules_of(graph, *rooms):
+    return [one for one in sorted(graph.modules) if one.startswith(tuple(f"shallows.{room}" for room in rooms))]
+
+
+def test_no_module_imports_itself_through_others(graph):
+    for module in modules_of(graph, "experiments", "report"):
+        circle = graph.find_modules_directly_imported_by(module) & graph.find_downstream_modules(module)
+        assert not circle, (module, circle)
+
+
+def test_a_report_knows_nothing_of_experiments_but_how_a_setting_is_written(graph):
+    imported = {
+        one for module in modules_of(graph, "report") for one in graph.find_modules_directly_imported_by(module)
+    }
+    assert {one for one in imported if one.startswith("shallows.experiments")} == {"shallows.experiments.setting_text"}
+    below = modules_of(graph, "experiments")
+    assert not any(graph.find_modules_directly_imported_by(one) & set(modules_of(graph, "report")) for one in below)
+
+
+def test_comparing_knows_records_and_no_plan(graph):
+    found = set()
+    for module in modules_of(graph, "experiments.comparing"):
+        found |= graph.find_modules_directly_imported_by(module)
+    outside = {one for one in found if one.startswith("shallows.experiments") and ".comparing" not in one}
+    assert outside == {f"shallows.experiments.{one}" for one in ("claim_functions", "running.record", "setting_text")}
