@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse
 
 from shallows import EigenProClassifier, EigenProRegressor, KernelSGDClassifier, arrays, kernels, training
-from shallows.estimators.least_squares.evaluation_cache import REMEMBERED, EvaluationCache
+from shallows.estimators.least_squares.evaluation_cache import MOST_SEEN_ONCE, EvaluationCache
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(1500, 6)).astype(np.float32)
@@ -41,7 +41,7 @@ def looked_on(points, make=EigenProClassifier, **options):
 @pytest.mark.parametrize("kernel", ["gaussian", "laplace"])
 def test_from_the_third_look_on_kernel_values_are_at_hand_and_scores_the_same_to_the_bit(make, kernel):
     kept, model = looked_on(lambda epoch: NEW, make, kernel=kernel)
-    with mock.patch.object(EvaluationCache, "find", lambda *_: None):
+    with mock.patch.object(EvaluationCache, "entry_for", lambda *_: None):
         plain, _ = looked_on(lambda epoch: NEW, make, kernel=kernel)
     assert kept.kept == [False, False, True, True]
     assert plain.kept == [False] * 4
@@ -73,7 +73,7 @@ def test_two_sets_are_both_kept_and_so_is_one_for_early_stopping():
 @pytest.mark.parametrize("points", [scipy.sparse.csr_matrix(NEW), NEW.tolist()], ids=["sparse", "a list"])
 def test_what_is_no_array_is_not_kept(points):
     cache = EvaluationCache(1000, 4, 2**30)
-    assert [cache.find(points, 1) for _ in range(3)] == [None] * 3
+    assert [cache.entry_for(points, 1) for _ in range(3)] == [None] * 3
     assert cache.left == 2**30
 
 
@@ -81,15 +81,15 @@ def test_nothing_is_kept_beyond_the_budget():
     needed = NEW.nbytes + 400 * 1000 * 4
     for budget, keeps in ((needed, True), (needed - 1, False), (NEW.nbytes - 1, False), (-5, False)):
         cache = EvaluationCache(1000, 4, budget)
-        assert cache.find(NEW, 1) is None
-        assert (cache.find(NEW, 1) is not None) == keeps
+        assert cache.entry_for(NEW, 1) is None
+        assert (cache.entry_for(NEW, 1) is not None) == keeps
         assert min(budget, 0) <= cache.left <= budget
 
 
 def test_points_that_never_come_again_give_their_place_up():
     cache = EvaluationCache(1000, 4, 2**30)
-    for epoch in range(3 * REMEMBERED):
-        assert cache.find(NEW + epoch, 1) is None
-    assert cache.left == 2**30 - REMEMBERED * NEW.nbytes
-    assert cache.find(NEW + (3 * REMEMBERED - 1), 1) is not None
-    assert cache.find(NEW, 1) is None
+    for epoch in range(3 * MOST_SEEN_ONCE):
+        assert cache.entry_for(NEW + epoch, 1) is None
+    assert cache.left == 2**30 - MOST_SEEN_ONCE * NEW.nbytes
+    assert cache.entry_for(NEW + (3 * MOST_SEEN_ONCE - 1), 1) is not None
+    assert cache.entry_for(NEW, 1) is None

@@ -1,4 +1,4 @@
-"""What all estimators share: data checked at the door, weights, seeds, memory, and what observers are shown."""
+"""What all estimators share: checks of the data, sample weights, the seed, the memory budget, the progress bar."""
 
 from __future__ import annotations
 
@@ -14,50 +14,50 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from .. import arrays, training
 
 SMALL = 1000
-"""Up to so many points the whole matrix is decomposed and iterated with at once, in float64: it costs nothing."""
+"""Up to so many points the whole kernel matrix is decomposed and a batch holds all rows, in float64: that is cheap."""
 
 
 def native(X: Any) -> Any:
-    """Numbers in the machine's own byte order; in another scikit-learn takes float32 for float64."""
+    """Return an array in the machine's byte order; scikit-learn turns float32 of the other order into float64."""
     dtype = getattr(X, "dtype", None)
     foreign = isinstance(dtype, np.dtype) and dtype.kind == "f" and not dtype.isnative
     return X.astype(dtype.newbyteorder("=")) if foreign else X
 
 
 class Estimator(BaseEstimator):
-    """Base of the estimators, whatever they minimise and whatever their function is made of."""
+    """Base of all estimators: it checks data and parameters, and leaves the fit to the families."""
 
     _y_is_numeric = False
     _takes_targets = True
     _least_memory = 2**24
 
-    # ---------------------------------------------------------------- what subclasses say
+    # ------------------------------------------------------------------- what a subclass must define
 
     def _codes(self, y: np.ndarray) -> np.ndarray:
-        """Targets in the units of `Snapshot.decision_function`, shape (m, c)."""
+        """Targets as the numbers that `Snapshot.decision_function` is compared with, shape (m, c)."""
         raise NotImplementedError
 
     def _decode(self, scores: np.ndarray) -> np.ndarray:
-        """Labels or values of raw outputs, in the user's coding."""
+        """Turn raw outputs into labels or values in the user's coding."""
         raise NotImplementedError
 
     def _unscale(self, scores: np.ndarray) -> np.ndarray:
-        """Raw outputs in the user's units."""
+        """Return raw outputs in the units of the targets that the user gave."""
         return scores
 
-    # ------------------------------------------------------------------------------- the door
+    # --------------------------------------------------------------------------- checks of the data
 
     def _validated(self, X: Any) -> Any:
-        """New points for a fitted model."""
+        """Check new points against a fitted model."""
         check_is_fitted(self)
         return validate_data(self, native(X), accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
 
     def _validated_training_set(
         self, X: Any, y: Any, sample_weight: Any, *, first: bool = True
     ) -> tuple[Any, np.ndarray | None, np.ndarray | None]:
-        """Points, targets and weights; rows of weight zero are left out.
+        """Check points, targets and weights, and drop the rows of weight zero.
 
-        ``first`` is False for data that go on with a model and must have the features that it knows.
+        ``first`` is False for further data of a model, which must have the features that the model knows.
         """
         X = native(X)
         options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "reset": first}
@@ -65,7 +65,7 @@ class Estimator(BaseEstimator):
             X, y = validate_data(self, X, **options), None
         else:
             X, y = validate_data(self, X, y, multi_output=True, y_numeric=self._y_is_numeric, **options)
-            # In C order, so that their means do not depend on how they lie in memory.
+            # In C order, so that their means do not depend on the layout in memory.
             y = np.ascontiguousarray(y.toarray() if scipy.sparse.issparse(y) else y)
         weights = None
         if sample_weight is not None:
@@ -82,18 +82,18 @@ class Estimator(BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    # ------------------------------------------------------------------------ what a fit works with
+    # ------------------------------------------------------------------------- seed, memory, progress
 
     def _seed(self) -> int:
-        """A number from ``random_state``."""
+        """The seed of all draws, from ``random_state``."""
         if isinstance(self.random_state, numbers.Integral):
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _working_budget(self, device: arrays.Device) -> int:
-        """Bytes for what the fit makes.
+        """Bytes that the fit may use.
 
-        An explicit budget is what the process may hold in all, so what it holds already is taken off.
+        A budget that the user gives is for the whole process, so the bytes that are in use already are subtracted.
         """
         budget = arrays.memory_budget(self.memory, device)
         if self.memory is not None and device.kind == "cpu":

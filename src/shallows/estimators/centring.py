@@ -1,4 +1,4 @@
-"""Training points as a kernel machine holds them, and new points in the same coordinates."""
+"""Centring of the data and removal of constant features, for the training points and for new ones."""
 
 from __future__ import annotations
 
@@ -19,28 +19,29 @@ _BLOCK_BYTES = 2**25
 
 @dataclass(frozen=True)
 class Centring:
-    """Features without those that were constant in training, centred, where the kernel allows it.
+    """Subtracts the mean of the training points and drops the features that are constant in them.
 
-    Kernels of distances do not change when all points are shifted, and float32 does: centred data keep the digits
-    that uncentred data lose. Constant features add nothing between training points, and half of an image's border is
-    constant; what a new point adds in them is kept as an extra distance.
+    A kernel of distances does not change when all points are shifted, but rounding does: in float32 the kernel of
+    centred data has digits that the kernel of uncentred data loses. A constant feature adds nothing to the distances
+    between training points, and much of an image's border is constant. A new point may differ in such a feature; its
+    squared distance there is computed apart.
 
     Attributes
     ----------
     mean : ndarray, shape (d,), float64
     varies : ndarray of bool, shape (d,)
         Which features are kept.
-    coincide : bool
-        Whether all training points are one.
+    all_equal : bool
+        Whether all training points are the same.
     """
 
     mean: np.ndarray
     varies: np.ndarray
-    coincide: bool = False
+    all_equal: bool = False
 
     @classmethod
     def of(cls, x: Any, *, centred: bool = True, without_constants: bool = True) -> Centring:
-        """Measured on training data, dense or CSR, block by block.
+        """Measure mean and constant features on training data, dense or CSR, block by block.
 
         Parameters
         ----------
@@ -54,7 +55,7 @@ class Centring:
         total, lowest, highest = np.zeros(d), np.full(d, np.inf), np.full(d, -np.inf)
         for rows in _row_blocks(x):
             block = _dense(x[rows])
-            # A sum that leaves the numbers is told of by whoever checks the points.
+            # A sum that overflows is reported by whoever checks the points.
             with np.errstate(over="ignore", invalid="ignore"):
                 total += block.sum(axis=0, dtype=np.float64)
             np.minimum(lowest, block.min(axis=0), out=lowest)
@@ -66,9 +67,9 @@ class Centring:
         return cls(mean, kept, not varies.any())
 
     def training_points(self, x: Any, order: np.ndarray, device: Device, dtype: Any) -> Array:
-        """Augmented points (see `kernels.augmented`) in a given order, shape (len(order), d' + 2), on the device.
+        """Return augmented points (`kernels.augmented`) in a given order, shape (len(order), d' + 2), on the device.
 
-        Written into place block by block: beside the result there is never more than a block.
+        Block by block: beside the result never more than a block is in memory.
         """
         kept = int(self.varies.sum())
         points = np.empty((len(order), kept + 2), dtype=dtype)
@@ -89,7 +90,7 @@ class Centring:
         return points if device.kind == "cpu" else arrays.to_device(points, device, dtype)
 
     def new_points(self, x: Any, device: Device, dtype: Any) -> Iterator[tuple[slice, Array, Array | None]]:
-        """Blocks of new points: their rows, their coordinates, the squared distance that constant features add."""
+        """Yield blocks of new points: their rows, the centred points, the squared distance in the constant features."""
         everything, mean = bool(self.varies.all()), self.mean
         for rows in _row_blocks(x):
             block, extra = _dense(x[rows]), None
@@ -97,7 +98,7 @@ class Centring:
                 block = block - (mean if block.dtype == np.float64 else mean.astype(block.dtype))
                 if not everything:
                     outside = block[:, ~self.varies]
-                    # An infinite distance is as good as one that is merely too large.
+                    # An infinite distance gives the same kernel value as one that is merely too large.
                     with np.errstate(over="ignore"):
                         extra = arrays.to_device(np.einsum("ij,ij->i", outside, outside), device, dtype)
                     block = block[:, self.varies]
@@ -107,33 +108,31 @@ class Centring:
 
 
 class TrainingRows:
-    """Augmented training points by their place in the order of a fit: held, or read from the data batch by batch.
+    """The augmented training points of a fit, in its order: kept in memory, or read from the data batch by batch.
 
     Parameters
     ----------
     x : array or CSR matrix, shape (n, d)
         Dense, sparse or a memory map.
     order : array of int, shape (n,)
-    coordinates : Centring
+    centring : Centring
     device, dtype
-        Of what is handed out.
+        Of the points that are returned.
     held : bool
-        Whether to lay all points out once; where not, a batch costs a pass over its rows of the data.
+        Whether to keep all points in memory; if not, every batch is read from the data.
     """
 
-    def __init__(
-        self, x: Any, order: np.ndarray, coordinates: Centring, device: Device, dtype: Any, *, held: bool = True
-    ):
-        self._x, self._order, self._centring, self._device, self._dtype = x, order, coordinates, device, dtype
-        self.width = int(coordinates.varies.sum())
-        self._held = coordinates.training_points(x, order, device, dtype) if held else None
+    def __init__(self, x: Any, order: np.ndarray, centring: Centring, device: Device, dtype: Any, *, held: bool = True):
+        self._x, self._order, self._centring, self._device, self._dtype = x, order, centring, device, dtype
+        self.width = int(centring.varies.sum())
+        self._held = centring.training_points(x, order, device, dtype) if held else None
 
     def __len__(self) -> int:
         return len(self._order)
 
     @property
     def held_bytes(self) -> int:
-        """Bytes of the points that are held."""
+        """Bytes of the points that are kept in memory."""
         return 0 if self._held is None else self._held.nbytes
 
     def __call__(self, batch: slice) -> Array:
@@ -141,7 +140,7 @@ class TrainingRows:
         if self._held is not None:
             return self._held[batch, :]
         rows = self._order[batch]
-        # A memory map is read from front to back, and each row goes to its own place.
+        # A memory map is read from front to back; the rows are then put into the order of the batch.
         ascending = np.argsort(rows, kind="stable")
         places = np.empty_like(ascending)
         places[ascending] = np.arange(len(rows))
@@ -151,7 +150,7 @@ class TrainingRows:
 
 @contextlib.contextmanager
 def _overflow_as_error(block: np.ndarray, dtype: Any) -> Iterator[None]:
-    """Numbers of a block that leave a precision inside the context are an error that names the largest."""
+    """Turn an overflow in a precision inside the context into an error that names the largest number."""
     try:
         with np.errstate(over="raise", invalid="ignore"):
             yield
@@ -168,6 +167,6 @@ def _block_rows(x: Any) -> int:
 
 
 def _dense(block: Any) -> np.ndarray:
-    # In C order, so that sums, and with them the model, do not depend on how the data lie in memory.
+    # In C order, so that sums, and with them the model, do not depend on the layout in memory.
     block = block.toarray(order="C") if scipy.sparse.issparse(block) else np.ascontiguousarray(block)
     return block if block.dtype in (np.float32, np.float64) else block.astype(np.float64)

@@ -1,4 +1,4 @@
-"""Kernels and points that do not go together, told before anything is made of them."""
+"""Checks that a kernel and the training points go together, made before anything large is computed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..kernels import FunctionKernel, Kernel
 
 
 def check_scale(points: Any, dtype: np.dtype, *, may_vanish: bool = False) -> None:
-    """Refuse features whose squared distances leave the numbers of a precision."""
+    """Refuse features whose squared distances over- or underflow in a precision."""
     largest = float(points[:, -2].max())
     vanishes = largest == 0 and points.shape[1] > 2 and not may_vanish
     if vanishes or not largest < math.inf:
@@ -25,7 +25,7 @@ def check_scale(points: Any, dtype: np.dtype, *, may_vanish: bool = False) -> No
 
 
 def too_large(largest: float, dtype: Any) -> ShallowsError:
-    """The error of points whose numbers, or what is made of them, leave a precision."""
+    """The error for points whose values, or distances, overflow in a precision."""
     name = np.dtype(dtype).name
     return ShallowsError(
         f"X holds values as large as {largest:.3g}, which lead beyond the numbers of {name}, in which the model "
@@ -34,13 +34,13 @@ def too_large(largest: float, dtype: Any) -> ShallowsError:
 
 
 def check_scores(scores: np.ndarray, X: Any) -> None:
-    """Refuse new points so far away that the function of a fitted model leaves the numbers there."""
+    """Refuse new points so far away that the function of a fitted model overflows there."""
     if not np.isfinite(scores).all():
         raise too_large(float(abs(X).max()), scores.dtype)
 
 
 def check_values(kernel: Kernel, points: Any) -> None:
-    """Refuse kernels whose values leave the numbers or drown in rounding, and functions that are no kernels."""
+    """Refuse kernels whose values overflow or are lost in rounding, and functions that are no kernels."""
     if kernel.of_distance:
         # ‖x‖² + ‖z‖² − 2xᵀz is off by about a unit in the last place of the largest term.
         resolution = math.sqrt(float(points[:, -2].max()) * float(np.finfo(np.dtype(str(points.dtype))).eps))

@@ -1,4 +1,4 @@
-"""Parameters of estimators: kept by the constructor, checked by the fit."""
+"""Checks of single parameters of estimators, which name the parameter and its value in the error."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ..errors import ShallowsError
 
 
 def is_positive(value: Any) -> bool:
-    """Whether it is a number above zero, and finite."""
+    """Whether a value is a finite number above zero."""
     return isinstance(value, numbers.Real) and math.isfinite(value) and value > 0
 
 
 def check_positive(estimator: Any, *names: str) -> None:
-    """Refuse parameters, of those that there are, that are neither None nor positive."""
+    """Raise an error for the first named parameter that is neither None nor positive; skip absent ones."""
     for name in names:
         value = getattr(estimator, name, None)
         if value is not None and not is_positive(value):
@@ -23,7 +23,7 @@ def check_positive(estimator: Any, *names: str) -> None:
 
 
 def check_whole(estimator: Any, *names: str, least: int = 1, optional: bool = False) -> None:
-    """Refuse parameters, of those that there are, that are no whole numbers from ``least`` on."""
+    """Raise an error for the first named parameter that is no whole number of at least ``least``; skip absent ones."""
     for name in names:
         value = getattr(estimator, name, least)
         if not (optional and value is None) and not (isinstance(value, numbers.Integral) and value >= least):

@@ -1,7 +1,7 @@
 """Explicit feature maps: streams of random Fourier features, kernel functions at landmarks, Nyström, the inputs.
 
-A map is asked for by its name, of `FEATURE_MAPS`, or handed in as an object of the user's. `make` gives the map,
-`in_blocks` the map cut into ranges of columns for a budget of memory, as the estimators use it.
+A map is a name of `FEATURE_MAPS` or an object of the user's. `make` makes the map of a name. `in_blocks` cuts a map
+into ranges of columns that are computed one at a time within a budget of memory, as the estimators need it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every explicit feature map offers."""
+"""The base class of the explicit feature maps."""
 
 from __future__ import annotations
 

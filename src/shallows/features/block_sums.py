@@ -1,4 +1,4 @@
-"""Functions that are sums over blocks of streamed features, evaluated and projected on block by block."""
+"""Functions that are sums over blocks of streamed features: their values, and products with their features."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The matrix of the features of many points, kept where it fits and made block by block where it does not."""
+"""The features of many points as a matrix: in memory where it fits, else computed block by block."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROW_BYTES = 2**25
 
 
 class Blocks:
-    """A feature map in ranges of columns that are made one at a time, so that no row need be whole in memory.
+    """A feature map whose columns are computed in ranges, one at a time, so that no row need be whole in memory.
 
     Parameters
     ----------

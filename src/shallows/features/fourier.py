@@ -1,4 +1,4 @@
-"""Random Fourier features in blocks that are made from a seed and a counter, never stored."""
+"""Random Fourier features in blocks that are computed from a seed and a counter when they are needed."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ of 1,024 frequencies take 13 ms against 48 on average (784 inputs)."""
 
 
 class BlockCache:
-    """Blocks that were made before, up to a number of bytes.
+    """Keeps the frequencies of blocks, up to a number of bytes.
 
-    The blocks of a model are visited in a circle, 0 to t and again, where a cache that drops the oldest would miss
-    every time. So what is in stays in, and what does not fit is made again.
+    A training visits the blocks of a model in a circle, 0 to t and again, where a cache that drops the oldest entry
+    would miss every time. So entries stay once they are in, and blocks that do not fit are drawn anew at every visit.
     """
 
     def __init__(self, n_bytes: int):
@@ -88,7 +88,7 @@ class FourierFeatures(FeatureMap):
         Frequencies of a block at right angles to each other, d by d, each of the length it would have had: unbiased,
         and of lower variance. For kernels that depend on ‖x − z‖₂ only.
     n_blocks : int
-        How many blocks `map` takes if it is not told.
+        How many blocks `map` uses if its argument ``n_blocks`` is not given.
     cache_bytes : int
         Frequencies kept for the next visit. What does not fit is drawn again.
 

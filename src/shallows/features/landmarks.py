@@ -1,4 +1,4 @@
-"""Features from points of the data: radial basis functions and the map of Nyström."""
+"""Features from kernel values with landmarks, which are points of the data: radial basis functions, Nyström."""
 
 from __future__ import annotations
 

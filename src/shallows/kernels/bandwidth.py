@@ -1,4 +1,4 @@
-"""The median rule for a bandwidth."""
+"""The median rule: the bandwidth is the median distance between points of a subsample."""
 
 from __future__ import annotations
 

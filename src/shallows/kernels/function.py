@@ -1,4 +1,4 @@
-"""A kernel that is a function of the user's."""
+"""A kernel that the user gives as a Python function."""
 
 from __future__ import annotations
 

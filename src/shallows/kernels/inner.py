@@ -1,4 +1,4 @@
-"""Kernels of the inner product xᵀz and the norms; the origin matters to them, so data are not centred."""
+"""Kernels of inner products and norms. They depend on the origin, so data are not centred for them."""
 
 from __future__ import annotations
 

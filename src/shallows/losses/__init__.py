@@ -1,4 +1,4 @@
-"""Losses: value, derivative, coding of targets, links.
+"""Losses: their values and derivatives, the coding of targets, links to probabilities.
 
 With u the score and y the target, summed over the outputs of an example:
 

@@ -1,4 +1,4 @@
-"""What an example costs: what all losses share."""
+"""The base class of all losses, and the checks of their parameters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..errors import ShallowsError
 
 @dataclass(frozen=True)
 class Loss:
-    """What an example costs, given its scores.
+    """Base class of the losses ℓ(u, y) of the scores u of an example and its target y.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Scores to probabilities."""
+"""Links: functions that turn scores into class probabilities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Losses of margins: of score times sign, for two classes, or for each of several against the rest."""
+"""Losses of the margin, score times sign: for two classes, or for each of several classes against the rest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Losses of several classes at once: of all their scores together."""
+"""Losses of all scores of an example together, for several classes."""
 
 from __future__ import annotations
 

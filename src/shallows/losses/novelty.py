@@ -1,4 +1,4 @@
-"""The loss of one class."""
+"""The loss of the one-class support vector machine, for novelty detection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Losses of numbers: of the distance between score and target."""
+"""Losses for regression: functions of the difference between score and target."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """Small neural nets, for the comparisons of the papers on doubly stochastic gradients (extra ``nets``: PyTorch).
 
-They are the yardstick of those papers, not their subject: the convolutional nets of the experiments, trained jointly;
-two fully connected layers on the features of such a net ("fixed"); and the fully connected net for molecules. The
-features of a net's last pooling layer come by `transform`, and as prepared datasets by the preparation step
-``net_features``.
+Those papers compare their methods with nets: convolutional nets, trained jointly; two fully connected layers on the
+features of such a net ("fixed"); and a fully connected net for molecules. `transform` returns the features of a net's
+last pooling layer, and the preparation step ``net_features`` makes a dataset of them.
 
 PyTorch is imported when a net is first used. Weights and whatever else is random come from `shallows.streams`, and
 training goes through `shallows.training`, so that curves, checkpoints and the watch for divergence are those of every
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from .net_regressor import NeuralNetRegressor
 
 _MODULES = {"NeuralNetClassifier": "net_classifier", "NeuralNetRegressor": "net_regressor"}
-"""Where the names lie that are loaded when they are first used, as the imports above say for editors."""
+"""The modules of the names that are loaded at their first use. Editors and type checkers read the imports above."""
 
 __all__ = ["ARCHITECTURES", "Architecture", "NeuralNetClassifier", "NeuralNetRegressor"]
 

@@ -1,6 +1,6 @@
-"""Architectures as data: which layers a net has, what shapes they make, and how many numbers they hold.
+"""Architectures as data: the layers of each net, the shapes of their outputs and the sizes of their weights.
 
-Nothing here computes, so a plan can ask for the width of a net's features without importing anything.
+Nothing here computes with PyTorch, so that a plan can know the width of a net's features without importing it.
 """
 
 from __future__ import annotations

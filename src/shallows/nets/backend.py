@@ -1,4 +1,4 @@
-"""PyTorch, where it is installed: the one place that imports it, and the devices by this package's names."""
+"""The one module that imports PyTorch, and the names of devices in this package and in PyTorch."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def resolve_device(device: str) -> Any:
 
 
 def device_name(device: Any) -> str:
-    """A device by this package's names, for records."""
+    """The name of a PyTorch device in this package, for records."""
     return "cpu" if device.type == "cpu" else f"gpu:{device.index or 0}"
 
 

@@ -1,4 +1,4 @@
-"""Gradient descent with momentum on the weights of a net, as a solver of `shallows.training`."""
+"""Gradient descent with momentum on the weights of a net: problem, state and solver for `shallows.training`."""
 
 from __future__ import annotations
 

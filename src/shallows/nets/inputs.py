@@ -1,4 +1,4 @@
-"""What a net's inputs are made of rows: steps, centring and one common scale, and pieces of images."""
+"""How rows of features become inputs of a net: expansion in steps, centring, one common scale, crops of images."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ROWS = 1024
 
 @dataclass(frozen=True)
 class Coding:
-    """From rows of features to the inputs of a net's first layer.
+    """Turns rows of features into the inputs of a net's first layer.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Coding:
 
     @classmethod
     def of(cls, x: np.ndarray, shape: Shape, architecture: Architecture) -> Coding:
-        """Learn it from the training rows, read in blocks."""
+        """Measure mean and scale on the training rows, read in blocks."""
         columns = values = None
         if architecture.steps is not None:
             largest = np.max([block.max(axis=0) for block in _blocks(x)], axis=0)

@@ -1,4 +1,4 @@
-"""What each layer computes, in PyTorch; and the weights that a net begins with."""
+"""The forward pass of each layer, in PyTorch, and the weights that a training starts from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A neural net for classes."""
+"""A small neural net for classification."""
 
 from __future__ import annotations
 
@@ -116,11 +116,29 @@ class NeuralNetClassifier(ClassifierMixin, NeuralNet):
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def predict(self, X: Any) -> np.ndarray:
-        """Class labels, shape (n_samples,)."""
+        """Class labels.
+
+        Parameters
+        ----------
+        X : array-like, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,)
+        """
         return self._decode(self._raw_predict(self._validated(X)))
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Class probabilities, shape (n_samples, n_classes)."""
+        """Class probabilities.
+
+        Parameters
+        ----------
+        X : array-like, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples, n_classes)
+        """
         return _softmax(self._raw_predict(self._validated(X)))
 
 

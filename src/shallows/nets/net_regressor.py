@@ -1,4 +1,4 @@
-"""A neural net for values."""
+"""A small neural net for regression."""
 
 from __future__ import annotations
 
@@ -138,5 +138,14 @@ class NeuralNetRegressor(RegressorMixin, MultiOutputMixin, NeuralNet):
         return 0.5 * float(np.mean(((scores - y.reshape(len(y), -1)) ** 2).sum(axis=1)))
 
     def predict(self, X: Any) -> np.ndarray:
-        """Values, shape (n_samples,) or (n_samples, n_outputs), as y was."""
+        """Values of the outputs.
+
+        Parameters
+        ----------
+        X : array-like, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,) or (n_samples, n_outputs), as y was
+        """
         return self._decode(self._raw_predict(self._validated(X)))

@@ -1,4 +1,4 @@
-"""What the nets for classes and for values share: the fit, the features and the outputs."""
+"""The base class of the nets: the fit, the features and the outputs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ROWS = 256  # predicted at once, at most
 
 
 class NeuralNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Base of the nets: the fit, the features, the outputs."""
+    """Base of the nets: it trains them, and evaluates their outputs and their features."""
 
     def __init__(
         self,
@@ -71,10 +71,10 @@ class NeuralNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.dtype = dtype
         self.verbose = verbose
 
-    # ---------------------------------------------------------------- what subclasses say
+    # ------------------------------------------------------------------- what a subclass must define
 
     def _encode(self, y: np.ndarray) -> tuple[np.ndarray, int]:
-        """Targets as the loss takes them, and the number of outputs; what is learnt about their coding is kept."""
+        """Return targets as the loss takes them and the number of outputs, and store how targets are coded."""
         raise NotImplementedError
 
     def _decode(self, scores: np.ndarray) -> np.ndarray:
@@ -107,7 +107,7 @@ class NeuralNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             Memory maps are read a batch at a time. The pixels of an image are one row, channel after channel.
         y : array-like, shape (n_samples,) or, in regression, (n_samples, n_outputs)
         observers : sequence of shallows.training.Observer
-            `Progress`, `Curve` and others that look on.
+            `Progress`, `Curve` and others, called after every batch and epoch.
         checkpoint : shallows.training.Checkpoint, optional
             Go on from it if it exists, and keep it up to date.
 
@@ -147,7 +147,7 @@ class NeuralNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             float(self.step_size or STEP_SIZE),
             float(self.momentum),
             float(self.weight_decay),
-            # How many steps a time allows is not known beforehand.
+            # How many steps the time is enough for is not known beforehand.
             () if self.max_seconds else tuple(math.ceil(share * n_steps) for share in self.smaller_steps),
         )
         problem = NetProblem(
@@ -257,7 +257,7 @@ class NeuralNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if weights is None:
             weights = {name: torch.from_numpy(value.copy()).to(device) for name, value in self.weights_.items()}
         shapes = architecture.shapes(self.coding_.shape, len(weights["output.bias"]))
-        # What the widest layer makes, ten times over for its windows and their copies.
+        # Bytes of the widest layer's output, times ten for its windows and their copies.
         row_bytes = 10 * 8 * max(map(math.prod, (self.coding_.shape, *shapes.values())))
         rows = min(_ROWS, max(1, arrays.memory_budget(self.memory) // (4 * row_bytes)))
         out = np.empty((len(X), width), dtype=self.dtype)

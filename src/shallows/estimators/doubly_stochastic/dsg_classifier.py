@@ -36,55 +36,58 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 1.5}``.
     method : {"dsg", "udsg", "cdsg"}, default="dsg"
-        Whether every step takes a new block of features, some draw an old one at random, or some take an old one where
-        the variance bound allows a longer step.
+        Which block of features a step moves: always a new one ("dsg"), in some steps an old one at random ("udsg"),
+        or an old one wherever the variance bound then allows a longer step ("cdsg").
     regularisation : float, default=1e-6
         ν (λ), for ν/2 ‖f‖².
     block_size : int, optional
-        F, frequencies of a block. None takes n/64 rounded up to a power of two, within 8 and 1,024; 256 for a stream.
+        F, the frequencies of a block. None takes n/64 rounded up to a power of two, between 8 and 1,024; 256 for a
+        stream.
     batch_size : int, optional
-        B. None takes 10 F, five examples for every column of a block; a stream's batches are as they come, and slices
-        of 2,560 rows where arrays are handed in.
+        B, the rows of a step. None takes 10 F, five examples for every column of a block. The batches of a stream
+        are used as they come; arrays that are handed to `partial_fit` are cut into slices of 2,560 rows.
     schedule : {"auto", "line_search", "constant", "decay", "theory"}, default="auto"
         "line_search" (what "auto" is, but for novelty) gives every block the step that serves the next batch best.
         "decay" has γ₁/(1 + decrease (t − 1)), "theory" θ/(t + t₀) with θ = theta_nu/regularisation.
     step_size : float, optional
-        The first step; with the line search the longest. None takes half of the edge of stability; for the line search
-        2/L, L being the smoothness of the loss (without preconditioning 16 times half of the edge). With
+        The first step; with the line search the longest one. None takes half of the edge of stability; for the line
+        search 2/L, with the smoothness L of the loss (without preconditioning, 16 times half of the edge). With
         schedule="theory", a step_size of at least θ gives the plain θ/t.
     theta_nu : float, default=1
         θν; the theory asks for (1, 2) or a positive whole number.
     decrease : float, default=1e-4
-        As in the authors' release, for schedule="decay".
+        How fast the steps of schedule="decay" fall; the default is that of the authors' release.
     preconditioning : {"block", None}, default="block"
         Whether the covariance of a block on the batch is inverted.
     damping : float, default=1e-4
-        What is added to its diagonal. The authors' release has 1e-7, which float32 does not resolve.
+        What is added to the diagonal of the covariance. The authors' release has 1e-7, which float32 does not
+        resolve.
     fresh, reused : int, default=1
-        G and U of "udsg".
+        G and U of "udsg": G steps with new blocks, then U steps with old ones, and so on.
     cap : float, default=2
         θ'/θ of "cdsg": the longest step over the plain one. The paper recommends a cap and gives no number.
     gradient_bound, feature_variance : float, optional
-        M and σ² of "cdsg". None estimates both: M as the root mean square of the gradients seen, σ² on a subsample.
+        M and σ² of "cdsg". None estimates both: M as the root mean square of the gradients so far, σ² on a
+        subsample.
     features : {"pair", "cosine"}, default="pair"
         Cosines and sines, or cosines with random phases.
     orthogonal : bool, default=False
-        Frequencies at right angles.
+        Whether the frequencies of a block are at right angles to each other.
     n_iter, max_epochs : int, optional
-        Steps and passes over the data at most. None of both takes ten passes and 50 steps at least.
+        The most steps and the most passes over the data. If both are None, ten passes and at least 50 steps.
     max_seconds : float, optional
-        Of training.
+        The most seconds of training.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: random features, the order of the rows and which blocks are used again. The
         same int gives the same model.
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
         "auto" takes a GPU where CuPy finds one.
     memory : int or str, optional
-        Bytes (or a text such as "4GB") that the process may hold. None takes a share of what is free.
+        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" is float32, and float64 for a fit to at most 1,000 points.
+        "auto" means float32, and float64 for a fit to at most 1,000 points.
     verbose : int, default=0
-        1 shows progress.
+        1 shows a progress bar.
 
     Attributes
     ----------
@@ -180,7 +183,7 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         return column_or_1d(y, warn=True)
 
     def _numbers(self, y: Any) -> np.ndarray:
-        """Which class each label is."""
+        """The number of each label among the classes."""
         y = self._labels(y)
         places = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
         unknown = self.classes_[places] != y
@@ -229,20 +232,28 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> np.ndarray:
-        """Class labels, shape (n_samples,).
+        """Class labels.
 
         Parameters
         ----------
         X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,)
         """
         return self._decode(self._raw_predict(self._validated(X)))
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities of the classes, shape (n_samples, n_classes), for losses that have a link to them.
+        """Estimates of the class probabilities, for losses that have a link to them.
 
         Parameters
         ----------
         X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples, n_classes)
 
         Raises
         ------
@@ -260,5 +271,5 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
             "object": classes.dtype == object
         }
 
-    def _targets_from_file(self, held: dict[str, np.ndarray], told: dict[str, Any]) -> None:
-        self.classes_ = held["classes"].astype(object) if told["object"] else held["classes"]
+    def _targets_from_file(self, stored: dict[str, np.ndarray], options: dict[str, Any]) -> None:
+        self.classes_ = stored["classes"].astype(object) if options["object"] else stored["classes"]

@@ -36,42 +36,44 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 1.5}``.
     method : {"dsg", "udsg", "cdsg"}, default="dsg"
-        Whether every step takes a new block of features, some draw an old one at random, or some take an old one where
-        the variance bound allows a longer step.
+        Which block of features a step moves: always a new one ("dsg"), in some steps an old one at random ("udsg"),
+        or an old one wherever the variance bound then allows a longer step ("cdsg").
     regularisation : float, default=1.0
         ν (λ), for ν/2 ‖f‖².
     block_size : int, optional
-        F, frequencies of a block. None takes n/64 rounded up to a power of two, within 8 and 1,024; 256 for a stream.
+        F, the frequencies of a block. None takes n/64 rounded up to a power of two, between 8 and 1,024; 256 for a
+        stream.
     batch_size : int, optional
-        B. None takes 10 F, five examples for every column of a block; a stream's batches are as they come, and slices
-        of 2,560 rows where arrays are handed in.
+        B, the rows of a step. None takes 10 F, five examples for every column of a block. The batches of a stream
+        are used as they come; arrays that are handed to `partial_fit` are cut into slices of 2,560 rows.
     theta_nu : float, default=1
         θν; the theory asks for (1, 2) or a positive whole number.
     fresh, reused : int, default=1
-        G and U of "udsg".
+        G and U of "udsg": G steps with new blocks, then U steps with old ones, and so on.
     cap : float, default=2
         θ'/θ of "cdsg": the longest step over the plain one. The paper recommends a cap and gives no number.
     gradient_bound, feature_variance : float, optional
-        M and σ² of "cdsg". None estimates both: M as the root mean square of the gradients seen, σ² on a subsample.
+        M and σ² of "cdsg". None estimates both: M as the root mean square of the gradients so far, σ² on a
+        subsample.
     features : {"pair", "cosine"}, default="pair"
         Cosines and sines, or cosines with random phases.
     orthogonal : bool, default=False
-        Frequencies at right angles.
+        Whether the frequencies of a block are at right angles to each other.
     n_iter, max_epochs : int, optional
-        Steps and passes over the data at most. None of both takes ten passes and 50 steps at least.
+        The most steps and the most passes over the data. If both are None, ten passes and at least 50 steps.
     max_seconds : float, optional
-        Of training.
+        The most seconds of training.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: random features, the order of the rows and which blocks are used again. The
         same int gives the same model.
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
         "auto" takes a GPU where CuPy finds one.
     memory : int or str, optional
-        Bytes (or a text such as "4GB") that the process may hold. None takes a share of what is free.
+        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" is float32, and float64 for a fit to at most 1,000 points.
+        "auto" means float32, and float64 for a fit to at most 1,000 points.
     verbose : int, default=0
-        1 shows progress.
+        1 shows a progress bar.
 
     Attributes
     ----------
@@ -165,7 +167,7 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         y : array-like, shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array-like, shape (n_samples,), optional
         observers : sequence of shallows.training.Observer
-            `Progress`, `Curve` and others that look on.
+            `Progress`, `Curve` and others, called after every batch and epoch.
         checkpoint : shallows.training.Checkpoint, optional
             Go on from it if it exists, and keep it up to date.
 
@@ -186,7 +188,7 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
 
     @property
     def loss(self) -> losses.Loss:
-        """The loss of novelty with the fraction asked for."""
+        """The loss of novelty detection with the fraction of the user."""
         return losses.Novelty(fraction=self.fraction)
 
     @property
@@ -223,34 +225,46 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         state.targets_for(self._problem, self._problem.take(slice(0, scores.shape[0])), scores)
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """Values f(x), shape (n_samples,); the smaller, the more novel.
+        """Values f(x); the smaller, the more novel.
 
         Parameters
         ----------
         X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,)
         """
         return self._raw_predict(self._validated(X))[:, 0]
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Values f(x) − ρ, shape (n_samples,); negative for novel points.
+        """Values f(x) − ρ; negative for novel points.
 
         Parameters
         ----------
         X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,)
         """
         return self.score_samples(X) - self.offset_
 
     def predict(self, X: Any) -> np.ndarray:
-        """−1 for novel points and 1 for the others, shape (n_samples,).
+        """−1 for novel points and 1 for the others.
 
         Parameters
         ----------
         X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,)
         """
         return np.where(self.decision_function(X) >= 0, 1, -1)
 
     def _targets_to_file(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         return {}, {}
 
-    def _targets_from_file(self, held: dict[str, np.ndarray], told: dict[str, Any]) -> None:
+    def _targets_from_file(self, stored: dict[str, np.ndarray], options: dict[str, Any]) -> None:
         return

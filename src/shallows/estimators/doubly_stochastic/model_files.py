@@ -1,4 +1,4 @@
-"""Growing models as files: coefficients, seed and parameters."""
+"""Saving and loading of random feature expansions: coefficients, seed and parameters, no data and no features."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ...solvers.expansions.expansion import ExpansionProblem, ExpansionState
 from ..centring import Centring
 
 FORMAT = 1
-"""Raised when a file of before can no longer be read in the same sense."""
+"""Version of the files; raised when older files would be read in another sense."""
 
 N_PROBES = 16
 
@@ -28,11 +28,11 @@ POLICIES = {"dsg": Fresh, "udsg": UniformReuse, "cdsg": Checked}
 
 
 def save(model: Any, path: Any) -> None:
-    """Write a fitted model beside its place, then move it there."""
+    """Write a fitted model to a file, which has its final name only once it is complete."""
     path = Path(path)
     state, features = model._state, model._features
     held, numbers = state.remember()
-    targets_held, targets_told = model._targets_to_file()
+    target_arrays, target_options = model._targets_to_file()
     header = {
         "format": FORMAT,
         "version": __version__,
@@ -54,21 +54,21 @@ def save(model: Any, path: Any) -> None:
         "state": numbers,
         "parameters": {name: value for name, value in model.get_params().items() if _is_plain(value)},
         "effective": model.effective_params_,
-        "targets": targets_told,
+        "targets": target_options,
         "mean_weight": model._mean_weight,
     }
-    held |= {"mean": model._centring.mean, "probes": _probes(features), **targets_held}
+    held |= {"mean": model._centring.mean, "probes": _probes(features), **target_arrays}
     if hasattr(model, "feature_names_in_"):
         held["feature_names_in_"] = np.asarray(model.feature_names_in_, dtype=str)
     try:
         with atomic.replacing(path) as partial, open(partial, "wb") as file:
-            np.savez(file, header=np.array(json.dumps(header, default=_plainly)), **held)
+            np.savez(file, header=np.array(json.dumps(header, default=_as_builtin)), **held)
     except OSError as error:
         raise ShallowsError(f"The model could not be written to {path}: {error.strerror or error}.") from error
 
 
 def load(cls: type, path: Any, device: str) -> Any:
-    """Read a model again, or say why not."""
+    """Read a model that `save` wrote, or raise an error that says why it cannot be read."""
     try:
         with np.load(path, allow_pickle=False) as file:
             header = json.loads(str(file["header"]))
@@ -96,7 +96,7 @@ def load(cls: type, path: Any, device: str) -> Any:
             f"{features.seed} than the one that wrote {path} ({header['version']}); the coefficients mean nothing here."
         )
     model = cls(**header["parameters"]).set_params(device=device)
-    # What was handed in as an object comes back as one.
+    # A kernel or loss that the user gave as an object comes back as an object.
     if "kernel" not in header["parameters"]:
         model.kernel = kernel
     if "loss" in model.get_params() and "loss" not in header["parameters"]:
@@ -129,7 +129,7 @@ def load(cls: type, path: Any, device: str) -> Any:
 
 
 def _probes(features: FourierFeatures) -> np.ndarray:
-    """Some of the first block's frequencies, by which a change of the draws is noticed."""
+    """Some of the first block's frequencies; a version that draws others cannot use the coefficients."""
     drawn = features.frequencies(0, np.empty(0)).reshape(-1)
     return drawn[np.linspace(0, drawn.size - 1, N_PROBES).astype(int)]
 
@@ -154,7 +154,7 @@ def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, (bool, int, float, str, np.integer, np.floating, dict))
 
 
-def _plainly(value: Any) -> Any:
+def _as_builtin(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     raise TypeError(f"{type(value).__name__} cannot be written to a model file.")

@@ -1,4 +1,4 @@
-"""What the estimators of growing functions share: the fit on a set or a stream, the prediction."""
+"""The fit, on a data set or on a stream, and the prediction of a function that gains random features step by step."""
 
 from __future__ import annotations
 
@@ -26,22 +26,23 @@ from .expansion_snapshot import ExpansionSnapshot
 from .solver_plan import PlannedExpansion
 
 SAMPLE = 1000
-"""Points by which a first look at the data is taken: bandwidth, top eigenvalue, variance of the features."""
+"""Points from which bandwidth, top eigenvalue and variance of the features are estimated before the training."""
 
 
 class RandomFeatureExpansion(PlannedExpansion):
-    """Base of the estimators whose function is a growing sum over blocks of streamed random features."""
+    """Base of the estimators whose function is a sum over blocks of random features, made anew from their numbers."""
 
-    # ---------------------------------------------------------------------- what subclasses say
+    # ------------------------------------------------------------------- what a subclass must define
 
     def _learn_targets(self, y: np.ndarray | None, weights: np.ndarray | None, classes: Any) -> None:
-        """Learn how targets are coded, from all of them or from the first batch of a stream."""
+        """Store how targets are coded, from all of them or from the first batch of a stream."""
 
     def _encode(self, y: np.ndarray | None) -> np.ndarray | None:
         """Targets as the loss takes them, float, shape (m, c), after `_learn_targets`."""
         raise NotImplementedError
 
     def _make_loss(self) -> losses.Loss:
+        """The loss in the units of the coded targets."""
         raise NotImplementedError
 
     # ------------------------------------------------------------------------------------- the fit
@@ -63,7 +64,7 @@ class RandomFeatureExpansion(PlannedExpansion):
         y : array-like, shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array-like, shape (n_samples,), optional
         observers : sequence of shallows.training.Observer
-            `Progress`, `Curve` and others that look on.
+            `Progress`, `Curve` and others, called after every batch and epoch.
         checkpoint : shallows.training.Checkpoint, optional
             Go on from it if it exists, and keep it up to date.
 
@@ -130,7 +131,7 @@ class RandomFeatureExpansion(PlannedExpansion):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, observers: Sequence, checkpoint: Any) -> Self:
         started = time.perf_counter()
-        # A fit that fails must not leave an old function beside new coordinates.
+        # A fit that fails must not leave an old function beside the centring of new data.
         vars(self).pop("_state", None)
         self._check_parameters()
         X, y, weights = self._validated_training_set(X, y, sample_weight)
@@ -138,7 +139,7 @@ class RandomFeatureExpansion(PlannedExpansion):
         device = arrays.resolve_device(self.device)
         seed = self._seed()
         with device.active():
-            self._begin(X, y, weights, n, seed, device)
+            self._initialise(X, y, weights, n, seed, device)
             order = streams.permutation(seed, "order", 0, n)
             points = self._centring.training_points(X, order, device, self._dtype)[:, :-2]
             points = points if device.kind == "cpu" else arrays.contiguous(points)
@@ -203,7 +204,7 @@ class RandomFeatureExpansion(PlannedExpansion):
             device, seed = arrays.resolve_device(self.device), self._seed()
             first_X, first_y, first_w = self._validated_training_set(*first)
             with device.active():
-                self._begin(first_X, first_y, first_w, None, seed, device, classes=classes)
+                self._initialise(first_X, first_y, first_w, None, seed, device, classes=classes)
                 like = arrays.to_device(np.empty(0), device, self._dtype)
                 self._state = ExpansionState.zero(self._problem, self._solver.step_size, like)
             self._n_batches_seen = 0
@@ -238,8 +239,8 @@ class RandomFeatureExpansion(PlannedExpansion):
 
     # ------------------------------------------------------------------------------------ the plan
 
-    def _begin(self, X, y, weights, n, seed, device, classes=None) -> None:
-        """Decide all that the function and its training need, from the training data or the first batch."""
+    def _initialise(self, X, y, weights, n, seed, device, classes=None) -> None:
+        """Choose centring, kernel, features and solver, from the training data or the first batch of a stream."""
         self._learn_targets(y, weights, classes)
         self._mean_weight = 1.0 if weights is None else float(weights.mean())
         targets = self._encode(y)
@@ -275,7 +276,9 @@ class RandomFeatureExpansion(PlannedExpansion):
         loss = self._make_loss()
         self._solver, self.effective_params_ = self._plan(sample, loss, seed)
         at_once = min(room // 4, 2**28 if device.kind == "cpu" else 2**32)
-        self._problem = ExpansionProblem(self._features, loss, c, budget=at_once, growth=self._growth(loss, n is None))
+        self._problem = ExpansionProblem(
+            self._features, loss, c, budget=at_once, growth=self._divergence_factor(loss, n is None)
+        )
         self.effective_params_ |= {
             "kernel": kernel.name,
             "bandwidth": kernel.bandwidth,
@@ -291,7 +294,7 @@ class RandomFeatureExpansion(PlannedExpansion):
         self.bandwidth_, self._seed_ = kernel.bandwidth, seed
 
     def _finish_fit(self, state: ExpansionState) -> None:
-        """What is settled on the whole training set at the end of a fit."""
+        """Compute what needs the whole training set, after the last step of a fit."""
 
     def _set_fitted_attributes(self, run: training.Run, timings: dict[str, float], spent: float) -> None:
         state = run.state
@@ -330,7 +333,7 @@ class RandomFeatureExpansion(PlannedExpansion):
         with device.active(), np.errstate(over="ignore", invalid="ignore"):
             for rows, x, _ in self._centring.new_points(X, device, self._dtype):
                 out[rows] = arrays.to_numpy(state.values(self._problem, x))
-        # A stream under steps that are long by design may have left the numbers by itself.
+        # A stream with steps that are long by design may have overflowed without any fault of the new points.
         if not fitting and state.is_finite():
             check_scores(out, X)
         return self._unscale(out)
@@ -341,7 +344,7 @@ class RandomFeatureExpansion(PlannedExpansion):
     def __getstate__(self) -> dict[str, Any]:
         kept = dict(super().__getstate__())
         if "_state" in kept:
-            # A model that was trained on a GPU can be read where there is none.
+            # So a model that was trained on a GPU can be unpickled where there is none.
             kept["_state"] = kept["_state"].to(arrays.Device("cpu"))
         return kept
 

@@ -1,4 +1,4 @@
-"""The parameters of the estimators of growing functions, and what is decided from them and a look at the data."""
+"""The parameters of doubly stochastic gradients, their checks, and the choice of the solver from a sample of data."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SCHEDULES = ("auto", "line_search", "constant", "decay", "theory")
 
 
 class PlannedExpansion(Estimator):
-    """Parameters and the plan of a training."""
+    """Base with the parameters of doubly stochastic gradients and the choice of the solver."""
 
     _least_memory = 2**26
 
@@ -128,7 +128,7 @@ class PlannedExpansion(Estimator):
         losses.make(self.loss)
 
     def _default_sizes(self, n: int | None) -> tuple[int, int]:
-        """F and B: with five examples for every column of a block, its covariance is known well enough to invert."""
+        """F and B; with five examples for every column of a block its covariance can be inverted safely."""
         if n is None:
             return 256, 2560
         F = min(1024, max(8, 2 ** math.ceil(math.log2(max(1.0, n / 64)))))
@@ -140,7 +140,7 @@ class PlannedExpansion(Estimator):
             return kind
         bandwidth = self.bandwidth
         if bandwidth is None and kind.takes_bandwidth:
-            together = self._centring.coincide or (sample == sample[0]).all()
+            together = self._centring.all_equal or (sample == sample[0]).all()
             # Where all points coincide, every bandwidth gives the same function.
             bandwidth = 1.0 if together else kernels.median_bandwidth(sample, seed)
         return kernels.make(self.kernel, bandwidth, **(self.kernel_params or {}))
@@ -201,11 +201,11 @@ class PlannedExpansion(Estimator):
             "cap": cap,
         }
 
-    def _growth(self, loss: losses.Loss, streamed: bool) -> float:
-        """How many times the zero function's loss is too much; the first steps of θ/t are long by design."""
+    def _divergence_factor(self, loss: losses.Loss, streamed: bool) -> float:
+        """The multiple of the zero function's loss that counts as divergence; steps of θ/t are long by design."""
         if loss.coding == "offset" or (self._schedule() == "theory" and self.step_size is not None):
             return math.inf
-        # A stream may bring one class and then the other.
+        # A stream may bring first one class and then the other.
         return 100.0 * training.GROWTH if streamed else training.GROWTH
 
     def _schedule(self) -> str:

@@ -1,4 +1,4 @@
-"""Data that stream past an estimator of a growing function: as the user hands them in, and as the solver takes them."""
+"""The batches of a stream: taken from the user's arrays or generator, checked, and brought to the device."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ...solvers.examples import Examples
 
 
 def batches_of(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Any, Any, Any]]:
-    """Batches as the user hands them in: slices of arrays, or the items of a stream."""
+    """Yield batches (X, y, sample_weight): slices of the user's arrays, or the items of the user's stream."""
     if hasattr(X, "shape") or isinstance(X, (list, tuple)):
         X = X if hasattr(X, "shape") else np.asarray(X)
         X = X.tocsr() if scipy.sparse.issparse(X) else X
         if X.ndim != 2 or X.shape[0] == 0:
-            # What is wrong is told by the check of the whole.
+            # This check raises the error that says what is wrong.
             validate_data(estimator, X, reset=not hasattr(estimator, "_state"))
         if y is not None:
             y = y if hasattr(y, "shape") else np.asarray(y)
@@ -49,7 +49,7 @@ def batches_of(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[t
 
 
 def examples(estimator: Any, source: Iterable[tuple[Any, Any, Any]], device: arrays.Device) -> Iterator[Examples]:
-    """Checked batches on the device."""
+    """Yield the batches checked and on the device; an error names the batch that it is about."""
     for X, y, sample_weight in source:
         number = estimator._n_batches_seen + 1
         try:

@@ -1,4 +1,4 @@
-"""Rows that are held out of the training data to stop early by."""
+"""Early stopping: which training rows are held out for validation, and the error of a model on them."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from ...errors import ShallowsError
 
 @dataclass
 class HeldOut:
-    """The validation rows of a fit, and what became of them.
+    """The validation rows of a fit, and the rows that are left to train on.
 
     Attributes
     ----------
     X, y, weights
         The rows, as the user gave them.
     rows : ndarray of int
-        Which of the rows given they are.
+        Their numbers among the rows that the user gave.
     training_rows : ndarray of int
-        The others.
+        The numbers of the other rows.
     """
 
     X: Any
@@ -34,14 +34,14 @@ class HeldOut:
     training_rows: np.ndarray
 
     def error(self, snapshot: Any, *, of_labels: bool) -> float:
-        """What early stopping makes small: one less the accuracy, or one less R², weighted as the rows are."""
+        """The validation error: one minus the accuracy, or one minus R², with the weights of the rows."""
         predicted = snapshot.predict(self.X)
         if of_labels:
             wrong = predicted != self.y
             wrong = wrong if wrong.ndim == 1 else wrong.any(axis=1)
             return float(np.average(wrong, weights=self.weights))
         y = np.asarray(self.y, dtype=np.float64).reshape(len(self.y), -1)
-        # In the unit of the targets, so that neither large nor small ones leave the numbers.
+        # In the unit of the targets, so that no square of theirs over- or underflows.
         mean = np.average(y, axis=0, weights=self.weights)
         unit = np.abs(y - mean).max(axis=0)
         unit = np.where(unit > 0, unit, 1.0)
@@ -52,7 +52,7 @@ class HeldOut:
 
 
 def check(fraction: Any, n_iter_no_change: Any) -> None:
-    """Refuse a share outside (0, 1) and a patience below one."""
+    """Refuse a share of rows outside (0, 1) and a number of epochs below one."""
     if not (isinstance(fraction, numbers.Real) and 0 < fraction < 1):
         raise ShallowsError(f"validation_fraction must lie between 0 and 1, got {fraction!r}.")
     if not (isinstance(n_iter_no_change, numbers.Integral) and n_iter_no_change >= 1):
@@ -60,7 +60,7 @@ def check(fraction: Any, n_iter_no_change: Any) -> None:
 
 
 def hold_out(X: Any, y: np.ndarray, weights: np.ndarray | None, fraction: float, seed: int, of_labels: bool) -> HeldOut:
-    """A random share of the rows, of each class alike where there are classes.
+    """Hold out a random share of the rows, the same share of each class where there are classes.
 
     Every class keeps a row to be trained on at least. The rows are a function of the seed and of the labels.
 

@@ -1,4 +1,4 @@
-"""EigenPro as scikit-learn estimators."""
+"""EigenPro in the space of a kernel, for classes and for values."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ class _EigenPro:
         self.dtype = dtype
         self.verbose = verbose
 
-    # An average stands beside the iterate wherever that is held.
-    _n_held = 10
+    # The iterate is kept with an average, so that there are twice as many arrays, see the base class.
+    _n_arrays = 10
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -87,25 +87,25 @@ class _EigenPro:
                 "of them out; leave one of the two out."
             )
 
-    def _given_subsample(self) -> Preconditioner | None:
-        """The preconditioner that was handed in, if one was."""
+    def _given_preconditioner(self) -> Preconditioner | None:
+        """The preconditioner that the user handed in, as an object or a file, if one was."""
         if self.preconditioner is None or isinstance(self.preconditioner, Preconditioner):
             return self.preconditioner
         return spectrum.load_preconditioner(self.preconditioner)
 
     def _make_kernel(self, points: Any, seed: int) -> Kernel:
-        given = self._given_subsample()
+        given = self._given_preconditioner()
         if given is None:
             return super()._make_kernel(points, seed)
-        asked = kernels.kind(self.kernel)
-        if not isinstance(asked, Kernel):
-            # The bandwidth is the preconditioner's where none is asked for.
+        wanted = kernels.kind(self.kernel)
+        if not isinstance(wanted, Kernel):
+            # Where no bandwidth is given, it is that of the preconditioner.
             bandwidth = self.bandwidth if self.bandwidth is not None else given.kernel.bandwidth
-            if not asked.takes_bandwidth:
+            if not wanted.takes_bandwidth:
                 bandwidth = self.bandwidth
-            asked = kernels.make(self.kernel, bandwidth, **(self.kernel_params or {}))
-        same = type(asked) is type(given.kernel) and asked.parameters == given.kernel.parameters
-        if not same or not math.isclose(asked.bandwidth or 0.0, given.kernel.bandwidth or 0.0):
+            wanted = kernels.make(self.kernel, bandwidth, **(self.kernel_params or {}))
+        same = type(wanted) is type(given.kernel) and wanted.parameters == given.kernel.parameters
+        if not same or not math.isclose(wanted.bandwidth or 0.0, given.kernel.bandwidth or 0.0):
             raise ShallowsError(
                 f"The preconditioner was made for the kernel {given.kernel.name!r} of bandwidth "
                 f"{given.kernel.bandwidth} and parameters {given.kernel.parameters}, but kernel={self.kernel!r}, "
@@ -115,7 +115,7 @@ class _EigenPro:
 
     def _make_plan(self, points: Any, weights: Any, kernel: Kernel, seed: int, budget: int) -> Plan:
         n = points.shape[0]
-        p = self._given_subsample()
+        p = self._given_preconditioner()
         if p is None:
             n_subsample, rank = self._sizes(n, arrays.itemsize(points), budget)
             # Once λ_{q+1} is 1/n a single batch of all n points loses no progress: to flatten more gains nothing.
@@ -155,7 +155,7 @@ class _EigenPro:
         return super()._model_parameters(plan) | step_parameters(self, plan.preconditioner) | {"solver": solver}
 
     def _sizes(self, n: int, itemsize: int, budget: int) -> tuple[int, int]:
-        """M and q: what was asked for within n, else what the data and the budget suggest."""
+        """M and q: those of the user, at most n, or sizes chosen from the number of points and the budget."""
         n_subsample = subsample_size(self, n, itemsize, budget)
         rank = self.rank
         if rank is None:
@@ -164,7 +164,7 @@ class _EigenPro:
 
     @staticmethod
     def _batch_size(p: Preconditioner, n: int) -> int:
-        """Half of the critical size keeps the progress of an epoch; a whole small problem goes in one batch."""
+        """All rows of a small problem; else half of the critical size, up to which an epoch makes the same progress."""
         if n <= SMALL:
             return n
         return int(min(n, max(16, p.critical_batch_size() / 2)))
@@ -182,31 +182,34 @@ class EigenProClassifier(_EigenPro, LeastSquaresClassifier):
         A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
         points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
     bandwidth : float, optional
-        σ, in the units of the features, of the kernels that have one. None takes the median distance of a subsample.
+        σ, in the units of the features, of the kernels that have one. None takes the median distance between points
+        of a subsample.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
     rank : int, optional
-        q, the number of eigendirections that are flattened. None takes a fifth of the subsample, or fewer where the
-        spectrum falls below 1/n before; up to 1,000 points, those above 1/200 of the largest eigenvalue. Directions
-        below are fitted the less the smaller they are and the fewer the epochs, which is what regularises.
+        q, the number of eigendirections that the preconditioner flattens. None takes a fifth of the subsample, or
+        fewer where the spectrum falls below 1/n before; up to 1,000 points, the directions above 1/200 of the
+        largest eigenvalue. Directions that are not flattened are fitted the less, the smaller their eigenvalues and
+        the fewer the epochs; this is what regularises.
     n_subsample : int, optional
-        M, the number of training points that the eigensystem is computed from. None grows it as √n within the budget.
+        M, the number of training points from which the eigensystem is computed. None takes about 9√n, at least 500
+        and at most 12,000, as the memory allows; all of up to 1,000 points.
     batch_size : int, optional
-        Rows of a step. None takes half of β/λ, the size up to which a batch costs no progress. Batches of a sixteenth
-        of the rows or more go through conjugate residuals where they have 2 (b − 1) rows or more for each output, with
-        b batches in an epoch. These come nearer to the training targets in an epoch and, of a matrix that is kept, take
-        less time for it; on noisy targets let ``early_stopping`` end that.
+        m, the rows of a step. None takes half of β/λ, the size up to which an epoch with larger batches makes the
+        same progress. If an epoch has b ≤ 16 batches, of at least 2(b − 1) rows for every output, the steps are
+        those of conjugate residuals. These come nearer to the training targets in an epoch, and an epoch takes less
+        time if the kernel matrix is kept; where targets are noisy, let ``early_stopping`` end the training.
     step_size : float, optional
-        For a sum over the batch. None takes 2/(β + (m − 1)λ), with λ and β measured on training points outside the
-        subsample; where batches are noisy the model is an average of the iterates that lies half an epoch behind, and
-        where they are not the steps vary about that size (`shallows.solvers.least_squares.step_rules.Certified`). In
-        few batches, see ``batch_size``, they come from the residual (`shallows.solvers.ConjugateResiduals`). Up to
-        1,000 points the exact 1/(nλ) where batch and subsample are the whole training set. Should training diverge all
-        the same, the epoch is done again with half of it.
+        η, for a sum over the batch. None takes the step by ``step_rule``, and an epoch in which training diverges
+        is then repeated with half of it.
     step_rule : str, mapping or callable, default="certified"
-        Which rule gives the step where ``step_size`` is None: "certified", "theorem", "paper", "release2017",
-        "release2019" or "exact", see `shallows.solvers.least_squares.step_rules`. The others are there to be compared
-        with. With ``{"certified": {"noise": 0.3}}`` the steps are shorter and fit less of the noise of labels, see
+        How the step is chosen where ``step_size`` is None: "certified", "theorem", "paper", "release2017",
+        "release2019" or "exact", see `shallows.solvers.least_squares.step_rules`. "certified" is meant for use, the
+        others for comparison. It takes 2/(β + (m − 1)λ), with λ and β measured on training points outside the
+        subsample. Where batches are noisy, the model is an average of the iterates that lies half an epoch behind;
+        where they are not, the steps vary about that size; few batches go through conjugate residuals, see
+        ``batch_size``. Up to 1,000 points it takes the exact 1/(nλ) if batch and subsample are the whole training set.
+        With ``{"certified": {"noise": 0.3}}`` the steps are shorter and fit less of the noise of labels, see
         `shallows.solvers.least_squares.step_rules.Certified`; with ``early_stopping`` that can predict better where
         labels are noisy.
     damping : float, default=1.0
@@ -215,9 +218,9 @@ class EigenProClassifier(_EigenPro, LeastSquaresClassifier):
         a: directions are shrunk by τ (λ_{q+1}/λᵢ)^a. "sqrt" is ½, the form of the authors' first release, which brings
         the top of the spectrum down to √(λ₁ λ_{q+1}) only and forgives a noisier eigensystem.
     max_epochs : int, default=20
-        Passes over the data at most.
+        The most passes over the training data.
     tol : float, default=5e-3
-        Stop when the training loss of an epoch is this share of the loss of the zero function.
+        Stop after an epoch whose training loss is at most this share of the zero function's loss.
     early_stopping : bool, default=False
         Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
         become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
@@ -226,20 +229,20 @@ class EigenProClassifier(_EigenPro, LeastSquaresClassifier):
     n_iter_no_change : int, default=3
         Epochs without a better validation score after which early stopping ends the training.
     preconditioner : Preconditioner or path, optional
-        One made by `shallows.spectrum.fit_preconditioner` on the same training rows.
+        One made by `shallows.spectrum.fit_preconditioner` on the same training rows, or the file that it was saved
+        to.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
         int gives the same model.
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
         "auto" takes a GPU where CuPy finds one.
     memory : int or str, optional
-        Bytes (or a text such as "4GB") that the process, or the fit on a GPU, may hold. None takes a share of
-        what is free.
-        As much of the kernel matrix as fits is kept; the rest is made again in every epoch.
+        Bytes, or a text such as "4GB", that the process (on a GPU: the fit) may use. None takes a share of what is
+        free. The kernel matrix is kept as far as it fits; the rest is computed anew in every epoch.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" is float32, and float64 up to 1,000 points.
+        "auto" means float32, and float64 for up to 1,000 points.
     verbose : int, default=0
-        1 shows progress.
+        1 shows a progress bar.
 
     Attributes
     ----------
@@ -247,17 +250,19 @@ class EigenProClassifier(_EigenPro, LeastSquaresClassifier):
     dual_coef_ : ndarray, shape (n_samples, n_outputs)
         Coefficients of the kernel functions at the training rows ``support_``.
     support_ : ndarray of int, shape (n_samples,)
-        Without the rows that were held out.
+        Numbers of the training rows, in the order of the coefficients, without the rows that were held out.
     bandwidth_, step_size_ : float
     n_epochs_ : int
     validation_scores_ : list of float
         With ``early_stopping`` only: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
     losses_ : list of float
-        Of each epoch, as shares of the loss of the zero function, each batch measured before its own step.
+        Training loss of each epoch as a share of the zero function's loss; each batch is measured before its own
+        step.
     effective_params_ : dict
-        Everything that the program chose.
+        What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
+        device.
     timings_ : dict
-        Seconds by phase.
+        Seconds of each phase of the fit.
 
     References
     ----------
@@ -285,31 +290,34 @@ class EigenProRegressor(_EigenPro, LeastSquaresRegressor):
         A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
         points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
     bandwidth : float, optional
-        σ, in the units of the features, of the kernels that have one. None takes the median distance of a subsample.
+        σ, in the units of the features, of the kernels that have one. None takes the median distance between points
+        of a subsample.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
     rank : int, optional
-        q, the number of eigendirections that are flattened. None takes a fifth of the subsample, or fewer where the
-        spectrum falls below 1/n before; up to 1,000 points, those above 1/200 of the largest eigenvalue. Directions
-        below are fitted the less the smaller they are and the fewer the epochs, which is what regularises.
+        q, the number of eigendirections that the preconditioner flattens. None takes a fifth of the subsample, or
+        fewer where the spectrum falls below 1/n before; up to 1,000 points, the directions above 1/200 of the
+        largest eigenvalue. Directions that are not flattened are fitted the less, the smaller their eigenvalues and
+        the fewer the epochs; this is what regularises.
     n_subsample : int, optional
-        M, the number of training points that the eigensystem is computed from. None grows it as √n within the budget.
+        M, the number of training points from which the eigensystem is computed. None takes about 9√n, at least 500
+        and at most 12,000, as the memory allows; all of up to 1,000 points.
     batch_size : int, optional
-        Rows of a step. None takes half of β/λ, the size up to which a batch costs no progress. Batches of a sixteenth
-        of the rows or more go through conjugate residuals where they have 2 (b − 1) rows or more for each output, with
-        b batches in an epoch. These come nearer to the training targets in an epoch and, of a matrix that is kept, take
-        less time for it; on noisy targets let ``early_stopping`` end that.
+        m, the rows of a step. None takes half of β/λ, the size up to which an epoch with larger batches makes the
+        same progress. If an epoch has b ≤ 16 batches, of at least 2(b − 1) rows for every output, the steps are
+        those of conjugate residuals. These come nearer to the training targets in an epoch, and an epoch takes less
+        time if the kernel matrix is kept; where targets are noisy, let ``early_stopping`` end the training.
     step_size : float, optional
-        For a sum over the batch. None takes 2/(β + (m − 1)λ), with λ and β measured on training points outside the
-        subsample; where batches are noisy the model is an average of the iterates that lies half an epoch behind, and
-        where they are not the steps vary about that size (`shallows.solvers.least_squares.step_rules.Certified`). In
-        few batches, see ``batch_size``, they come from the residual (`shallows.solvers.ConjugateResiduals`). Up to
-        1,000 points the exact 1/(nλ) where batch and subsample are the whole training set. Should training diverge all
-        the same, the epoch is done again with half of it.
+        η, for a sum over the batch. None takes the step by ``step_rule``, and an epoch in which training diverges
+        is then repeated with half of it.
     step_rule : str, mapping or callable, default="certified"
-        Which rule gives the step where ``step_size`` is None: "certified", "theorem", "paper", "release2017",
-        "release2019" or "exact", see `shallows.solvers.least_squares.step_rules`. The others are there to be compared
-        with. With ``{"certified": {"noise": 0.3}}`` the steps are shorter and fit less of the noise of labels, see
+        How the step is chosen where ``step_size`` is None: "certified", "theorem", "paper", "release2017",
+        "release2019" or "exact", see `shallows.solvers.least_squares.step_rules`. "certified" is meant for use, the
+        others for comparison. It takes 2/(β + (m − 1)λ), with λ and β measured on training points outside the
+        subsample. Where batches are noisy, the model is an average of the iterates that lies half an epoch behind;
+        where they are not, the steps vary about that size; few batches go through conjugate residuals, see
+        ``batch_size``. Up to 1,000 points it takes the exact 1/(nλ) if batch and subsample are the whole training set.
+        With ``{"certified": {"noise": 0.3}}`` the steps are shorter and fit less of the noise of labels, see
         `shallows.solvers.least_squares.step_rules.Certified`; with ``early_stopping`` that can predict better where
         labels are noisy.
     damping : float, default=1.0
@@ -318,9 +326,9 @@ class EigenProRegressor(_EigenPro, LeastSquaresRegressor):
         a: directions are shrunk by τ (λ_{q+1}/λᵢ)^a. "sqrt" is ½, the form of the authors' first release, which brings
         the top of the spectrum down to √(λ₁ λ_{q+1}) only and forgives a noisier eigensystem.
     max_epochs : int, default=20
-        Passes over the data at most.
+        The most passes over the training data.
     tol : float, default=5e-3
-        Stop when the training loss of an epoch is this share of the loss of the zero function.
+        Stop after an epoch whose training loss is at most this share of the zero function's loss.
     early_stopping : bool, default=False
         Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
         become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
@@ -329,20 +337,20 @@ class EigenProRegressor(_EigenPro, LeastSquaresRegressor):
     n_iter_no_change : int, default=3
         Epochs without a better validation score after which early stopping ends the training.
     preconditioner : Preconditioner or path, optional
-        One made by `shallows.spectrum.fit_preconditioner` on the same training rows.
+        One made by `shallows.spectrum.fit_preconditioner` on the same training rows, or the file that it was saved
+        to.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
         int gives the same model.
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
         "auto" takes a GPU where CuPy finds one.
     memory : int or str, optional
-        Bytes (or a text such as "4GB") that the process, or the fit on a GPU, may hold. None takes a share of
-        what is free.
-        As much of the kernel matrix as fits is kept; the rest is made again in every epoch.
+        Bytes, or a text such as "4GB", that the process (on a GPU: the fit) may use. None takes a share of what is
+        free. The kernel matrix is kept as far as it fits; the rest is computed anew in every epoch.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" is float32, and float64 up to 1,000 points.
+        "auto" means float32, and float64 for up to 1,000 points.
     verbose : int, default=0
-        1 shows progress.
+        1 shows a progress bar.
 
     Attributes
     ----------
@@ -351,17 +359,19 @@ class EigenProRegressor(_EigenPro, LeastSquaresRegressor):
     dual_coef_ : ndarray, shape (n_samples, n_outputs)
         Coefficients of the kernel functions at the training rows ``support_``.
     support_ : ndarray of int, shape (n_samples,)
-        Without the rows that were held out.
+        Numbers of the training rows, in the order of the coefficients, without the rows that were held out.
     bandwidth_, step_size_ : float
     n_epochs_ : int
     validation_scores_ : list of float
         With ``early_stopping`` only: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
     losses_ : list of float
-        Of each epoch, as shares of the loss of the zero function, each batch measured before its own step.
+        Training loss of each epoch as a share of the zero function's loss; each batch is measured before its own
+        step.
     effective_params_ : dict
-        Everything that the program chose.
+        What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
+        device.
     timings_ : dict
-        Seconds by phase.
+        Seconds of each phase of the fit.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""EigenPro for models with fewer centres than data, as scikit-learn estimators."""
+"""EigenPro for models with fewer centres than data, for classes and for values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import arrays, gram, kernels, projection, spectrum, streams
+from ... import arrays, kernels, projection, spectrum, streams
 from ...arrays import Array
 from ...errors import ShallowsError
 from ...kernels import Kernel
@@ -17,33 +17,16 @@ from ...solvers.least_squares.projected import CentresProblem, ProjectedEigenPro
 from ..base import SMALL, native
 from ..centring import Centring, TrainingRows
 from ..kernel_checks import check_scale
+from .centres_matrix import CentresMatrix
 from .kernel_least_squares import Plan
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
 from .preconditioning import SMALL_FLOOR, check_preconditioning
 
 N_FRESH = 3000
-"""Points on which the step is certified, beside the centres."""
+"""Points beside the centres on which λ and β are measured, from which the step follows."""
 
 STRIP_BYTES = 2**26
-"""What strips of the kernel matrix may take; more is no faster."""
-
-
-class CentresMatrix:
-    """The kernel matrix of the training points and the centres, as what is trained and predicted with looks at it."""
-
-    kept_fraction = 0.0
-
-    def __init__(self, kernel: Kernel, points: Array, rows: TrainingRows, budget: int):
-        self.kernel, self.points, self._rows, self._budget = kernel, points, rows, budget
-
-    def dot(self, a: Array) -> Array:
-        """``k(X, Z) @ a`` for all training points in the order of the fit, shape (n, c)."""
-        xp = arrays.namespace(a)
-        parts = [
-            gram.cross_product(self.kernel, self._rows(batch)[:, :-2], self.points, a, budget=self._budget)
-            for batch in arrays.blocks(len(self._rows), 20_000)
-        ]
-        return xp.concat(parts)
+"""Bytes that strips of the kernel matrix may take; more is no faster."""
 
 
 class _EigenProCentres:
@@ -105,7 +88,7 @@ class _EigenProCentres:
     # ------------------------------------------------------------------------------- points and centres
 
     def _prepare_points(self, X: Any, order: np.ndarray, device: arrays.Device, dtype: np.dtype) -> Array:
-        """The centres and, after them, fresh points for the certificate; the rest is read batch by batch."""
+        """Return the centres and, after them, points for measuring the step; all others are read batch by batch."""
         n, d = X.shape
         given = None if isinstance(self.centres, numbers.Integral) else self._given_centres(d)
         self._p = min(int(self.centres), n) if given is None else len(given)
@@ -163,8 +146,8 @@ class _EigenProCentres:
         smallest = smallest_share = 0.0
         rank = self.rank
         if rank is None:
-            # As `EigenProClassifier` has it: a small problem is iterated with as a whole, and of a large one what lies
-            # below 1/n is left as it is.
+            # As in `EigenProClassifier`: in a small problem every batch holds all rows, and in a large one directions
+            # below 1/n are not preconditioned.
             rank = n_subsample if n <= SMALL else n_subsample // 4
             smallest, smallest_share = (0.0, SMALL_FLOOR) if n <= SMALL else (1.0 / n, 0.0)
         rank = min(rank, n_subsample - 1)
@@ -245,26 +228,28 @@ class EigenProCentresClassifier(_EigenProCentres, LeastSquaresClassifier):
     centres : int or array of shape (p, n_features), default=2000
         How many training points, drawn at random, are the centres, or the centres themselves.
     bandwidth : float, optional
-        σ, in the units of the features, of the kernels that have one. None takes the median distance of a subsample.
+        σ, in the units of the features, of the kernels that have one. None takes the median distance between points
+        of a subsample.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
     rank : int, optional
-        q, the number of eigendirections that are flattened. None takes a quarter of the subsample.
+        q, the number of eigendirections that the preconditioner flattens. None takes a quarter of the subsample.
     n_subsample : int, optional
-        M, the number of centres that the eigensystem is computed from. None takes 6,000, or all.
+        M, the number of centres from which the eigensystem is computed. None takes 6,000, or all if there are
+        fewer.
     batch_size : int, optional
-        Rows of a step. None takes half of β/λ in the span, and at least 2p, so that the projection's share of the
-        time stays small; all rows up to 1,000.
+        m, the rows of a step. None takes half of β/λ in the span of the centres, and at least 2p, so that the
+        projection's share of the time stays small; all rows of up to 1,000.
     step_size : float, optional
-        For a sum over the batch. None takes 2/(β + (m − 1)λ) and at most 1/(mλ), with λ and β measured in the span on
-        training points that are no centres. Should training diverge all the same, the epoch is done again with half of
-        it.
+        η, for a sum over the batch. None takes 2/(β + (m − 1)λ) and at most 1/(mλ), with λ and β measured in the
+        span of the centres on training points that are no centres; an epoch in which training diverges is then
+        repeated with half of it.
     damping : float, default=1.0
         τ: the flattened eigenvalues become τ λ_{q+1}.
     max_epochs : int, default=10
-        Passes over the data at most.
+        The most passes over the training data.
     tol : float, default=5e-3
-        Stop when the training loss of an epoch is this share of the loss of the zero function.
+        Stop after an epoch whose training loss is at most this share of the zero function's loss.
     early_stopping : bool, default=False
         Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
         become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
@@ -278,12 +263,12 @@ class EigenProCentresClassifier(_EigenProCentres, LeastSquaresClassifier):
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
         "auto" takes a GPU where CuPy finds one.
     memory : int or str, optional
-        Bytes (or a text such as "2GB") that the process, or the fit on a GPU, may hold. None takes a share of what is
-        free. The data are held in the precision of the fit where they fit, else read anew in every epoch.
+        Bytes, or a text such as "2GB", that the process (on a GPU: the fit) may use. None takes a share of what is
+        free. The data are kept in the precision of the fit if they fit, else read anew in every epoch.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" is float32, and float64 up to 1,000 points.
+        "auto" means float32, and float64 for up to 1,000 points.
     verbose : int, default=0
-        1 shows progress.
+        1 shows a progress bar.
 
     Attributes
     ----------
@@ -291,16 +276,18 @@ class EigenProCentresClassifier(_EigenProCentres, LeastSquaresClassifier):
     dual_coef_ : ndarray, shape (n_centres, n_outputs)
         Coefficients of the kernel functions at the centres.
     support_ : ndarray of int, shape (n_centres,), or None
-        Which training rows the centres are; None where they were given (in an order of the fit's own).
+        Numbers of the training rows that are the centres; None if the centres were given (in an order of the fit's
+        own).
     bandwidth_, step_size_ : float
     n_epochs_ : int
     losses_ : list of float
-        Of each epoch, as shares of the loss of the zero function, each batch measured before its own step and on the
-        iterate; the average that is the model has a lower one.
+        Training loss of each epoch as a share of the zero function's loss; each batch is measured before its own
+        step and on the iterate. The average that is the model has a lower one.
     effective_params_ : dict
-        Everything that the program chose.
+        What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
+        device.
     timings_ : dict
-        Seconds by phase.
+        Seconds of each phase of the fit.
 
     References
     ----------
@@ -333,26 +320,28 @@ class EigenProCentresRegressor(_EigenProCentres, LeastSquaresRegressor):
     centres : int or array of shape (p, n_features), default=2000
         How many training points, drawn at random, are the centres, or the centres themselves.
     bandwidth : float, optional
-        σ, in the units of the features, of the kernels that have one. None takes the median distance of a subsample.
+        σ, in the units of the features, of the kernels that have one. None takes the median distance between points
+        of a subsample.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
     rank : int, optional
-        q, the number of eigendirections that are flattened. None takes a quarter of the subsample.
+        q, the number of eigendirections that the preconditioner flattens. None takes a quarter of the subsample.
     n_subsample : int, optional
-        M, the number of centres that the eigensystem is computed from. None takes 6,000, or all.
+        M, the number of centres from which the eigensystem is computed. None takes 6,000, or all if there are
+        fewer.
     batch_size : int, optional
-        Rows of a step. None takes half of β/λ in the span, and at least 2p, so that the projection's share of the
-        time stays small; all rows up to 1,000.
+        m, the rows of a step. None takes half of β/λ in the span of the centres, and at least 2p, so that the
+        projection's share of the time stays small; all rows of up to 1,000.
     step_size : float, optional
-        For a sum over the batch. None takes 2/(β + (m − 1)λ) and at most 1/(mλ), with λ and β measured in the span on
-        training points that are no centres. Should training diverge all the same, the epoch is done again with half of
-        it.
+        η, for a sum over the batch. None takes 2/(β + (m − 1)λ) and at most 1/(mλ), with λ and β measured in the
+        span of the centres on training points that are no centres; an epoch in which training diverges is then
+        repeated with half of it.
     damping : float, default=1.0
         τ: the flattened eigenvalues become τ λ_{q+1}.
     max_epochs : int, default=10
-        Passes over the data at most.
+        The most passes over the training data.
     tol : float, default=5e-3
-        Stop when the training loss of an epoch is this share of the loss of the zero function.
+        Stop after an epoch whose training loss is at most this share of the zero function's loss.
     early_stopping : bool, default=False
         Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
         become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
@@ -366,12 +355,12 @@ class EigenProCentresRegressor(_EigenProCentres, LeastSquaresRegressor):
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
         "auto" takes a GPU where CuPy finds one.
     memory : int or str, optional
-        Bytes (or a text such as "2GB") that the process, or the fit on a GPU, may hold. None takes a share of what is
-        free. The data are held in the precision of the fit where they fit, else read anew in every epoch.
+        Bytes, or a text such as "2GB", that the process (on a GPU: the fit) may use. None takes a share of what is
+        free. The data are kept in the precision of the fit if they fit, else read anew in every epoch.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" is float32, and float64 up to 1,000 points.
+        "auto" means float32, and float64 for up to 1,000 points.
     verbose : int, default=0
-        1 shows progress.
+        1 shows a progress bar.
 
     Attributes
     ----------
@@ -380,16 +369,18 @@ class EigenProCentresRegressor(_EigenProCentres, LeastSquaresRegressor):
     dual_coef_ : ndarray, shape (n_centres, n_outputs)
         Coefficients of the kernel functions at the centres.
     support_ : ndarray of int, shape (n_centres,), or None
-        Which training rows the centres are; None where they were given (in an order of the fit's own).
+        Numbers of the training rows that are the centres; None if the centres were given (in an order of the fit's
+        own).
     bandwidth_, step_size_ : float
     n_epochs_ : int
     losses_ : list of float
-        Of each epoch, as shares of the loss of the zero function, each batch measured before its own step and on the
-        iterate; the average that is the model has a lower one.
+        Training loss of each epoch as a share of the zero function's loss; each batch is measured before its own
+        step and on the iterate. The average that is the model has a lower one.
     effective_params_ : dict
-        Everything that the program chose.
+        What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
+        device.
     timings_ : dict
-        Seconds by phase.
+        Seconds of each phase of the fit.
 
     References
     ----------

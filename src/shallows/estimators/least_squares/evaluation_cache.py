@@ -1,4 +1,4 @@
-"""Points that a model is looked at with again and again in its training."""
+"""Kernel values of points that a model is evaluated at after every epoch, such as a test set."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ...gram import Blocks
 
 @dataclass
 class CachedKernelValues:
-    """Kernel values between points that are looked at and the training points.
+    """Kernel values between some points of evaluation and the training points.
 
     Attributes
     ----------
     points : ndarray, shape (m, d)
-        A copy of what is looked at.
+        A copy of the points of evaluation.
     budget : int
-        Bytes for the blocks of a product, which decide how the values are cut.
+        Bytes for the blocks of a product, which decide how the values are cut into blocks.
     blocks : dict
-        By the first of the rows that they are computed for at a time; None where nothing is kept.
+        The values, by the first row of each block of points; None until the points come a second time.
     """
 
     points: np.ndarray
@@ -29,16 +29,17 @@ class CachedKernelValues:
     blocks: dict[int, Blocks] | None = field(default=None)
 
 
-REMEMBERED = 4
-"""How many sets of points that were looked at once are remembered."""
+MOST_SEEN_ONCE = 4
+"""How many sets of points that came once are remembered, to be recognised when they come again."""
 
 
 class EvaluationCache:
     """Keeps the kernel values of points that are scored more than once during a fit, as a test set after every epoch.
 
-    To score them takes the kernel values between them and all training points, which for ten thousand points can take
-    longer than an epoch over a matrix that is kept. From the second time on the values are kept, as far as memory goes.
-    The products are those of the first time to the bit. Points are known again by what they are, not by where they lie.
+    Scoring needs the kernel values between these points and all training points. For ten thousand points their
+    computation can take longer than an epoch over a matrix that is in memory. From the second time on the values are
+    kept, as far as the memory goes; scores stay the same to the bit. Points are recognised by their values, not by
+    their address.
 
     Parameters
     ----------
@@ -54,8 +55,8 @@ class EvaluationCache:
         self.n, self.itemsize, self.left = n, itemsize, budget
         self._known: list[CachedKernelValues] = []
 
-    def find(self, X: Any, budget: int) -> CachedKernelValues | None:
-        """Where to keep, or to find, the values of some points; None where they are new, sparse or too many.
+    def entry_for(self, X: Any, budget: int) -> CachedKernelValues | None:
+        """The entry of some points, to be filled or read; None for points that are new, sparse or too many.
 
         Parameters
         ----------
@@ -68,18 +69,18 @@ class EvaluationCache:
         for known in self._known:
             if known.points.dtype == X.dtype and np.array_equal(known.points, X):
                 needed = X.shape[0] * self.n * self.itemsize
-                if known.blocks is None and self._takes(needed):
+                if known.blocks is None and self._reserve(needed):
                     known.budget, known.blocks = budget, {}
                 return known if known.blocks is not None else None
         once = [known for known in self._known if known.blocks is None]
-        if len(once) == REMEMBERED:
+        if len(once) == MOST_SEEN_ONCE:
             self._known = [known for known in self._known if known is not once[0]]
             self.left += once[0].points.nbytes
-        if self._takes(X.nbytes):
+        if self._reserve(X.nbytes):
             self._known.append(CachedKernelValues(np.array(X)))
         return None
 
-    def _takes(self, nbytes: int) -> bool:
+    def _reserve(self, nbytes: int) -> bool:
         fits = nbytes <= self.left
         self.left -= nbytes if fits else 0
         return fits

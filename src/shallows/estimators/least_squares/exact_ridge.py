@@ -1,4 +1,4 @@
-"""Exact kernel regularised least squares as scikit-learn estimators."""
+"""Kernel ridge regression to the exact solution, for classes and for values."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ MOST_DIRECT = 20_000
 """Above so many points the factorisation's n³/3 takes longer than hundreds of passes over the kept matrix."""
 
 DIRECT_BYTES = 8 * 1.2
-"""For every entry of the matrix: a double, factored in place, and what the products of the check may take."""
+"""For every entry of the matrix: a double, factored in place, and room for the products of the check."""
 
 
 class _ExactKernelRidge:
     """Parameters, plan and solvers of exact kernel ridge regression, for classes and for values."""
 
-    # What the base asks of the methods that go through the data in batches; here all rows are one batch.
+    # The base class expects these of methods that go through the data in batches; here all rows are one batch.
     batch_size = None
     step_size = None
 
@@ -85,7 +85,7 @@ class _ExactKernelRidge:
         sample_weight : array-like, shape (n_samples,), optional
             Weights of the square loss, in the unit in which ``regularisation`` is one.
         observers : sequence of shallows.training.Observer
-            They look on; an epoch is an iteration.
+            Called after every iteration, which counts as an epoch.
         checkpoint : shallows.training.Checkpoint, optional
             Conjugate gradients go on from its coefficients if it exists, and keep it up to date.
 
@@ -97,7 +97,7 @@ class _ExactKernelRidge:
         super().fit(X, y, sample_weight, observers=observers, checkpoint=checkpoint)
         self.n_iter_ = self.n_epochs_
         left = math.sqrt(max(self.losses_[-1], 0.0))
-        # What belongs to batches and steps says nothing here.
+        # Entries about batches and steps have no meaning here.
         for name in ("batch_size", "step_size", "certified_step_size", "top_eigenvalue", "largest_diagonal"):
             self.effective_params_.pop(name, None)
         self.effective_params_ |= {
@@ -219,33 +219,34 @@ class ExactKernelRidgeClassifier(_ExactKernelRidge, LeastSquaresClassifier):
         A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
         points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
     bandwidth : float, optional
-        σ, in the units of the features, of the kernels that have one. None takes the median distance of a subsample.
+        σ, in the units of the features, of the kernels that have one. None takes the median distance between points
+        of a subsample.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
     regularisation : float, default=1.0
-        λ, for the sum of the losses over all points (``alpha`` of `sklearn.kernel_ridge.KernelRidge`). 0 interpolates;
-        where rounding then makes the matrix singular, a little is added to its diagonal, which
-        ``effective_params_["jitter"]`` tells.
+        λ, for the sum of the losses over all points (``alpha`` of `sklearn.kernel_ridge.KernelRidge`). 0
+        interpolates; where rounding then makes the matrix singular, a little is added to its diagonal, which
+        ``effective_params_["jitter"]`` records.
     solver : {"auto", "cholesky", "conjugate_gradients"}, default="auto"
         "auto" factors up to 20,000 points where about 10 n² bytes are free.
     tol : float, default=1e-4
         Conjugate gradients stop when the residual is this share of the targets' norm.
     max_iterations : int, default=1000
-        Of conjugate gradients; each is a pass over the kernel matrix.
+        The most iterations of conjugate gradients; each is a pass over the kernel matrix.
     warm_start : bool, default=False
-        Let conjugate gradients begin with the coefficients of the fit before, of as many points: for a path over
-        several ``regularisation``, from the largest to the smallest, with the same ``random_state``.
+        Start conjugate gradients from the coefficients of the previous fit, if that had as many points and the same
+        ``random_state``. Useful for a path over several ``regularisation``, from the largest to the smallest.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
         int gives the same model.
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
         "auto" takes a GPU where CuPy finds one.
     memory : int or str, optional
-        Bytes (or a text such as "4GB") that the process may hold. None takes a share of what is free.
+        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" is float64 for the factorisation and up to 1,000 points, else float32.
+        "auto" means float64 for the factorisation and for up to 1,000 points, else float32.
     verbose : int, default=0
-        1 shows progress.
+        1 shows a progress bar.
 
     Attributes
     ----------
@@ -256,9 +257,9 @@ class ExactKernelRidgeClassifier(_ExactKernelRidge, LeastSquaresClassifier):
     bandwidth_ : float
     n_iter_ : int
     effective_params_ : dict
-        Everything that the program chose, with the jitter and the relative residual that is left.
+        What the program chose where a parameter left it open, with the jitter and the relative residual at the end.
     timings_ : dict
-        Seconds by phase.
+        Seconds of each phase of the fit.
 
     See Also
     --------
@@ -288,33 +289,34 @@ class ExactKernelRidgeRegressor(_ExactKernelRidge, LeastSquaresRegressor):
         A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
         points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
     bandwidth : float, optional
-        σ, in the units of the features, of the kernels that have one. None takes the median distance of a subsample.
+        σ, in the units of the features, of the kernels that have one. None takes the median distance between points
+        of a subsample.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
     regularisation : float, default=1.0
-        λ, for the sum of the losses over all points (``alpha`` of `sklearn.kernel_ridge.KernelRidge`). 0 interpolates;
-        where rounding then makes the matrix singular, a little is added to its diagonal, which
-        ``effective_params_["jitter"]`` tells.
+        λ, for the sum of the losses over all points (``alpha`` of `sklearn.kernel_ridge.KernelRidge`). 0
+        interpolates; where rounding then makes the matrix singular, a little is added to its diagonal, which
+        ``effective_params_["jitter"]`` records.
     solver : {"auto", "cholesky", "conjugate_gradients"}, default="auto"
         "auto" factors up to 20,000 points where about 10 n² bytes are free.
     tol : float, default=1e-4
         Conjugate gradients stop when the residual is this share of the targets' norm.
     max_iterations : int, default=1000
-        Of conjugate gradients; each is a pass over the kernel matrix.
+        The most iterations of conjugate gradients; each is a pass over the kernel matrix.
     warm_start : bool, default=False
-        Let conjugate gradients begin with the coefficients of the fit before, of as many points: for a path over
-        several ``regularisation``, from the largest to the smallest, with the same ``random_state``.
+        Start conjugate gradients from the coefficients of the previous fit, if that had as many points and the same
+        ``random_state``. Useful for a path over several ``regularisation``, from the largest to the smallest.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
         int gives the same model.
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
         "auto" takes a GPU where CuPy finds one.
     memory : int or str, optional
-        Bytes (or a text such as "4GB") that the process may hold. None takes a share of what is free.
+        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" is float64 for the factorisation and up to 1,000 points, else float32.
+        "auto" means float64 for the factorisation and for up to 1,000 points, else float32.
     verbose : int, default=0
-        1 shows progress.
+        1 shows a progress bar.
 
     Attributes
     ----------
@@ -326,9 +328,9 @@ class ExactKernelRidgeRegressor(_ExactKernelRidge, LeastSquaresRegressor):
     bandwidth_ : float
     n_iter_ : int
     effective_params_ : dict
-        Everything that the program chose, with the jitter and the relative residual that is left.
+        What the program chose where a parameter left it open, with the jitter and the relative residual at the end.
     timings_ : dict
-        Seconds by phase.
+        Seconds of each phase of the fit.
 
     See Also
     --------

@@ -1,4 +1,4 @@
-"""EigenPro on explicit features as scikit-learn estimators."""
+"""EigenPro on explicit features, for classes and for values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ... import arrays, features, kernels, spectrum
+from ... import arrays, kernels, spectrum
+from ... import features as feature_maps
 from ...errors import UnknownNameError
 from ...features import Design
 from ...kernels import Kernel, RadialKernel
@@ -18,6 +19,7 @@ from ...solvers.least_squares.step_rules import StepRule
 from ...spectrum import power_of
 from ..base import SMALL
 from ..centring import Centring
+from ..feature_scores import feature_scores
 from ..kernel_checks import check_scale, check_scores
 from ..parameter_checks import check_whole
 from .kernel_least_squares import Plan
@@ -85,9 +87,7 @@ class _FeatureEigenPro:
         step_rules.make(self.step_rule)
         if self.eigensystem not in spectrum.EIGENSYSTEMS:
             raise UnknownNameError("eigensystem", self.eigensystem, spectrum.EIGENSYSTEMS)
-        features.check(self.features)
-
-    # ------------------------------------------------------------------------- points and features
+        feature_maps.check(self.features)
 
     @property
     def _takes_kernel(self) -> bool:
@@ -96,7 +96,7 @@ class _FeatureEigenPro:
     def _prepare_points(self, X: Any, order: np.ndarray, device: arrays.Device, dtype: np.dtype) -> Any:
         found = Centring.of(X)
         self._constant = not found.varies.any()
-        # All columns are kept, since a new point may differ where the old did not, and a map has to be told.
+        # All columns are kept: the map has to see where a new point differs from features that were constant before.
         everywhere = np.ones_like(found.varies)
         mean = found.mean if isinstance(self.features, str) else np.zeros_like(found.mean)
         self._centring = dataclasses.replace(found, mean=mean, varies=everywhere)
@@ -112,11 +112,9 @@ class _FeatureEigenPro:
     def _make_kernel(self, points: Any, seed: int) -> Kernel | None:
         return super()._make_kernel(points, seed) if self._takes_kernel else None
 
-    # ------------------------------------------------------------------------------------- the plan
-
     def _make_plan(self, points: Any, weights: Any, kernel: Any, seed: int, budget: int) -> Plan:
         n, points = points.shape[0], points[:, :-2]
-        self._blocks = features.in_blocks(self.features, kernel, points, self.n_features, seed, budget)
+        self._blocks = feature_maps.in_blocks(self.features, kernel, points, self.n_features, seed, budget)
         n_subsample, rank = self._sizes(n, self._blocks.n_features, arrays.itemsize(points), budget)
         small = self.rank is None and n <= SMALL
         p = spectrum.make_feature_preconditioner(
@@ -140,12 +138,12 @@ class _FeatureEigenPro:
         return Plan(kernel, p, batch_size, step_size, p.top_eigenvalue, p.largest_diagonal)
 
     def _floor(self) -> float:
-        """As in the kernel form; kernel functions as features have the kernel's eigenvalues squared."""
+        """`SMALL_FLOOR`; with kernel functions as features the eigenvalues are those of the kernel, squared."""
         by_kernel = isinstance(self.features, str) and self.features.startswith("rbf")
         return SMALL_FLOOR**2 if by_kernel else SMALL_FLOOR
 
     def _sizes(self, n: int, n_features: int, itemsize: int, budget: int) -> tuple[int, int]:
-        """M and q: what was asked for within n and the features, else what the data and the budget suggest."""
+        """M and q: those of the user within n and the features, or sizes chosen from the data and the budget."""
         if self.rank == 0:
             return min(n, self.n_subsample or 1), 0
         n_subsample = subsample_size(self, n, itemsize, budget)
@@ -170,8 +168,6 @@ class _FeatureEigenPro:
     def _make_solver(self, step_size: float) -> FeatureEigenPro:
         return FeatureEigenPro(step_size, self._cycle)
 
-    # ------------------------------------------------------------------------------------ the model
-
     def _store_model(self, state: Any, plan: Plan, points: Any, rows: np.ndarray) -> None:
         self.coef_ = np.ascontiguousarray(arrays.to_numpy(state.coefficients).T)
         self._blocks = self._blocks.to(arrays.Device("cpu"))
@@ -179,14 +175,14 @@ class _FeatureEigenPro:
             self.bandwidth_ = plan.kernel.bandwidth
 
     def _model_parameters(self, plan: Plan) -> dict[str, Any]:
-        told = {
-            "features": features.name_of(self.features),
+        of_features = {
+            "features": feature_maps.name_of(self.features),
             "n_features": self._blocks.n_features,
             "eigensystem": self.eigensystem,
         }
         if plan.kernel is not None:
-            told |= {"kernel": plan.kernel.name, "bandwidth": plan.kernel.bandwidth}
-        return told | step_parameters(self, plan.preconditioner)
+            of_features |= {"kernel": plan.kernel.name, "bandwidth": plan.kernel.bandwidth}
+        return of_features | step_parameters(self, plan.preconditioner)
 
     def _raw_predict(self, X: Any, coefficients: Any = None) -> np.ndarray:
         """φ(x)ᵀA, shape (m, c), for checked X."""
@@ -195,15 +191,8 @@ class _FeatureEigenPro:
         if not fitting:
             coefficients = arrays.to_device(self.coef_.T, device)
             blocks = blocks.to(device)
-        out = np.empty((X.shape[0], coefficients.shape[1]), dtype=np.dtype(str(coefficients.dtype)))
-        widest = max(span.stop - span.start for span in blocks.spans)
         budget = min(self._working_budget(device) // 4, 2**27 if device.kind == "cpu" else 2**31)
-        at_a_time = max(1, budget // (widest * out.itemsize))
-        with device.active(), np.errstate(over="ignore", invalid="ignore"):
-            for rows, x, _ in self._centring.new_points(X, device, out.dtype):
-                for some in arrays.blocks(x.shape[0], at_a_time):
-                    here = slice(rows.start + some.start, rows.start + some.stop)
-                    out[here] = arrays.to_numpy(blocks.dot(x[some, :], coefficients))
+        out = feature_scores(blocks, self._centring, X, coefficients, device, budget=budget)
         if not fitting:
             check_scores(out, X)
         return self._unscale(out)
@@ -221,21 +210,24 @@ class FeatureEigenProClassifier(_FeatureEigenPro, LeastSquaresClassifier):
     Parameters
     ----------
     features : str or object, default="fourier"
-        "fourier" (cosines and sines of random frequencies), "fourier_cosine", "orthogonal" (random frequencies at right
-        angles), "rbf" (kernel functions at points of the data), "rbf_kmeans" (at centres of K-means), "nystrom",
-        "nystrom_kmeans" (the same, whitened), or "linear" (the inputs and a constant). An object has ``map(x)`` of
-        shape (m, n_features) and ``n_features``; it is given the inputs as they are.
+        "fourier" (cosines and sines of random frequencies), "fourier_cosine", "orthogonal" (random frequencies at
+        right angles), "rbf" (kernel functions at points of the data), "rbf_kmeans" (at centres of K-means),
+        "nystrom", "nystrom_kmeans" (the same, whitened), or "linear" (the inputs and a constant). An object has
+        ``map(x)`` of shape (m, n_features) and ``n_features``; it receives the inputs without centring.
     n_features : int, default=4000
         How many features; a cosine and a sine are two. "linear" and objects have their own number.
     kernel : str or Kernel, default="gaussian"
         The kernel whose features a named map makes; see `shallows.kernels`. "linear" and objects need none.
     bandwidth : float, optional
-        σ, in the units of the features, of the kernels that have one. None takes the median distance of a subsample.
+        σ, in the units of the features, of the kernels that have one. None takes the median distance between points
+        of a subsample.
     rank : int, optional
-        q, the number of directions that are flattened. None takes a fifth of the subsample, or fewer where the spectrum
-        falls below 1/n before; up to 1,000 points, those above 1/200 of the largest eigenvalue. 0 flattens none.
+        q, the number of directions that the preconditioner flattens. None takes a fifth of the subsample, or fewer
+        where the spectrum falls below 1/n before; up to 1,000 points, the directions above 1/200 of the largest
+        eigenvalue. 0 flattens none.
     n_subsample : int, optional
-        M, the number of training points that the eigensystem is computed from. None grows it as √n within the budget.
+        M, the number of training points from which the eigensystem is computed. None takes about 9√n, at least 500
+        and at most 12,000, as the memory allows; all of up to 1,000 points.
     eigensystem : {"nsvd", "rsvd"}, default="nsvd"
         Through the M × M matrix of inner products, or by a randomised decomposition of the features of the subsample.
     damping : float, default=0.25
@@ -244,15 +236,17 @@ class FeatureEigenProClassifier(_FeatureEigenPro, LeastSquaresClassifier):
         a: directions are shrunk by τ (λ_{q+1}/λᵢ)^a. "full" takes the eigenvalues of the operator, "sqrt" the
         singular values of the features, as the paper prints it: slower, and forgiving where the eigensystem is noisy.
     batch_size : int, optional
-        Rows of a step. None takes half of β/λ, the size up to which a batch costs no progress.
+        m, the rows of a step. None takes half of β/λ, the size up to which an epoch with larger batches makes the
+        same progress.
     step_size : float, optional
-        For a sum over the batch. None takes ``step_rule``.
+        η, for a sum over the batch. None takes the step by ``step_rule``, and an epoch in which training diverges
+        is then repeated with half of it.
     step_rule : str, mapping or callable, default="certified"
         Which rule gives the step where ``step_size`` is None; the names are those of `EigenProClassifier`.
     max_epochs : int, default=40
-        Passes over the data at most.
+        The most passes over the training data.
     tol : float, default=5e-3
-        Stop when the training loss of an epoch is this share of the loss of the zero function.
+        Stop after an epoch whose training loss is at most this share of the zero function's loss.
     early_stopping : bool, default=False
         Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
         become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
@@ -266,11 +260,11 @@ class FeatureEigenProClassifier(_FeatureEigenPro, LeastSquaresClassifier):
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
         "auto" takes a GPU where CuPy finds one.
     memory : int or str, optional
-        Bytes (or a text such as "4GB") that the process may hold. None takes a share of what is free.
+        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" is float32, and float64 up to 1,000 points.
+        "auto" means float32, and float64 for up to 1,000 points.
     verbose : int, default=0
-        1 shows progress.
+        1 shows a progress bar.
 
     Attributes
     ----------
@@ -282,13 +276,15 @@ class FeatureEigenProClassifier(_FeatureEigenPro, LeastSquaresClassifier):
     step_size_ : float
     n_epochs_ : int
     losses_ : list of float
-        Of each epoch, as shares of the loss of the zero function, each batch measured before its own step.
+        Training loss of each epoch as a share of the zero function's loss; each batch is measured before its own
+        step.
     validation_scores_ : list of float
         With ``early_stopping`` only: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
     effective_params_ : dict
-        Everything that the program chose.
+        What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
+        device.
     timings_ : dict
-        Seconds by phase.
+        Seconds of each phase of the fit.
 
     References
     ----------
@@ -315,21 +311,24 @@ class FeatureEigenProRegressor(_FeatureEigenPro, LeastSquaresRegressor):
     Parameters
     ----------
     features : str or object, default="fourier"
-        "fourier" (cosines and sines of random frequencies), "fourier_cosine", "orthogonal" (random frequencies at right
-        angles), "rbf" (kernel functions at points of the data), "rbf_kmeans" (at centres of K-means), "nystrom",
-        "nystrom_kmeans" (the same, whitened), or "linear" (the inputs and a constant). An object has ``map(x)`` of
-        shape (m, n_features) and ``n_features``; it is given the inputs as they are.
+        "fourier" (cosines and sines of random frequencies), "fourier_cosine", "orthogonal" (random frequencies at
+        right angles), "rbf" (kernel functions at points of the data), "rbf_kmeans" (at centres of K-means),
+        "nystrom", "nystrom_kmeans" (the same, whitened), or "linear" (the inputs and a constant). An object has
+        ``map(x)`` of shape (m, n_features) and ``n_features``; it receives the inputs without centring.
     n_features : int, default=4000
         How many features; a cosine and a sine are two. "linear" and objects have their own number.
     kernel : str or Kernel, default="gaussian"
         The kernel whose features a named map makes; see `shallows.kernels`. "linear" and objects need none.
     bandwidth : float, optional
-        σ, in the units of the features, of the kernels that have one. None takes the median distance of a subsample.
+        σ, in the units of the features, of the kernels that have one. None takes the median distance between points
+        of a subsample.
     rank : int, optional
-        q, the number of directions that are flattened. None takes a fifth of the subsample, or fewer where the spectrum
-        falls below 1/n before; up to 1,000 points, those above 1/200 of the largest eigenvalue. 0 flattens none.
+        q, the number of directions that the preconditioner flattens. None takes a fifth of the subsample, or fewer
+        where the spectrum falls below 1/n before; up to 1,000 points, the directions above 1/200 of the largest
+        eigenvalue. 0 flattens none.
     n_subsample : int, optional
-        M, the number of training points that the eigensystem is computed from. None grows it as √n within the budget.
+        M, the number of training points from which the eigensystem is computed. None takes about 9√n, at least 500
+        and at most 12,000, as the memory allows; all of up to 1,000 points.
     eigensystem : {"nsvd", "rsvd"}, default="nsvd"
         Through the M × M matrix of inner products, or by a randomised decomposition of the features of the subsample.
     damping : float, default=0.25
@@ -338,15 +337,17 @@ class FeatureEigenProRegressor(_FeatureEigenPro, LeastSquaresRegressor):
         a: directions are shrunk by τ (λ_{q+1}/λᵢ)^a. "full" takes the eigenvalues of the operator, "sqrt" the
         singular values of the features, as the paper prints it: slower, and forgiving where the eigensystem is noisy.
     batch_size : int, optional
-        Rows of a step. None takes half of β/λ, the size up to which a batch costs no progress.
+        m, the rows of a step. None takes half of β/λ, the size up to which an epoch with larger batches makes the
+        same progress.
     step_size : float, optional
-        For a sum over the batch. None takes ``step_rule``.
+        η, for a sum over the batch. None takes the step by ``step_rule``, and an epoch in which training diverges
+        is then repeated with half of it.
     step_rule : str, mapping or callable, default="certified"
         Which rule gives the step where ``step_size`` is None; the names are those of `EigenProClassifier`.
     max_epochs : int, default=40
-        Passes over the data at most.
+        The most passes over the training data.
     tol : float, default=5e-3
-        Stop when the training loss of an epoch is this share of the loss of the zero function.
+        Stop after an epoch whose training loss is at most this share of the zero function's loss.
     early_stopping : bool, default=False
         Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
         become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
@@ -360,11 +361,11 @@ class FeatureEigenProRegressor(_FeatureEigenPro, LeastSquaresRegressor):
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
         "auto" takes a GPU where CuPy finds one.
     memory : int or str, optional
-        Bytes (or a text such as "4GB") that the process may hold. None takes a share of what is free.
+        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" is float32, and float64 up to 1,000 points.
+        "auto" means float32, and float64 for up to 1,000 points.
     verbose : int, default=0
-        1 shows progress.
+        1 shows a progress bar.
 
     Attributes
     ----------
@@ -377,13 +378,15 @@ class FeatureEigenProRegressor(_FeatureEigenPro, LeastSquaresRegressor):
     step_size_ : float
     n_epochs_ : int
     losses_ : list of float
-        Of each epoch, as shares of the loss of the zero function, each batch measured before its own step.
+        Training loss of each epoch as a share of the zero function's loss; each batch is measured before its own
+        step.
     validation_scores_ : list of float
         With ``early_stopping`` only: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
     effective_params_ : dict
-        Everything that the program chose.
+        What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
+        device.
     timings_ : dict
-        Seconds by phase.
+        Seconds of each phase of the fit.
 
     References
     ----------

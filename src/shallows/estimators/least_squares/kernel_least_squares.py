@@ -1,4 +1,4 @@
-"""Least squares over kernel functions: the plan of a fit, the fit, the prediction."""
+"""What the estimators of the square loss share: the plan of a fit, the fit on data in batches, the prediction."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from . import early_stopping
 from .evaluation_cache import EvaluationCache
 
 BLOCKS_BYTES = 2**28
-"""What the blocks of a prediction may take on a CPU."""
+"""Bytes that the blocks of kernel values of a prediction may take on a CPU."""
 
 
 @dataclass
 class Plan:
-    """What a fit will do, decided before anything large is made.
+    """The choices of a fit, made before any large array is.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Plan:
     batch_size : int
     step_size : float
     top_eigenvalue, largest_diagonal : float
-        λ and β of the operator that is iterated with, see `Preconditioner.step_size`.
+        λ and β of the preconditioned operator, see `Preconditioner.step_size`.
     """
 
     kernel: Kernel
@@ -58,7 +58,7 @@ class LeastSquaresSnapshot(Snapshot):
         return self.estimator._raw_predict(X, self.state.coefficients)
 
     def _scores_in_training(self) -> np.ndarray:
-        """From the kernel matrix at hand."""
+        """From the kernel matrix of the fit."""
         estimator = self.estimator
         fitted = arrays.to_numpy(estimator._gram.dot(self.state.coefficients))
         held_out = estimator._held_out
@@ -75,25 +75,32 @@ class LeastSquaresSnapshot(Snapshot):
 
 
 class KernelLeastSquares(Estimator):
-    """Base of the estimators that minimise a weighted square loss over the span of kernel functions."""
+    """Base of the estimators that minimise a weighted square loss over the span of kernel functions.
 
-    _n_held = 6
-    """Arrays of the targets' shape that a fit holds at most: these, the iterate, that at the start of the epoch, the
-    best one, a copy that is being made and one more at work."""
+    A method says how it decides its plan (`_make_plan`) and with which solver it trains (`_make_solver`); methods with
+    other functions than those of a kernel define how points, problem and model are made as well.
+    """
 
-    # ---------------------------------------------------------------- what subclasses say
+    _n_arrays = 6
+    """Arrays of the targets' shape that a fit holds at most: the targets, the iterate, the iterate at the start of the
+    epoch, the best one, a copy for a checkpoint and one for intermediate results."""
+
+    # ------------------------------------------------------------------- what a method must define
 
     def _make_plan(self, points: Any, weights: Any, kernel: Kernel, seed: int, budget: int) -> Plan:
+        """Decide the preconditioner, the batch size and the step from the training points."""
         raise NotImplementedError
 
     def _make_solver(self, step_size: float) -> Any:
+        """The solver of `shallows.solvers` that takes the steps."""
         raise NotImplementedError
 
     def _encode(self, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-        """Targets as a float array, shape (n, c); what is learnt about their coding is kept."""
+        """Return targets as a float array, shape (n, c), and store how they are coded."""
         raise NotImplementedError
 
-    def _given_subsample(self) -> Preconditioner | None:
+    def _given_preconditioner(self) -> Preconditioner | None:
+        """The preconditioner that the user handed in, if one was; its subsample comes first in the order of the fit."""
         return None
 
     # --------------------------------------------------------------------------- the fit
@@ -117,7 +124,7 @@ class KernelLeastSquares(Estimator):
         sample_weight : array-like, shape (n_samples,), optional
             Weights of the square loss, in any unit; rows of weight zero are left out.
         observers : sequence of shallows.training.Observer
-            `Progress`, `Curve` and others that look on.
+            `Progress`, `Curve` and others, called after every batch and epoch.
         checkpoint : shallows.training.Checkpoint, optional
             Go on from it if it exists, and keep it up to date.
 
@@ -135,7 +142,7 @@ class KernelLeastSquares(Estimator):
             With a ``step_size`` of the user's that is too large.
         """
         started = time.perf_counter()
-        # A fit that fails must not leave old coefficients beside new coordinates.
+        # A fit that fails must not leave old coefficients beside the centring of new data.
         for name in ("dual_coef_", "coef_"):
             vars(self).pop(name, None)
         self._check_parameters()
@@ -155,8 +162,8 @@ class KernelLeastSquares(Estimator):
         dtype = np.dtype(self._precision(n, budget) if self.dtype == "auto" else self.dtype)
 
         with device.active():
-            given = self._given_subsample()
-            # Shuffled once, so that batches and the subsample, which comes first, are contiguous rows.
+            given = self._given_preconditioner()
+            # Rows are shuffled once. Batches are then contiguous, and so is the subsample, which comes first.
             order = streams.permutation(seed, "order", 0, n)
             if given is not None:
                 order = _subsample_first(given.indices, order)
@@ -167,12 +174,14 @@ class KernelLeastSquares(Estimator):
 
             plan = self._make_plan(points, w, kernel, seed, budget - points.nbytes)
             if self._all_points_equal(points) and self.batch_size is None and self.step_size is None:
-                # All points coincide, so all that can be learnt is the mean of the targets, and one step learns it.
+                # Where all points are equal, all that can be learnt is the mean of the targets, in one step.
                 plan.batch_size, plan.step_size = n, 1.0 / (n * plan.top_eigenvalue)
             decomposed = time.perf_counter()
 
             codes = arrays.to_device(targets[order], device, dtype)
-            spent = points.nbytes + self._n_held * codes.nbytes + self._step_bytes(plan, codes.shape[1], dtype.itemsize)
+            spent = (
+                points.nbytes + self._n_arrays * codes.nbytes + self._step_bytes(plan, codes.shape[1], dtype.itemsize)
+            )
             problem = self._make_problem(plan, points, codes, None if w is None else w[:, None], budget - spent)
             self._order, self._evaluation_cache = order, self._make_evaluation_cache()
             built = time.perf_counter()
@@ -217,7 +226,7 @@ class KernelLeastSquares(Estimator):
         device: arrays.Device,
         seed: int,
     ) -> None:
-        """The fitted attributes that tell of the training."""
+        """Set the fitted attributes that describe the training."""
         if held_out is not None:
             self.validation_scores_ = [1.0 - error for error in run.validation_errors]
             self.best_validation_score_ = max(self.validation_scores_)
@@ -245,10 +254,10 @@ class KernelLeastSquares(Estimator):
             "n_validation": 0 if held_out is None else len(held_out.rows),
         }
 
-    # ------------------------------------------------------ what the space of the functions decides
+    # ------------------------------------------- what depends on the space of the functions
 
     def _prepare_points(self, X: Any, order: np.ndarray, device: arrays.Device, dtype: np.dtype) -> Any:
-        """The training points on the device, in a given order."""
+        """Centre the training points and bring them to the device, in a given order."""
         kind = kernels.kind(self.kernel)
         kind.check_inputs(X.shape[1])
         self._centring = Centring.of(X, centred=kind.shift_invariant, without_constants=kind.of_distance)
@@ -257,35 +266,35 @@ class KernelLeastSquares(Estimator):
         return points
 
     def _all_points_equal(self, points: Any) -> bool:
-        """Whether all training points are one: no feature varies."""
-        return self._centring.coincide
+        """Whether all training points are equal: no feature varies."""
+        return self._centring.all_equal
 
     def _make_problem(self, plan: Plan, points: Any, targets: Any, weights: Any, budget: int) -> Any:
-        """What the solver is given; ``_gram`` is the matrix that makes training scores of coefficients."""
+        """Make the solver's problem; ``_gram`` is the matrix that turns coefficients into training scores."""
         self._gram = gram.Gram(plan.kernel, points, budget=budget)
         return KernelProblem(self._gram, targets, weights, plan.preconditioner)
 
     def _make_evaluation_cache(self) -> EvaluationCache | None:
-        """What keeps the kernel values of points that are looked at, where the matrix at hand leaves room for them."""
+        """Make the cache for kernel values of points of evaluation, in the memory that the kernel matrix leaves."""
         if not isinstance(self._gram, gram.Gram):
             return None
         itemsize = arrays.itemsize(self._gram.points)
         return EvaluationCache(self._gram.n, itemsize, self._gram.spare_bytes - BLOCKS_BYTES)
 
     def _store_model(self, state: Any, plan: Plan, points: Any, rows: np.ndarray) -> None:
-        """The fitted attributes that predictions are made of; ``rows`` are those of ``points`` among the rows given."""
+        """Set the fitted attributes that predictions need; ``rows`` says which of the user's rows the points are."""
         self.dual_coef_ = arrays.to_numpy(state.coefficients)
         self.support_ = rows
         self._points, self._kernel = arrays.to_numpy(points), plan.kernel
         self.bandwidth_ = plan.kernel.bandwidth
 
     def _model_parameters(self, plan: Plan) -> dict[str, Any]:
-        """What ``effective_params_`` says of the space of the functions."""
-        told = {"kernel": plan.kernel.name, "bandwidth": plan.kernel.bandwidth}
-        return told | ({"kernel_params": plan.kernel.parameters} if plan.kernel.parameters else {})
+        """The entries of ``effective_params_`` that describe the space of the functions."""
+        of_kernel = {"kernel": plan.kernel.name, "bandwidth": plan.kernel.bandwidth}
+        return of_kernel | ({"kernel_params": plan.kernel.parameters} if plan.kernel.parameters else {})
 
     def _precision(self, n: int, budget: int) -> str:
-        """The dtype that "auto" stands for."""
+        """Return the dtype that dtype="auto" means."""
         return "float64" if n <= SMALL else "float32"
 
     def _stopping(self) -> training.Stopping:
@@ -300,7 +309,7 @@ class KernelLeastSquares(Estimator):
         )
 
     def _warn_if_unconverged(self, run: training.Run) -> None:
-        """Warn of what a finished training left undone."""
+        """Warn if the training ended far from the training targets."""
         if self.tol > 0 and run.stopped_by == "max_epochs" and run.losses[-1] > 0.5:
             warnings.warn(
                 f"After max_epochs={self.max_epochs} the training loss is still {run.losses[-1]:.2f} of that of "
@@ -343,7 +352,7 @@ class KernelLeastSquares(Estimator):
 
     @staticmethod
     def _step_bytes(plan: Plan, n_outputs: int, itemsize: int) -> int:
-        """What one step makes: the batch's columns of the subsample and its outputs, and the preconditioner itself."""
+        """Bytes of one step: the batch's kernel values with the subsample, its outputs, and the preconditioner."""
         p = plan.preconditioner
         if p is None:
             return 4 * plan.batch_size * n_outputs * itemsize
@@ -362,7 +371,7 @@ class KernelLeastSquares(Estimator):
             points, kernel = arrays.to_device(self._points, device), self._kernel
             coefficients = arrays.to_device(self.dual_coef_, device)
         budget = min(self._working_budget(device) // 2, BLOCKS_BYTES if device.kind == "cpu" else 2**32)
-        kept = self._evaluation_cache.find(X, budget) if fitting and self._evaluation_cache else None
+        kept = self._evaluation_cache.entry_for(X, budget) if fitting and self._evaluation_cache else None
         budget = kept.budget if kept else budget
         out = np.empty((X.shape[0], coefficients.shape[1]), dtype=np.dtype(str(points.dtype)))
         with device.active(), np.errstate(over="ignore", invalid="ignore"):
@@ -379,7 +388,7 @@ class KernelLeastSquares(Estimator):
 
 
 def _subsample_first(indices: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """An order that begins with ``indices`` and goes on with the others as they come in ``order``."""
+    """Return an order that begins with ``indices``; the other rows follow as in ``order``."""
     if indices.max() >= len(order):
         raise ShallowsError(
             f"The preconditioner was made for at least {indices.max() + 1} training points, here are {len(order)}."

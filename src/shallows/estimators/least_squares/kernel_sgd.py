@@ -1,4 +1,4 @@
-"""Kernel stochastic gradient descent with the square loss, as scikit-learn estimators."""
+"""Kernel stochastic gradient descent with the square loss, for classes and for values."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class _KernelSGD:
             raise UnknownNameError("step_rule", self.step_rule, RULES)
 
     def _make_plan(self, points: Any, weights: Any, kernel: Kernel, seed: int, budget: int) -> Plan:
-        # A preconditioner of rank 0 changes nothing and carries the certificate of the step.
+        # A preconditioner of rank 0 changes nothing; λ and β, from which the step follows, are measured with it.
         bare = spectrum.make_preconditioner(kernel, points, rank=0, n_subsample=1, seed=seed, weights=weights)
         n = points.shape[0]
         batch_size = min(n, self.batch_size or max(16, round(bare.critical_batch_size())))
@@ -97,23 +97,26 @@ class KernelSGDClassifier(_KernelSGD, LeastSquaresClassifier):
         A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
         points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
     bandwidth : float, optional
-        σ, in the units of the features, of the kernels that have one. None takes the median distance of a subsample.
+        σ, in the units of the features, of the kernels that have one. None takes the median distance between points
+        of a subsample.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
     batch_size : int, optional
-        Rows of a step. None takes the size beyond which larger batches stop to pay, β/λ, and 16 at least.
+        m, the rows of a step. None takes β/λ, beyond which larger batches no longer pay, and 16 at least.
     step_size : float, optional
-        For a sum over the batch, constant. None takes one by ``step_rule``.
+        η, for a sum over the batch, constant. None takes the step by ``step_rule``, and an epoch in which training
+        diverges is then repeated with half of it.
     step_rule : {"certified", "constant"}, default="certified"
-        "certified" is the rule of `EigenProClassifier` with nothing flattened: steps that vary about 2/(β + (m − 1)λ),
-        the edge of stability, where batches are hardly noisy, else a constant one and an average of the iterates that
-        lies half an epoch behind (`shallows.solvers.least_squares.step_rules.Certified`). Unlike there, few batches do
-        not go through conjugate residuals: it stays a method of gradients. "constant" is 1.5/(β + (m − 1)λ), as in the
-        release of Ma and Belkin (2017), and the last iterate. β and λ are measured on training points.
+        "certified" is the rule of `EigenProClassifier` with nothing flattened. Where batches are hardly noisy, the
+        steps vary about 2/(β + (m − 1)λ), the edge of stability; else the step is constant and the model is an
+        average of the iterates that lies half an epoch behind (`shallows.solvers.least_squares.step_rules.Certified`).
+        Few batches do not go through conjugate residuals here: the method stays a method of gradients. "constant" is
+        1.5/(β + (m − 1)λ), as in the release of Ma and Belkin (2017), and the model is the last iterate. β and λ are
+        measured on training points.
     max_epochs : int, default=100
-        Passes over the data at most.
+        The most passes over the training data.
     tol : float, default=5e-3
-        Stop when the training loss of an epoch is this share of the loss of the zero function.
+        Stop after an epoch whose training loss is at most this share of the zero function's loss.
     early_stopping : bool, default=False
         Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
         become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
@@ -127,11 +130,11 @@ class KernelSGDClassifier(_KernelSGD, LeastSquaresClassifier):
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
         "auto" takes a GPU where CuPy finds one.
     memory : int or str, optional
-        Bytes (or a text such as "4GB") that the process may hold. None takes a share of what is free.
+        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" is float32, and float64 up to 1,000 points.
+        "auto" means float32, and float64 for up to 1,000 points.
     verbose : int, default=0
-        1 shows progress.
+        1 shows a progress bar.
 
     See Also
     --------
@@ -148,23 +151,26 @@ class KernelSGDRegressor(_KernelSGD, LeastSquaresRegressor):
         A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
         points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
     bandwidth : float, optional
-        σ, in the units of the features, of the kernels that have one. None takes the median distance of a subsample.
+        σ, in the units of the features, of the kernels that have one. None takes the median distance between points
+        of a subsample.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
     batch_size : int, optional
-        Rows of a step. None takes the size beyond which larger batches stop to pay, β/λ, and 16 at least.
+        m, the rows of a step. None takes β/λ, beyond which larger batches no longer pay, and 16 at least.
     step_size : float, optional
-        For a sum over the batch, constant. None takes one by ``step_rule``.
+        η, for a sum over the batch, constant. None takes the step by ``step_rule``, and an epoch in which training
+        diverges is then repeated with half of it.
     step_rule : {"certified", "constant"}, default="certified"
-        "certified" is the rule of `EigenProClassifier` with nothing flattened: steps that vary about 2/(β + (m − 1)λ),
-        the edge of stability, where batches are hardly noisy, else a constant one and an average of the iterates that
-        lies half an epoch behind (`shallows.solvers.least_squares.step_rules.Certified`). Unlike there, few batches do
-        not go through conjugate residuals: it stays a method of gradients. "constant" is 1.5/(β + (m − 1)λ), as in the
-        release of Ma and Belkin (2017), and the last iterate. β and λ are measured on training points.
+        "certified" is the rule of `EigenProClassifier` with nothing flattened. Where batches are hardly noisy, the
+        steps vary about 2/(β + (m − 1)λ), the edge of stability; else the step is constant and the model is an
+        average of the iterates that lies half an epoch behind (`shallows.solvers.least_squares.step_rules.Certified`).
+        Few batches do not go through conjugate residuals here: the method stays a method of gradients. "constant" is
+        1.5/(β + (m − 1)λ), as in the release of Ma and Belkin (2017), and the model is the last iterate. β and λ are
+        measured on training points.
     max_epochs : int, default=100
-        Passes over the data at most.
+        The most passes over the training data.
     tol : float, default=5e-3
-        Stop when the training loss of an epoch is this share of the loss of the zero function.
+        Stop after an epoch whose training loss is at most this share of the zero function's loss.
     early_stopping : bool, default=False
         Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
         become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
@@ -178,11 +184,11 @@ class KernelSGDRegressor(_KernelSGD, LeastSquaresRegressor):
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
         "auto" takes a GPU where CuPy finds one.
     memory : int or str, optional
-        Bytes (or a text such as "4GB") that the process may hold. None takes a share of what is free.
+        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" is float32, and float64 up to 1,000 points.
+        "auto" means float32, and float64 for up to 1,000 points.
     verbose : int, default=0
-        1 shows progress.
+        1 shows a progress bar.
 
     See Also
     --------

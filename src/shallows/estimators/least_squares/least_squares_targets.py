@@ -1,4 +1,4 @@
-"""Classes and values as the targets of least squares."""
+"""Coding of classes and of values as targets of the square loss, and predictions in the user's coding."""
 
 from __future__ import annotations
 

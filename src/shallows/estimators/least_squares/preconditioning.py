@@ -1,4 +1,4 @@
-"""How the variants of EigenPro choose their preconditioner's size, their step size and what they report of both."""
+"""How the variants of EigenPro choose the size of the subsample and the step, and what they report of both."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ..base import SMALL
 from ..parameter_checks import check_whole
 
 SMALL_FLOOR = 5e-3
-"""Directions of a problem that is iterated with as a whole, below this share of the largest eigenvalue, are
-approached in steps rather than solved: 20 epochs regularise them like a ridge of about SMALL_FLOOR λ₁ / 20. A share,
-so that neither the unit of the weights nor repeated rows matter."""
+"""In a small problem, of which every batch holds all rows, eigendirections below this share of the largest eigenvalue
+are not preconditioned. They are approached in steps, and 20 epochs regularise them like a ridge of about
+SMALL_FLOOR λ₁ / 20. It is a share, so that neither the unit of the weights nor repeated rows matter."""
 
 
 def check_preconditioning(estimator: Any) -> None:
-    """Refuse a rank, a subsample's size or a damping that no preconditioner can have."""
+    """Check ``rank``, ``n_subsample`` and ``damping`` of an estimator."""
     check_whole(estimator, "rank", least=0, optional=True)
     check_whole(estimator, "n_subsample", optional=True)
     if not (isinstance(estimator.damping, numbers.Real) and 0 < estimator.damping <= 1):
@@ -27,10 +27,10 @@ def check_preconditioning(estimator: Any) -> None:
 
 
 def subsample_size(estimator: Any, n: int, itemsize: int, budget: int) -> int:
-    """M: what an estimator was asked for within n, else what the data and the budget suggest."""
-    asked, rank = estimator.n_subsample, estimator.rank
-    if asked is not None:
-        return min(asked, n)
+    """M: the estimator's ``n_subsample``, at most n, or a size chosen from the number of points and the budget."""
+    rank = estimator.rank
+    if estimator.n_subsample is not None:
+        return min(estimator.n_subsample, n)
     if n <= SMALL and rank is None:
         return n
     # The eigensystem should cost a fraction of an epoch's products, n² d; M² (q + d) is n (q + d).
@@ -41,22 +41,22 @@ def subsample_size(estimator: Any, n: int, itemsize: int, budget: int) -> int:
 
 
 def plan_steps(estimator: Any, p: Any, batch_size: int, n: int, points: Any) -> tuple[float, cycles.Cycle | None]:
-    """The step size of an estimator's ``step_size`` or ``step_rule``, and the factors that it goes with."""
+    """The step size by ``step_size`` or ``step_rule``, and the rule's factors from step to step, if it has any."""
     estimator._exact = False
     if estimator.step_size is not None:
         return estimator.step_size, None
     rule = step_rules.make(estimator.step_rule)
     if isinstance(rule, step_rules.Certified) and batch_size == n == p.n_subsample and n <= SMALL:
-        # A small problem that is iterated with as a whole is regularised by the number of epochs, see SMALL_FLOOR.
+        # A small problem, of which every batch holds all rows, is regularised by the number of epochs, see SMALL_FLOOR.
         rule = step_rules.Exact()
     step_size, cycle = step_rules.planned(rule, p, batch_size, n)
     estimator._exact = isinstance(rule, step_rules.Exact)
-    # Where all points are one, the base takes the one step that there is.
+    # Where all points are equal, the base class takes a single step.
     return step_size, None if estimator._all_points_equal(points) else cycle
 
 
 def step_parameters(estimator: Any, p: Any) -> dict[str, Any]:
-    """What ``effective_params_`` says of the preconditioner's form and the rule of the steps."""
+    """The entries of ``effective_params_`` that describe the preconditioner's form and the rule of the steps."""
     rule = estimator.step_rule
     if not isinstance(rule, str):
         rule = step_rules.make(rule)

@@ -1,4 +1,4 @@
-"""In which order the regularised methods go through their batches, epoch by epoch."""
+"""The orders in which the regularised methods visit their batches, epoch by epoch."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from ... import arrays, streams, training
 
 
 class InOrderThenShuffled(training.Batches):
-    """Batches whose first epoch goes through the rows as they lie, which is a random order already.
+    """Batches that the first epoch visits in the order of the rows, and later ones in a random order.
 
-    So the rows that were visited are the first ones, and of a kernel matrix that is not kept only their columns are
-    made.
+    The rows of a fit are in a random order already. In the first epoch the rows visited so far are then the first
+    ones, and of a kernel matrix that is not kept only their columns are computed.
     """
 
     def of_epoch(self, epoch: int) -> list[slice]:
@@ -18,7 +18,7 @@ class InOrderThenShuffled(training.Batches):
 
 
 class InOrderThenDrawn(InOrderThenShuffled):
-    """Batches that are drawn with replacement after a first epoch in order."""
+    """Batches that the first epoch visits in order, and later ones draw with replacement."""
 
     def of_epoch(self, epoch: int) -> list[slice]:
         """The batches of an epoch, in their order."""

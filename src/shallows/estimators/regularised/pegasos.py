@@ -22,7 +22,7 @@ class PegasosClassifier(RiskClassifier):
     kernel : str or Kernel, default="gaussian"
         See `shallows.kernels`; a kernel object brings its own parameters.
     bandwidth : float, optional
-        σ, in the units of the features. None takes the median distance of a subsample.
+        σ, in the units of the features. None takes the median distance between points of a subsample.
     kernel_params : dict, optional
         Further parameters of a kernel that is named, such as ``{"nu": 1.5}``.
     features : str or object, optional
@@ -30,33 +30,35 @@ class PegasosClassifier(RiskClassifier):
         frequencies), "fourier_cosine", "orthogonal", "nystrom", "nystrom_kmeans", "rbf", "rbf_kmeans", "linear" (the
         inputs and a constant), or an object with ``map(x)`` and ``n_features``.
     n_features : int, default=512
-        Columns of the named maps.
+        Columns of a named map.
     loss : {"hinge", "logistic", "multiclass_hinge", "softmax"} or Loss, default="hinge"
-        Any with bounded slopes.
+        Any loss with bounded slopes.
     regularisation : float, optional
         λ. None takes 1/n, which is C = 1 of a support vector machine; C in general is 1/(λn).
     projection : bool, default=False
-        Bring f back to the ball ‖f‖ ≤ 1/√λ after every step.
+        Project f onto the ball ‖f‖ ≤ 1/√λ after every step.
     averaging : bool, default=False
-        Take the mean of the iterates, later ones with more weight, in place of the last one, which follows its last
-        batches: worth much where epochs are few.
+        Make the mean of the iterates the model, later ones with more weight. The last iterate alone depends on its
+        last batches, so that the mean is much better after few epochs.
     batch_size : int, optional
-        Rows of a step. None takes 256 with a kernel and 64 with features, fewer below 5,000 rows.
+        m, the rows of a step. None takes 256 with a kernel and 64 with features, fewer if there are fewer than
+        5,000 rows.
     max_epochs : int, default=10
-        Passes over the data at most.
+        The most passes over the training data.
     max_seconds : float, optional
-        Of training at most, kernel values and features included, without preparation, landmarks and evaluation.
+        The most seconds of training. These include kernel values and features, but not preparation, landmarks and
+        evaluation.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, random features and landmarks. The same int gives the
         same model.
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
         "auto" takes a GPU where CuPy finds one.
     memory : int or str, optional
-        Bytes (or a text such as "4GB") that the process may hold. None takes a share of what is free.
+        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" is float32, and float64 up to 1,000 points.
+        "auto" means float32, and float64 for up to 1,000 points.
     verbose : int, default=0
-        1 shows progress.
+        1 shows a progress bar.
 
     Attributes
     ----------
@@ -64,16 +66,19 @@ class PegasosClassifier(RiskClassifier):
     dual_coef_ : ndarray, shape (n_support, n_outputs)
         Coefficients of the kernel functions at the training rows ``support_``; without explicit features.
     support_ : ndarray of int
+        Numbers of the training rows with coefficients other than zero; without explicit features.
     coef_ : ndarray, shape (n_outputs, n_features)
         With explicit features.
     bandwidth_ : float
     n_epochs_ : int
     losses_ : list of float
-        Of each epoch, as shares of the loss of the zero function, each batch measured before its own step.
+        Training loss of each epoch as a share of the zero function's loss; each batch is measured before its own
+        step.
     effective_params_ : dict
-        Everything that the program chose.
+        What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
+        device.
     timings_ : dict
-        Seconds by phase; ``eigensystem`` is the making of landmarks and their map.
+        Seconds of each phase of the fit; ``eigensystem`` is the choice of landmarks and their map.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""What the estimators of a regularised risk share: the plan, the fit, the prediction."""
+"""What the estimators of a regularised risk share: the constructor, the fit on data in batches, the prediction."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from ... import arrays, features, gram, kernels, losses, streams, training
+from ... import arrays, gram, kernels, losses, streams, training
+from ... import features as feature_maps
 from ...errors import ShallowsError
 from ...features import Blocks, Design
 from ...solvers.regularised.risk import FeatureSpan, KernelSpan, RiskProblem, RiskState
 from ..base import SMALL, Estimator
 from ..centring import Centring
+from ..feature_scores import feature_scores
 from ..kernel_checks import check_scale, check_scores, check_values
 from ..parameter_checks import check_positive, check_whole
 from ..snapshot import Snapshot
@@ -110,6 +112,7 @@ class RiskModel(Estimator):
         raise NotImplementedError
 
     def _learn_targets(self, y: np.ndarray, weights: np.ndarray | None) -> None:
+        """Store how targets are coded: the classes, or mean and scale."""
         raise NotImplementedError
 
     def _encode(self, y: np.ndarray) -> np.ndarray:
@@ -144,6 +147,7 @@ class RiskModel(Estimator):
         sample_weight : array-like, shape (n_samples,), optional
             Weights of the losses, in any unit; rows of weight zero are left out.
         observers : sequence of shallows.training.Observer
+            `Progress`, `Curve` and others, called after every batch and epoch.
         checkpoint : shallows.training.Checkpoint, optional
             Go on from it if it exists, and keep it up to date.
 
@@ -161,7 +165,7 @@ class RiskModel(Estimator):
             With a ``step_size`` of the user's that is too large.
         """
         started = time.perf_counter()
-        # A fit that fails must not leave an old function beside new coordinates.
+        # A fit that fails must not leave an old function beside the centring of new data.
         vars(self).pop("_model", None)
         self._check_parameters()
         X, y, weights = self._validated_training_set(X, y, sample_weight)
@@ -183,7 +187,7 @@ class RiskModel(Estimator):
 
             blocks = None
             if self.features is not None:
-                blocks = features.in_blocks(self.features, kernel, points[:, :-2], self.n_features, seed, budget)
+                blocks = feature_maps.in_blocks(self.features, kernel, points[:, :-2], self.n_features, seed, budget)
             mapped = time.perf_counter()
             size = min(n, self.batch_size or self._default_batch_size(n))
             span = self._make_span(kernel, blocks, points, budget - points.nbytes - 6 * targets.nbytes)
@@ -220,7 +224,7 @@ class RiskModel(Estimator):
         return self
 
     def _prepare_points(self, X: Any, order: np.ndarray, device: arrays.Device) -> Any:
-        """Augmented training points; the origin is moved only where the kernel does not see it."""
+        """Return augmented training points, centred where the kernel does not depend on the origin."""
         named = self.features is None or isinstance(self.features, str)
         kind = kernels.kind(self.kernel)
         self._centring = Centring.of(
@@ -230,8 +234,8 @@ class RiskModel(Estimator):
         )
         points = self._centring.training_points(X, order, device, self._dtype)
         if named:
-            seen = not kind.shift_invariant and self.features != "linear"
-            check_scale(points, self._dtype, may_vanish=self._centring.coincide or seen)
+            origin_matters = not kind.shift_invariant and self.features != "linear"
+            check_scale(points, self._dtype, may_vanish=self._centring.all_equal or origin_matters)
         return points
 
     def _make_kernel(self, points: Any, seed: int) -> kernels.Kernel | None:
@@ -243,8 +247,8 @@ class RiskModel(Estimator):
             return kind
         bandwidth = self.bandwidth
         if bandwidth is None and kind.takes_bandwidth:
-            # Where all points coincide, every bandwidth gives the same function.
-            bandwidth = 1.0 if self._centring.coincide else kernels.median_bandwidth(points[:, :-2], seed)
+            # Where all points are equal, every bandwidth gives the same function.
+            bandwidth = 1.0 if self._centring.all_equal else kernels.median_bandwidth(points[:, :-2], seed)
         made = kernels.make(self.kernel, bandwidth, **(self.kernel_params or {}))
         made.check_inputs(points.shape[1] - 2)
         check_values(made, points)
@@ -253,13 +257,13 @@ class RiskModel(Estimator):
     def _make_span(self, kernel: Any, blocks: Blocks | None, points: Any, budget: int) -> KernelSpan | FeatureSpan:
         if blocks is not None:
             plain = points[:, :-2] if arrays.is_numpy(points) else arrays.contiguous(points[:, :-2])
-            # Made in the first pass, whose time they are a part of.
+            # Features are made in the first pass, so that their time counts as training.
             return FeatureSpan(Design(blocks, plain, budget=0), budget=max(budget // 2, 2**20))
-        # One pass needs every part of the matrix once.
+        # A single pass uses every part of the matrix once, so that nothing need be kept.
         return KernelSpan(gram.LazyGram(kernel, points, budget=max(budget, 2**20) if self.max_epochs > 1 else 0))
 
     def _default_batch_size(self, n: int) -> int:
-        """Wide enough for fast products, and twenty steps an epoch at least where there are few rows."""
+        """Rows of a batch: enough for fast products, but at least twenty batches an epoch where there are few rows."""
         largest, smallest = (256, 16) if self.features is None else (64, 8)
         return max(smallest, min(largest, n // 20))
 
@@ -288,7 +292,7 @@ class RiskModel(Estimator):
         self.effective_params_ = {
             "kernel": None if kernel is None else kernel.name,
             "bandwidth": None if kernel is None else kernel.bandwidth,
-            "features": features.name_of(self.features),
+            "features": feature_maps.name_of(self.features),
             "n_features": None if blocks is None else blocks.n_features,
             "n_support": len(self.support_) if blocks is None else None,
             "loss": problem.loss.name,
@@ -310,7 +314,7 @@ class RiskModel(Estimator):
         check_whole(self, "max_epochs", "n_features")
         if self.dtype not in ("auto", "float32", "float64"):
             raise ShallowsError(f"dtype must be 'auto', 'float32' or 'float64', got {self.dtype!r}.")
-        features.check(self.features)
+        feature_maps.check(self.features)
         loss = self._named_loss()
         if loss.coding == "offset" or (loss.for_classes and self._y_is_numeric):
             raise ShallowsError(f"The loss {loss.name!r} is none for {type(self).__name__}.")
@@ -318,10 +322,10 @@ class RiskModel(Estimator):
     # ------------------------------------------------------------------------------------ prediction
 
     def _model_of(self, problem: RiskProblem, state: RiskState, *, final: bool = True) -> dict[str, Any]:
-        """What a prediction needs of a state: coefficients, and of kernels the points they stand at.
+        """What a prediction needs of a state: its coefficients and, with a kernel, the points that these belong to.
 
-        The final model lies on the host and holds no point whose coefficients are zero. One in the middle of training
-        refers to what is there.
+        The final model is copied to the host without the points whose coefficients are zero. A model in the middle of
+        training refers to the arrays of the fit.
         """
         kernel, blocks = self._fitted
         if blocks is not None:
@@ -333,8 +337,8 @@ class RiskModel(Estimator):
             }
         points, a = problem.span.gram.points, state.coefficients
         if not final:
-            seen = slice(0, state.n_visited)
-            return {"kernel": kernel, "points": points[seen, :], "coefficients": a[seen, :]}
+            visited = slice(0, state.n_visited)
+            return {"kernel": kernel, "points": points[visited, :], "coefficients": a[visited, :]}
         a = arrays.to_numpy(a)
         rows = np.flatnonzero(a.any(axis=1))
         points = arrays.to_numpy(arrays.take_rows(points, rows))
@@ -346,23 +350,17 @@ class RiskModel(Estimator):
         model = model if fitting else self._model
         device = arrays.resolve_device(self.device)
         budget = min(self._working_budget(device) // 4, 2**28 if device.kind == "cpu" else 2**32)
-        out = np.empty((X.shape[0], model["coefficients"].shape[1]), dtype=self._dtype)
         with device.active(), np.errstate(over="ignore", invalid="ignore"):
             a = arrays.to_device(model["coefficients"], device)
             if "blocks" in model:
                 blocks = model["blocks"].to(device)
-                widest = max(span.stop - span.start for span in blocks.spans)
-                at_a_time = max(1, budget // (2 * widest * out.itemsize))
+                out = feature_scores(blocks, self._centring, X, a, device, budget=budget // 2)
             else:
                 points = arrays.to_device(model["points"], device)
-            for rows, x, extra in self._centring.new_points(X, device, self._dtype):
-                if "blocks" not in model:
+                out = np.empty((X.shape[0], a.shape[1]), dtype=self._dtype)
+                for rows, x, extra in self._centring.new_points(X, device, self._dtype):
                     made = gram.cross_product(model["kernel"], x, points, a, budget=budget, extra=extra)
                     out[rows] = arrays.to_numpy(made)
-                    continue
-                for some in arrays.blocks(x.shape[0], at_a_time):
-                    here = slice(rows.start + some.start, rows.start + some.stop)
-                    out[here] = arrays.to_numpy(blocks.dot(x[some, :], a))
         if not fitting:
             check_scores(out, X)
         return self._unscale(out)

@@ -1,4 +1,4 @@
-"""Classes and values as the targets of a regularised risk."""
+"""Coding of classes and of values as targets of a loss, and predictions in the user's coding."""
 
 from __future__ import annotations
 
@@ -61,12 +61,30 @@ class RiskClassifier(ClassifierMixin, RiskModel):
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> np.ndarray:
-        """Class labels, shape (n_samples,), for X of shape (n_samples, n_features)."""
+        """Class labels.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,)
+        """
         return self._decode(self._raw_predict(self._validated(X)))
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities of the classes, shape (n_samples, n_classes); for the losses 'logistic' and 'softmax'."""
+        """Estimates of the class probabilities, for the losses "logistic" and "softmax".
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples, n_classes)
+        """
         return self._named_loss().probabilities(self._raw_predict(self._validated(X)).astype(np.float64))
 
 
@@ -106,5 +124,14 @@ class RiskRegressor(RegressorMixin, MultiOutputMixin, RiskModel):
         return scores[:, 0] if self._one_column else scores
 
     def predict(self, X: Any) -> np.ndarray:
-        """Values of the fitted function, shape (n_samples,) or (n_samples, n_outputs), as y was."""
+        """Values of the fitted function.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,) or (n_samples, n_outputs), as y was
+        """
         return self._decode(self._raw_predict(self._validated(X)))

@@ -1,4 +1,4 @@
-"""SAG and SAGA: gradients on explicit features, averaged over a table of the last one of every example."""
+"""SAG and SAGA: gradients on explicit features, averaged with the help of a table of the latest of each example."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .variance_reduced import VarianceReduced
 class _SAG(VarianceReduced):
     """Parameters and solver of SAG and SAGA, for classes and for values."""
 
-    # Without replacement the gradients of the table are about half a pass old in step with each other, and the
-    # iteration is stable for steps below 5/(number of batches · λ_max) only.
+    # In passes without replacement all gradients of the table are equally old, and the iteration is stable only for
+    # steps below 5/(number of batches · λ_max).
     _batch_order = InOrderThenDrawn
 
     def __init__(
@@ -76,11 +76,11 @@ class SAGClassifier(_SAG, RiskClassifier):
         "nystrom_kmeans", "rbf", "rbf_kmeans", "linear" (the inputs and a constant), or an object with ``map(x)`` and
         ``n_features``.
     n_features : int, default=512
-        Columns of the named maps.
+        Columns of a named map.
     kernel : str or Kernel, default="gaussian"
         See `shallows.kernels`; a kernel object brings its own parameters.
     bandwidth : float, optional
-        σ, in the units of the features. None takes the median distance of a subsample.
+        σ, in the units of the features. None takes the median distance between points of a subsample.
     kernel_params : dict, optional
         Further parameters of a kernel that is named, such as ``{"nu": 1.5}``.
     loss : {"logistic", "softmax", "squared_hinge", "square"} or Loss, default="auto"
@@ -88,26 +88,29 @@ class SAGClassifier(_SAG, RiskClassifier):
     regularisation : float, optional
         λ. None takes 1/n, which is C = 1 of a support vector machine; C in general is 1/(λn).
     step_size : float, optional
-        None takes it from the theory and the measured smoothness of batches.
+        η, for the mean over a batch. None takes the step of the theory for the smoothness that is measured on
+        batches.
     unbiased : bool, default=False
-        True is SAGA.
+        True takes the unbiased direction of SAGA in place of that of SAG.
     batch_size : int, optional
-        Rows of a step. None takes 256 with a kernel and 64 with features, fewer below 5,000 rows.
+        m, the rows of a step. None takes 256 with a kernel and 64 with features, fewer if there are fewer than
+        5,000 rows.
     max_epochs : int, default=20
-        Passes over the data at most.
+        The most passes over the training data.
     max_seconds : float, optional
-        Of training at most, kernel values and features included, without preparation, landmarks and evaluation.
+        The most seconds of training. These include kernel values and features, but not preparation, landmarks and
+        evaluation.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, random features and landmarks. The same int gives the
         same model.
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
         "auto" takes a GPU where CuPy finds one.
     memory : int or str, optional
-        Bytes (or a text such as "4GB") that the process may hold. None takes a share of what is free.
+        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" is float32, and float64 up to 1,000 points.
+        "auto" means float32, and float64 for up to 1,000 points.
     verbose : int, default=0
-        1 shows progress.
+        1 shows a progress bar.
 
     Attributes
     ----------
@@ -115,16 +118,19 @@ class SAGClassifier(_SAG, RiskClassifier):
     dual_coef_ : ndarray, shape (n_support, n_outputs)
         Coefficients of the kernel functions at the training rows ``support_``; without explicit features.
     support_ : ndarray of int
+        Numbers of the training rows with coefficients other than zero; without explicit features.
     coef_ : ndarray, shape (n_outputs, n_features)
         With explicit features.
     bandwidth_ : float
     n_epochs_ : int
     losses_ : list of float
-        Of each epoch, as shares of the loss of the zero function, each batch measured before its own step.
+        Training loss of each epoch as a share of the zero function's loss; each batch is measured before its own
+        step.
     effective_params_ : dict
-        Everything that the program chose.
+        What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
+        device.
     timings_ : dict
-        Seconds by phase; ``eigensystem`` is the making of landmarks and their map.
+        Seconds of each phase of the fit; ``eigensystem`` is the choice of landmarks and their map.
 
     References
     ----------
@@ -148,11 +154,11 @@ class SAGRegressor(_SAG, RiskRegressor):
         "nystrom_kmeans", "rbf", "rbf_kmeans", "linear" (the inputs and a constant), or an object with ``map(x)`` and
         ``n_features``.
     n_features : int, default=512
-        Columns of the named maps.
+        Columns of a named map.
     kernel : str or Kernel, default="gaussian"
         See `shallows.kernels`; a kernel object brings its own parameters.
     bandwidth : float, optional
-        σ, in the units of the features. None takes the median distance of a subsample.
+        σ, in the units of the features. None takes the median distance between points of a subsample.
     kernel_params : dict, optional
         Further parameters of a kernel that is named, such as ``{"nu": 1.5}``.
     loss : {"square", "huber"} or Loss, default="auto"
@@ -160,26 +166,29 @@ class SAGRegressor(_SAG, RiskRegressor):
     regularisation : float, optional
         λ. None takes 1/n, which is C = 1 of a support vector machine; C in general is 1/(λn).
     step_size : float, optional
-        None takes it from the theory and the measured smoothness of batches.
+        η, for the mean over a batch. None takes the step of the theory for the smoothness that is measured on
+        batches.
     unbiased : bool, default=False
-        True is SAGA.
+        True takes the unbiased direction of SAGA in place of that of SAG.
     batch_size : int, optional
-        Rows of a step. None takes 256 with a kernel and 64 with features, fewer below 5,000 rows.
+        m, the rows of a step. None takes 256 with a kernel and 64 with features, fewer if there are fewer than
+        5,000 rows.
     max_epochs : int, default=20
-        Passes over the data at most.
+        The most passes over the training data.
     max_seconds : float, optional
-        Of training at most, kernel values and features included, without preparation, landmarks and evaluation.
+        The most seconds of training. These include kernel values and features, but not preparation, landmarks and
+        evaluation.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, random features and landmarks. The same int gives the
         same model.
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
         "auto" takes a GPU where CuPy finds one.
     memory : int or str, optional
-        Bytes (or a text such as "4GB") that the process may hold. None takes a share of what is free.
+        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" is float32, and float64 up to 1,000 points.
+        "auto" means float32, and float64 for up to 1,000 points.
     verbose : int, default=0
-        1 shows progress.
+        1 shows a progress bar.
 
     Attributes
     ----------
@@ -188,16 +197,19 @@ class SAGRegressor(_SAG, RiskRegressor):
     dual_coef_ : ndarray, shape (n_support, n_outputs)
         Coefficients of the kernel functions at the training rows ``support_``; without explicit features.
     support_ : ndarray of int
+        Numbers of the training rows with coefficients other than zero; without explicit features.
     coef_ : ndarray, shape (n_outputs, n_features)
         With explicit features.
     bandwidth_ : float
     n_epochs_ : int
     losses_ : list of float
-        Of each epoch, as shares of the loss of the zero function, each batch measured before its own step.
+        Training loss of each epoch as a share of the zero function's loss; each batch is measured before its own
+        step.
     effective_params_ : dict
-        Everything that the program chose.
+        What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
+        device.
     timings_ : dict
-        Seconds by phase; ``eigensystem`` is the making of landmarks and their map.
+        Seconds of each phase of the fit; ``eigensystem`` is the choice of landmarks and their map.
 
     References
     ----------
