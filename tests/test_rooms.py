@@ -23,7 +23,7 @@ def order():
     table = text.partition("| room | holds |")[2].partition("\n\n")[0]
     heights = {}
     for height, line in enumerate(re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)):
-        heights |= {name: height for name in re.findall(r"`(\w+)(?:/|\.py)`", line)}
+        heights |= dict.fromkeys(re.findall(r"`(\w+)(?:/|\.py)`", line), height)
     return heights
 
 
