@@ -21,10 +21,11 @@ def cells(measurements: Measurements) -> Iterator[dict[str, Any]]:
     along = [run.along for series in measurements.series for run in measurements.runs(series)]
     axes = dict.fromkeys((*spec["settings"], spec.get("mark"), *along))  # in the target's order, the point last
     found = {
-        _key(series["data"], series["method"], _setting(measurements, series, point), metric): (series, point)
+        _key(series["data"], series["method"], _setting(measurements, series, point), metric): (series, point, curves)
         for series in measurements.series
         for metric in spec["metrics"]
-        for point in _points(measurements, series, metric)
+        for curves in [measurements.curves(series, metric)]
+        for point in _points(spec, series, metric, curves)
     }
     printed = {
         _key(one["dataset"], one["method"], parse_setting(one["setting"]), one["metric"]): one["published"]
@@ -37,9 +38,9 @@ def cells(measurements: Measurements) -> Iterator[dict[str, Any]]:
         if key not in found:
             yield rows.not_run(word, method, setting, metric, published)
             continue
-        series, point = found[key]
+        series, point, curves = found[key]
         runs, definition = measurements.runs(series), spec["metrics"][metric]
-        values = [curve[point] for curve in measurements.curves(series, metric) if point in curve]
+        values = [curve[point] for curve in curves if point in curve]
         judgement = _judged(measurements, rows, series, metric, point, values, published)
         shown = values if len(values) == len(runs) or point is not None else []
         tolerance = f"{definition['label']} {verdicts.criterion({**NO_TOLERANCE, **definition})}" if published else ""
@@ -101,9 +102,10 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _points(measurements: Measurements, series: Mapping[str, Any], metric: str) -> list[Point]:
+def _points(
+    spec: Mapping[str, Any], series: Mapping[str, Any], metric: str, curves: Sequence[Mapping[Point, float]]
+) -> list[Point]:
     """Where a series has cells of a metric: at the points that were asked for, at none, or where a figure draws it."""
-    spec, curves = measurements.spec, measurements.curves(series, metric)
     if "first_passage" in spec["metrics"][metric]:
         return [None] if series["marks"] else []
     if not any(curves):

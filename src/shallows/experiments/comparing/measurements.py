@@ -50,12 +50,7 @@ class Measurements:
         if "first_passage" in definition:
             return self._first_passages(series, definition["first_passage"])
         curves = [dict(run.curve.get(definition.get("of", metric), {})) for run in self.runs(series)]
-        over = definition.get("over")
-        if over is None:
-            return curves
-        if over == "first":
-            return [divide_by_first(curve) for curve in curves]
-        return [divide(curve, run.curve.get(over, {})) for curve, run in zip(curves, self.runs(series), strict=True)]
+        return [divide_by_first(curve) for curve in curves] if definition.get("over") == "first" else curves
 
     def selected(self, of: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The series that a selection by ``data``, ``method`` and axes names, each by a value or a list."""

@@ -56,6 +56,7 @@ RETIRED = (
     Retired("targets/*/figure/facet", "panels"),
     Retired("targets/*/figure/hue", "lines"),
     Retired("targets/*/figure/free_x", "nothing, as every axis has an x axis of its own"),
+    Retired("targets/*/metrics/*/over", "a claim with over: {metric: ...}", "(?!first$).*"),
     Retired("targets/*/metrics/*/reached", "first_passage, with the same keys below it"),
     Retired(f"{_CLAIM}/axes", "parameters: {x: log, y: linear} beside reduce: slope"),
     Retired(f"{_CLAIM}/seeds", "every_seed: true, where the criterion is not for the mean"),
