@@ -33,7 +33,12 @@ def test_provenance_agrees_with_the_schema():
 
 def test_a_record_that_lacks_something_is_refused_with_its_place():
     with pytest.raises(ShallowsError, match="schema"):
-        record.check({"schema_version": 1})
+        record.check({"schema_version": record.SCHEMA_VERSION})
+
+
+def test_a_record_of_another_version_is_told_as_such():
+    with pytest.raises(ShallowsError, match=r"results/demo/x was left by another version.*results=\.\.\."):
+        record.check({"schema_version": record.SCHEMA_VERSION - 1}, "results/demo/x")
 
 
 def test_numbers_of_numpy_become_those_of_json():

@@ -33,7 +33,7 @@ def gather(paths: Iterable[str | Path], out: str | Path) -> None:
     gathered = []
     for folder in (Path(path).parent for path in paths):
         record, curve = records.read(folder)
-        records.check(record)
+        records.check(record, folder)
         gathered.append({"folder": folder.as_posix(), "record": record, "curve": curve})
     write_json(Path(out), gathered)
 

@@ -17,7 +17,7 @@ from shallows.errors import ShallowsError
 
 from ..identity import code
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 SCHEMA_PATH = Path(__file__).with_name("record.schema.json")
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "snakemake", "cupy-cuda12x", "cupy-cuda13x", "torch")
@@ -59,14 +59,27 @@ def read(folder: str | Path) -> tuple[dict[str, Any], list[dict[str, str]]]:
         return record, list(csv.DictReader(stream))
 
 
-def check(record: Mapping[str, Any]) -> None:
+def check(record: Mapping[str, Any], place: str | Path = "") -> None:
     """Check a record against its schema.
+
+    Parameters
+    ----------
+    record : mapping
+    place : path
+        Where it lies, for the message.
 
     Raises
     ------
     ShallowsError
-        It names the first place that does not agree.
+        It names the first place that does not agree; a record of another version is told as such.
     """
+    version = record.get("schema_version")
+    if isinstance(version, int) and version != SCHEMA_VERSION:
+        raise ShallowsError(
+            f"The record{f' in {place}' if str(place) else ''} was left by another version of this package (its form "
+            f"is {version}, that of today {SCHEMA_VERSION}), and results of two versions are not mixed. Move the "
+            "folder of results away, or name another with --config results=..., and run it again."
+        )
     error = next(iter(_validator().iter_errors(record)), None)
     if error is not None:
         where = ".".join(map(str, error.path)) or "the top level"
