@@ -81,12 +81,13 @@ def test_a_target_of_a_known_kind_needs_no_python():
     assert all(place.startswith("config/papers/") for example, place in PLACES if example.endswith("target.yaml"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", [["check"], ["format", "--check"]], ids=["lint", "format"])
 def test_what_the_page_adds_keeps_the_rules_of_the_project(project, what):
     ruff = Path(sys.executable).with_name("ruff")
     if not ruff.exists():
         pytest.skip("ruff is not installed")
-    changed = [name for _, name, _ in BLOCKS if name.endswith(".py")]
+    changed = {name for _, name, *_ in [*BLOCKS, *((None, place) for _, place in PLACES)] if name.endswith(".py")}
     done = subprocess.run([ruff, *what, *changed], cwd=project, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
 
