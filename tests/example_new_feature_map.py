@@ -13,7 +13,7 @@ from typing import Any
 
 from shallows import arrays, streams
 from shallows.arrays import Array
-from shallows.features import FeatureMap
+from shallows.features.base import FeatureMap
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from shallows import arrays, streams
 from shallows.arrays import Array
 from shallows.errors import ShallowsError
-from shallows.kernels import RadialKernel
+from shallows.kernels.radial import RadialKernel
 
 
 @dataclass(frozen=True)

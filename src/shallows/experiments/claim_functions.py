@@ -127,7 +127,12 @@ def largest_log_gap(curves: Sequence[Mapping[Point, float]]) -> float | None:
 
 
 REDUCTIONS: dict[str, Callable[..., Any]] = {
-    function.__name__: function for function in (last, smallest, largest, slope, mean, growth)
+    "last": last,
+    "smallest": smallest,
+    "largest": largest,
+    "slope": slope,
+    "mean": mean,
+    "growth": growth,
 }
 #: Functions over several settings: of the numbers that their curves are reduced to, or of the curves themselves.
 ACROSS: dict[str, Callable[[Sequence[float]], float]] = {"smallest": min, "largest": max}

@@ -18,7 +18,11 @@ from .target import Target, read
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-KINDS: dict[str, Callable[[Target], Figure]] = {"error_curves": error_curves, "spectrum": spectrum, "curves": curves}
+KINDS: dict[str, Callable[[Target], Figure]] = {
+    "error_curves": error_curves,
+    "spectrum": spectrum,
+    "curves": curves,
+}
 
 
 def draw(csv_path: str | Path, meta_path: str | Path, svg_path: str | Path, png_path: str | Path) -> None:

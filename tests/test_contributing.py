@@ -1,0 +1,167 @@
+"""CONTRIBUTING.md followed to the letter: its files and lines go into a copy of the project, where they must work."""
+
+import csv
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from workflow_runs import PROJECT, copy_project, environment, snakemake
+
+TEXT = (PROJECT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+#: (language, file, content) of every code block that names its file in the first line.
+BLOCKS = re.findall(r"^```(\w+)\n# (\S+)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+#: (example, place) of every row of the table that says where a worked example goes.
+PLACES = re.findall(r"^\| \[.*?`(tests/\S+)` \| `(\S+)` \|$", TEXT, re.MULTILINE)
+
+
+def patched(name, text, diff):
+    """A text with the lines of a diff added and taken away; the places are found by the lines that stay, in order."""
+    lines, at = text.splitlines(), 0
+    for line in diff.splitlines():
+        kind, content = line[:1], line[1:]
+        if kind == "+":
+            lines.insert(at, content)
+        else:
+            assert content in lines[at:], f"{name} has no line {content!r} there"
+            at = lines.index(content, at)
+        if kind == "-":
+            del lines[at]
+        else:
+            at += 1
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A copy of the project with everything in it that the page adds."""
+    root = copy_project(tmp_path_factory.mktemp("project"))
+    for example, place in PLACES:
+        assert not (root / place).exists(), f"{place} is there already"
+        shutil.copy2(PROJECT / example, root / place)
+    for language, name, content in BLOCKS:
+        path = root / name
+        if language == "diff":
+            path.write_text(patched(name, path.read_text(encoding="utf-8"), content), encoding="utf-8")
+        else:
+            assert not path.exists(), f"{name} is there already"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(content, encoding="utf-8")
+    return root
+
+
+def run(root, code):
+    """What Python prints in a copy of the project."""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, env=environment(root), capture_output=True, text=True, timeout=200
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def rows(project, target):
+    with open(project / f"results/demo/tables/{target}.csv", newline="", encoding="utf-8") as stream:
+        return {(row["metric"], row["setting"]): row for row in csv.DictReader(stream)}
+
+
+def test_the_page_has_every_example_there_is():
+    examples = {f"tests/{path.name}" for path in (PROJECT / "tests").glob("example_new_*")}
+    assert {example for example, _ in PLACES} == examples
+    assert {language for language, _, _ in BLOCKS} == {"csv", "diff", "python", "yaml"}
+
+
+def test_a_target_of_a_known_kind_needs_no_python():
+    section = TEXT.partition("### A target of a known kind")[2].partition("###")[0]
+    assert re.findall(r"^```(\w+)$", section, re.MULTILINE) == ["csv"]
+    assert all(place.startswith("config/papers/") for example, place in PLACES if example.endswith("target.yaml"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", [["check"], ["format", "--check"]], ids=["lint", "format"])
+def test_what_the_page_adds_keeps_the_rules_of_the_project(project, what):
+    ruff = Path(sys.executable).with_name("ruff")
+    if not ruff.exists():
+        pytest.skip("ruff is not installed")
+    changed = {name for _, name, *_ in [*BLOCKS, *((None, place) for _, place in PLACES)] if name.endswith(".py")}
+    done = subprocess.run([ruff, *what, *changed], cwd=project, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+KERNEL_AND_MAP = """
+import numpy as np
+from shallows import EigenProClassifier, FeatureEigenProClassifier, features, kernels
+x = np.random.default_rng(0).normal(size=(60, 3))
+K = kernels.make("rational_quadratic", 1.5, order=2)(x, x)
+assert np.abs(K - (1 + ((x[:, None] - x[None]) ** 2).sum(axis=2) / (4 * 1.5**2)) ** -2).max() < 1e-13
+assert np.linalg.eigvalsh(K).min() > 0
+z = features.make("rectified_units", None, x, 100_000).map(x)
+error = np.abs(z @ z.T - kernels.ArcCosine(order=1)(x, x))
+assert (error / np.outer(*2 * [np.linalg.norm(x, axis=1)])).max() < 0.05
+y = x[:, 0] > 0
+model = EigenProClassifier(kernel="rational_quadratic", kernel_params={"order": 2}, bandwidth=1.0)
+print(model.fit(x, y).score(x, y), FeatureEigenProClassifier(features="rectified_units").fit(x, y).score(x, y))
+"""
+
+
+@pytest.mark.slow
+def test_the_kernel_and_the_feature_map_are_known_by_their_names(project):
+    assert min(map(float, run(project, KERNEL_AND_MAP).split())) > 0.9
+
+
+@pytest.mark.slow
+def test_the_tests_of_the_page_pass(project):
+    tests = [name for _, name, _ in BLOCKS if name.startswith("tests/")]
+    assert "passed" in run(project, f"import pytest; raise SystemExit(pytest.main({['-q', *tests]}))")
+
+
+#: The code that every run of the demo, and every preparation for one, is made of.
+CODE = """
+import json
+from shallows.experiments.planning.plan import Plan
+plan = Plan.load(".")
+runs = plan.runs("demo").values()
+found = {run.folder: plan.code_of(run) for run in runs}
+found |= {f"{run.dataset} {run.variant}": plan.code_of_preparation(run.dataset, run.variant) for run in runs}
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.slow
+def test_what_is_added_makes_no_run_and_no_preparation_out_of_date(project):
+    before, after = (json.loads(run(root, CODE)) for root in (PROJECT, project))
+    assert len(before) > 100 and "two_moons clipped" in after
+    assert {name for name in before if after.get(name) != before[name]} == set()
+
+
+@pytest.mark.workflow
+def test_the_targets_of_the_page_are_made(project):
+    """The one of a known kind and the one of a new kind, from generated and from embedded data to table and picture."""
+    done = snakemake(project, "--cores", "2", "example_features", "moons_alignment")
+    assert done.returncode == 0, done.stdout
+    assert rows(project, "example_features")["test_error", "features=256; iterations=400"]["verdict"] == "reproduced"
+    found = rows(project, "moons_alignment")
+    assert found["best", ""]["verdict"] == "reproduced" and ("alignment", "bandwidth=0.5") in found
+    for target in ("example_features", "moons_alignment"):
+        assert (project / f"results/demo/figures/{target}.svg").stat().st_size > 1000
+
+
+@pytest.mark.workflow
+def test_the_new_method_is_planned_where_a_target_names_it(project):
+    paper = yaml.safe_load((project / "config/papers/example.yaml").read_text(encoding="utf-8"))
+    target = paper["targets"].pop("example_features")
+    target["methods"] = {"r-Pegasos": {"method": "averaged_sgd", "parameters": {"batch_size": 64}}}
+    del target["metrics"]["iterations_needed"]
+    again = {**paper, "paper": "again", "targets": {"example_again": target}}
+    place = project / "config/papers/again.yaml"
+    place.write_text(yaml.safe_dump(again), encoding="utf-8")
+    try:
+        done = snakemake(project, "-n", "--cores", "1", "example_again")
+    finally:
+        place.unlink()
+    assert done.returncode == 0, done.stdout
+    assert "/averaged_sgd/" in done.stdout and "_pegasos/" not in done.stdout
