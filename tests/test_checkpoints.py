@@ -167,7 +167,7 @@ def test_an_averaged_training_holds_no_more_arrays_than_its_estimator_leaves_roo
     finally:
         tracemalloc.stop()
     arrays_held = 1 + peak / targets.nbytes
-    assert 9 < arrays_held <= EigenProRegressor._n_held + 0.5
+    assert 9 < arrays_held <= EigenProRegressor._n_arrays + 0.5
 
 
 @pytest.mark.parametrize("at", [1, 7, 8, 9, 20])

@@ -117,7 +117,7 @@ def test_a_transformer_runs_and_its_components_are_measured(job, prepared):
 
 def test_snapshots_that_transform_are_measured_at_every_mark(job, prepared):
     one = job(f"{__name__}:ComponentByComponent")
-    one.asked["definition"]["runs"], one.asked["marks"] = "estimator", [1, 3, 12]
+    one.spec["definition"]["runs"], one.spec["marks"] = "estimator", [1, 3, 12]
     made = run.execute(one, CONDITIONS)
     rows = made["metrics"]["marks"]
     assert [row["epoch"] for row in rows] == [1, 3, 12]

@@ -185,8 +185,8 @@ def test_evaluation_points_in_seconds_make_another_run_of_the_same_method():
     assert replace(timed, unit="", marks=plain.marks).id == plain.id
     assert plain.folder.replace(plain.id, f"seconds-{timed.id}") == timed.folder
     methods = plan.configuration.methods
-    assert (timed.asked(methods)["unit"], "unit" in plain.asked(methods)) == ("seconds", False)
-    assert timed.asked(methods)["definition"] == {**plain.asked(methods)["definition"], "marks": "seconds"}
+    assert (timed.spec(methods)["unit"], "unit" in plain.spec(methods)) == ("seconds", False)
+    assert timed.spec(methods)["definition"] == {**plain.spec(methods)["definition"], "marks": "seconds"}
     assert timed.cost == costs.timed_training(plan.size("mnist_demo", "unit"), timed.parameters, (1, 5))
 
 

@@ -90,7 +90,7 @@ def test_a_finished_run_is_found_again_and_not_computed_again(job, capsys):
     one = eigenpro(job)
     first = run.execute(one, CONDITIONS)
     (one.out / "record.json").unlink()
-    again = replace(one, asked={**one.asked, "target_ids": ["some_table", "another"]})
+    again = replace(one, spec={**one.spec, "target_ids": ["some_table", "another"]})
     second = run.execute(again, CONDITIONS)
     assert "found finished" in capsys.readouterr().out
     assert second["finished"] == first["finished"] and second["model"] == first["model"]
@@ -98,7 +98,7 @@ def test_a_finished_run_is_found_again_and_not_computed_again(job, capsys):
 
 
 def test_other_parameters_data_or_code_make_another_key(job, monkeypatch):
-    asked = eigenpro(job).asked
+    asked = eigenpro(job).spec
     key = run.key_of(asked, "0" * 64)
     assert run.key_of(asked, "1" * 64) != key
     assert run.key_of({**asked, "parameters": {**asked["parameters"], "rank": 21}}, "0" * 64) != key
@@ -125,7 +125,7 @@ def test_what_a_process_does_besides_is_found_finished_by_its_own_job(job, capsy
     work(RunTask(first, CONDITIONS), [RunTask(replace(second, out=None), CONDITIONS)], seconds=60)
     assert (first.out / "record.json").exists() and not second.out.exists()
     capsys.readouterr()
-    wanted = replace(second, asked={**second.asked, "target_ids": ["another"]})
+    wanted = replace(second, spec={**second.spec, "target_ids": ["another"]})
     work(RunTask(wanted, CONDITIONS))
     assert "found finished" in capsys.readouterr().out
     kept, _ = record.read(second.out)
@@ -201,9 +201,7 @@ def test_a_preconditioner_made_beforehand_is_used_and_its_time_told(job, prepare
 def test_a_kernel_with_further_parameters_and_its_preconditioner_come_from_the_configuration(job, prepared, tmp_path):
     kernel = {"kernel": "matern", "kernel_params": {"nu": 1.5}, "power": "sqrt"}
     one = eigenpro(job, **kernel)
-    needed = {
-        name: one.asked["parameters"][name] for name in METHODS["eigenpro"]["preconditioner"] if name != "damping"
-    }
+    needed = {name: one.spec["parameters"][name] for name in METHODS["eigenpro"]["preconditioner"] if name != "damping"}
     assert set(kernel) < set(needed)
     path = tmp_path / "preconditioners" / "one.npz"
     run.make_preconditioner({"parameters": needed, "seed": 0}, prepared, path, CONDITIONS)
@@ -248,7 +246,7 @@ def test_a_method_without_an_estimator_for_the_task_says_so(job):
     one = eigenpro(job)
     definition = {**METHODS["eigenpro"], "call": {"regression": "shallows:EigenProRegressor"}}
     with pytest.raises(ShallowsError, match="classification"):
-        run.execute(replace(one, asked={**one.asked, "definition": definition}), CONDITIONS)
+        run.execute(replace(one, spec={**one.spec, "definition": definition}), CONDITIONS)
 
 
 def test_regression_is_measured_by_the_mean_square_and_its_root():
@@ -325,7 +323,7 @@ def test_any_estimator_of_scikit_learn_s_kind_is_measured_by_what_it_predicts(jo
 
     one = job("nearest_neighbour", marks=())
     plain = {"n_neighbors": 1}
-    made = run.execute(replace(one, asked={**one.asked, "parameters": plain}), CONDITIONS)
+    made = run.execute(replace(one, spec={**one.spec, "parameters": plain}), CONDITIONS)
     data = datasets.load(prepared)
     model = KNeighborsClassifier(1).fit(data.x_train, data.y_train)
     assert made["metrics"]["final"] == {"test_error": pytest.approx(100 * (1 - model.score(data.x_test, data.y_test)))}

@@ -231,7 +231,7 @@ def test_a_workflow_s_run_trains_a_net_to_its_marks(tmp_path):
 
     features_of(tmp_path, [{"subset": {"n_train": 40}}])
     job = run.Job(
-        asked={
+        spec={
             "id": "net",
             "scale": "demo",
             "dataset": "table",

@@ -229,6 +229,7 @@ def new_paper(**methods):
     }
     for at in spec["scales"].values():
         at.pop("left_out", None)
+        at["runs"] += [{**at["runs"][0], "methods": [*methods]}] if methods and at["runs"] else []
     paper = {"paper": "another", "title": "Another", "citation": "Nobody", "targets": {"another_table": spec}}
     return yaml.safe_dump(paper)
 

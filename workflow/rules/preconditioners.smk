@@ -27,7 +27,7 @@ rule precondition:
             preconditioner_of(wildcards).cost, attempt
         ),
     params:
-        asked=lambda wildcards: preconditioner_of(wildcards).asked(),
+        spec=lambda wildcards: preconditioner_of(wildcards).spec(),
         code=lambda wildcards: code.digest_of_preconditioner(
             preconditioner_of(wildcards).parameters
         ),

@@ -36,7 +36,7 @@ rule train:
         ),
         gpu=GPUS,
     params:
-        asked=lambda wildcards: run_of(wildcards).asked(METHODS),
+        spec=lambda wildcards: run_of(wildcards).spec(METHODS),
         code=lambda wildcards: PLAN.code_of(run_of(wildcards)),
         # What depends on `input` is no reason to run it again: another target that wants the run too, other runs.
         targets=lambda wildcards, input: run_of(wildcards).targets,

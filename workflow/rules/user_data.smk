@@ -63,7 +63,7 @@ if COMPARISON is not None:
             ),
             gpu=lambda wildcards: GPUS if COMPARISON.is_ours(wildcards.method) else 0,
         params:
-            asked=lambda wildcards: COMPARISON.asked(
+            spec=lambda wildcards: COMPARISON.spec(
                 wildcards.method, int(wildcards.seed)
             ),
             code=lambda wildcards: code.digest_of_comparison(METHODS[wildcards.method]),

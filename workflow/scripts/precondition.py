@@ -8,7 +8,7 @@ with journal(snakemake.log[0]):
     params = snakemake.params
     places = Path(snakemake.input.prepared).parent, Path(params.checkpoints), Conditions.of(snakemake.config)
     work(
-        PreconditionerTask({**params.asked, "code": params.code}, Path(snakemake.output[0]), *places),
+        PreconditionerTask({**params.spec, "code": params.code}, Path(snakemake.output[0]), *places),
         (PreconditionerTask(other, None, *places) for other in params.others),
         snakemake.config["batch_seconds"],
     )

@@ -6,14 +6,14 @@ from shallows.experiments.running.shared_process import RunTask, work
 
 with journal(snakemake.log[0]):
     params, conditions = snakemake.params, Conditions.of(snakemake.config)
-    asked = {**params.asked, "target_ids": list(params.targets), "code": params.code}
+    spec = {**params.spec, "target_ids": list(params.targets), "code": params.code}
     places = {
         "prepared": Path(snakemake.input.prepared).parent,
         "checkpoints": Path(params.checkpoints),
         "preconditioner": Path(snakemake.input.preconditioner) if snakemake.input.preconditioner else None,
     }
     work(
-        RunTask(Job(asked=asked, out=Path(snakemake.output.record).parent, **places), conditions),
-        (RunTask(Job(asked=other, out=None, **places), conditions) for other in params.others),
+        RunTask(Job(spec=spec, out=Path(snakemake.output.record).parent, **places), conditions),
+        (RunTask(Job(spec=other, out=None, **places), conditions) for other in params.others),
         snakemake.config["batch_seconds"],
     )

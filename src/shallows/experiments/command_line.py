@@ -56,7 +56,7 @@ def check_command_line(plan: Plan, comparison: Comparison | None, stages: Iterab
         print(f"The comparison's report: {Path(comparison.report).resolve()}", file=sys.stderr)
 
 
-def check_stages(asked: Iterable[str], stages: Iterable[str]) -> None:
+def check_stages(words: Iterable[str], stages: Iterable[str]) -> None:
     """Check the stages for which a command line sets resources or threads; Snakemake takes unknown ones in silence.
 
     Raises
@@ -65,7 +65,7 @@ def check_stages(asked: Iterable[str], stages: Iterable[str]) -> None:
         It names the nearest right one.
     """
     stages, option = [*stages], ""
-    for one in asked:
+    for one in words:
         word = one
         if one.startswith("-"):
             option, _, word = one.partition("=")
@@ -76,7 +76,7 @@ def check_stages(asked: Iterable[str], stages: Iterable[str]) -> None:
 
 
 def check(
-    asked: Iterable[str],
+    words: Iterable[str],
     plan: Plan,
     rules: Iterable[str],
     results: str = "results",
@@ -91,7 +91,7 @@ def check(
 
     Parameters
     ----------
-    asked : iterable of str
+    words : iterable of str
         Words of the command line.
     plan : Plan
     rules : iterable of str
@@ -108,13 +108,13 @@ def check(
     ConfigurationError
         A comparison without data.
     """
-    rules, asked = [*rules], [*map(str, asked)]
-    if comparison is None and "compare" in asked:
+    rules, words = [*rules], [*map(str, words)]
+    if comparison is None and "compare" in words:
         raise ConfigurationError(
             "The target compare needs data of yours: snakemake --cores 4 compare --config dataset=my.csv, or the name "
             "of an entry in config/datasets/."
         )
-    for one in asked:
+    for one in words:
         if one.startswith("-") or "=" in one or one in rules or Path(one).exists():
             continue
         parts = PurePosixPath(one).parts

@@ -257,8 +257,8 @@ def _y_label(target: Target, spec: Mapping[str, Any], rows: str | None, row: str
 
 def _silence(target: Target, part: pandas.DataFrame) -> str:
     absent = [name_of(target, "dataset", value) for value in ordered(part["dataset"]) if value]
-    told = "not run" if (part["verdict"] == "not run").all() else "nothing measured"
-    return f"{told}: {', '.join(absent)}" if absent else told
+    outcome = "not run" if (part["verdict"] == "not run").all() else "nothing measured"
+    return f"{outcome}: {', '.join(absent)}" if absent else outcome
 
 
 def _handles(

@@ -50,8 +50,8 @@ def render(path: str | Path, counts: Mapping[str, Mapping[str, int]]) -> str:
         name = found["name"]
         if name not in counts:
             return f"<code>{name}</code>"
-        told = ", ".join(f"{count} {html.escape(verdict)}" for verdict, count in counts[name].items() if count)
-        told = f' <span class="quiet">({told})</span>' if told else ""
-        return f'<a href="#{name}"><code>{name}</code></a>{told}'
+        summary = ", ".join(f"{count} {html.escape(verdict)}" for verdict, count in counts[name].items() if count)
+        summary = f' <span class="quiet">({summary})</span>' if summary else ""
+        return f'<a href="#{name}"><code>{name}</code></a>{summary}'
 
     return _LITERAL.sub(linked, body)

@@ -20,24 +20,24 @@ WORDY = 12  # characters; a longer published entry is a claim in words, and is s
 
 def notes(target: Target, table: Pivot) -> list[str]:
     """Sentences that stand below the table, in both forms."""
-    told = []
+    sentences = []
     if table.constant:
-        told.append(
+        sentences.append(
             "Throughout: "
             + ", ".join(f"{key_title(target, key)} {name_of(target, key, value)}" for key, value in table.constant)
             + "."
         )
     if table.n_rows > len(table.rows):
-        told.append(f"{len(table.rows)} of {table.n_rows:,} rows are shown; the CSV holds them all.")
+        sentences.append(f"{len(table.rows)} of {table.n_rows:,} rows are shown; the CSV holds them all.")
     if table.n_drawn:
-        told.append(f"The {table.n_drawn:,} values along the curves stand in the CSV.")
+        sentences.append(f"The {table.n_drawn:,} values along the curves stand in the CSV.")
     if not table.has_published and target.paper_is_known:
-        told.append("The source prints no numbers here.")
+        sentences.append("The source prints no numbers here.")
     if any(cell.measured.find("±") > 0 for cell in table.cells.values()):
-        told.append("Measured: mean ± standard deviation over the repetitions (seeds, or parts of the data).")
+        sentences.append("Measured: mean ± standard deviation over the repetitions (seeds, or parts of the data).")
     if 0 < len(table.tolerances) <= 3:
-        told.append(f"Tolerance, fixed before the run: {'; '.join(table.tolerances)}.")
-    return told
+        sentences.append(f"Tolerance, fixed before the run: {'; '.join(table.tolerances)}.")
+    return sentences
 
 
 def markdown(target: Target) -> str:

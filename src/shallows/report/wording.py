@@ -75,10 +75,10 @@ def label(meta: Mapping[str, Any]) -> list[tuple[str, str]]:
     data = given.get("data") or []
     data = [data] if isinstance(data, Mapping) else data
     times = Counter(map(data_text, data))
-    told = [text + (f" ({count} preparations)" if count > 1 else "") for text, count in times.items()]
+    phrases = [text + (f" ({count} preparations)" if count > 1 else "") for text, count in times.items()]
     return [
         ("Scale", str(given.get("scale") or meta.get("scale") or "unknown")),
-        ("Data", "; ".join(told) or "none was used"),
+        ("Data", "; ".join(phrases) or "none was used"),
         ("Seeds", _listed(given.get("seeds"))),
         ("Hardware", _listed(given.get("hardware"), "; ")),
         ("Code", code_text(given.get("code"))),
@@ -101,9 +101,9 @@ def code_text(code: Any) -> str:
         return _listed(code)
     parts = [f"shallows {code['version']}"] if code.get("version") else []
     commits = code.get("commits") or [code.get("commit")]
-    told = [str(commit)[:10] for commit in commits if commit]
-    if told:
-        parts.append(f"{'commit' if len(told) == 1 else 'commits'} {', '.join(told)}")
+    shown = [str(commit)[:10] for commit in commits if commit]
+    if shown:
+        parts.append(f"{'commit' if len(shown) == 1 else 'commits'} {', '.join(shown)}")
     if code.get("dirty"):
         parts.append("with uncommitted changes")
     return ", ".join(parts) or "unknown"

@@ -143,14 +143,14 @@ def _numbers(measurements: Measurements, claim: Mapping[str, Any]) -> Iterator[N
         yield from numbers
         return
     by, of = claim.get("by", ["data"]), claim.get("of", {})
-    told = {*by, *(key for key, wanted in of.items() if not isinstance(wanted, list))}
+    kept = {*by, *(key for key, wanted in of.items() if not isinstance(wanted, list))}
     groups: dict[tuple[str, ...], list[Number]] = {}
     for number in numbers:
         (one,) = number.series
         keys = {**one["setting"], "data": one["data"], "method": one["method"]}
         groups.setdefault(tuple(str(keys.get(key, "")) for key in by), []).append(number)
     for group in groups.values():
-        setting = {key: value for key, value in group[0].setting.items() if key in told}
+        setting = {key: value for key, value in group[0].setting.items() if key in kept}
         yield _combined(claim, group, setting)
 
 

@@ -83,7 +83,7 @@ def _data(plan: Plan, settings: dict[str, Any], data: dict[str, Any]) -> str:
     variants = kinds.variants(data)
     entry, size = plan.catalogue[data["dataset"]], plan.size(data["dataset"], variants[0])
     points = f"{size.n_train:,} training and {size.n_test:,} test points, {size.n_features} features"
-    told = f"{entry.title} ({data['dataset']}, {entry.state}), {points}"
+    description = f"{entry.title} ({data['dataset']}, {entry.state}), {points}"
     titles = "; ".join(plan.configuration.variants[variant]["title"] for variant in variants)
     folder = Path(settings["data"])
     if all((folder / "prepared" / data["dataset"] / variant / "prepared.json").exists() for variant in variants):
@@ -94,7 +94,7 @@ def _data(plan: Plan, settings: dict[str, Any], data: dict[str, Any]) -> str:
         state = "in the repository, to be prepared"
     else:
         state = f"to be downloaded ({_size(sum(file.size or 0 for file in entry.files))})"
-    return f"{told}; {titles}; {state}"
+    return f"{description}; {titles}; {state}"
 
 
 def _parameters(run: Run) -> str:
@@ -130,15 +130,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="explain", description=__doc__.splitlines()[0])
     parser.add_argument("target", nargs="?", help="a target; without one, all are listed")
     parser.add_argument("--scale", help=", ".join(SCALES))
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
         plan = Plan.load(".")
-        scale = asked.scale or plan.configuration.settings["scale"]
-        if not asked.target:
+        scale = options.scale or plan.configuration.settings["scale"]
+        if not options.target:
             for name, spec in plan.targets.items():
                 print(f"{name}: {spec['title']} ({spec['source']})")
             return 0
-        print("\n".join(explain(plan, asked.target, scale)))
+        print("\n".join(explain(plan, options.target, scale)))
     except ShallowsError as error:
         print(f"Error: {error}", file=sys.stderr)
         return 1

@@ -126,9 +126,9 @@ class Plan:
     def job(self, member: Run | Preconditioner) -> dict[str, Any]:
         """Every parameter of the job of a run or a preconditioner."""
         if isinstance(member, Preconditioner):
-            return {**member.asked(), "code": code.digest_of_preconditioner(member.parameters)}
-        asked = member.asked(self.configuration.methods)
-        return {**asked, "target_ids": list(member.targets), "code": self.code_of(member)}
+            return {**member.spec(), "code": code.digest_of_preconditioner(member.parameters)}
+        spec = member.spec(self.configuration.methods)
+        return {**spec, "target_ids": list(member.targets), "code": self.code_of(member)}
 
     def code_of(self, run: Run) -> str:
         """Digest of the code that a run depends on."""
@@ -156,20 +156,20 @@ class Plan:
         return {scale: self._expand(scale) for scale in SCALES}
 
     def _expand(self, scale: str) -> tuple[dict[str, Run], dict[str, list[Series]]]:
-        asked: dict[str, Run] = {}
+        merged: dict[str, Run] = {}
         series: dict[str, list[Series]] = {}
         for target, spec in self.targets.items():
             series[target] = []
             for one, runs in self._series(target, spec, scale):
                 series[target].append(one)
                 for run in runs:
-                    before = asked.get(run.id, run)
-                    asked[run.id] = replace(
+                    before = merged.get(run.id, run)
+                    merged[run.id] = replace(
                         run,
                         marks=tuple(sorted({*before.marks, *run.marks})),
                         targets=tuple(dict.fromkeys((*before.targets, target))),
                     )
-        runs = {run.id: replace(run, cost=self._cost(run)) for run in asked.values()}
+        runs = {run.id: replace(run, cost=self._cost(run)) for run in merged.values()}
         return runs, series
 
     def _series(self, target: str, spec: dict[str, Any], scale: str) -> Iterator[tuple[Series, list[Run]]]:
@@ -179,8 +179,8 @@ class Plan:
         where = f"target {target}, scale {scale}"
         for group in at["runs"]:
             # What is not there may be asked for all the same: its runs come into being once it is.
-            asked = _chosen("dataset", group.get("data"), at["data"], where)
-            words = [word for word in asked if word in present]
+            wanted = _chosen("dataset", group.get("data"), at["data"], where)
+            words = [word for word in wanted if word in present]
             methods = _chosen("method", group.get("methods"), spec["methods"], where)
             axes = list(_axes(spec["settings"], group.get("settings", {}), where))
             marks, unit = kinds.marks(group), kinds.unit(group)
@@ -256,11 +256,11 @@ class Plan:
     def _left_out(self, target: str, scale: str) -> str:
         """Why nothing stands for some of a target's series at a scale."""
         spec = self.target(target)
-        told = [spec["scales"][scale].get("left_out", "")]
+        reasons = [spec["scales"][scale].get("left_out", "")]
         for word, entry in spec["methods"].items():
             extra = self.configuration.methods.get(entry["method"], {}).get("extra")
-            told += [f"{word} {reason}"] if (reason := _not_installed(extra)) else []
-        return "; ".join(filter(None, told))
+            reasons += [f"{word} {reason}"] if (reason := _not_installed(extra)) else []
+        return "; ".join(filter(None, reasons))
 
     def _to_be_supplied(self, dataset: str) -> str | None:
         from shallows.datasets.download import supplied_files
@@ -345,27 +345,27 @@ def _not_installed(extra: str | None) -> str | None:
     return f"needs the optional packages of the extra '{extra}': pip install 'shallows[{extra}]'"
 
 
-def _chosen(kind: str, asked: list[Any] | None, known: Mapping[str, Any], where: str) -> list[str]:
-    if asked is None:
+def _chosen(kind: str, wanted: list[Any] | None, known: Mapping[str, Any], where: str) -> list[str]:
+    if wanted is None:
         return list(known)
-    for name in asked:
+    for name in wanted:
         _known(kind, name, known, where)
-    return list(asked)
+    return list(wanted)
 
 
 def _axes(
-    settings: Mapping[str, Any], asked: Mapping[str, list[Any]], where: str
+    settings: Mapping[str, Any], wanted: Mapping[str, list[Any]], where: str
 ) -> Iterator[list[tuple[str, str, dict[str, Any]]]]:
     """For each axis its values: (axis, word, parameters)."""
-    for axis in asked:
+    for axis in wanted:
         _known("setting", axis, settings, where)
     for axis, choices in settings.items():
         if isinstance(choices, str):
-            if axis not in asked:
+            if axis not in wanted:
                 raise ConfigurationError(f"The axis {axis!r} has no values ({where}).")
-            yield [(axis, str(value), {choices: value}) for value in asked[axis]]
+            yield [(axis, str(value), {choices: value}) for value in wanted[axis]]
         else:
-            words = _chosen(axis, asked.get(axis), choices, where)
+            words = _chosen(axis, wanted.get(axis), choices, where)
             yield [(axis, str(word), choices[word]) for word in words]
 
 

@@ -57,7 +57,7 @@ class Preconditioner:
         name = f"{slug(self.parameters, self.seed)}-{self.id}"
         return f"preconditioners/{self.dataset}-{self.variant}/{name}.npz"
 
-    def asked(self) -> dict[str, Any]:
+    def spec(self) -> dict[str, Any]:
         """Parameters of its job."""
         return {"id": self.id, "parameters": self.parameters, "seed": self.seed}
 
@@ -94,7 +94,7 @@ class Run:
         name = "-".join(filter(None, (slug(self.parameters, self.seed), self.unit, self.id)))
         return f"runs/{self.dataset}-{self.variant}/{self.method}/{name}"
 
-    def asked(self, methods: Mapping[str, Any]) -> dict[str, Any]:
+    def spec(self, methods: Mapping[str, Any]) -> dict[str, Any]:
         """Parameters of its job: all that its numbers depend on but the data and the code."""
         definition = {**methods[self.method], **({"marks": self.unit} if self.unit else {})}
         return {

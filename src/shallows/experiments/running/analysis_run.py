@@ -28,19 +28,19 @@ def analyse(job: Job, data: Any, conditions: Conditions, folder: Path, key: str)
 
     Parameters and what is returned are those of `training_run.train`.
     """
-    asked, definition = job.asked, job.asked["definition"]
+    spec, definition = job.spec, job.spec["definition"]
     function = callable_for(definition["call"], data.info["task"])
     argument = data if definition.get("takes") == "data" else data.x_train
-    given = {"random_state": asked["seed"], "device": conditions.device, "memory": conditions.memory}
+    given = {"random_state": spec["seed"], "device": conditions.device, "memory": conditions.memory}
     n_resumes, before = 0, 0.0
     clock = time.perf_counter()
     if "progress" in inspect.signature(function).parameters:
         checkpoint = Checkpoint(folder, key, conditions.checkpoint_seconds)
-        with stopping_by_signal(checkpoint), ResumableLoop(name_of(asked), checkpoint) as progress:
-            found = function(argument, **asked["parameters"], **given, progress=progress)
+        with stopping_by_signal(checkpoint), ResumableLoop(name_of(spec), checkpoint) as progress:
+            found = function(argument, **spec["parameters"], **given, progress=progress)
         n_resumes, before = checkpoint.n_resumes, progress.seconds_before
     else:
-        found = function(argument, **asked["parameters"], **given)
+        found = function(argument, **spec["parameters"], **given)
     seconds = time.perf_counter() - clock
     curve = {metric: np.asarray(values, dtype=np.float64) for metric, values in found.curve.items()}
     index = [_plain_number(one) for one in found.index]
@@ -55,7 +55,7 @@ def analyse(job: Job, data: Any, conditions: Conditions, folder: Path, key: str)
     marks = [
         {definition["index"]: place, **{metric: float(values[at]) for metric, values in curve.items()}}
         for at, place in enumerate(index)
-        if place in asked["marks"]
+        if place in spec["marks"]
     ]
     final = {f"{which}_{metric}": float(values[at]) for metric, values in curve.items() for which, at in ENDS.items()}
     final |= single

@@ -44,7 +44,7 @@ class Job:
 
     Attributes
     ----------
-    asked : dict
+    spec : dict
         What `Plan.job` gives.
     prepared : Path
         Folder of the prepared arrays.
@@ -56,7 +56,7 @@ class Job:
         The artifact, where the method takes one.
     """
 
-    asked: dict[str, Any]
+    spec: dict[str, Any]
     prepared: Path
     out: Path | None
     checkpoints: Path
@@ -65,22 +65,22 @@ class Job:
     @property
     def key(self) -> str:
         """Hash of all that its numbers depend on."""
-        return key_of(self.asked, data_digest(self.prepared))
+        return key_of(self.spec, data_digest(self.prepared))
 
     @property
     def folder(self) -> Path:
         """Where it keeps its checkpoint and, in ``finished/``, its record and curve."""
-        return self.checkpoints / f"{self.asked['id']}-{self.key}"
+        return self.checkpoints / f"{self.spec['id']}-{self.key}"
 
 
-def name_of(asked: Mapping[str, Any]) -> str:
+def name_of(spec: Mapping[str, Any]) -> str:
     """A run for people, on one line: its method, its dataset and its parameters."""
     parameters = " ".join(
         f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
-        for name, value in asked["parameters"].items()
+        for name, value in spec["parameters"].items()
         if value is not None
     )
-    return f"{asked['method']} on {asked['dataset']} [{parameters} seed={asked['seed']}]"
+    return f"{spec['method']} on {spec['dataset']} [{parameters} seed={spec['seed']}]"
 
 
 def data_digest(prepared: Path) -> str:
@@ -88,15 +88,15 @@ def data_digest(prepared: Path) -> str:
     return json.loads((prepared / "prepared.json").read_text(encoding="utf-8"))["sha256"]
 
 
-def key_of(asked: Mapping[str, Any], data_sha256: str) -> str:
+def key_of(spec: Mapping[str, Any], data_sha256: str) -> str:
     """Hash of all that a run's numbers depend on: parameters, marks, seed, data and code."""
     apart = ("target_ids", "scale", "id", "definition", "code")
-    what = {name: value for name, value in asked.items() if name not in apart}
-    definition = asked["definition"]
-    made_by = asked.get("code")
+    what = {name: value for name, value in spec.items() if name not in apart}
+    definition = spec["definition"]
+    made_by = spec.get("code")
     if made_by is None:
         from ..identity import code
 
-        made_by = code.digest_of_run(definition, asked["parameters"])
+        made_by = code.digest_of_run(definition, spec["parameters"])
     measured = {name: definition[name] for name in ("marks", "measures") if name in definition}
     return digest(what, definition["call"], data_sha256, made_by, *([measured] if measured else []), length=16)

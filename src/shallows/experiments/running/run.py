@@ -29,27 +29,27 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
         The record.
     """
     data = datasets.load(job.prepared)
-    key = key_of(job.asked, data.info["sha256"])
-    folder = job.checkpoints / f"{job.asked['id']}-{key}"
+    key = key_of(job.spec, data.info["sha256"])
+    folder = job.checkpoints / f"{job.spec['id']}-{key}"
     finished = folder / "finished"
     if (finished / "record.json").exists():
         # Found again: what a batch had finished before another of its runs failed, or before its outputs were deleted.
         found, rows = record.read(finished)
-        found["run"]["target_ids"] = job.asked["target_ids"]
+        found["run"]["target_ids"] = job.spec["target_ids"]
         if job.out is not None:
             record.write(job.out, found, rows)
-        print(f"{name_of(job.asked)}: found finished", flush=True)
+        print(f"{name_of(job.spec)}: found finished", flush=True)
         return found
     record.reset_peak_memory()
     started, clock = datetime.now(UTC), time.perf_counter()
-    found = KINDS_OF_RUN[job.asked["definition"]["runs"]](job, data, conditions, folder, key)
+    found = KINDS_OF_RUN[job.spec["definition"]["runs"]](job, data, conditions, folder, key)
     rows = found.pop("rows")
     seconds = time.perf_counter() - clock + found.pop("seconds_before")
     made = record.plain(
         {
             "schema_version": record.SCHEMA_VERSION,
             "run": {
-                **{name: value for name, value in job.asked.items() if name not in ("definition", "code")},
+                **{name: value for name, value in job.spec.items() if name not in ("definition", "code")},
                 "key": key,
             },
             "data": {
@@ -69,19 +69,19 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
         record.write(job.out, made, rows)
     final = ", ".join(f"{name} {float(value):.4g}" for name, value in made["metrics"]["final"].items())
     resumed = f", resumed {made['resumes']} times" if made["resumes"] else ""
-    print(f"{name_of(job.asked)}: {final} ({seconds:.1f} s{resumed})", flush=True)
+    print(f"{name_of(job.spec)}: {final} ({seconds:.1f} s{resumed})", flush=True)
     return made
 
 
-def make_preconditioner(asked: Mapping[str, Any], prepared: Path, out: Path, conditions: Conditions) -> None:
+def make_preconditioner(spec: Mapping[str, Any], prepared: Path, out: Path, conditions: Conditions) -> None:
     """Make a preconditioner as an artifact of its own."""
     from shallows import spectrum
 
     data = datasets.load(prepared)
     made = spectrum.fit_preconditioner(
         data.x_train,
-        **asked["parameters"],
-        random_state=asked["seed"],
+        **spec["parameters"],
+        random_state=spec["seed"],
         device=conditions.device,
     )
     out.parent.mkdir(parents=True, exist_ok=True)

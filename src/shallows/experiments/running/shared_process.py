@@ -114,7 +114,7 @@ class RunTask:
         except TrainingInterrupted:
             raise
         except ShallowsError as error:
-            raise ShallowsError(f"{name_of(self.job.asked)}: {error}") from error
+            raise ShallowsError(f"{name_of(self.job.spec)}: {error}") from error
 
     def deliver(self) -> None:
         """See `Task`."""
@@ -122,7 +122,7 @@ class RunTask:
         if out is None or (out / "record.json").exists():
             return
         found = json.loads((finished / "record.json").read_text(encoding="utf-8"))
-        found["run"]["target_ids"] = self.job.asked["target_ids"]
+        found["run"]["target_ids"] = self.job.spec["target_ids"]
         with replacing(out / "curve.csv") as partial:
             shutil.copyfile(finished / "curve.csv", partial)
         write_json(out / "record.json", found)
@@ -133,11 +133,11 @@ class PreconditionerTask:
     """A preconditioner: one file."""
 
     def __init__(
-        self, asked: dict[str, Any], out: Path | None, prepared: Path, checkpoints: Path, conditions: Conditions
+        self, spec: dict[str, Any], out: Path | None, prepared: Path, checkpoints: Path, conditions: Conditions
     ):
-        self.asked, self.prepared, self.out, self.conditions = asked, prepared, out, conditions
-        key = digest(asked["parameters"], asked["seed"], asked["code"], data_digest(prepared), length=16)
-        self.folder = checkpoints / f"preconditioner-{asked['id']}-{key}"
+        self.spec, self.prepared, self.out, self.conditions = spec, prepared, out, conditions
+        key = digest(spec["parameters"], spec["seed"], spec["code"], data_digest(prepared), length=16)
+        self.folder = checkpoints / f"preconditioner-{spec['id']}-{key}"
 
     def is_finished(self) -> bool:
         """See `Task`."""
@@ -147,7 +147,7 @@ class PreconditionerTask:
         """See `Task`."""
         from .run import make_preconditioner
 
-        make_preconditioner(self.asked, self.prepared, self.folder / "preconditioner.npz", self.conditions)
+        make_preconditioner(self.spec, self.prepared, self.folder / "preconditioner.npz", self.conditions)
 
     def deliver(self) -> None:
         """See `Task`."""

@@ -49,11 +49,11 @@ def fit_once(job: Job, data: Any, conditions: Conditions, folder: Path, key: str
 
     Parameters and what is returned are those of `training_run.train`.
     """
-    asked, definition = job.asked, job.asked["definition"]
+    spec, definition = job.spec, job.spec["definition"]
     make = callable_for(definition["call"], data.info["task"])
-    own = {"random_state": asked["seed"], "device": conditions.device, "memory": conditions.memory}
+    own = {"random_state": spec["seed"], "device": conditions.device, "memory": conditions.memory}
     known = inspect.signature(make).parameters
-    estimator = make(**asked["parameters"], **{name: value for name, value in own.items() if name in known})
+    estimator = make(**spec["parameters"], **{name: value for name, value in own.items() if name in known})
     measure = measures.make(definition.get("measures") or measures.default_for(estimator), data)
     x, y = measure.training_arrays()
     clock = time.perf_counter()
@@ -61,7 +61,7 @@ def fit_once(job: Job, data: Any, conditions: Conditions, folder: Path, key: str
         end = AtTheEnd(measure.of_snapshot)
         checkpoint = Checkpoint(folder, key, conditions.checkpoint_seconds)
         with stopping_by_signal(checkpoint):
-            estimator.fit(x, y, observers=[end, Progress(name_of(asked))], checkpoint=checkpoint)
+            estimator.fit(x, y, observers=[end, Progress(name_of(spec))], checkpoint=checkpoint)
         values, fitted, predicted = end.values, time.perf_counter() - clock, 0.0
     else:
         estimator.fit(np.asarray(x), np.asarray(y))

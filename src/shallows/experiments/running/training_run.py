@@ -45,25 +45,25 @@ def train(job: Job, data: Any, conditions: Conditions, folder: Path, key: str) -
     TrainingInterrupted
         When the process was asked to stop; the state is saved.
     """
-    asked, definition = job.asked, job.asked["definition"]
-    if not asked["marks"]:
+    spec, definition = job.spec, job.spec["definition"]
+    if not spec["marks"]:
         raise ShallowsError("A method that is trained needs marks: the epochs after which it is evaluated.")
-    parameters = dict(asked["parameters"])
+    parameters = dict(spec["parameters"])
     if job.preconditioner is not None:
         parameters["preconditioner"] = job.preconditioner
     unit = definition.get("marks", "epoch")
     make = callable_for(definition["call"], data.info["task"])
     estimator = make(
-        **_until_last_mark(unit, asked["marks"], parameters, make, data.x_train.shape[0]),
-        random_state=asked["seed"],
+        **_until_last_mark(unit, spec["marks"], parameters, make, data.x_train.shape[0]),
+        random_state=spec["seed"],
         device=conditions.device,
         memory=conditions.memory,
     )
     measure = measures.make(definition.get("measures") or measures.default_for(estimator), data)
-    curve = Curve(asked["marks"], measure.of_snapshot, unit)
+    curve = Curve(spec["marks"], measure.of_snapshot, unit)
     checkpoint = Checkpoint(folder, key, conditions.checkpoint_seconds)
     with stopping_by_signal(checkpoint):
-        observers = [curve, Progress(name_of(asked), max(asked["marks"]) if unit == "epoch" else None)]
+        observers = [curve, Progress(name_of(spec), max(spec["marks"]) if unit == "epoch" else None)]
         estimator.fit(*measure.training_arrays(), observers=observers, checkpoint=checkpoint)
     if not curve.rows:
         raise ShallowsError("Training ended before the first mark.")
@@ -72,7 +72,7 @@ def train(job: Job, data: Any, conditions: Conditions, folder: Path, key: str) -
         return {name: value for name, value in row.items() if name not in _PLACE}
 
     def rows_of(values_of: Callable[[Mapping[str, float]], dict[str, float]]) -> Iterator[dict[str, Any]]:
-        for budget, row in _with_budgets(curve.rows, asked["marks"], unit):
+        for budget, row in _with_budgets(curve.rows, spec["marks"], unit):
             place = {**budget, **{name: row[name] for name in _PLACE}}
             for metric, value in values_of(row).items():
                 yield {**place, "metric": metric, "value": value}

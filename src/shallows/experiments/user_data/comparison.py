@@ -100,7 +100,7 @@ class Comparison:
         """See `cost`; how large a user's data are is known when they are prepared, not before."""
         return cost(self.methods[method], choose, test)
 
-    def asked(self, method: str, seed: int) -> dict[str, Any]:
+    def spec(self, method: str, seed: int) -> dict[str, Any]:
         """Parameters of the job that chooses, fits and tests one method with one seed."""
         return {
             "dataset": self.request.dataset,

@@ -55,13 +55,13 @@ class Fitted:
     by_epoch: list[dict[str, float]] = field(default_factory=list)
 
 
-def compare(asked: Mapping[str, Any], choose: Path, test: Path, out: Path, conditions: Conditions) -> dict[str, Any]:
+def compare(spec: Mapping[str, Any], choose: Path, test: Path, out: Path, conditions: Conditions) -> dict[str, Any]:
     """Choose a method's parameters, fit it on all training rows, test it, and leave ``outcome.json``.
 
     Parameters
     ----------
-    asked : mapping
-        What `shallows.experiments.user_data.comparison.Comparison.asked` gives.
+    spec : mapping
+        What `shallows.experiments.user_data.comparison.Comparison.spec` gives.
     choose, test : Path
         Folders of the two preparations. The test part of the first is the validation part.
     out : Path
@@ -74,15 +74,15 @@ def compare(asked: Mapping[str, Any], choose: Path, test: Path, out: Path, condi
         The outcome: ``method``, ``label``, ``seed``, ``has_part`` (whether it is for such a task at all), and either a
         ``record`` or the ``reason`` why there is none.
     """
-    definition = asked["definition"]
+    definition = spec["definition"]
     data = datasets.load(test)
     task = data.info["task"]
-    outcome = {"method": asked["method"], "label": definition["label"], "seed": asked["seed"]}
+    outcome = {"method": spec["method"], "label": definition["label"], "seed": spec["seed"]}
     outcome["has_part"] = task in definition["call"] or "any" in definition["call"]
     reason = unsuitable(definition, data.info)
     if reason is None:
         try:
-            _run(asked, datasets.load(choose), data, out, conditions)
+            _run(spec, datasets.load(choose), data, out, conditions)
         except TrainingInterrupted:
             raise
         except Exception as error:  # One method that fails must not take the others' comparison away.
@@ -111,8 +111,8 @@ def unsuitable(definition: Mapping[str, Any], info: Mapping[str, Any]) -> str | 
     return None
 
 
-def _run(asked: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions: Conditions) -> None:
-    definition, seed, task = asked["definition"], asked["seed"], data.info["task"]
+def _run(spec: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions: Conditions) -> None:
+    definition, seed, task = spec["definition"], spec["seed"], data.info["task"]
     record.reset_peak_memory()
     started, clock = datetime.now(UTC), time.perf_counter()
     trials = [
@@ -137,17 +137,17 @@ def _run(asked: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions
         {
             "schema_version": record.SCHEMA_VERSION,
             "run": {
-                "id": digest(asked["dataset"], asked["method"], seed),
+                "id": digest(spec["dataset"], spec["method"], seed),
                 "target_ids": [TARGET],
                 "scale": SCALE,
-                "dataset": asked["dataset"],
+                "dataset": spec["dataset"],
                 "variant": "test",
-                "method": asked["method"],
+                "method": spec["method"],
                 "parameters": parameters,
                 "seed": seed,
                 "marks": [best.epochs] if best.epochs else [],
                 "key": digest(
-                    asked, data.info["sha256"], choose.info["sha256"], code.digest_of_comparison(definition), length=16
+                    spec, data.info["sha256"], choose.info["sha256"], code.digest_of_comparison(definition), length=16
                 ),
             },
             "effective": {"device": "cpu", **effective},
@@ -183,9 +183,9 @@ def _run(asked: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions
     )
     rows = [{"metric": name, "value": value} for name, value in (final | times).items()]
     record.write(out, made, rows)
-    told = ", ".join(f"{name} {value:.4g}" for name, value in measured.items())
+    scores = ", ".join(f"{name} {value:.4g}" for name, value in measured.items())
     chosen = f" with {described(best)}" if described(best) else ""
-    print(f"{definition['label']}: {told}{chosen} ({time.perf_counter() - clock:.1f} s)", flush=True)
+    print(f"{definition['label']}: {scores}{chosen} ({time.perf_counter() - clock:.1f} s)", flush=True)
 
 
 # Choosing ------------------------------------------------------------------------------------------------------------
