@@ -161,6 +161,7 @@ def test_two_processes_share_the_runs_between_them(job):
     assert others[0].is_finished()
 
 
+@pytest.mark.slow
 def test_sigterm_saves_the_state_and_the_next_start_ends_with_the_same_coefficients(job, tmp_path):
     slow = eigenpro(job, marks=(1, 50, 400))
     calm = replace(slow, out=tmp_path / "calm", checkpoints=tmp_path / "calm_checkpoints")

@@ -15,7 +15,10 @@ from shallows.gram import LazyGram, rectangular
 from shallows.solvers import EigenPro
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
 
-pytestmark = pytest.mark.skipif(cuda_on_cpu.COMPILER is None, reason="there is no g++")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(cuda_on_cpu.COMPILER is None, reason="there is no g++"),
+]
 
 RADIAL = [
     kernels.Gaussian(1.5),

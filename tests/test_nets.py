@@ -93,6 +93,7 @@ def test_without_pytorch_one_message_says_what_to_install(monkeypatch):
         tiny().fit(*bars())
 
 
+@pytest.mark.slow
 def test_nothing_imports_pytorch_before_a_net_is_used():
     modules = "shallows.nets.net_classifier, shallows.nets.net_regressor, shallows.nets.layers"
     code = f"import sys, {modules}; print('torch' in sys.modules)"

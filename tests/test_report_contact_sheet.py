@@ -15,6 +15,7 @@ def digits():
     return embedded_digits()
 
 
+@pytest.mark.slow
 def test_the_contact_sheet_is_drawn_the_same_again(tmp_path, digits):
     data = make("endless_mnist", digits=digits)
     drawn = []

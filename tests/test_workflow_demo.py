@@ -229,7 +229,8 @@ def new_paper(**methods):
     }
     for at in spec["scales"].values():
         at.pop("left_out", None)
-        at["runs"] += [{**at["runs"][0], "methods": [*methods]}] if methods and at["runs"] else []
+        if methods and at["runs"]:
+            at["runs"].append({"methods": [*methods], "marks": at["runs"][0]["marks"]})
     paper = {"paper": "another", "title": "Another", "citation": "Nobody", "targets": {"another_table": spec}}
     return yaml.safe_dump(paper)
 
