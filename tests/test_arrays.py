@@ -7,12 +7,13 @@ import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import array_api_strict
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from engine_example import NEUTRAL, results, sample
 from shallows import arrays
@@ -195,6 +196,38 @@ def test_threads_run_side_by_side_with_one_blas_thread_each():
     before = threadpool_info()
     assert arrays.in_threads(work, 2) == [{1}, {1}]
     assert threadpool_info() == before
+
+
+def blas_threads():
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+def test_blocks_of_one_blas_thread_may_end_in_any_order():
+    with threadpool_limits(limits=2, user_api="blas"):
+        first, second = arrays.one_blas_thread(), arrays.one_blas_thread()
+        with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
+            one.submit(first.__enter__).result()
+            other.submit(second.__enter__).result()
+            one.submit(first.__exit__, None, None, None).result()
+            assert blas_threads() == {1}
+            other.submit(second.__exit__, None, None, None).result()
+        assert blas_threads() == {2}
+
+
+def test_blocks_of_one_blas_thread_may_lie_inside_each_other():
+    with threadpool_limits(limits=2, user_api="blas"):
+        with arrays.one_blas_thread():
+            with arrays.one_blas_thread():
+                pass
+            assert blas_threads() == {1}
+        assert blas_threads() == {2}
+
+
+def test_the_limit_of_one_thread_does_not_change_how_others_divide_their_work(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1})
+    with threadpool_limits(limits=2, user_api="blas"), ThreadPoolExecutor(1) as other, arrays.one_blas_thread():
+        assert arrays.n_threads() == 1
+        assert other.submit(arrays.n_threads).result() == 2
 
 
 @pytest.mark.parametrize("failing", [0, 1])

@@ -7,6 +7,7 @@ import contextlib
 import contextvars
 import functools
 import os
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -15,17 +16,79 @@ from .devices import Array, is_numpy
 
 
 @functools.cache
-def _blas() -> Any:
+def _blas() -> list[Any]:
+    """The BLAS libraries of the process."""
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()
+    return ThreadpoolController().select(user_api="blas").lib_controllers
+
+
+def _counts_by_thread(library: Any) -> bool:
+    """Whether each of our threads has a number of BLAS threads of its own; else the process has one."""
+    return library.internal_api == "openblas" and library.threading_layer == "openmp"
+
+
+def _set_threads(libraries: list[Any], numbers: list[int]) -> None:
+    for library, number in zip(libraries, numbers, strict=True):
+        # threadpoolctl (3.8) lets one thread only, the first to come, change the number of a process.
+        release = getattr(library, "clear_controlling_thread", lambda force: None)
+        release(force=True)
+        library.set_num_threads(number)
+        release(force=True)
+
+
+class _OneThreadLimit:
+    """The limit of BLAS to one thread in the whole process, while at least one of our threads is inside a block.
+
+    BLAS mostly has one number of threads for all threads of the process. So the first block to begin sets it to one,
+    and the last to end puts back what was there, in whatever order the blocks of several threads begin and end.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._n_inside = 0
+        self._libraries: list[Any] = []
+        self._before: list[int] = []
+
+    def begin(self) -> None:
+        """Count a block in; the first one sets the limit."""
+        with self._lock:
+            if self._n_inside == 0:
+                self._libraries = [library for library in _blas() if not _counts_by_thread(library)]
+                self._before = [library.get_num_threads() for library in self._libraries]
+                _set_threads(self._libraries, [1] * len(self._libraries))
+            self._n_inside += 1
+
+    def end(self) -> None:
+        """Count a block out; the last one puts back the numbers of threads that the first one found."""
+        with self._lock:
+            self._n_inside -= 1
+            if self._n_inside == 0:
+                _set_threads(self._libraries, self._before)
+
+    def threads_outside(self) -> list[int]:
+        """Threads of each BLAS library for the caller, who is outside of all blocks."""
+        with self._lock:
+            libraries = _blas()
+            if self._n_inside:
+                return self._before + [one.get_num_threads() for one in libraries if _counts_by_thread(one)]
+            return [one.get_num_threads() for one in libraries]
+
+
+_LIMIT = _OneThreadLimit()
+_INSIDE: contextvars.ContextVar[bool] = contextvars.ContextVar("inside a block of one BLAS thread", default=False)
 
 
 def n_threads() -> int:
-    """Threads that this process may use: what its BLAS is set to, within the processors it may run on."""
+    """Threads that the caller may use: what BLAS is set to, within the processors the process may run on.
+
+    One inside `one_blas_thread` and inside the work of `in_threads`. A block that another thread is in does not count,
+    so that a fit is divided in the same way whatever runs beside it.
+    """
+    if _INSIDE.get():
+        return 1
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    blas = [pool["num_threads"] for pool in _blas().info() if pool["user_api"] == "blas"]
-    return max(1, min([allowed, *blas]))
+    return max(1, min([allowed, *_LIMIT.threads_outside()]))
 
 
 @functools.lru_cache(maxsize=4)
@@ -42,7 +105,7 @@ def in_threads(work: Callable[[int], Any], n_workers: int) -> list[Any]:
     """
     if n_workers == 1:
         return [work(0)]
-    with _blas().limit(limits=1, user_api="blas"):
+    with one_blas_thread():
         pool = _pool(n_workers - 1, os.getpid())
         # In copies of this thread's context, since what NumPy warns of is a part of it.
         others = [pool.submit(contextvars.copy_context().run, work, worker) for worker in range(1, n_workers)]
@@ -58,9 +121,19 @@ def one_blas_thread() -> Iterator[None]:
     """Small decompositions inside the block use one thread.
 
     They gain nothing from two, and threads of BLAS that wait for each other on a busy machine can cost a hundredfold.
+    Blocks may lie inside each other and run in several threads at once.
     """
-    with _blas().limit(limits=1, user_api="blas"):
+    own = [library for library in _blas() if _counts_by_thread(library)]
+    before = [library.get_num_threads() for library in own]
+    _LIMIT.begin()
+    token = _INSIDE.set(True)
+    try:
+        _set_threads(own, [1] * len(own))
         yield
+    finally:
+        _set_threads(own, before)
+        _LIMIT.end()
+        _INSIDE.reset(token)
 
 
 def sum_in_order(parts: list[Array]) -> Array:

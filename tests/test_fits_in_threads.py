@@ -1,0 +1,61 @@
+"""Fits that run in several threads of a process at once."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from bad_input_example import outputs, table
+from shallows import DoublyStochasticRegressor, EigenProCentresRegressor, EigenProClassifier
+
+pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
+
+
+def blas_threads():
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+
+def set_blas_threads(number):
+    """In a thread that ends, since threadpoolctl lets no other thread change what a living one has set."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(threadpool_limits, limits=number, user_api="blas").result()
+
+
+@contextlib.contextmanager
+def two_blas_threads():
+    before = max(blas_threads())
+    set_blas_threads(2)
+    try:
+        yield
+    finally:
+        set_blas_threads(before)
+
+
+@pytest.mark.parametrize(
+    ("Estimator", "options"),
+    [
+        (EigenProClassifier, {"max_epochs": 2}),
+        (EigenProCentresRegressor, {"max_epochs": 2, "centres": 40}),
+        (DoublyStochasticRegressor, {"n_iter": 5}),
+    ],
+)
+def test_fits_in_eight_threads_are_equal_and_leave_the_threads_of_blas_as_they_were(Estimator, options):
+    X, y, new = table(Estimator, n=100)
+    together = threading.Barrier(8, timeout=60)
+
+    def fit(_):
+        together.wait()
+        return outputs(Estimator(random_state=0, **options).fit(X, y), new)
+
+    with two_blas_threads(), ThreadPoolExecutor(8) as pool:
+        alone = outputs(Estimator(random_state=0, **options).fit(X, y), new)
+        for _ in range(6):
+            for made in pool.map(fit, range(8)):
+                # A product on one thread of BLAS may be summed in another order than one on two.
+                np.testing.assert_allclose(made, alone, rtol=1e-6, atol=1e-9)
+            assert blas_threads() == {2}
