@@ -145,12 +145,15 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         Raises
         ------
         ValueError
-            NaN, infinity or an unknown label in a batch, which the message numbers; the model is then that of the
-            batches before.
+            NaN, infinity or an unknown label in a batch, which the message numbers.
         ShallowsError
             A stream that ends before its first batch.
         DivergenceError
             If the loss of a batch leaves the numbers or explodes.
+
+        Notes
+        -----
+        Whatever ends the call early, Ctrl-C too, the model is then that of the batches before.
         """
         if classes is None and not hasattr(self, "_state"):
             raise ValueError(

@@ -18,11 +18,12 @@ from ... import arrays, losses, streams, training
 from ...errors import DivergenceError, ShallowsError
 from ...features import FourierFeatures
 from ...solvers.expansions.expansion import ExpansionProblem, ExpansionState
-from ..base import SMALL
+from ..base import SMALL, keeps_model_on_failure
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores
 from . import model_files, stream_batches
 from .expansion_snapshot import ExpansionSnapshot
+from .last_good_state import LastGoodState, steps_back_on_failure
 from .solver_plan import PlannedExpansion
 
 SAMPLE = 1000
@@ -119,19 +120,23 @@ class RandomFeatureExpansion(PlannedExpansion):
         Raises
         ------
         ValueError
-            NaN, infinity or an unknown label in a batch, which the message numbers; the model is then that of the
-            batches before.
+            NaN, infinity or an unknown label in a batch, which the message numbers.
         ShallowsError
             A stream that ends before its first batch.
         DivergenceError
             If the loss of a batch leaves the numbers or explodes.
+
+        Notes
+        -----
+        Whatever ends the call early, Ctrl-C too, the model is then that of the batches before.
         """
         y = y if self._takes_targets else None
         return self._partial_fit(X, y, None, sample_weight, n_iter, max_seconds, observers, checkpoint)
 
+    @keeps_model_on_failure
     def _fit(self, X: Any, y: Any, sample_weight: Any, observers: Sequence, checkpoint: Any) -> Self:
         started = time.perf_counter()
-        # A fit that fails must not leave an old function beside the centring of new data.
+        # In the course of a fit there is no model: an old function does not go with the centring of new data.
         vars(self).pop("_state", None)
         self._check_parameters()
         X, y, weights = self._validated_training_set(X, y, sample_weight)
@@ -183,6 +188,7 @@ class RandomFeatureExpansion(PlannedExpansion):
         self._set_fitted_attributes(run, {"preparation": prepared - started}, time.perf_counter() - prepared)
         return self
 
+    @steps_back_on_failure
     def _partial_fit(
         self,
         X: Any,
@@ -193,6 +199,7 @@ class RandomFeatureExpansion(PlannedExpansion):
         max_seconds: float | None,
         observers: Sequence,
         checkpoint: Any,
+        last_good: LastGoodState,
     ) -> Self:
         self._check_parameters()
         started = time.perf_counter()
@@ -220,7 +227,8 @@ class RandomFeatureExpansion(PlannedExpansion):
                 self._problem,
                 training.Stream(stream_batches.examples(self, source, device)),
                 training.Stopping(1, n_iter, max_seconds, tolerance=-math.inf),
-                observers=[*self._progress_observers(), *observers],
+                # What keeps the state comes before what may fail.
+                observers=[last_good, *self._progress_observers(), *observers],
                 checkpoint=checkpoint,
                 snapshot=lambda state, epoch: ExpansionSnapshot(self, state, epoch),
                 state=self._state,
@@ -232,7 +240,7 @@ class RandomFeatureExpansion(PlannedExpansion):
                     f"The stream ended after {run.iteration} of the {n_iter} batches that were asked for; the model is "
                     "what those made.",
                     ConvergenceWarning,
-                    stacklevel=3,
+                    stacklevel=4,
                 )
         self._set_fitted_attributes(run, {"preparation": prepared - started}, time.perf_counter() - prepared)
         return self

@@ -16,6 +16,7 @@ from ...errors import ShallowsError
 from ...kernels import Kernel
 from ...solvers.least_squares.cholesky import Cholesky
 from ...solvers.least_squares.conjugate_gradients import ConjugateGradients
+from ..base import keeps_model_on_failure
 from ..parameter_checks import check_whole
 from .kernel_least_squares import Plan
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
@@ -67,6 +68,7 @@ class _ExactKernelRidge:
         self.dtype = dtype
         self.verbose = verbose
 
+    @keeps_model_on_failure
     def fit(
         self,
         X: Any,
@@ -202,7 +204,7 @@ class _ExactKernelRidge:
                 f"After max_iterations={self.max_iterations} the relative residual is {left:.1e}, above "
                 f"tol={self.tol:g}; more iterations or a larger regularisation would help.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=6,
             )
 
 

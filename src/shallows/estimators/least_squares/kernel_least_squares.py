@@ -17,7 +17,7 @@ from ...errors import ShallowsError
 from ...kernels import Kernel
 from ...solvers.least_squares.kernel_problem import KernelProblem
 from ...spectrum import Preconditioner
-from ..base import SMALL, Estimator
+from ..base import SMALL, Estimator, keeps_model_on_failure
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores, check_values
 from ..parameter_checks import check_positive, check_whole, is_positive
@@ -105,6 +105,7 @@ class KernelLeastSquares(Estimator):
 
     # --------------------------------------------------------------------------- the fit
 
+    @keeps_model_on_failure
     def fit(
         self,
         X: Any,
@@ -142,7 +143,7 @@ class KernelLeastSquares(Estimator):
             With a ``step_size`` of the user's that is too large.
         """
         started = time.perf_counter()
-        # A fit that fails must not leave old coefficients beside the centring of new data.
+        # In the course of a fit there is no model: old coefficients do not go with the centring of new data.
         for name in ("dual_coef_", "coef_"):
             vars(self).pop(name, None)
         self._check_parameters()
@@ -315,7 +316,7 @@ class KernelLeastSquares(Estimator):
                 f"After max_epochs={self.max_epochs} the training loss is still {run.losses[-1]:.2f} of that of "
                 "the zero function; more epochs or a larger bandwidth may help.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _check_parameters(self) -> None:

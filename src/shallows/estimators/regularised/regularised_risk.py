@@ -14,7 +14,7 @@ from ... import features as feature_maps
 from ...errors import ShallowsError
 from ...features import Blocks, Design
 from ...solvers.regularised.risk import FeatureSpan, KernelSpan, RiskProblem, RiskState
-from ..base import SMALL, Estimator
+from ..base import SMALL, Estimator, keeps_model_on_failure
 from ..centring import Centring
 from ..feature_scores import feature_scores
 from ..kernel_checks import check_scale, check_scores, check_values
@@ -129,6 +129,7 @@ class RiskModel(Estimator):
 
     # --------------------------------------------------------------------------------------- the fit
 
+    @keeps_model_on_failure
     def fit(
         self,
         X: Any,
@@ -165,7 +166,7 @@ class RiskModel(Estimator):
             With a ``step_size`` of the user's that is too large.
         """
         started = time.perf_counter()
-        # A fit that fails must not leave an old function beside the centring of new data.
+        # In the course of a fit there is no model: an old function does not go with the centring of new data.
         vars(self).pop("_model", None)
         self._check_parameters()
         X, y, weights = self._validated_training_set(X, y, sample_weight)

@@ -1,0 +1,193 @@
+"""What a fit that fails leaves: the model that was there before, or none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+import shallows
+from bad_input_example import few, outputs
+from doubly_stochastic_example import WORDS, endless, moons
+from shallows import (
+    DoublyStochasticClassifier,
+    DoublyStochasticNoveltyDetector,
+    DoublyStochasticRegressor,
+    EigenProRegressor,
+    ExactKernelRidgeRegressor,
+    training,
+)
+from shallows.errors import DivergenceError, ShallowsError
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+EVERY = sorted(name for name in shallows.__all__ if name.endswith(("Classifier", "Regressor", "Detector")))
+every = pytest.mark.parametrize("name", EVERY)
+
+
+class Interrupt(training.Observer):
+    """Ctrl-C after some batches."""
+
+    def __init__(self, after=1):
+        self.left = after
+
+    def on_batch(self, run):
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+
+
+def unfitted(name):
+    Estimator = getattr(shallows, name)
+    known = Estimator().get_params()
+    options = {"max_epochs": 2, "n_features": 20, "block_size": 8, **few(Estimator)}
+    return Estimator(random_state=0, **{key: value for key, value in options.items() if key in known})
+
+
+def problem(name, seed=0):
+    X, words = moons(60, seed=seed)
+    return X, words if name.endswith("Classifier") else X[:, 0] + X[:, 1] ** 2
+
+
+def scores(model, X):
+    return model.decision_function(X) if hasattr(model, "decision_function") else outputs(model, X)
+
+
+def fail(model, how, X, y):
+    """A second fit, on other data with another number of features, that fails."""
+    X = np.hstack([2.0 * X, X + 1.0])
+    if how == "NaN":
+        X[3, 1] = np.nan
+        with pytest.raises(ValueError, match="NaN"):
+            model.fit(X, y)
+    elif how == "parameter":
+        bandwidth = model.bandwidth
+        with pytest.raises(ShallowsError, match="bandwidth must be"):
+            model.set_params(bandwidth=-1.0).fit(X, y)
+        model.set_params(bandwidth=bandwidth)
+    else:
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, y, observers=[Interrupt()])
+
+
+@every
+@pytest.mark.parametrize("how", ["NaN", "parameter", "Ctrl-C"])
+def test_a_refit_that_fails_leaves_the_model_as_it_was(name, how):
+    if how == "parameter" and "bandwidth" not in unfitted(name).get_params():
+        pytest.skip("it has no bandwidth")
+    X, y = problem(name)
+    model = unfitted(name).fit(X, y)
+    before, names = scores(model, X), set(vars(model))
+    fail(model, how, *problem(name, seed=1))
+    assert np.array_equal(scores(model, X), before)
+    assert set(vars(model)) == names
+    assert model.n_features_in_ == 2
+
+
+@every
+@pytest.mark.parametrize("how", ["NaN", "Ctrl-C"])
+def test_a_first_fit_that_fails_leaves_no_model(name, how):
+    model = unfitted(name)
+    names = set(vars(model))
+    fail(model, how, *problem(name))
+    assert set(vars(model)) == names
+
+
+# Streams
+
+
+def stream_of(n_batches, last):
+    yield from endless(n_batches)
+    last()
+
+
+def interrupt():
+    raise KeyboardInterrupt
+
+
+def small():
+    return DoublyStochasticClassifier(block_size=16, random_state=0)
+
+
+def test_ctrl_c_in_a_stream_leaves_the_model_of_the_batches_before():
+    model = small()
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(stream_of(7, interrupt), classes=WORDS)
+    whole = small().partial_fit(endless(7), classes=WORDS)
+    assert model.n_iter_ == whole.n_iter_ == 7
+    assert model.effective_params_["n_blocks"] == whole.effective_params_["n_blocks"]
+    assert np.array_equal(model.dual_coef_, whole.dual_coef_)
+
+
+def test_ctrl_c_in_the_middle_of_a_step_leaves_the_model_of_the_steps_before(monkeypatch):
+    model = small().partial_fit(endless(5), classes=WORDS)
+    whole = small().partial_fit(endless(7), classes=WORDS)
+    State = type(model._state)
+    monkeypatch.setattr(State, "grow", interrupted_at(3, State.grow))
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(endless(20, seed=5))
+    assert model.n_iter_ == 7
+    assert np.array_equal(model.dual_coef_, whole.dual_coef_)
+
+
+def interrupted_at(number, method):
+    calls = []
+
+    def call(*args):
+        calls.append(args)
+        if len(calls) == number:
+            raise KeyboardInterrupt
+        return method(*args)
+
+    return call
+
+
+def test_a_first_batch_that_is_refused_leaves_no_model():
+    model, (X, y) = small(), moons()
+    X[3, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_fit(X, y, classes=WORDS)
+    assert not hasattr(model, "classes_")
+    model.partial_fit(X[:, :1], y, classes=["low", "high"])
+    assert model.n_features_in_ == 1
+
+
+def test_a_batch_on_which_training_diverges_is_not_in_the_model():
+    X = moons(50)[0]
+    y = X[:, 0] + X[:, 1] ** 2
+    model = DoublyStochasticRegressor(
+        block_size=8, random_state=0, schedule="constant", preconditioning=None, step_size=1e5
+    )
+    model.partial_fit(X, y)
+    before = model.predict(X)
+    with pytest.raises(DivergenceError):
+        model.partial_fit(X, y)
+    assert np.array_equal(model.predict(X), before)
+    assert model.n_iter_ == 1
+
+
+def test_a_novelty_detector_keeps_its_threshold_too():
+    X, _ = moons(100)
+    model = DoublyStochasticNoveltyDetector(block_size=8, random_state=0).fit(X)
+    before = model.decision_function(X)
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(X[:30], observers=[Interrupt()])
+    assert model.n_iter_ > 0
+    after = model.decision_function(X)
+    assert np.isfinite(after).all()
+    assert not np.array_equal(after, before)
+
+
+# The line that a warning names
+
+
+SLOW = EigenProRegressor(max_epochs=1, bandwidth=1e-3, step_size=1e-6)
+UNSOLVED = ExactKernelRidgeRegressor(solver="conjugate_gradients", max_iterations=1, tol=0.0)
+
+
+@pytest.mark.parametrize("model", [SLOW, UNSOLVED])
+def test_a_warning_of_a_fit_names_the_line_that_called_it(model):
+    X, y = np.random.default_rng(0).normal(size=(2, 200, 1))
+    with pytest.warns(ConvergenceWarning) as caught:
+        model.fit(X, y[:, 0])
+    assert caught[0].filename == __file__
