@@ -7,8 +7,9 @@ import pytest
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
+import shallows
 from estimators_example import brief, each, each_classifier, each_eigenpro, table
-from shallows import KernelSGDRegressor, arrays
+from shallows import KernelSGDRegressor, arrays, kernels
 from shallows.errors import DivergenceError, MissingExtraError, ShallowsError, UnknownNameError
 
 pytestmark = brief
@@ -156,3 +157,47 @@ def test_training_that_got_nowhere_says_so():
     X, y, _ = table(KernelSGDRegressor)
     with pytest.warns(ConvergenceWarning, match="After max_epochs=1 the training loss is still"):
         KernelSGDRegressor(step_size=1e-5, max_epochs=1).fit(X, y)
+
+
+NUMBERS = [
+    "bandwidth",
+    "step_size",
+    "batch_size",
+    "max_epochs",
+    "tol",
+    "damping",
+    "rank",
+    "n_subsample",
+    "n_features",
+    "regularisation",
+    "max_seconds",
+    "period",
+    "truncation",
+    "block_size",
+    "n_iter",
+    "decrease",
+    "feature_variance",
+    "fraction",
+    "centres",
+    "max_iterations",
+    "power",
+]
+EVERY = [getattr(shallows, name) for name in shallows.__all__ if name.endswith(("Classifier", "Regressor", "Detector"))]
+
+
+@pytest.mark.parametrize("Estimator", EVERY, ids=lambda Estimator: Estimator.__name__)
+def test_true_is_no_number(Estimator):
+    X, y, _ = table(Estimator)
+    taken = [name for name in NUMBERS if name in Estimator().get_params()]
+    assert len(taken) >= 4
+    for name in taken:
+        with pytest.raises(ShallowsError, match=f"^{name} .*got True"):
+            Estimator(**{name: True}).fit(X, y)
+    with pytest.raises(ShallowsError, match=r"size in bytes.*got True"):
+        Estimator(memory=True).fit(X, y)
+
+
+@pytest.mark.parametrize("kernel", [kernels.Gaussian, kernels.Polynomial])
+def test_true_is_no_parameter_of_a_kernel(kernel):
+    with pytest.raises(ShallowsError, match="got True"):
+        kernel(True)

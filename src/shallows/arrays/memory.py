@@ -39,7 +39,8 @@ def parse_bytes(size: int | float | str) -> int:
         if match is None or match[2] not in _UNITS:
             raise ShallowsError(f"A size in bytes is a number or a text such as '4GB' or '512MiB', got {size!r}.")
         size = float(match[1]) * _UNITS[match[2]]
-    if not (isinstance(size, (int, float, np.number)) and math.isfinite(size) and size > 0):
+    number = isinstance(size, (int, float, np.number)) and not isinstance(size, bool)
+    if not (number and math.isfinite(size) and size > 0):
         raise ShallowsError(f"A size in bytes must be positive, got {size!r}.")
     return int(size)
 

@@ -9,9 +9,19 @@ from typing import Any
 from ..errors import ShallowsError
 
 
+def is_number(value: Any) -> bool:
+    """Whether a value is a real number; True and False, which Python counts among them, are none."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
 def is_positive(value: Any) -> bool:
     """Whether a value is a finite number above zero."""
-    return isinstance(value, numbers.Real) and math.isfinite(value) and value > 0
+    return is_number(value) and math.isfinite(value) and value > 0
+
+
+def is_whole(value: Any, least: int = 1) -> bool:
+    """Whether a value is a whole number of at least ``least``."""
+    return isinstance(value, numbers.Integral) and is_number(value) and value >= least
 
 
 def check_positive(estimator: Any, *names: str) -> None:
@@ -26,6 +36,6 @@ def check_whole(estimator: Any, *names: str, least: int = 1, optional: bool = Fa
     """Raise an error for the first named parameter that is no whole number of at least ``least``; skip absent ones."""
     for name in names:
         value = getattr(estimator, name, least)
-        if not (optional and value is None) and not (isinstance(value, numbers.Integral) and value >= least):
+        if not (optional and value is None) and not is_whole(value, least):
             either = " or None" if optional else ""
             raise ShallowsError(f"{name} must be a whole number of at least {least}{either}, got {value!r}.")

@@ -186,7 +186,8 @@ def in_strips(out: Array, work: Callable[[slice], Any]) -> Array:
 
 def check_positive(name: str, value: Any) -> None:
     """Raise a `ShallowsError` if a parameter is not a positive, finite number."""
-    if not (isinstance(value, (int, float)) and math.isfinite(value) and value > 0):
+    good = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not (good and math.isfinite(value) and value > 0):
         raise ShallowsError(f"{name} must be a positive number, got {value!r}.")
     if not _SMALLEST < value < 1.0 / _SMALLEST:
         raise ShallowsError(f"{name} must lie between {_SMALLEST:g} and {1.0 / _SMALLEST:g}, got {value!r}.")

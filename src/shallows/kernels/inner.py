@@ -32,7 +32,8 @@ class Polynomial(Kernel):
     name = "polynomial"
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.degree, numbers.Integral) and self.degree >= 1):
+        whole = isinstance(self.degree, numbers.Integral) and not isinstance(self.degree, bool)
+        if not (whole and self.degree >= 1):
             raise ShallowsError(f"degree must be a whole number of at least 1, got {self.degree!r}.")
         if not (isinstance(self.offset, (int, float)) and math.isfinite(self.offset) and self.offset >= 0):
             raise ShallowsError(f"offset must be a number of at least 0, got {self.offset!r}.")

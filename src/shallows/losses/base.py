@@ -103,7 +103,9 @@ def only_where(condition: Array, x: Array) -> Array:
 def check(loss: Loss, name: str, low: float, high: float, *, open_low: bool = True, open_high: bool = True) -> None:
     """Refuse a parameter outside its interval."""
     value = getattr(loss, name)
-    fine = isinstance(value, numbers.Real) and (low < value if open_low else low <= value)
+    fine = (
+        isinstance(value, numbers.Real) and not isinstance(value, bool) and (low < value if open_low else low <= value)
+    )
     if not (fine and math.isfinite(value) and (value < high if open_high else value <= high)):
         interval = f"{'(' if open_low else '['}{low:g}, {high:g}{')' if open_high else ']'}"
         raise ShallowsError(f"{name} of the loss {loss.name!r} must be a number in {interval}, got {value!r}.")

@@ -165,7 +165,7 @@ def power_of(power: str | float) -> float:
         If it is neither a known name nor a number in (0, 1].
     """
     named = POWERS.get(power) if isinstance(power, str) else power
-    if not (isinstance(named, numbers.Real) and 0 < named <= 1):
+    if not (isinstance(named, numbers.Real) and not isinstance(named, bool) and 0 < named <= 1):
         raise ShallowsError(f"power must be 'full', 'sqrt' or a number in (0, 1], got {power!r}.")
     return float(named)
 

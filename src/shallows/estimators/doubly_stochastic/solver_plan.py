@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 import warnings
 from typing import Any
 
@@ -15,7 +14,7 @@ from ...solvers.expansions import doubly_stochastic
 from ...solvers.expansions.block_policies import Checked, Fresh, UniformReuse
 from ...solvers.expansions.doubly_stochastic import DoublyStochastic
 from ..base import Estimator
-from ..parameter_checks import check_positive, check_whole, is_positive
+from ..parameter_checks import check_positive, check_whole, is_number, is_positive
 
 METHODS = ("dsg", "udsg", "cdsg")
 SCHEDULES = ("auto", "line_search", "constant", "decay", "theory")
@@ -105,7 +104,7 @@ class PlannedExpansion(Estimator):
         check_whole(self, "block_size", "batch_size", "n_iter", "max_epochs", optional=True)
         for name in ("regularisation", "damping", "decrease"):
             value = getattr(self, name)
-            if not (isinstance(value, numbers.Real) and math.isfinite(value) and value >= 0):
+            if not (is_number(value) and math.isfinite(value) and value >= 0):
                 raise ShallowsError(f"{name} must be a number of at least 0, got {value!r}.")
         if self._schedule() == "theory":
             if not self._regularisation() > 0:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from ... import streams
 from ...errors import ShallowsError
+from ..parameter_checks import is_number, is_whole
 
 
 @dataclass
@@ -53,9 +53,9 @@ class HeldOut:
 
 def check(fraction: Any, n_iter_no_change: Any) -> None:
     """Refuse a share of rows outside (0, 1) and a number of epochs below one."""
-    if not (isinstance(fraction, numbers.Real) and 0 < fraction < 1):
+    if not (is_number(fraction) and 0 < fraction < 1):
         raise ShallowsError(f"validation_fraction must lie between 0 and 1, got {fraction!r}.")
-    if not (isinstance(n_iter_no_change, numbers.Integral) and n_iter_no_change >= 1):
+    if not is_whole(n_iter_no_change):
         raise ShallowsError(f"n_iter_no_change must be a whole number of at least 1, got {n_iter_no_change!r}.")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -17,7 +16,7 @@ from ...kernels import Kernel
 from ...solvers.least_squares.cholesky import Cholesky
 from ...solvers.least_squares.conjugate_gradients import ConjugateGradients
 from ..base import keeps_model_on_failure
-from ..parameter_checks import check_whole
+from ..parameter_checks import check_whole, is_number
 from .kernel_least_squares import Plan
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
 
@@ -122,7 +121,7 @@ class _ExactKernelRidge:
     def _check_parameters(self) -> None:
         check_whole(self, "max_iterations")
         super()._check_parameters()
-        good = isinstance(self.regularisation, numbers.Real) and 0 <= self.regularisation < math.inf
+        good = is_number(self.regularisation) and 0 <= self.regularisation < math.inf
         if not good:
             raise ShallowsError(f"regularisation must be a number of at least 0, got {self.regularisation!r}.")
         if self.solver not in SOLVERS:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -20,7 +19,7 @@ from ...spectrum import Preconditioner
 from ..base import SMALL, Estimator, keeps_model_on_failure
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores, check_values
-from ..parameter_checks import check_positive, check_whole, is_positive
+from ..parameter_checks import check_positive, check_whole, is_number, is_positive
 from ..snapshot import Snapshot
 from . import early_stopping
 from .evaluation_cache import EvaluationCache
@@ -334,7 +333,7 @@ class KernelLeastSquares(Estimator):
         check_whole(self, "max_epochs")
         if getattr(self, "early_stopping", False):
             early_stopping.check(self.validation_fraction, self.n_iter_no_change)
-        if not (isinstance(self.tol, numbers.Real) and self.tol >= 0):
+        if not (is_number(self.tol) and self.tol >= 0):
             raise ShallowsError(f"tol must be a number of at least 0, got {self.tol!r}.")
         if self.dtype not in ("auto", "float32", "float64"):
             raise ShallowsError(f"dtype must be 'auto', 'float32' or 'float64', got {self.dtype!r}.")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import numbers
 from typing import Any
 
 from ...errors import ShallowsError
 from ...solvers.least_squares import cycles, step_rules
 from ..base import SMALL
-from ..parameter_checks import check_whole
+from ..parameter_checks import check_whole, is_number
 
 SMALL_FLOOR = 5e-3
 """In a small problem, of which every batch holds all rows, eigendirections below this share of the largest eigenvalue
@@ -22,7 +21,7 @@ def check_preconditioning(estimator: Any) -> None:
     """Check ``rank``, ``n_subsample`` and ``damping`` of an estimator."""
     check_whole(estimator, "rank", least=0, optional=True)
     check_whole(estimator, "n_subsample", optional=True)
-    if not (isinstance(estimator.damping, numbers.Real) and 0 < estimator.damping <= 1):
+    if not (is_number(estimator.damping) and 0 < estimator.damping <= 1):
         raise ShallowsError(f"damping must lie in (0, 1], got {estimator.damping!r}.")
 
 

@@ -12,6 +12,7 @@ from ...losses import Hinge
 from ...solvers.regularised.norma import NORMA
 from ...solvers.regularised.risk import RiskProblem
 from ...training import GROWTH
+from ..parameter_checks import check_whole
 from .risk_targets import RiskClassifier, RiskRegressor
 
 
@@ -63,6 +64,7 @@ class _NORMA:
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        check_whole(self, "truncation", optional=True)
         NORMA(1.0, self.schedule, self.truncation)
 
     def _make_solver(self, problem: RiskProblem, batch_size: int) -> NORMA:

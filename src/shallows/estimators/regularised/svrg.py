@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 from ...errors import ShallowsError
@@ -10,6 +9,7 @@ from ...losses import Logistic
 from ...solvers.regularised import smoothness
 from ...solvers.regularised.risk import RiskProblem
 from ...solvers.regularised.svrg import SVRG
+from ..parameter_checks import is_number
 from .risk_targets import RiskClassifier, RiskRegressor
 from .variance_reduced import VarianceReduced
 
@@ -58,7 +58,7 @@ class _SVRG(VarianceReduced):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not (isinstance(self.period, numbers.Real) and self.period > 0):
+        if not (is_number(self.period) and self.period > 0):
             raise ShallowsError(f"period must be a positive number of passes, got {self.period!r}.")
 
     def _make_solver(self, problem: RiskProblem, batch_size: int) -> SVRG:
