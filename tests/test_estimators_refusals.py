@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
@@ -183,6 +184,7 @@ NUMBERS = [
     "power",
 ]
 EVERY = [getattr(shallows, name) for name in shallows.__all__ if name.endswith(("Classifier", "Regressor", "Detector"))]
+EVERY_CLASSIFIER = [Estimator for Estimator in EVERY if is_classifier(Estimator())]
 
 
 @pytest.mark.parametrize("Estimator", EVERY, ids=lambda Estimator: Estimator.__name__)
@@ -201,3 +203,21 @@ def test_true_is_no_number(Estimator):
 def test_true_is_no_parameter_of_a_kernel(kernel):
     with pytest.raises(ShallowsError, match="got True"):
         kernel(True)
+
+
+@pytest.mark.parametrize("Classifier", EVERY_CLASSIFIER, ids=lambda Classifier: Classifier.__name__)
+@pytest.mark.parametrize("missing", [np.nan, None])
+@pytest.mark.parametrize("given_as", [list, pd.Series, lambda y: np.array(y, dtype=object)])
+def test_a_missing_label_is_no_class(Classifier, missing, given_as):
+    X, y, _ = table(Classifier)
+    words = [missing if i == 5 else f"class {label}" for i, label in enumerate(y)]
+    with pytest.raises(ValueError, match=r"y holds (nan|None), which is no class label"):
+        Classifier().fit(X, given_as(words))
+
+
+@pytest.mark.parametrize("classes", [[0.0, 1.0, np.nan], ["a", "b", None], np.array([0.0, 1.0, np.nan])])
+def test_a_missing_label_is_not_among_the_classes_of_a_stream(classes):
+    X, _, _ = table(shallows.DoublyStochasticClassifier)
+    y = np.array(classes)[:2][np.arange(len(X)) % 2]
+    with pytest.raises(ValueError, match=r"classes holds (nan|None)"):
+        shallows.DoublyStochasticClassifier().partial_fit(X, y, classes=classes)

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .. import arrays, training
+from .label_checks import refuse_missing_labels
 
 SMALL = 1000
 """Up to so many points the whole kernel matrix is decomposed and a batch holds all rows, in float64: that is cheap."""
@@ -88,6 +89,8 @@ class Estimator(BaseEstimator):
         ``first`` is False for further data of a model, which must have the features that the model knows.
         """
         X = native(X)
+        if self._takes_targets and not self._y_is_numeric:
+            refuse_missing_labels(y)
         options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "reset": first}
         if not self._takes_targets:
             X, y = validate_data(self, X, **options), None

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ... import losses, training
 from ...errors import ShallowsError
+from ..label_checks import refuse_missing_labels
 from .random_feature_expansion import RandomFeatureExpansion
 
 
@@ -155,6 +156,7 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         -----
         Whatever ends the call early, Ctrl-C too, the model is then that of the batches before.
         """
+        refuse_missing_labels(classes, "classes")
         if classes is None and not hasattr(self, "_state"):
             raise ValueError(
                 "classes must be passed on the first call to partial_fit: all labels that will ever come, which a "
