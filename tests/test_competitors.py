@@ -306,7 +306,7 @@ def test_batches_come_in_order_first_and_then_in_the_order_that_was_asked_for():
         (SVRGClassifier(features=None), "features must not be None"),
         (SVRGClassifier(period=0), "period must be"),
         (NORMAClassifier(truncation=0), "truncation must be"),
-        (SAGClassifier(n_features=7), "n_features must be even"),
+        (SAGClassifier(n_features=0), "n_features must be"),
         (SAGClassifier(max_seconds=0), "max_seconds must be"),
         (SAGClassifier(dtype="float16"), "dtype must be"),
     ],

@@ -13,7 +13,15 @@ from sklearn.datasets import load_digits
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import naive_kernel, sample
-from shallows import FeatureEigenProClassifier, FeatureEigenProRegressor, features, kernels, spectrum, training
+from shallows import (
+    FeatureEigenProClassifier,
+    FeatureEigenProRegressor,
+    SAGRegressor,
+    features,
+    kernels,
+    spectrum,
+    training,
+)
 from shallows.errors import ShallowsError, TrainingInterrupted, UnknownNameError
 from shallows.features import Blocks, Design, Linear
 from shallows.solvers import EigenPro, FeatureEigenPro
@@ -519,7 +527,7 @@ def test_snapshots_measure_what_observers_ask_for(Estimator):
     [
         ("features", "furier"),
         ("n_features", 0),
-        ("n_features", 7),
+        ("n_features", 7.5),
         ("rank", -1),
         ("damping", 0.0),
         ("power", "half"),
@@ -554,3 +562,13 @@ def test_where_all_features_are_constant_the_mean_is_learnt(Estimator):
         model = Estimator(n_features=50, random_state=0).fit(X, y)
         mean = (2.0 * y - 1 if is_classifier(model) else y).mean()
         assert outputs(model, X[:2]) == pytest.approx([mean] * 2, abs=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("Estimator", [FeatureEigenProRegressor, SAGRegressor])
+def test_an_odd_number_of_features_is_rounded_up_and_told(Estimator):
+    X = sample(60)
+    y = X[:, 0]
+    odd, even = (Estimator(n_features=n, max_epochs=1, random_state=0).fit(X, y) for n in (31, 32))
+    assert odd.effective_params_["n_features"] == 32
+    assert np.array_equal(odd.predict(X), even.predict(X))

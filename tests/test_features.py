@@ -335,10 +335,28 @@ def test_wrong_names_and_numbers_are_told():
     x, kernel = sample(10), kernels.Gaussian(1.0)
     with pytest.raises(UnknownNameError, match="feature map 'fourrier'"):
         features.make("fourrier", kernel, x, 4)
-    with pytest.raises(ShallowsError, match="even"):
-        features.make("fourier", kernel, x, 5)
     with pytest.raises(ShallowsError, match="at least 1"):
         features.make("rbf", kernel, x, 0)
+
+
+@pytest.mark.parametrize("name", ["fourier", "orthogonal"])
+@pytest.mark.parametrize("budget", [None, 2**24])
+def test_an_odd_number_of_paired_features_becomes_the_next_even_one(name, budget):
+    x, kernel = sample(10), kernels.Gaussian(1.0)
+    if budget is None:
+        odd, even = (features.make(name, kernel, x, n, seed=1) for n in (5, 6))
+        np.testing.assert_array_equal(odd.map(x), even.map(x))
+        assert odd.n_features == 6
+    else:
+        # Two blocks and a part of a third.
+        odd, even = (features.in_blocks(name, kernel, x, n, 1, budget) for n in (4999, 5000))
+        assert odd.spans == even.spans
+        np.testing.assert_array_equal(odd.block(x, 2), even.block(x, 2))
+        assert odd.n_features == 5000
+
+
+def test_cosines_may_be_odd_in_number():
+    assert features.make("fourier_cosine", kernels.Gaussian(1.0), sample(10), 5).n_features == 5
 
 
 def test_landmarks_are_at_most_the_training_points():

@@ -83,7 +83,8 @@ def make(name: str, kernel: Any, x: Array, n_features: int, seed: int = 0) -> Fe
     x : array, shape (n, d)
         Training points: landmarks are taken from them, the other maps read their number of inputs only.
     n_features : int
-        Columns asked for. Landmarks are at most n; the paired Fourier forms need an even number.
+        Columns asked for. Landmarks are at most n; for the paired Fourier forms, which have a cosine and a sine of each
+        frequency, an odd number becomes the next even one.
     seed : int
 
     Raises
@@ -111,7 +112,7 @@ def in_blocks(features: Any, kernel: Any, x: Array, n_features: int, seed: int, 
     x : array, shape (n, d)
         Training points, from which landmarks are drawn.
     n_features : int
-        Columns of a named map.
+        Columns of a named map, as in `make`.
     seed : int
     budget : int
         Bytes, of which an eighth may hold frequencies.

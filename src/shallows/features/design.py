@@ -27,8 +27,8 @@ class Blocks:
         With ``map(x)`` of shape (m, n_features) and ``n_features``. A streamed `FeatureMap` is gone through block by
         block; any other map is one block, whose rows may be sparse (`protocol.SparseFeatureMap`).
     n_features : int, optional
-        How many columns of a streamed map to use; its last block may be used in part. None takes what it says of
-        itself.
+        How many columns of a streamed map to use; its last block may be used in part. Where a frequency has two
+        columns an odd number becomes the next even one. None takes what the map says of itself.
     """
 
     def __init__(self, features: Any, n_features: int | None = None):
@@ -39,7 +39,10 @@ class Blocks:
         self.features = features
         self._streamed = isinstance(features, FeatureMap) and features.streamed
         in_part = self._streamed and n_features is not None
-        self.n_features = int(n_features if in_part else features.n_features)
+        self.n_features = int(features.n_features)
+        if in_part:
+            together = getattr(features, "columns_of_frequency", 1)
+            self.n_features = -(-int(n_features) // together) * together
         width = features.width if self._streamed else self.n_features
         self.spans = list(arrays.blocks(self.n_features, width))
         self.is_sparse = isinstance(features, SparseFeatureMap)

@@ -17,7 +17,8 @@ from .base import FeatureMap
 from .projectors import DenseProjector
 from .protocol import Projector
 
-FORMS = ("pair", "cosine")
+COLUMNS_OF_FREQUENCY = {"pair": 2, "cosine": 1}
+"""The forms, and how many columns each has for a frequency."""
 
 STRIP_BYTES = 2**18
 """Cosines are taken in strips that are still in the cache when the next operation reads them."""
@@ -114,8 +115,8 @@ class FourierFeatures(FeatureMap):
             value = getattr(self, name)
             if not (isinstance(value, (int, np.integer)) and value >= 1):
                 raise ShallowsError(f"{name} must be a whole number of at least 1, got {value!r}.")
-        if self.form not in FORMS:
-            raise ShallowsError(f"form must be one of {', '.join(map(repr, FORMS))}, got {self.form!r}.")
+        if self.form not in COLUMNS_OF_FREQUENCY:
+            raise ShallowsError(f"form must be one of {', '.join(map(repr, COLUMNS_OF_FREQUENCY))}, got {self.form!r}.")
         if not getattr(self.kernel, "has_frequencies", False):
             raise ShallowsError(
                 f"The kernel {getattr(self.kernel, 'name', self.kernel)!r} has no spectral draws, so it has no Fourier "
@@ -131,7 +132,12 @@ class FourierFeatures(FeatureMap):
     @property
     def width(self) -> int:
         """Columns of a block: F in the cosine form, 2F in the pair form."""
-        return 2 * self.block_size if self.form == "pair" else self.block_size
+        return self.columns_of_frequency * self.block_size
+
+    @property
+    def columns_of_frequency(self) -> int:
+        """Columns of a frequency: a cosine, or a cosine and a sine."""
+        return COLUMNS_OF_FREQUENCY[self.form]
 
     @property
     def n_features(self) -> int:
@@ -208,7 +214,7 @@ class FourierFeatures(FeatureMap):
         Of a block that is used in part, these are the cosines and the sines of its first frequencies.
         """
         made = self.block(i, x)
-        columns_each = 2 if self.form == "pair" else 1
+        columns_each = self.columns_of_frequency
         if n_columns < self.width:
             used, xp = n_columns // columns_each, arrays.namespace(x)
             made = (
@@ -272,10 +278,8 @@ def orthogonal_pairs(
 def _random_fourier(
     kernel: Any, x: Array, n_features: int, seed: int, budget: int | None, *, form: str, orthogonal: bool
 ) -> FourierFeatures:
-    columns_each = 2 if form == "pair" else 1
-    if n_features % columns_each:
-        raise ShallowsError(f"Cosines and sines come in pairs: n_features must be even, got {n_features!r}.")
-    block_size, options = n_features // columns_each, {}
+    # A cosine without its sine would not be unbiased: an odd number of columns becomes the next even one.
+    block_size, options = -(-n_features // COLUMNS_OF_FREQUENCY[form]), {}
     if budget is not None:
         block_size, options = min(MOST_FREQUENCIES, block_size), {"cache_bytes": max(2**20, budget // 8)}
     return FourierFeatures(kernel, x.shape[1], block_size, seed, form=form, orthogonal=orthogonal, **options)

@@ -215,7 +215,8 @@ class FeatureEigenProClassifier(_FeatureEigenPro, LeastSquaresClassifier):
         "nystrom", "nystrom_kmeans" (the same, whitened), or "linear" (the inputs and a constant). An object has
         ``map(x)`` of shape (m, n_features) and ``n_features``; it receives the inputs without centring.
     n_features : int, default=4000
-        How many features; a cosine and a sine are two. "linear" and objects have their own number.
+        How many features. A cosine and a sine are two, so that for pairs an odd number becomes the next even one.
+        "linear" and objects have their own number.
     kernel : str or Kernel, default="gaussian"
         The kernel whose features a named map makes; see `shallows.kernels`. "linear" and objects need none.
     bandwidth : float, optional
@@ -316,7 +317,8 @@ class FeatureEigenProRegressor(_FeatureEigenPro, LeastSquaresRegressor):
         "nystrom", "nystrom_kmeans" (the same, whitened), or "linear" (the inputs and a constant). An object has
         ``map(x)`` of shape (m, n_features) and ``n_features``; it receives the inputs without centring.
     n_features : int, default=4000
-        How many features; a cosine and a sine are two. "linear" and objects have their own number.
+        How many features. A cosine and a sine are two, so that for pairs an odd number becomes the next even one.
+        "linear" and objects have their own number.
     kernel : str or Kernel, default="gaussian"
         The kernel whose features a named map makes; see `shallows.kernels`. "linear" and objects need none.
     bandwidth : float, optional

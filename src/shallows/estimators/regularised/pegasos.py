@@ -30,7 +30,7 @@ class PegasosClassifier(RiskClassifier):
         frequencies), "fourier_cosine", "orthogonal", "nystrom", "nystrom_kmeans", "rbf", "rbf_kmeans", "linear" (the
         inputs and a constant), or an object with ``map(x)`` and ``n_features``.
     n_features : int, default=512
-        Columns of a named map.
+        Columns of a named map; of cosines and sines in pairs an odd number becomes the next even one.
     loss : {"hinge", "logistic", "multiclass_hinge", "softmax"} or Loss, default="hinge"
         Any loss with bounded slopes.
     regularisation : float, optional

@@ -34,7 +34,7 @@ class SDCAClassifier(_SDCA, RiskClassifier):
         frequencies), "fourier_cosine", "orthogonal", "nystrom", "nystrom_kmeans", "rbf", "rbf_kmeans", "linear" (the
         inputs and a constant), or an object with ``map(x)`` and ``n_features``.
     n_features : int, default=512
-        Columns of a named map.
+        Columns of a named map; of cosines and sines in pairs an odd number becomes the next even one.
     loss : {"hinge", "squared_hinge", "logistic", "square"} or Loss, default="auto"
         "auto" is the hinge.
     regularisation : float, optional
@@ -107,7 +107,7 @@ class SDCARegressor(_SDCA, RiskRegressor):
         frequencies), "fourier_cosine", "orthogonal", "nystrom", "nystrom_kmeans", "rbf", "rbf_kmeans", "linear" (the
         inputs and a constant), or an object with ``map(x)`` and ``n_features``.
     n_features : int, default=512
-        Columns of a named map.
+        Columns of a named map; of cosines and sines in pairs an odd number becomes the next even one.
     loss : {"square", "epsilon_insensitive", "huber", "quantile"} or Loss, default="auto"
         "auto" is the square.
     regularisation : float, optional

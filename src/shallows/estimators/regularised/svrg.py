@@ -77,7 +77,7 @@ class SVRGClassifier(_SVRG, RiskClassifier):
         "nystrom_kmeans", "rbf", "rbf_kmeans", "linear" (the inputs and a constant), or an object with ``map(x)`` and
         ``n_features``.
     n_features : int, default=512
-        Columns of a named map.
+        Columns of a named map; of cosines and sines in pairs an odd number becomes the next even one.
     kernel : str or Kernel, default="gaussian"
         See `shallows.kernels`; a kernel object brings its own parameters.
     bandwidth : float, optional
@@ -155,7 +155,7 @@ class SVRGRegressor(_SVRG, RiskRegressor):
         "nystrom_kmeans", "rbf", "rbf_kmeans", "linear" (the inputs and a constant), or an object with ``map(x)`` and
         ``n_features``.
     n_features : int, default=512
-        Columns of a named map.
+        Columns of a named map; of cosines and sines in pairs an odd number becomes the next even one.
     kernel : str or Kernel, default="gaussian"
         See `shallows.kernels`; a kernel object brings its own parameters.
     bandwidth : float, optional
