@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import shallows
 from estimators_example import brief, each, each_classifier, each_eigenpro, table
-from shallows import KernelSGDRegressor, arrays, kernels
+from shallows import FeatureEigenProRegressor, KernelSGDRegressor, SAGRegressor, arrays, kernels
 from shallows.errors import DivergenceError, MissingExtraError, ShallowsError, UnknownNameError
 
 pytestmark = brief
@@ -221,3 +221,19 @@ def test_a_missing_label_is_not_among_the_classes_of_a_stream(classes):
     y = np.array(classes)[:2][np.arange(len(X)) % 2]
     with pytest.raises(ValueError, match=r"classes holds (nan|None)"):
         shallows.DoublyStochasticClassifier().partial_fit(X, y, classes=classes)
+
+
+@pytest.mark.parametrize("Estimator", [FeatureEigenProRegressor, SAGRegressor])
+def test_a_kernel_without_frequencies_is_told_of_landmarks_where_the_estimator_has_them(Estimator):
+    X, y, _ = table(Estimator)
+    with pytest.raises(ShallowsError, match=r"Kernels that have them: 'gaussian'.*features='nystrom'"):
+        Estimator(kernel=kernels.Polynomial(2), max_epochs=1).fit(X, y)
+    Estimator(kernel=kernels.Polynomial(2), features="nystrom", max_epochs=1, n_features=30).fit(X, y)
+
+
+def test_a_kernel_without_frequencies_is_told_of_other_kernels_where_there_are_no_landmarks():
+    X, y, _ = table(shallows.DoublyStochasticRegressor)
+    with pytest.raises(ShallowsError, match=r"'polynomial' has no .*Kernels that have them: 'gaussian'") as raised:
+        shallows.DoublyStochasticRegressor(kernel="polynomial").fit(X, y)
+    assert "Nystr" not in str(raised.value)
+    assert "nystrom" not in str(raised.value)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .. import arrays, streams
+from .. import arrays, kernels, streams
 from ..arrays import Array
 from ..errors import ShallowsError
 from .base import FeatureMap
@@ -118,10 +118,7 @@ class FourierFeatures(FeatureMap):
         if self.form not in COLUMNS_OF_FREQUENCY:
             raise ShallowsError(f"form must be one of {', '.join(map(repr, COLUMNS_OF_FREQUENCY))}, got {self.form!r}.")
         if not getattr(self.kernel, "has_frequencies", False):
-            raise ShallowsError(
-                f"The kernel {getattr(self.kernel, 'name', self.kernel)!r} has no spectral draws, so it has no Fourier "
-                "features; take landmarks (Nyström) instead."
-            )
+            raise ShallowsError(_without_frequencies(self.kernel))
         if self.orthogonal and not self.kernel.of_distance:
             raise ShallowsError(
                 f"Orthogonal frequencies need a kernel of ‖x − z‖₂ alone; {self.kernel.name!r} is not one. "
@@ -278,11 +275,22 @@ def orthogonal_pairs(
 def _random_fourier(
     kernel: Any, x: Array, n_features: int, seed: int, budget: int | None, *, form: str, orthogonal: bool
 ) -> FourierFeatures:
+    if not getattr(kernel, "has_frequencies", False):
+        raise ShallowsError(f"{_without_frequencies(kernel)} Every kernel has landmarks: features='nystrom'.")
     # A cosine without its sine would not be unbiased: an odd number of columns becomes the next even one.
     block_size, options = -(-n_features // COLUMNS_OF_FREQUENCY[form]), {}
     if budget is not None:
         block_size, options = min(MOST_FREQUENCIES, block_size), {"cache_bytes": max(2**20, budget // 8)}
     return FourierFeatures(kernel, x.shape[1], block_size, seed, form=form, orthogonal=orthogonal, **options)
+
+
+def _without_frequencies(kernel: Any) -> str:
+    """What an error says of a kernel that has no random Fourier features."""
+    known = [name for name, one in kernels.KERNELS.items() if one.frequencies is not kernels.Kernel.frequencies]
+    return (
+        f"The kernel {getattr(kernel, 'name', kernel)!r} has no spectral draws, so it has no random Fourier features. "
+        f"Kernels that have them: {', '.join(map(repr, known))}."
+    )
 
 
 def _kind(x: Array) -> tuple[Any, ...]:
