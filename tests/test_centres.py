@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import subprocess
 import sys
 import textwrap
@@ -560,8 +561,26 @@ def test_centres_that_are_none_are_refused(Estimator, centres, says):
 
 def test_more_centres_than_the_memory_takes_are_refused_before_anything_is_made():
     X, y, _ = table(EigenProCentresRegressor, 20_000)
-    with pytest.raises(ShallowsError, match=r"20,000 centres take 2\.\d GB .* Use centres=\d+ at most"):
-        EigenProCentresRegressor(centres=20_000, memory="600MB").fit(X, y)
+    room = f"{arrays.resident_memory() // 10**6 + 400}MB"
+    with pytest.raises(ShallowsError, match=r"20,000 centres take 2\.\d GB .* Use centres=\d\d+ at most"):
+        EigenProCentresRegressor(centres=20_000, memory=room).fit(X, y)
+
+
+@pytest.mark.parametrize("room", [0, 250])
+def test_what_the_error_of_too_little_memory_advises_works(room):
+    X, y, _ = table(EigenProCentresRegressor, 4000)
+    options = {"centres": 500 if room == 0 else 4000, "max_epochs": 1, "random_state": 0, "dtype": "float64"}
+    with pytest.raises(ShallowsError, match=r"centres take .* Use ") as raised:
+        EigenProCentresRegressor(**options, memory=f"{arrays.resident_memory() // 10**6 + room}MB").fit(X, y)
+    advised = str(raised.value)
+    fewer, memory = re.search(r"centres=(\d+) at most", advised), re.search(r'memory="(\d+MB)"', advised)[1]
+    # Without room for the points on which the step is measured, no number of centres helps.
+    assert (fewer is None) == (room == 0)
+    if fewer is None:
+        EigenProCentresRegressor(**options, memory=memory).fit(X, y)
+    else:
+        fewer = {**options, "centres": int(fewer[1]) // 2}
+        EigenProCentresRegressor(**fewer, memory=f"{arrays.resident_memory() // 10**6 + room}MB").fit(X, y)
 
 
 @pytest.mark.slow

@@ -92,24 +92,20 @@ class _EigenProCentres:
         n, d = X.shape
         given = None if isinstance(self.centres, numbers.Integral) else self._given_centres(d)
         self._p = min(int(self.centres), n) if given is None else len(given)
-        budget = self._working_budget(device)
-        itemsize = dtype.itemsize
+        budget, n_fresh = self._working_budget(device), min(n, N_FRESH)
         # The factor, the centres and the certificate's matrices, of fresh points with the centres and each other.
-        half = d + 1.5 * N_FRESH
-        needed = itemsize * (self._p * (self._p + 2 * half) + 2 * N_FRESH**2)
+        half = d + 1.5 * n_fresh
+        needed = dtype.itemsize * (self._p * (self._p + 2 * half) + 2 * n_fresh**2)
         if needed > budget:
-            fitting = int(math.sqrt(half**2 + max(0, budget / itemsize - 2 * N_FRESH**2)) - half)
-            raise ShallowsError(
-                f"{self._p:,} centres take {needed / 1e9:.1f} GB (their kernel matrix is factored), and the budget "
-                f"leaves {budget / 1e9:.1f} GB. Use centres={max(1, fitting)} at most, or give more memory."
-            )
+            fitting = int(math.sqrt(half**2 + max(0, budget / dtype.itemsize - 2 * n_fresh**2)) - half)
+            raise self._too_many_centres(needed, fitting, budget, device)
         kind = kernels.kind(self.kernel)
         kind.check_inputs(d)
         self._centring = Centring.of(
             X, centred=kind.shift_invariant, without_constants=kind.of_distance and given is None
         )
         # Half of what is left may hold the points; else they are read anew in every epoch.
-        held = (budget - needed) // 2 > n * (d + 2) * itemsize
+        held = (budget - needed) // 2 > n * (d + 2) * dtype.itemsize
         self._rows = TrainingRows(X, order, self._centring, device, dtype, held=held)
         first = 0 if given is not None else self._p
         fresh = slice(first, min(n, first + N_FRESH))
@@ -124,6 +120,18 @@ class _EigenProCentres:
             centres = self._centring.training_points(given, here, device, dtype)
         check_scale(centres, dtype, may_vanish=not kind.shift_invariant)
         return arrays.namespace(centres).concat([centres, fresh])
+
+    def _too_many_centres(self, needed: float, fitting: int, budget: int, device: arrays.Device) -> ShallowsError:
+        """The error that says how many centres fit into the memory, if any do, and how much memory these need."""
+        # A budget for the process counts what it holds already (`Estimator._working_budget`), which grows a little.
+        beside = arrays.resident_memory() + 2**26 if device.kind == "cpu" else 0
+        enough = f'memory="{math.ceil(1.1 * (needed + beside) / 1e6)}MB"'
+        fewer_help = fitting >= 1 and isinstance(self.centres, numbers.Integral)
+        return ShallowsError(
+            f"{self._p:,} centres take {needed / 1e9:.2g} GB (their kernel matrix is factored, and the step is "
+            f"measured on other points), and the budget leaves {budget / 1e9:.2g} GB. "
+            f"Use {f'centres={fitting} at most, or ' if fewer_help else ''}{enough}."
+        )
 
     def _given_centres(self, d: int) -> np.ndarray:
         centres = native(np.asarray(self.centres))
