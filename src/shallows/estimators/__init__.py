@@ -9,7 +9,10 @@
     Any loss, for a function that gains random features step by step.
 
 All share `base` (checked data, seeds, memory), `snapshot` (a model in the middle of its training), `centring` (training
-points as the solvers take them), `kernel_checks` and `parameter_checks`.
+points as the solvers take them), `kernel_checks`, `label_checks` and `parameter_checks`.
+
+A fit that fails, on bad input or by Ctrl-C, leaves the model that was there before it. A stream leaves the model of the
+batches that it has taken in.
 """
 
 from .doubly_stochastic import DoublyStochasticClassifier, DoublyStochasticNoveltyDetector, DoublyStochasticRegressor
