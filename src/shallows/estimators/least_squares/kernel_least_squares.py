@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -319,11 +319,8 @@ class KernelLeastSquares(Estimator):
             )
 
     def _check_parameters(self) -> None:
-        kind, parameters = kernels.kind(self.kernel), getattr(self, "kernel_params", None)
-        if not (parameters is None or isinstance(parameters, Mapping)):
-            raise ShallowsError(f"kernel_params must be a dictionary or None, got {parameters!r}.")
-        if parameters and isinstance(kind, Kernel):
-            raise ShallowsError("A kernel object brings its own parameters; leave kernel_params out.")
+        kernel = kernels.kind(self.kernel)
+        kernels.check_own_parameters(kernel, self.bandwidth, getattr(self, "kernel_params", None))
         if self.bandwidth is not None and not is_positive(self.bandwidth):
             raise ShallowsError(
                 f"bandwidth must be a positive number or None for the median rule, got {self.bandwidth!r}."
