@@ -22,7 +22,7 @@ from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores, check_values
 from ..parameter_checks import check_positive, check_whole, is_positive
 from ..snapshot import Snapshot
-from . import early_stopping
+from . import convergence, early_stopping
 from .evaluation_cache import EvaluationCache
 
 BLOCKS_BYTES = 2**28
@@ -309,14 +309,10 @@ class KernelLeastSquares(Estimator):
         )
 
     def _warn_if_unconverged(self, run: training.Run) -> None:
-        """Warn if the training ended far from the training targets."""
-        if self.tol > 0 and run.stopped_by == "max_epochs" and run.losses[-1] > 0.5:
-            warnings.warn(
-                f"After max_epochs={self.max_epochs} the training loss is still {run.losses[-1]:.2f} of that of "
-                "the zero function; more epochs or a larger bandwidth may help.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        """Warn if the training ended far from the training targets and something is known to help."""
+        told = convergence.warning(self, run)
+        if told:
+            warnings.warn(told, ConvergenceWarning, stacklevel=3)
 
     def _check_parameters(self) -> None:
         kernel = kernels.kind(self.kernel)
