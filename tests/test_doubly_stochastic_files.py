@@ -188,7 +188,12 @@ EDITS = {
     "a bandwidth in words": (edit("parameters", "bandwidth", "wide"), "bandwidth must be a positive number"),
     "an unknown method": (edit("parameters", "method", "sgd"), "method must be one of"),
     "an unknown kernel in the parameters": (edit("parameters", "kernel", "sinc"), "no kernel 'sinc'"),
-    "a list for parameters of the kernel": (edit("parameters", "kernel_params", ["nu"]), "must be a dictionary"),
+    "a list for parameters of the kernel": (edit("parameters", "kernel_params", ["nu"]), "parameters/kernel_params"),
+    "words for parameters of the kernel": (edit("parameters", "kernel_params", "nu"), "must be a dictionary"),
+    "a cap in words": (edit("parameters", "cap", "high"), "parameters/cap"),
+    "a list of seeds": (edit("parameters", "random_state", [1]), "parameters/random_state"),
+    "a format of zero": (edit(None, "format", 0), "format"),
+    "negative damping": (edit("solver", "damping", -1.0), "solver/damping"),
     "an unknown key of the features": (edit("features", "colour", 1), "colour"),
     "an unknown form": (edit("features", "form", "triple"), "form must be one of"),
     "more inputs": (edit("features", "n_inputs", 10**9), "'mean' has the shape"),
@@ -196,6 +201,10 @@ EDITS = {
     "an unknown key of the solver": (edit("solver", "colour", 1), "colour"),
     "an unknown policy": (edit("solver", "policy", ["best", {}]), "'best'"),
     "a policy without parameters": (edit("solver", "policy", ["cdsg", {}]), "feature_variance"),
+    "a policy with words for numbers": (
+        edit("solver", "policy", ["cdsg", {"feature_variance": "much"}]),
+        "solver/policy/1/feature_variance",
+    ),
     "an unknown preconditioning": (edit("solver", "preconditioning", "full"), "'full'"),
     "an unknown key of the state": (edit("state", "evaluate", 1), "evaluate"),
     "a scale that is infinite": (edit("state", "scale", float("inf")), "state/scale"),
@@ -334,6 +343,13 @@ def test_a_model_whose_coefficients_overflowed_is_not_saved(tmp_path):
     with pytest.raises(ShallowsError, match="no longer finite"):
         model.save(tmp_path / "model.npz")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_cap_without_bound_is_saved_and_loaded(tmp_path):
+    model = DoublyStochasticRegressor(method="cdsg", cap=np.inf, random_state=0).fit(*waves())
+    model.save(tmp_path / "model.npz")
+    read = DoublyStochasticRegressor.load(tmp_path / "model.npz")
+    assert np.array_equal(read.predict(waves()[0]), model.predict(waves()[0]))
 
 
 def test_a_kernel_object_is_saved_and_stands_alone_when_it_comes_back(tmp_path):

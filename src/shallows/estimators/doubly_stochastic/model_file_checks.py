@@ -70,6 +70,28 @@ def check_header(header: dict[str, Any], policies: Any) -> None:
         raise ShallowsError(f"its header is wrong{' at ' + repr(where) if where else ''}: {said}")
 
 
+def check_parameters(given: dict[str, Any], defaults: dict[str, Any]) -> None:
+    """Refuse parameters that an estimator does not have, and values that are of no type it could have been fitted with.
+
+    One that is missing has its default: the estimator may have gained it since the file was written.
+
+    Parameters
+    ----------
+    given : dict
+        Those of the file.
+    defaults : dict
+        Those of the estimator.
+    """
+    for name, value in given.items():
+        if name not in defaults:
+            raise ShallowsError(f"the estimator has no parameter {name!r}")
+        is_number = isinstance(value, numbers.Real)
+        wrong = isinstance(value, list) or (isinstance(value, dict) and name != "kernel_params")
+        wrong = wrong or (is_number and math.isnan(value))
+        if wrong or (isinstance(defaults[name], numbers.Real) and not is_number and value is not None):
+            raise ShallowsError(f"its header is wrong at 'parameters/{name}': {value!r}")
+
+
 def check_array(
     held: dict[str, np.ndarray], name: str, shape: tuple[int | None, ...], *, kinds: str = "f", dtype: Any = None
 ) -> np.ndarray:
@@ -133,10 +155,15 @@ def _schema(policies: list[str]) -> dict[str, Any]:
     empty = np.empty(0)
     state = _mapping(_types(ExpansionState(empty, empty, 0.0).remember()[1]))
     # Of the last batch, which may have been one too much; the function does not depend on them.
-    state["properties"] |= {"loss": {"type": "real"}, "zero_loss": {"type": "real"}, "n_blocks": _whole(0)}
+    state["properties"] |= {"loss": {"type": "real"}, "zero_loss": {"type": "real"}, "direction_block": _whole(-1)}
     solver = {field.name: getattr(DoublyStochastic(1.0), field.name) for field in dataclasses.fields(DoublyStochastic)}
     solver = _types({name: value for name, value in solver.items() if name not in ("policy", "preconditioning")})
-    solver |= {"policy": _named({"enum": policies}), "preconditioning": {"enum": list(PRECONDITIONINGS)}}
+    solver |= {name: {"type": "number", "minimum": 0} for name in ("decrease", "regularisation", "damping")}
+    solver |= {
+        "seed": {"type": "integer"},
+        "policy": _named({"enum": policies}),
+        "preconditioning": {"enum": list(PRECONDITIONINGS)},
+    }
     features = {"n_inputs": _whole(1), "block_size": _whole(1), "seed": {"type": "integer"}}
     features |= {"form": {"type": "string"}, "orthogonal": {"type": "boolean"}}
     precision = {"enum": ["float32", "float64"]}
@@ -149,7 +176,7 @@ def _schema(policies: list[str]) -> dict[str, Any]:
             "features": _mapping(features),
             "dtype": precision,
             "n_outputs": _whole(1),
-            "growth": {"type": ["number", "null"]},
+            "growth": {"type": ["number", "null"], "exclusiveMinimum": 0},
             "state": {**state, "additionalProperties": False},
             "parameters": {"type": "object"},
             "effective": _mapping({"batch_size": _whole(1), "precision": precision}),
@@ -169,13 +196,14 @@ def _whole(least: int) -> dict[str, Any]:
 
 def _named(name: dict[str, Any]) -> dict[str, Any]:
     """A name and its parameters, as a list of two."""
-    return {"type": "array", "prefixItems": [name, {"type": "object"}], "minItems": 2, "maxItems": 2}
+    parameters = {"type": "object", "additionalProperties": {"type": ["real", "null"]}}
+    return {"type": "array", "prefixItems": [name, parameters], "minItems": 2, "maxItems": 2}
 
 
 def _types(values: dict[str, Any]) -> dict[str, Any]:
     """Schemas of the types that some values have."""
-    names = {bool: "boolean", int: "integer", float: "number"}
-    return {name: {"type": names[type(value)]} for name, value in values.items()}
+    kinds = {bool: {"type": "boolean"}, int: _whole(0), float: {"type": "number"}}
+    return {name: kinds[type(value)] for name, value in values.items()}
 
 
 def _is_real(value: Any) -> bool:

@@ -89,7 +89,7 @@ def load(cls: type, path: Any, device: str) -> Any:
 def _model_of(cls: type, header: dict[str, Any], held: dict[str, np.ndarray], device: str, where: arrays.Device) -> Any:
     """The model that a header and arrays describe."""
     made_by, format_ = header.get("estimator"), header.get("format")
-    if not isinstance(format_, int) or not isinstance(made_by, str):
+    if not isinstance(format_, int) or format_ is True or format_ < 1 or not isinstance(made_by, str):
         raise ShallowsError("its header does not say the estimator and the format")
     if format_ > FORMAT:
         raise ShallowsError(
@@ -144,9 +144,7 @@ def _model_of(cls: type, header: dict[str, Any], held: dict[str, np.ndarray], de
 def _with_parameters(cls: type, header: dict[str, Any], kernel: kernels.Kernel) -> Any:
     """The unfitted estimator with the parameters of a header, which must be some that a fit accepts."""
     parameters = header["parameters"]
-    unknown = sorted(set(parameters) - set(cls().get_params()))
-    if unknown:
-        raise ShallowsError(f"{cls.__name__} has no parameter {unknown[0]!r}")
+    model_file_checks.check_parameters(parameters, cls().get_params())
     model = cls(**parameters)
     # A kernel or loss that the user gave as an object comes back as an object, which has its own parameters.
     if "kernel" not in parameters:
