@@ -14,8 +14,6 @@ rule precondition:
         below("{scale}", "preconditioners/{data}/{preconditioner}.npz"),
     log:
         below("{scale}", "logs/preconditioners/{data}/{preconditioner}.log"),
-    group:
-        lambda wildcards: SHARING.group(preconditioner_of(wildcards))
     conda:
         ENVIRONMENT
     threads: lambda wildcards: scheduling.threads(preconditioner_of(wildcards).cost)

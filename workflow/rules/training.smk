@@ -22,8 +22,6 @@ rule train:
         curve=below("{scale}", "runs/{data}/{method}/{run}/curve.csv"),
     log:
         below("{scale}", "logs/runs/{data}/{method}/{run}.log"),
-    group:
-        lambda wildcards: SHARING.group(run_of(wildcards))
     conda:
         ENVIRONMENT
     threads: lambda wildcards: scheduling.threads(run_of(wildcards).cost)

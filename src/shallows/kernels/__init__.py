@@ -54,6 +54,7 @@ __all__ = [
     "RadialKernel",
     "add_to_diagonal",
     "augmented",
+    "check_own_parameters",
     "choose",
     "described",
     "fill",
@@ -101,14 +102,49 @@ def kind(name: Any) -> type[Kernel] | Kernel:
     return KERNELS[name]
 
 
+def check_own_parameters(
+    kernel: Any, bandwidth: float | str | None = None, parameters: Mapping[str, Any] | None = None
+) -> None:
+    """Refuse parameters that are no mapping, and any beside a kernel object, which has its own and would ignore them.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable
+        Names and functions have no parameters of their own, and pass.
+    bandwidth : float or str, optional
+        A number is refused. None, and the name of a rule that would choose a bandwidth, contradict nothing.
+    parameters : mapping, optional
+
+    Raises
+    ------
+    ShallowsError
+        The message says what to leave out, and how to name the kernel instead.
+    """
+    if not (parameters is None or isinstance(parameters, Mapping)):
+        raise ShallowsError(f"kernel_params must be a dictionary or None, got {parameters!r}.")
+    if not isinstance(kernel, Kernel):
+        return
+    if bandwidth is not None and not isinstance(bandwidth, str):
+        named = kernel.takes_bandwidth and kernel.name in KERNELS
+        raise ShallowsError(
+            f"A kernel object brings its own bandwidth, and bandwidth={bandwidth!r} beside kernel={kernel!r} would be "
+            f"ignored. Leave bandwidth out{f', or name the kernel: kernel={kernel.name!r}' if named else ''}."
+        )
+    if parameters:
+        raise ShallowsError(
+            f"A kernel object brings its own parameters, and {dict(parameters)!r} beside kernel={kernel!r} would be "
+            "ignored. Leave kernel_params out."
+        )
+
+
 def make(name: Any, bandwidth: float | None = None, **parameters: Any) -> Kernel:
     """The kernel of a name, a bandwidth and further parameters.
 
     Parameters
     ----------
     name : str, Kernel or callable
-        One of `KERNELS`; a kernel, which is handed through; or a function of two arrays of points, which becomes a
-        `FunctionKernel` that passes the parameters on.
+        One of `KERNELS`; a kernel, which is handed through and stands alone; or a function of two arrays of
+        points, which becomes a `FunctionKernel` that passes the parameters on.
     bandwidth : float, optional
         σ of the kernels that have one.
     **parameters
@@ -119,10 +155,11 @@ def make(name: Any, bandwidth: float | None = None, **parameters: Any) -> Kernel
     UnknownNameError
         If there is no kernel of that name; the message has the nearest one.
     ShallowsError
-        If a parameter is missing, unknown or out of its range.
+        If a parameter is missing, unknown or out of its range, or is given beside a kernel object.
     """
     made = kind(name)
     if isinstance(made, Kernel):
+        check_own_parameters(made, bandwidth, parameters)
         return made
     if made is FunctionKernel:
         if bandwidth is not None:

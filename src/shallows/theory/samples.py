@@ -75,7 +75,7 @@ def sample(
     with device.active():
         inputs = arrays.to_device(x, device, np.float64)
         targets = arrays.to_device(codes(np.asarray(data.y_train)[chosen]), device, np.float64)
-        if bandwidth is None:
+        if bandwidth is None and not isinstance(kernel, kernels.Kernel):
             bandwidth = kernels.median_bandwidth(inputs, random_state)
         made = kernels.make(kernel, bandwidth)
     effective = {"kernel": kernel, "bandwidth": bandwidth, "n_points": len(chosen), "device": str(device)}

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from ... import losses, training
 from ...errors import ShallowsError
 from ..label_checks import refuse_missing_labels
+from .model_file_checks import check_array
 from .random_feature_expansion import RandomFeatureExpansion
 
 
@@ -277,4 +278,13 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         }
 
     def _targets_from_file(self, stored: dict[str, np.ndarray], options: dict[str, Any]) -> None:
-        self.classes_ = stored["classes"].astype(object) if options["object"] else stored["classes"]
+        as_object = options.get("object")
+        if not isinstance(as_object, bool):
+            raise ShallowsError(f"its header is wrong at 'targets/object': {as_object!r} is not true or false")
+        classes = check_array(stored, "classes", (None,), kinds="U" if as_object else "biufUS")
+        if len(np.unique(classes)) < len(classes):
+            raise ShallowsError("its array 'classes' names a class twice")
+        c = self._problem.n_outputs
+        if len(classes) < 2 or self._problem.loss.n_outputs(len(classes)) != c:
+            raise ShallowsError(f"it names {len(classes)} classes, and its function has {c} outputs")
+        self.classes_ = classes.astype(object) if as_object else classes

@@ -10,6 +10,7 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ... import losses, training
+from ...errors import ShallowsError
 from .random_feature_expansion import RandomFeatureExpansion
 
 ROUNDING = 1000.0
@@ -267,4 +268,5 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         return {}, {}
 
     def _targets_from_file(self, stored: dict[str, np.ndarray], options: dict[str, Any]) -> None:
-        return
+        if self._problem.n_outputs != 1:
+            raise ShallowsError(f"its function has {self._problem.n_outputs} outputs, and a detector has one")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import zipfile
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from ...solvers.expansions.block_policies import Checked, Fresh, UniformReuse
 from ...solvers.expansions.doubly_stochastic import DoublyStochastic
 from ...solvers.expansions.expansion import ExpansionProblem, ExpansionState
 from ..centring import Centring
+from . import model_file_checks
 
 FORMAT = 1
 """Version of the files; raised when older files would be read in another sense."""
@@ -31,6 +32,8 @@ def save(model: Any, path: Any) -> None:
     """Write a fitted model to a file, which has its final name only once it is complete."""
     path = Path(path)
     state, features = model._state, model._features
+    if not state.is_finite():
+        raise ShallowsError(f"The model's coefficients are no longer finite numbers; it is not written to {path}.")
     held, numbers = state.remember()
     target_arrays, target_options = model._targets_to_file()
     header = {
@@ -68,40 +71,51 @@ def save(model: Any, path: Any) -> None:
 
 
 def load(cls: type, path: Any, device: str) -> Any:
-    """Read a model that `save` wrote, or raise an error that says why it cannot be read."""
+    """Read a model that `save` wrote, or raise an error that says why it cannot be read.
+
+    Whatever is wrong with the file is found here and not at a prediction.
+    """
+    where = arrays.resolve_device(device)
+    header, held = model_file_checks.read(path)
     try:
-        with np.load(path, allow_pickle=False) as file:
-            header = json.loads(str(file["header"]))
-            held = {name: file[name] for name in file.files if name != "header"}
-        made_by, format_ = header["estimator"], header["format"]
-    except FileNotFoundError:
-        raise ShallowsError(f"There is no file {path}.") from None
-    except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise ShallowsError(f"{path} holds no model, or is damaged ({error}).") from error
+        return _model_of(cls, header, held, device, where)
+    except ShallowsError as error:
+        raise ShallowsError(f"The model in {path} cannot be read: {str(error).rstrip('.')}.") from error
+    # What no check foresaw is an edited file all the same.
+    except Exception as error:
+        raise ShallowsError(f"The model in {path} cannot be read ({type(error).__name__}: {error}).") from error
+
+
+def _model_of(cls: type, header: dict[str, Any], held: dict[str, np.ndarray], device: str, where: arrays.Device) -> Any:
+    """The model that a header and arrays describe."""
+    made_by, format_ = header.get("estimator"), header.get("format")
+    if not isinstance(format_, int) or format_ is True or format_ < 1 or not isinstance(made_by, str):
+        raise ShallowsError("its header does not say the estimator and the format")
     if format_ > FORMAT:
         raise ShallowsError(
-            f"{path} was written by shallows {header['version']}, which is newer than this version, {__version__}; "
-            "install that version to read it."
+            f"it was written by shallows {header.get('version')}, which is newer than this version, {__version__}; "
+            "install that version to read it"
         )
     if made_by != cls.__name__:
-        raise ShallowsError(f"{path} holds a {made_by}, not a {cls.__name__}; use {made_by}.load.")
+        raise ShallowsError(f"it holds a {made_by}, not a {cls.__name__}; use {made_by}.load")
+    model_file_checks.check_header(header, POLICIES)
     try:
         kernel = kernels.from_description(header["kernel"])
-    except (ShallowsError, TypeError) as error:
-        raise ShallowsError(f"The model in {path} has a kernel that this version does not know: {error}") from error
+    except (ShallowsError, TypeError, ValueError, AttributeError) as error:
+        raise ShallowsError(f"it has a kernel that this version does not know: {error}") from error
     features = FourierFeatures(kernel, **header["features"])
+    model_file_checks.check_arrays(held, header, features.width, N_PROBES)
     if not np.allclose(held.pop("probes"), _probes(features), rtol=1e-6, atol=1e-9):
         raise ShallowsError(
-            f"This version ({__version__}) draws other features for the kernel {kernel.name!r} and seed "
-            f"{features.seed} than the one that wrote {path} ({header['version']}); the coefficients mean nothing here."
+            f"this version ({__version__}) draws other features for the kernel {kernel.name!r} and seed "
+            f"{features.seed} than the one that wrote it ({header.get('version')}); the coefficients mean nothing here"
         )
-    model = cls(**header["parameters"]).set_params(device=device)
-    # A kernel or loss that the user gave as an object comes back as an object.
-    if "kernel" not in header["parameters"]:
-        model.kernel = kernel
-    if "loss" in model.get_params() and "loss" not in header["parameters"]:
-        model.loss = _loss(header["loss_asked_for"])
+    model = _with_parameters(cls, header, kernel).set_params(device=device)
     loss = _loss(header["loss"])
+    if "loss" in model.get_params():
+        cls(loss=loss)._check_loss()
+    elif loss.coding != "offset":
+        raise ShallowsError(f"the loss {loss.name!r} is none for {cls.__name__}")
     model._features, model._dtype = features, np.dtype(header["dtype"])
     model.n_features_in_ = features.n_inputs
     model._centring = Centring(held.pop("mean"), np.ones(features.n_inputs, dtype=bool))
@@ -115,7 +129,6 @@ def load(cls: type, path: Any, device: str) -> Any:
         model.feature_names_in_ = held.pop("feature_names_in_").astype(object)
     model._targets_from_file(held, header["targets"])
     numbers = header["state"]
-    where = arrays.resolve_device(device)
     empty = arrays.to_device(np.empty(0), where, model._dtype)
     state = ExpansionState(empty, empty, numbers["step_size"])
     with where.active():
@@ -125,6 +138,23 @@ def load(cls: type, path: Any, device: str) -> Any:
     model._solver = DoublyStochastic(**header["solver"], policy=POLICIES[policy](**options))
     model.n_iter_, model.n_blocks_, model.n_reused_ = state.n_steps, state.n_blocks, state.n_reused
     model.n_random_features_ = state.n_blocks * features.block_size
+    return model
+
+
+def _with_parameters(cls: type, header: dict[str, Any], kernel: kernels.Kernel) -> Any:
+    """The unfitted estimator with the parameters of a header, which must be some that a fit accepts."""
+    parameters = header["parameters"]
+    model_file_checks.check_parameters(parameters, cls().get_params())
+    model = cls(**parameters)
+    # A kernel or loss that the user gave as an object comes back as an object, which has its own parameters.
+    if "kernel" not in parameters:
+        model.set_params(kernel=kernel, bandwidth=None, kernel_params=None)
+    if "loss" in model.get_params() and "loss" not in parameters:
+        model.loss = _loss(header["loss_asked_for"])
+    kernels.kind(model.kernel)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # The fit has said it.
+        model._check_parameters()
     return model
 
 

@@ -101,6 +101,7 @@ class PlannedExpansion(Estimator):
                     f"{name} must be one of {', '.join(map(repr, known))}, got {getattr(self, name)!r}."
                 )
         check_positive(self, "bandwidth", "step_size", "max_seconds", "gradient_bound", "feature_variance")
+        kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
         check_whole(self, "block_size", "batch_size", "n_iter", "max_epochs", optional=True)
         for name in ("regularisation", "damping", "decrease"):
             value = getattr(self, name)

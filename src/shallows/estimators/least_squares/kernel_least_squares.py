@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores, check_values
 from ..parameter_checks import check_positive, check_whole, is_number, is_positive
 from ..snapshot import Snapshot
-from . import early_stopping
+from . import convergence, early_stopping
 from .evaluation_cache import EvaluationCache
 
 BLOCKS_BYTES = 2**28
@@ -309,21 +309,14 @@ class KernelLeastSquares(Estimator):
         )
 
     def _warn_if_unconverged(self, run: training.Run) -> None:
-        """Warn if the training ended far from the training targets."""
-        if self.tol > 0 and run.stopped_by == "max_epochs" and run.losses[-1] > 0.5:
-            warnings.warn(
-                f"After max_epochs={self.max_epochs} the training loss is still {run.losses[-1]:.2f} of that of "
-                "the zero function; more epochs or a larger bandwidth may help.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        """Warn if the training ended far from the training targets and something is known to help."""
+        message = convergence.warning(self, run)
+        if message:
+            warnings.warn(message, ConvergenceWarning, stacklevel=4)
 
     def _check_parameters(self) -> None:
-        kind, parameters = kernels.kind(self.kernel), getattr(self, "kernel_params", None)
-        if not (parameters is None or isinstance(parameters, Mapping)):
-            raise ShallowsError(f"kernel_params must be a dictionary or None, got {parameters!r}.")
-        if parameters and isinstance(kind, Kernel):
-            raise ShallowsError("A kernel object brings its own parameters; leave kernel_params out.")
+        kernel = kernels.kind(self.kernel)
+        kernels.check_own_parameters(kernel, self.bandwidth, getattr(self, "kernel_params", None))
         if self.bandwidth is not None and not is_positive(self.bandwidth):
             raise ShallowsError(
                 f"bandwidth must be a positive number or None for the median rule, got {self.bandwidth!r}."

@@ -311,6 +311,7 @@ class RiskModel(Estimator):
 
     def _check_parameters(self) -> None:
         check_positive(self, "bandwidth", "step_size", "max_seconds", "regularisation")
+        kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
         check_whole(self, "batch_size", optional=True)
         check_whole(self, "max_epochs", "n_features")
         if self.dtype not in ("auto", "float32", "float64"):

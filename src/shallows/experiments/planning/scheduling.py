@@ -69,10 +69,6 @@ class Sharing:
             if one.id != member.id and one.cost.memory_bytes <= member.cost.memory_bytes
         ]
 
-    def group(self, member: Run | Preconditioner) -> str | None:
-        """Name of the group by which a batch system is sent several short jobs at once; None for a long one."""
-        return "short" if self._is_short(member) else None
-
     def _is_short(self, member: Run | Preconditioner) -> bool:
         return member.cost.seconds < self.seconds
 

@@ -1,0 +1,87 @@
+"""What to say of a training that ended at max_epochs far from the training targets, and what can help."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import training
+
+FAR = 0.5
+"""A loss above this share of the zero function's is far from the training targets."""
+
+FAST, SLOW = 0.05, 0.01
+"""Shares of the loss by which it falls in an epoch: below SLOW it counts as at rest. On pure noise in 5 dimensions it
+fell by 0.1 to 3 % an epoch at the defaults; in 20 by up to 10 %, so that a fast fall alone is no proof of structure."""
+
+ROUNDING = 64 * float(np.finfo(np.float64).eps)
+"""A mean of equal numbers differs from them by less than this share."""
+
+
+def warning(estimator: Any, run: training.Run) -> str | None:
+    """What the user should know of a training, or None where nothing is known to help.
+
+    Nothing is said where all points or all targets are equal: the mean of the targets is then all there is to learn.
+    Nor is anything said where the loss has come to rest at a step of the program's: what is left of it is noise, or too
+    fine for the kernel, and more epochs do not change that.
+
+    Parameters
+    ----------
+    estimator : KernelLeastSquares
+        In its fit, with the parameters ``tol``, ``max_epochs`` and ``step_size``.
+    run : shallows.training.Run
+    """
+    losses = run.losses
+    if estimator.tol == 0 or run.stopped_by != "max_epochs" or losses[-1] <= FAR:
+        return None
+    if estimator._centring.all_equal or _targets_are_equal(estimator):
+        return None
+    advice = _advice(estimator, losses, run.validation_errors)
+    return advice and (
+        f"After max_epochs={estimator.max_epochs} the training loss is still {losses[-1]:.2f} of that of the zero "
+        f"function, above tol={estimator.tol:g}. {advice}"
+    )
+
+
+def fall_per_epoch(losses: list[float]) -> float:
+    """The share by which the loss falls in an epoch, of late.
+
+    Where batches are small a loss varies by a tenth from epoch to epoch, so that means over up to ten are compared.
+    """
+    n = min(10, len(losses) // 2)
+    before, after = sum(losses[-2 * n : -n]), sum(losses[-n:])
+    return 1.0 - (after / before) ** (1.0 / n)
+
+
+def _targets_are_equal(estimator: Any) -> bool:
+    """Whether every column of the targets is constant but for the rounding of its mean."""
+    spread = getattr(estimator, "_target_scale", None)
+    return spread is not None and bool(np.all(spread <= ROUNDING * np.abs(estimator.intercept_)))
+
+
+def _advice(estimator: Any, losses: list[float], validation_errors: list[float]) -> str | None:
+    if validation_errors:
+        # The model is that of the best epoch. Where that was not the last, more epochs have made predictions worse.
+        rising = min(validation_errors[:-1], default=float("inf")) > validation_errors[-1]
+        return "The score of the held-out rows was still rising: a larger max_epochs may help." if rising else None
+    if len(losses) == 1:
+        return "One epoch does not show whether it falls: take a larger max_epochs."
+    fall = fall_per_epoch(losses)
+    if fall >= FAST:
+        return (
+            f"It still falls, by {fall:.0%} an epoch: a larger max_epochs comes nearer to the training targets. Where "
+            "these are noisy, that can make predictions worse; early_stopping=True ends the training where held-out "
+            "rows are predicted best."
+        )
+    if fall >= SLOW:
+        return (
+            f"It falls slowly, by {fall:.1%} an epoch, as it does where targets are noisy: more epochs would then fit "
+            "the noise, and early_stopping=True, which ends the training where held-out rows are predicted best, can "
+            "help."
+        )
+    if estimator.step_size is not None:
+        return (
+            f"It hardly falls with step_size={estimator.step_size:g}; leave the step to the program (step_size=None)."
+        )
+    return None

@@ -1,0 +1,117 @@
+"""The warning of a training that ended at max_epochs: given where something is known to help, and with that."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from engine_example import sample
+from shallows import (
+    EigenProCentresRegressor,
+    EigenProClassifier,
+    EigenProRegressor,
+    FeatureEigenProRegressor,
+    KernelSGDRegressor,
+)
+from shallows.estimators.least_squares import convergence
+
+each = pytest.mark.parametrize(
+    "Estimator", [EigenProRegressor, EigenProCentresRegressor, FeatureEigenProRegressor, KernelSGDRegressor]
+)
+
+
+def fitted(model, X, y):
+    """A fitted model, and what it warned of."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", ConvergenceWarning)
+        model.fit(X, y)
+    return model, [str(warning.message) for warning in told if warning.category is ConvergenceWarning]
+
+
+@each
+def test_a_smooth_target_without_noise_gives_no_warning(Estimator):
+    X = sample(300, 3)
+    assert fitted(Estimator(random_state=0), X, np.sin(X[:, 0]) + X[:, 1])[1] == []
+
+
+@each
+@pytest.mark.parametrize("n", [300, 1200])
+def test_pure_noise_is_never_answered_with_more_epochs(Estimator, n):
+    told = fitted(Estimator(random_state=0), sample(n, 5), sample(n, 1, seed=1)[:, 0])[1]
+    assert all("larger max_epochs" not in one and "early_stopping=True" in one for one in told)
+
+
+@each
+@pytest.mark.parametrize("max_epochs", [1, 5])
+@pytest.mark.parametrize("constant", ["column of y", "features"])
+def test_constant_columns_give_no_warning(Estimator, max_epochs, constant):
+    X, y = sample(300, 3), np.full(300, 0.1)
+    assert np.mean(y) != 0.1  # So the targets that are learnt are not zero, but what the mean was rounded by.
+    if constant == "features":
+        X, y = np.ones((300, 3)), sample(300, 1)[:, 0]
+    model, told = fitted(Estimator(random_state=0, max_epochs=max_epochs), X, y)
+    assert told == []
+    assert np.abs(model.predict(X) - y.mean()).max() < 1e-6
+
+
+def test_a_training_that_is_cut_short_is_told_so_and_more_epochs_help():
+    X = sample(600, 2)
+    y = np.sin(2 * X[:, 0])
+    scores = {}
+    for max_epochs in (3, 12):
+        model = KernelSGDRegressor(random_state=0, step_size=2e-3, batch_size=50, max_epochs=max_epochs)
+        model, told = fitted(model, X[:400], y[:400])
+        scores[max_epochs] = model.score(X[400:], y[400:])
+        if max_epochs == 3:
+            assert len(told) == 1
+            assert "After max_epochs=3 the training loss is still 0." in told[0]
+            assert "above tol=0.005. It still falls, by" in told[0]
+            assert "a larger max_epochs" in told[0]
+    assert scores[12] > scores[3] + 0.1
+
+
+def test_early_stopping_is_what_helps_where_the_warning_names_it():
+    X, noise = sample(3000, 20), sample(3000, 1, seed=1)[:, 0]
+    plain, told = fitted(EigenProCentresRegressor(random_state=0), X[:1500], noise[:1500])
+    assert len(told) == 1
+    assert "early_stopping=True" in told[0]
+    stopped, quiet = fitted(EigenProCentresRegressor(random_state=0, early_stopping=True), X[:1500], noise[:1500])
+    assert quiet == []
+    assert stopped.score(X[1500:], noise[1500:]) > plain.score(X[1500:], noise[1500:]) + 0.05
+
+
+RUNS = {
+    "fast": ([1.0, 0.9, 0.8, 0.7], [], None, "still falls, by 1[0-9]% an epoch: a larger max_epochs"),
+    "slow": ([1.0, 0.9, 0.88, 0.87, 0.85, 0.84], [], None, "falls slowly, by .*early_stopping=True"),
+    "at rest": ([1.0, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9], [], None, None),
+    "at rest, the step given": ([0.99] * 8, [], 1e-9, r"hardly falls with step_size=1e-09.*step_size=None"),
+    "growing": ([0.8, 0.9, 1.0, 1.1], [], None, None),
+    "one epoch": ([1.0], [], None, "One epoch does not show"),
+    "near": ([1.0, 0.4], [], None, None),
+    "validated, the last the best": ([1.0, 0.9, 0.8], [0.9, 0.8, 0.7], None, "held-out rows was still rising"),
+    "validated, an earlier the best": ([1.0, 0.9, 0.8], [0.9, 0.7, 0.8], None, None),
+}
+
+
+@pytest.mark.parametrize(("losses", "validation_errors", "step_size", "says"), RUNS.values(), ids=RUNS)
+def test_the_warning_says_what_was_seen_and_what_is_known_to_help(losses, validation_errors, step_size, says):
+    centring = SimpleNamespace(all_equal=False)
+    estimator = SimpleNamespace(tol=5e-3, max_epochs=len(losses), step_size=step_size, _centring=centring)
+    run = SimpleNamespace(losses=losses, validation_errors=validation_errors, stopped_by="max_epochs")
+    told = convergence.warning(estimator, run)
+    if says is None:
+        assert told is None
+    else:
+        assert f"After max_epochs={len(losses)} the training loss is still {losses[-1]:.2f}" in told
+        assert re.search(says, told)
+
+
+def test_no_warning_where_no_tolerance_was_asked_for():
+    X = sample(100, 3)
+    told = fitted(EigenProClassifier(tol=0, max_epochs=1, random_state=0), X, (sample(100, 1) > 0)[:, 0])[1]
+    assert told == []

@@ -1,0 +1,66 @@
+"""A kernel object brings its own bandwidth and parameters: others beside it are refused, not ignored."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_regressor
+
+import shallows
+from engine_example import sample
+from shallows import kernels
+from shallows.errors import ShallowsError
+
+WITH_KERNEL = [
+    estimator
+    for name in shallows.__all__
+    if name.endswith(("Classifier", "Regressor", "Detector"))
+    and "kernel" in (estimator := getattr(shallows, name))().get_params()
+]
+WITH_PARAMETERS = [estimator for estimator in WITH_KERNEL if "kernel_params" in estimator().get_params()]
+
+
+def fitted(model):
+    X = sample(60, 3)
+    y = X[:, 0] if is_regressor(model) else (X[:, 0] > 0).astype(int)
+    return model.fit(X, y)
+
+
+@pytest.mark.parametrize("Estimator", WITH_KERNEL)
+def test_a_bandwidth_beside_a_kernel_object_is_refused(Estimator):
+    says = r"own bandwidth.*bandwidth=2\.0 beside kernel=Gaussian.*Leave bandwidth out.*kernel='gaussian'"
+    with pytest.raises(ShallowsError, match=says):
+        fitted(Estimator(kernel=kernels.Gaussian(5.0), bandwidth=2.0))
+
+
+@pytest.mark.parametrize("Estimator", WITH_PARAMETERS)
+def test_parameters_beside_a_kernel_object_are_refused(Estimator):
+    with pytest.raises(ShallowsError, match=r"own parameters.*'nu': 2\.5.*Leave kernel_params out"):
+        fitted(Estimator(kernel=kernels.Matern(5.0, 1.5), kernel_params={"nu": 2.5}))
+
+
+@pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("Estimator", WITH_KERNEL)
+def test_a_kernel_object_alone_is_used_as_it_is(Estimator):
+    model = fitted(clone(Estimator(random_state=0)).set_params(kernel=kernels.Gaussian(5.0)))
+    assert model.bandwidth_ == 5.0
+    assert np.isfinite(model.predict(sample(5, 3, seed=1)).astype(float)).all()
+
+
+def test_the_refusal_names_no_kernel_that_has_no_name():
+    def product(X, Z):
+        return X @ Z.T
+
+    for kernel in (kernels.make(product), kernels.Polynomial(2, 1.0, 0.3)):
+        with pytest.raises(ShallowsError, match=r"Leave bandwidth out\.$"):
+            kernels.make(kernel, 2.0)
+
+
+def test_make_and_choose_refuse_what_a_kernel_object_would_ignore():
+    points = kernels.augmented(sample(10, 3))
+    for bandwidth, parameters in ((2.0, {}), (None, {"nu": 2.5})):
+        with pytest.raises(ShallowsError, match="brings its own"):
+            kernels.make(kernels.Matern(5.0, 1.5), bandwidth, **parameters)
+        with pytest.raises(ShallowsError, match="brings its own"):
+            kernels.choose(kernels.Matern(5.0, 1.5), bandwidth, points, 0, parameters)
+    assert kernels.choose(kernels.Matern(5.0, 1.5), None, points) == kernels.Matern(5.0, 1.5)
