@@ -275,28 +275,11 @@ class Plan:
 
     def size(self, dataset: str, variant: str) -> costs.Size:
         """Sizes of prepared data, as known before it is prepared."""
-        from shallows.datasets.preparation.steps import check_steps
+        from shallows.datasets import shape_after
 
         entry = self.catalogue[dataset]
-        n_train, n_test, n_features = entry.n_train or 0, entry.n_test or 0, entry.n_features or 1
-        image = dict(entry.picture) or None
-        for step in self.configuration.steps_of(variant):
-            if "split" in step or "fold" in step:
-                n_test = check_steps([step])[0].held_out(n_train)
-                n_train -= n_test
-            subset = step.get("subset", {})
-            n_train = min(n_train, subset.get("n_train") or n_train)
-            n_test = min(n_test, subset.get("n_test") or n_test)
-            kept = step.get("keep_classes", {}).get("classes")
-            if kept:  # classes of equal size are supposed
-                share = min(1.0, len(kept) / max(1, entry.n_classes))
-                n_train, n_test = round(share * n_train), round(share * n_test)
-            n_features = step.get("pca", {}).get("n_components") or n_features
-            if "grayscale" in step:
-                n_features, image = n_features // 3, image and {**image, "channels": 1}
-            if "net_features" in step:
-                n_features, image = check_steps([step])[0].n_features(n_features, image), None
-        return costs.Size(n_train, n_test, n_features, entry.n_classes or entry.n_targets)
+        shape = shape_after(entry, self.configuration.steps_of(variant))
+        return costs.Size(*shape, entry.n_classes or entry.n_targets)
 
     def comparison(self, target: str, scale: str) -> dict[str, Any]:
         """What comparing a target with its paper needs besides the measurements."""

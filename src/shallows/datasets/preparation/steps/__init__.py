@@ -96,11 +96,13 @@ def shape_after(dataset: Dataset, steps: Sequence[Mapping[str, Any]]) -> tuple[i
     -------
     n_train, n_test, n_features : int
         Exact, but for the features after ``one_hot``, whose number depends on the data (those before are counted),
-        and for the rows after ``keep_classes`` (classes of equal size are supposed).
+        and for the rows after ``keep_classes`` (classes of equal size are supposed). Rows of which the catalogue does
+        not know how many there are count as none, and so do such features as one.
     """
     from shallows.datasets.preparation.step import Size
 
-    size = Size(dataset.n_train, dataset.n_test, dataset.n_features, dataset.n_classes, dict(dataset.picture) or None)
+    known = dataset.n_train or 0, dataset.n_test or 0, dataset.n_features or 1
+    size = Size(*known, dataset.n_classes, dict(dataset.picture) or None)
     for step in check_steps(steps):
         size = step.size_after(size)
     return size.n_train, size.n_test, size.n_features
