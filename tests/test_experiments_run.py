@@ -16,7 +16,7 @@ from shallows.experiments.planning import configuration, explain
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.planning.runs import digest
 from shallows.experiments.running import record, run, single_fit
-from shallows.experiments.running.job import Conditions, Job
+from shallows.experiments.running.job import Conditions, Job, key_of
 from shallows.experiments.running.measures import predictions
 from shallows.experiments.running.shared_process import RunTask, work
 from workflow_runs import PROJECT
@@ -99,14 +99,14 @@ def test_a_finished_run_is_found_again_and_not_computed_again(job, capsys):
 
 def test_other_parameters_data_or_code_make_another_key(job, monkeypatch):
     asked = eigenpro(job).spec
-    key = run.key_of(asked, "0" * 64)
-    assert run.key_of(asked, "1" * 64) != key
-    assert run.key_of({**asked, "parameters": {**asked["parameters"], "rank": 21}}, "0" * 64) != key
-    assert run.key_of({**asked, "marks": [1, 2, 5, 10]}, "0" * 64) != key
-    assert run.key_of({**asked, "target_ids": []}, "0" * 64) == key
-    assert run.key_of({**asked, "code": "other"}, "0" * 64) != key
+    key = key_of(asked, "0" * 64)
+    assert key_of(asked, "1" * 64) != key
+    assert key_of({**asked, "parameters": {**asked["parameters"], "rank": 21}}, "0" * 64) != key
+    assert key_of({**asked, "marks": [1, 2, 5, 10]}, "0" * 64) != key
+    assert key_of({**asked, "target_ids": []}, "0" * 64) == key
+    assert key_of({**asked, "code": "other"}, "0" * 64) != key
     monkeypatch.setattr("shallows.experiments.identity.code.digest_of_run", lambda *what: "other")
-    assert run.key_of(asked, "0" * 64) != key
+    assert key_of(asked, "0" * 64) != key
 
 
 def test_a_run_that_fails_does_not_take_the_others_with_it(job, capsys):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
-import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
@@ -68,9 +67,9 @@ def remove_partials(folder: Path) -> None:
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write `content` as JSON at `path`, whole or not at all."""
-    with replacing(path) as partial:
-        partial.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    """Write JSON as `shallows.atomic.write_json` does, and explain a full disk."""
+    with explaining_full_disk(path):
+        atomic.write_json(path, content)
 
 
 def digest(path: Path, algorithm: str = "sha256") -> str:

@@ -35,7 +35,7 @@ MEASURES = f"{_RUNNING}.measures:make"
 #: What chooses among all of them for a method that names none.
 DEFAULT_MEASURE = f"{_RUNNING}.measures:default_for"
 
-#: The same for a comparison on a user's own data.
+#: The module by which methods are compared on a user's own data; it counts without its imports too.
 OF_EVERY_COMPARISON = ("shallows.experiments.user_data.model_selection",)
 
 

@@ -69,8 +69,13 @@ class Job:
 
     @property
     def folder(self) -> Path:
-        """Where it keeps its checkpoint and, in ``finished/``, its record and curve."""
-        return self.checkpoints / f"{self.spec['id']}-{self.key}"
+        """Where it keeps its checkpoint and, once it is finished, its record and curve."""
+        return folder_of(self, self.key)
+
+
+def folder_of(job: Job, key: str) -> Path:
+    """The folder of a job whose key is known."""
+    return job.checkpoints / f"{job.spec['id']}-{key}"
 
 
 def name_of(spec: Mapping[str, Any]) -> str:

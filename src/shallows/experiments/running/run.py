@@ -10,9 +10,9 @@ from typing import Any
 
 from shallows import datasets
 
-from . import record
+from . import finished, record
 from .analysis_run import analyse
-from .job import Conditions, Job, key_of, name_of
+from .job import Conditions, Job, folder_of, key_of, name_of
 from .single_fit import fit_once
 from .training_run import train
 
@@ -30,16 +30,9 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
     """
     data = datasets.load(job.prepared)
     key = key_of(job.spec, data.info["sha256"])
-    folder = job.checkpoints / f"{job.spec['id']}-{key}"
-    finished = folder / "finished"
-    if (finished / "record.json").exists():
-        # Found again: what a batch had finished before another of its runs failed, or before its outputs were deleted.
-        found, rows = record.read(finished)
-        found["run"]["target_ids"] = job.spec["target_ids"]
-        if job.out is not None:
-            record.write(job.out, found, rows)
-        print(f"{name_of(job.spec)}: found finished", flush=True)
-        return found
+    folder = folder_of(job, key)
+    if finished.is_there(folder):
+        return finished.bring(job, folder)
     record.reset_peak_memory()
     started, clock = datetime.now(UTC), time.perf_counter()
     found = KINDS_OF_RUN[job.spec["definition"]["runs"]](job, data, conditions, folder, key)
@@ -64,7 +57,7 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         }
     )
-    record.write(finished, made, rows)
+    record.write(folder / finished.FINISHED, made, rows)
     if job.out is not None:
         record.write(job.out, made, rows)
     final = ", ".join(f"{name} {float(value):.4g}" for name, value in made["metrics"]["final"].items())

@@ -7,7 +7,6 @@ for and nothing else, whatever became of the others.
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 import time
@@ -18,10 +17,11 @@ from typing import Any, Protocol
 
 from filelock import FileLock, Timeout
 
-from shallows.atomic import replacing, write_json
+from shallows.atomic import replacing
 from shallows.errors import ShallowsError, TrainingInterrupted
 
 from ..planning.runs import digest
+from . import finished
 from .job import Conditions, Job, data_digest, name_of
 
 
@@ -83,7 +83,7 @@ def _held(folder: Path, *, wait: bool = True) -> Iterator[None]:
     lock = FileLock(folder.with_name(f".{folder.name}.lock"), timeout=-1 if wait else 0)
     try:
         lock.acquire()
-    except Timeout:
+    except Timeout:  # an OSError too
         raise
     except (OSError, NotImplementedError):
         yield
@@ -103,7 +103,7 @@ class RunTask:
 
     def is_finished(self) -> bool:
         """See `Task`."""
-        return (self.folder / "finished" / "record.json").exists()
+        return finished.is_there(self.folder)
 
     def compute(self) -> None:
         """See `Task`."""
@@ -118,15 +118,8 @@ class RunTask:
 
     def deliver(self) -> None:
         """See `Task`."""
-        out, finished = self.job.out, self.folder / "finished"
-        if out is None or (out / "record.json").exists():
-            return
-        found = json.loads((finished / "record.json").read_text(encoding="utf-8"))
-        found["run"]["target_ids"] = self.job.spec["target_ids"]
-        with replacing(out / "curve.csv") as partial:
-            shutil.copyfile(finished / "curve.csv", partial)
-        write_json(out / "record.json", found)
-        print(f"{out.relative_to(out.parents[2])}: found finished", flush=True)
+        if self.job.out is not None and not (self.job.out / "record.json").exists():
+            finished.bring(self.job, self.folder)
 
 
 class PreconditionerTask:

@@ -1,0 +1,35 @@
+"""Finished runs, which are kept beside the checkpoints: one that is asked for again is found there, not done again."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from shallows.atomic import replacing, write_json
+
+from .job import Job, name_of
+
+#: Below the folder of a job.
+FINISHED = "finished"
+
+
+def is_there(folder: Path) -> bool:
+    """Whether the run of a job's folder was finished before, with its data, its parameters and its code."""
+    return (folder / FINISHED / "record.json").exists()
+
+
+def bring(job: Job, folder: Path) -> dict[str, Any]:
+    """Bring the record and the curve of a finished run to the places of its job, and return the record.
+
+    The targets that it names are those of now: they may be others than when it was run.
+    """
+    found = json.loads((folder / FINISHED / "record.json").read_text(encoding="utf-8"))
+    found["run"]["target_ids"] = job.spec["target_ids"]
+    if job.out is not None:
+        with replacing(job.out / "curve.csv") as partial:
+            shutil.copyfile(folder / FINISHED / "curve.csv", partial)
+        write_json(job.out / "record.json", found)
+    print(f"{name_of(job.spec)}: found finished", flush=True)
+    return found
