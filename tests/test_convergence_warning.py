@@ -18,7 +18,7 @@ from shallows import (
     FeatureEigenProRegressor,
     KernelSGDRegressor,
 )
-from shallows.estimators.least_squares import convergence
+from shallows.estimators.least_squares import convergence_warning
 
 each = pytest.mark.parametrize(
     "Estimator", [EigenProRegressor, EigenProCentresRegressor, FeatureEigenProRegressor, KernelSGDRegressor]
@@ -103,7 +103,7 @@ def test_the_warning_says_what_was_seen_and_what_is_known_to_help(losses, valida
     centring = SimpleNamespace(all_equal=False)
     estimator = SimpleNamespace(tol=5e-3, max_epochs=len(losses), step_size=step_size, _centring=centring)
     run = SimpleNamespace(losses=losses, validation_errors=validation_errors, stopped_by="max_epochs")
-    told = convergence.warning(estimator, run)
+    told = convergence_warning.message(estimator, run)
     if says is None:
         assert told is None
     else:

@@ -21,7 +21,7 @@ from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores, check_values
 from ..parameter_checks import check_positive, check_whole, is_number, is_positive
 from ..snapshot import Snapshot
-from . import convergence, early_stopping
+from . import convergence_warning, early_stopping
 from .evaluation_cache import EvaluationCache
 
 BLOCKS_BYTES = 2**28
@@ -310,7 +310,7 @@ class KernelLeastSquares(Estimator):
 
     def _warn_if_unconverged(self, run: training.Run) -> None:
         """Warn if the training ended far from the training targets and something is known to help."""
-        message = convergence.warning(self, run)
+        message = convergence_warning.message(self, run)
         if message:
             warnings.warn(message, ConvergenceWarning, stacklevel=4)
 

@@ -19,7 +19,7 @@ ROUNDING = 64 * float(np.finfo(np.float64).eps)
 """A mean of equal numbers differs from them by less than this share."""
 
 
-def warning(estimator: Any, run: training.Run) -> str | None:
+def message(estimator: Any, run: training.Run) -> str | None:
     """What the user should know of a training, or None where nothing is known to help.
 
     Nothing is said where all points or all targets are equal: the mean of the targets is then all there is to learn.
