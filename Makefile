@@ -20,7 +20,7 @@ demo laptop paper: $(READY) ## the whole graph at a scale and its report: demo (
 test: $(READY) ## all tests, in two processes
 	@$(PYTEST)
 
-test-fast: $(READY) ## the tests that tell of a typical mistake within two minutes
+test-fast: $(READY) ## the tests that tell of a typical mistake, in about two minutes
 	@$(PYTEST) -m "not slow and not workflow and not browser"
 
 lint: $(READY) ## ruff, snakefmt and the lint of Snakemake

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from shallows.experiments.identity import code
 from shallows.experiments.planning import scheduling
 from shallows.experiments.planning.plan import SCALES, Plan
-from shallows.experiments.identity import code
 from shallows.experiments.user_data import comparison as user_data
 
 # The folder of the project, also where another workflow uses this one as a module from its own folder.

@@ -6,7 +6,7 @@ rule precondition:
         prepared=lambda wildcards: prepared_of(
             preconditioner_of(wildcards).dataset, preconditioner_of(wildcards).variant
         ),
-        # Asked for here, so that it is known of when the first job that could share its process starts.
+        # Names no file. Asking for it notes that this preconditioner is wanted, as in the rule `train`.
         wanted=lambda wildcards: SHARING.want(
             wildcards.scale, preconditioner_of(wildcards)
         ),

@@ -1,7 +1,7 @@
 """Runs: one job a run. A process that is done with a short run goes on with others that want the same inputs.
 
-What it has finished so lies beside the checkpoints, in a folder that is no declared output, since Snakemake deletes the
-outputs of a job before it starts and when it fails. The jobs of those runs find them there and need no time.
+The results of those others are kept beside the checkpoints, in a folder that is no declared output, since Snakemake
+deletes the outputs of a job before it starts and when it fails. Their own jobs find them there and only copy them.
 """
 
 
@@ -15,7 +15,8 @@ rule train:
             if run_of(wildcards).preconditioner
             else []
         ),
-        # No file: it tells that the run is wanted before the first job that could share its process starts.
+        # Names no file. Snakemake asks for the inputs of all jobs before it starts the first, so this notes every run that
+        # is wanted, and a process can go on with those that share its inputs.
         wanted=lambda wildcards: SHARING.want(wildcards.scale, run_of(wildcards)),
     output:
         record=below("{scale}", "runs/{data}/{method}/{run}/record.json"),
