@@ -68,6 +68,7 @@ def not_at_their_limit(estimator):
 CHECKED = [NORMAClassifier(), PegasosClassifier(features="nystrom"), SDCARegressor(), SVRGClassifier(), SAGRegressor()]
 
 
+@pytest.mark.slow
 @parametrize_with_checks(CHECKED, expected_failed_checks=not_at_their_limit)
 def test_it_keeps_the_contract_of_scikit_learn(estimator, check):
     with warnings.catch_warnings():

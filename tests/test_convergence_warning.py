@@ -39,6 +39,7 @@ def test_a_smooth_target_without_noise_gives_no_warning(Estimator):
     assert fitted(Estimator(random_state=0), X, np.sin(X[:, 0]) + X[:, 1])[1] == []
 
 
+@pytest.mark.slow
 @each
 @pytest.mark.parametrize("n", [300, 1200])
 def test_pure_noise_is_never_answered_with_more_epochs(Estimator, n):
@@ -46,6 +47,7 @@ def test_pure_noise_is_never_answered_with_more_epochs(Estimator, n):
     assert all("larger max_epochs" not in one and "early_stopping=True" in one for one in told)
 
 
+@pytest.mark.slow
 @each
 @pytest.mark.parametrize("max_epochs", [1, 5])
 @pytest.mark.parametrize("constant", ["column of y", "features"])
@@ -75,6 +77,7 @@ def test_a_training_that_is_cut_short_is_told_so_and_more_epochs_help():
     assert scores[12] > scores[3] + 0.1
 
 
+@pytest.mark.slow
 def test_early_stopping_is_what_helps_where_the_warning_names_it():
     X, noise = sample(3000, 20), sample(3000, 1, seed=1)[:, 0]
     plain, told = fitted(EigenProCentresRegressor(random_state=0), X[:1500], noise[:1500])

@@ -23,6 +23,7 @@ from shallows import (
 from shallows.errors import DivergenceError, TrainingInterrupted
 
 
+@pytest.mark.slow
 @parametrize_with_checks([Estimator() for Estimator in ALL])
 def test_scikit_learns_contract_holds(estimator, check):
     check(estimator)

@@ -1,13 +1,12 @@
 """What each estimator's module reaches by its imports: the code that its results depend on."""
 
 import importlib
-from pathlib import Path
 
 import grimp
 import pytest
 
 from shallows import estimators
-from shallows.experiments.identity import imports
+from shallows.experiments.identity import code
 
 STREAMED = {f"expansions.{name}" for name in ("doubly_stochastic", "block_policies", "expansion")}
 
@@ -64,10 +63,9 @@ def test_no_module_of_a_room_imports_itself_by_way_of_others(graph, room):
 
 @pytest.mark.parametrize("name", estimators.__all__)
 def test_an_estimator_depends_on_no_kernel_loss_or_map_that_it_does_not_name(name):
-    source = imports.Source(Path(estimators.__file__).parents[1])
-    reached = imports.closure(source, [f"shallows:{name}"])
+    reached = code.modules_of(f"shallows:{name}")
     assert "shallows.kernels.heat" not in reached
     assert "shallows.features.landmarks" not in reached or name.startswith("FeatureEigenPro")
     assert ("shallows.losses.novelty" in reached) == (name == "DoublyStochasticNoveltyDetector")
-    named = imports.closure(source, [f"shallows:{name}"], ["heat_circle"])
+    named = code.modules_of(f"shallows:{name}", words=["heat_circle"])
     assert "shallows.kernels.heat" in named

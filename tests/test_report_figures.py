@@ -142,6 +142,7 @@ def test_rows_without_the_needed_keys_are_refused(tmp_path):
         figures.spectrum(read(*paths))
 
 
+@pytest.mark.slow
 def test_drawing_leaves_the_settings_of_matplotlib_as_they_were(tmp_path):
     before = dict(matplotlib.rcParams)
     figures.draw(*report_example.spectrum(tmp_path), tmp_path / "f.svg", tmp_path / "f.png")

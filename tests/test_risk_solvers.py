@@ -434,6 +434,7 @@ def variance_reduced(p, m):
     return {"svrg": SVRG(svrg_step(L)), "sag": SAG(sag_step(L)), "saga": SAG(saga_step(L), unbiased=True)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["svrg", "sag", "saga"])
 @pytest.mark.parametrize("loss", ["square", "logistic", "softmax", "huber"])
 @pytest.mark.parametrize("m", [1, 8, N])
