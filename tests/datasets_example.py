@@ -17,6 +17,7 @@ import scipy.sparse
 
 from shallows import datasets
 from shallows.datasets import Dataset, File
+from shallows.datasets.download import addresses, http_transfer
 from shallows.datasets.formats.delimited_text import Columns, TextLayout, csv_blocks
 from shallows.datasets.formats.libsvm import libsvm_blocks
 from shallows.datasets.formats.source import open_source
@@ -201,3 +202,25 @@ def serving():
         finally:
             listener.shutdown()
             thread.join(timeout=10)
+
+
+def server_without_pauses(monkeypatch):
+    """Yield a server that is asked again without a pause, with neither a proxy nor a mirror from the environment."""
+    monkeypatch.setattr(http_transfer, "RETRIES", http_transfer.RETRIES.new(backoff_factor=0))
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.delenv(addresses.MIRROR_VARIABLE, raising=False)
+    with serving() as server:
+        yield server
+
+
+def left_in(folder: Path) -> set[str]:
+    """Return the names of all files in a folder but the lock."""
+    return {path.name for path in folder.iterdir()} - {".lock"}
+
+
+def mirror_with(folder: Path, content: bytes, name: str = "toy") -> Path:
+    """Make a mirror folder that holds one file of a dataset; return it."""
+    (folder / name).mkdir(parents=True)
+    (folder / name / "toy.csv").write_bytes(content)
+    return folder
