@@ -15,11 +15,14 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from shallows import datasets
 from shallows.datasets import Dataset, File
+from shallows.datasets.download import addresses, http_transfer
 from shallows.datasets.formats.delimited_text import Columns, TextLayout, csv_blocks
 from shallows.datasets.formats.libsvm import libsvm_blocks
 from shallows.datasets.formats.source import open_source
 
+CSV = b"1,-2,7\n3,4,8\n"
 CONTENT = b"1.0,2.0,0\n" * 40 + b"2.5,1.0,1\n" * 40
 
 _mirror = os.environ.get("SHALLOWS_MIRROR", "")
@@ -79,6 +82,25 @@ def write_table(folder: Path, x: np.ndarray, y: np.ndarray, x_test: np.ndarray, 
     )
 
 
+def three_classes():
+    """Train and test features and labels: three classes, one constant and one categorical column."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(90, 5)) * [1.0, 3.0, 0.1, 1.0, 10.0] + [0.0, 5.0, 1.0, 0.0, 1e4]
+    x[:, 1] = np.round(x[:, 1])
+    x[:, 3] = 4.0
+    y = np.repeat([1, 2, 3], [45, 30, 15])
+    order = rng.permutation(90)
+    return x[order][:60], y[order][:60], x[order][60:], y[order][60:]
+
+
+def prepared(tmp_path, numbers, steps, name="out", **changes):
+    """Write, fetch and prepare a table of these numbers, and load what came out."""
+    entry = write_table(tmp_path / "files", *numbers, **changes)
+    stamp = datasets.fetch(entry, tmp_path / "raw", embedded_root=tmp_path / "files")
+    datasets.prepare(entry, stamp, tmp_path / name, steps)
+    return datasets.load(tmp_path / name)
+
+
 def together(blocks) -> tuple[Any, np.ndarray]:
     """Return the features and the targets of all blocks."""
     x, y = zip(*blocks, strict=True)
@@ -102,6 +124,31 @@ def read(entry: Dataset, paths: dict[str, Path]) -> SimpleNamespace:
     x_train, y_train = together(source.train.blocks(65_536))
     x_test, y_test = together(source.test.blocks(65_536)) if source.test else (x_train[:0], y_train[:0])
     return SimpleNamespace(x_train=x_train, y_train=y_train, x_test=x_test, y_test=y_test)
+
+
+def rows_of(part, rows: int = 3):
+    """Return all rows of a part, read in blocks of at most `rows`."""
+    blocks = list(part.blocks(rows))
+    assert all(0 < len(block.y) <= rows for block in blocks)
+    x = [block.x.toarray() if hasattr(block.x, "indptr") else block.x for block in blocks]
+    return np.concatenate(x), np.concatenate([block.y for block in blocks])
+
+
+def entry(n_train: int, n_test: int, d: int, format: str, **changes) -> Dataset:
+    """Return an entry whose parts are told by the files that a test hands over."""
+    files = tuple(File(part, part) for part in changes.pop("parts"))
+    classes = 2 if changes.get("task", "classification") == "classification" else 0
+    sizes = {"n_train": n_train, "n_test": n_test, "n_features": d, "n_classes": classes}
+    return dataset(files=files, format=format, **(sizes | changes))
+
+
+def source(tmp_path, contents: dict[str, tuple[str, bytes]], made: Dataset):
+    """Write (name, content) of every part and open them."""
+    paths = {}
+    for part, (name, content) in contents.items():
+        paths[part] = tmp_path / name
+        paths[part].write_bytes(content)
+    return open_source(made, paths)
 
 
 class Server:
@@ -155,3 +202,25 @@ def serving():
         finally:
             listener.shutdown()
             thread.join(timeout=10)
+
+
+def server_without_pauses(monkeypatch):
+    """Yield a server that is asked again without a pause, with neither a proxy nor a mirror from the environment."""
+    monkeypatch.setattr(http_transfer, "RETRIES", http_transfer.RETRIES.new(backoff_factor=0))
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.delenv(addresses.MIRROR_VARIABLE, raising=False)
+    with serving() as server:
+        yield server
+
+
+def left_in(folder: Path) -> set[str]:
+    """Return the names of all files in a folder but the lock."""
+    return {path.name for path in folder.iterdir()} - {".lock"}
+
+
+def mirror_with(folder: Path, content: bytes, name: str = "toy") -> Path:
+    """Make a mirror folder that holds one file of a dataset; return it."""
+    (folder / name).mkdir(parents=True)
+    (folder / name / "toy.csv").write_bytes(content)
+    return folder

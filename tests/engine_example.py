@@ -89,6 +89,12 @@ def preconditioning_matrix(p: spectrum.Preconditioner, n: int) -> np.ndarray:
     return D
 
 
+def least_squares(K: np.ndarray, y: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Coefficients a that minimise Σ wᵢ (Ka − y)ᵢ²."""
+    root = np.sqrt(w)[:, None]
+    return np.linalg.lstsq(root * K, root * y, rcond=None)[0]
+
+
 def largest_eigenvalue(matrix: np.ndarray) -> float:
     """Of a matrix with real eigenvalues."""
     return float(np.linalg.eigvals(matrix).real.max())

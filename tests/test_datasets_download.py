@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import gzip
-import hashlib
 import io
 import json
 import multiprocessing
@@ -12,41 +11,33 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
-import time
 import warnings
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from datasets_example import CONTENT, MIRROR, dataset, needs_mirror, serving, sha256
+from datasets_example import (
+    CONTENT,
+    MIRROR,
+    dataset,
+    left_in,
+    mirror_with,
+    needs_mirror,
+    server_without_pauses,
+    serving,
+    sha256,
+)
 from shallows import datasets
 from shallows.datasets import DatasetError, DatasetWarning, File
 from shallows.datasets.catalogue import Form
-from shallows.datasets.download import addresses, checksum_lock, http_transfer, verification
+from shallows.datasets.download import addresses
 from shallows.errors import UnknownNameError
 
 
 @pytest.fixture
 def server(monkeypatch):
-    monkeypatch.setattr(http_transfer, "RETRIES", http_transfer.RETRIES.new(backoff_factor=0))
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
-    monkeypatch.delenv(addresses.MIRROR_VARIABLE, raising=False)
-    with serving() as server:
-        yield server
-
-
-def left_in(folder: Path) -> set[str]:
-    """Return the names of all files in a folder but the lock."""
-    return {path.name for path in folder.iterdir()} - {".lock"}
-
-
-def mirror_with(folder: Path, content: bytes, name: str = "toy") -> Path:
-    (folder / name).mkdir(parents=True)
-    (folder / name / "toy.csv").write_bytes(content)
-    return folder
+    yield from server_without_pauses(monkeypatch)
 
 
 # What goes well
@@ -281,117 +272,7 @@ def test_two_processes_that_fetch_at_once_download_once(server, tmp_path):
     assert (tmp_path / "toy" / "toy.csv").read_bytes() == CONTENT
 
 
-# A connection that fails in the middle
-
-
-def stops_after(n: int, content: bytes = CONTENT, **headers: str):
-    """Return an answer that states the whole length and hangs up after `n` bytes."""
-
-    def answer(handler):
-        handler.send_response(200)
-        handler.send_header("Content-Length", str(len(content)))
-        for name, value in headers.items():
-            handler.send_header(name, value)
-        handler.end_headers()
-        handler.wfile.write(content[:n])
-
-    return answer
-
-
-def goes_on(content: bytes = CONTENT, n: int | None = None, etag: str = '"one"'):
-    """Return an answer that gives the range asked for, at most `n` bytes of it, if the file is still that of `etag`."""
-
-    def answer(handler):
-        asked = handler.headers.get("Range")
-        start = int(asked.removeprefix("bytes=").partition("-")[0]) if asked else 0
-        if handler.headers.get("If-Range") != etag:
-            start = 0
-        handler.send_response(206 if start else 200)
-        handler.send_header("ETag", etag)
-        handler.send_header("Content-Length", str(len(content) - start))
-        if start:
-            handler.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
-        handler.end_headers()
-        handler.wfile.write(content[start : None if n is None else start + n])
-
-    return answer
-
-
-def test_a_download_that_stops_in_the_middle_goes_on_from_there(server, tmp_path, capsys):
-    url = server.says("/toy.csv", stops_after(300, ETag='"one"'), goes_on())
-    datasets.fetch(dataset(url), tmp_path)
-    assert (tmp_path / "toy" / "toy.csv").read_bytes() == CONTENT
-    assert server.ranges == [None, "bytes=300-"]
-    assert "the connection broke off before the end; trying again from byte 300" in capsys.readouterr().err
-
-
-def test_as_long_as_each_try_brings_it_further_there_is_no_end_of_tries(server, tmp_path):
-    datasets.fetch(dataset(server.says("/toy.csv", goes_on(n=100))), tmp_path)
-    assert (tmp_path / "toy" / "toy.csv").read_bytes() == CONTENT
-    assert server.ranges == [None, *(f"bytes={n}-" for n in range(100, 800, 100))]
-
-
-def test_a_server_that_cannot_go_on_is_asked_from_the_beginning(server, tmp_path):
-    datasets.fetch(dataset(server.says("/toy.csv", stops_after(300), CONTENT)), tmp_path)
-    assert (tmp_path / "toy" / "toy.csv").read_bytes() == CONTENT
-    assert server.ranges == [None, None]
-
-
-def test_a_file_that_changed_meanwhile_is_not_mixed_with_the_old_one(server, tmp_path):
-    older = CONTENT.replace(b"2.5", b"2.6")
-    url = server.says("/toy.csv", stops_after(500, older, ETag='"zero"'), goes_on(etag='"one"'))
-    datasets.fetch(dataset(url), tmp_path)
-    assert (tmp_path / "toy" / "toy.csv").read_bytes() == CONTENT
-    assert server.ranges == [None, "bytes=500-"]
-
-
-def test_a_server_that_goes_on_at_the_wrong_place_is_asked_from_the_beginning(server, tmp_path):
-    def astray(handler):
-        handler.send_response(206)
-        handler.send_header("Content-Range", "bytes 500-799/800")
-        handler.send_header("Content-Length", "300")
-        handler.end_headers()
-        handler.wfile.write(CONTENT[500:])
-
-    datasets.fetch(dataset(server.says("/toy.csv", stops_after(300, ETag='"one"'), astray, CONTENT)), tmp_path)
-    assert (tmp_path / "toy" / "toy.csv").read_bytes() == CONTENT
-
-
-@pytest.mark.slow
-def test_a_slow_server_is_waited_for(server, tmp_path, monkeypatch):
-    monkeypatch.setattr(http_transfer, "TIMEOUTS", (1.0, 1.0))
-
-    def slow(handler):
-        handler.send_response(200)
-        handler.send_header("Content-Length", str(len(CONTENT)))
-        handler.end_headers()
-        for start in range(0, len(CONTENT), 100):  # longer than the limit in all, and never without a byte for as long
-            time.sleep(0.2)
-            handler.wfile.write(CONTENT[start : start + 100])
-            handler.wfile.flush()
-
-    datasets.fetch(dataset(server.says("/toy.csv", slow)), tmp_path)
-    assert (tmp_path / "toy" / "toy.csv").read_bytes() == CONTENT
-
-
-def test_a_server_that_falls_silent_is_given_up(server, tmp_path, monkeypatch):
-    monkeypatch.setattr(http_transfer, "TIMEOUTS", (0.2, 0.2))
-    over = threading.Event()
-
-    def silent(handler):
-        handler.send_response(200)
-        handler.send_header("Content-Length", str(len(CONTENT)))
-        handler.end_headers()
-        handler.wfile.write(CONTENT[:50])
-        handler.wfile.flush()
-        over.wait(20)
-
-    try:
-        with pytest.raises(DatasetError, match=r"no answer in time \(3 tries\)"):
-            datasets.fetch(dataset(server.says("/toy.csv", silent)), tmp_path)
-    finally:
-        over.set()
-    assert left_in(tmp_path / "toy") == set()
+# Compression on the wire
 
 
 def encoded(content: bytes):
@@ -424,150 +305,6 @@ def test_a_download_that_was_compressed_anew_is_refused_by_its_checksum(server, 
     file = File("toy.csv.gz", "all", (server.says("/toy.csv.gz", anew),), sha256=sha256(genuine))
     with pytest.raises(DatasetError, match="its content is altered"):
         datasets.fetch(dataset(files=(file,)), tmp_path)
-
-
-# Checksums
-
-
-def git_sha1(content: bytes) -> str:
-    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
-
-
-def md5(content: bytes) -> str:
-    return hashlib.md5(content).hexdigest()
-
-
-@pytest.mark.parametrize("kind", [sha256, md5, git_sha1])
-def test_every_kind_of_checksum_is_held_against_a_file(tmp_path, kind):
-    file = File("toy.csv", "all", **{kind.__name__: kind(CONTENT)})
-    path = tmp_path / "toy.csv"
-    path.write_bytes(CONTENT)
-    assert verification.verify(path, file) == (None, sha256(CONTENT))
-    path.write_bytes(CONTENT.replace(b"2.5", b"2.6"))
-    assert "its content is altered" in verification.verify(path, file)[0]
-
-
-def test_the_name_that_git_gives_to_a_file_is_the_known_one(tmp_path):
-    # What `echo hello | git hash-object --stdin` prints.
-    (tmp_path / "hello").write_bytes(b"hello\n")
-    file = File("hello", "all", git_sha1="ce013625030ba8dba906f756967f9e9ca394464a")
-    assert verification.verify(tmp_path / "hello", file)[0] is None
-
-
-def test_one_wrong_checksum_of_two_is_enough_to_refuse(tmp_path):
-    (tmp_path / "toy.csv").write_bytes(CONTENT)
-    file = File("toy.csv", "all", sha256=sha256(CONTENT), md5="0" * 32)
-    assert "md5 checksum" in verification.verify(tmp_path / "toy.csv", file)[0]
-
-
-def test_a_known_copy_is_taken_and_told(tmp_path):
-    copy = CONTENT.replace(b"2.5", b"2.50000001")
-    file = replace(dataset().files[0], size=None, accepted={sha256(copy): "rounded elsewhere"})
-    with pytest.warns(DatasetWarning, match="a known copy of it: rounded elsewhere"):
-        stamp = datasets.fetch(dataset(files=(file,)), tmp_path / "raw", mirror_with(tmp_path / "mirror", copy))
-    assert json.loads(stamp.read_text())["files"][0]["note"] == "rounded elsewhere"
-
-
-def test_another_container_of_the_same_content_is_the_same_data(tmp_path):
-    fast, small = gzip.compress(CONTENT, 1, mtime=1), gzip.compress(CONTENT, 9, mtime=2)
-    (tmp_path / "mirror" / "toy").mkdir(parents=True)
-    (tmp_path / "mirror" / "toy" / "toy.csv.gz").write_bytes(fast)
-    file = File("toy.csv.gz", "all", size=len(small), sha256=sha256(small), content_sha256=sha256(CONTENT))
-    stamp = datasets.fetch(dataset(files=(file,)), tmp_path / "raw", tmp_path / "mirror")
-    assert json.loads(stamp.read_text())["files"][0]["sha256"] == sha256(fast)
-    (tmp_path / "raw" / "toy" / "toy.csv.gz").write_bytes(fast[:-4])
-    shutil.rmtree(tmp_path / "mirror")
-    with pytest.warns(DatasetWarning, match="was there, but"), pytest.raises(DatasetError):
-        datasets.fetch(dataset(files=(file,)), tmp_path / "raw")
-
-
-# Trust on first use
-
-
-def unpublished(*urls: str, name: str = "toy.csv", **changes):
-    return dataset(files=(File(name, "all", tuple(urls)),), **changes)
-
-
-def test_a_file_without_a_checksum_is_pinned_at_its_first_download_and_it_is_told(server, tmp_path):
-    url = server.says("/toy.csv", CONTENT)
-    with pytest.warns(DatasetWarning, match=r"Nobody published a checksum of toy\.csv.*checksums\.lock\.json"):
-        datasets.fetch(unpublished(url), tmp_path)
-    pinned = json.loads((tmp_path / "checksums.lock.json").read_text())["files"]["toy/toy.csv"]
-    assert (pinned["sha256"], pinned["size"], pinned["source"]) == (sha256(CONTENT), len(CONTENT), url)
-
-
-def test_a_pinned_file_that_is_there_is_taken_in_silence(server, tmp_path):
-    toy = unpublished(server.says("/toy.csv", CONTENT))
-    with pytest.warns(DatasetWarning, match="Nobody published"):
-        datasets.fetch(toy, tmp_path)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        datasets.fetch(toy, tmp_path)
-
-
-def test_a_later_file_that_differs_from_the_pinned_one_is_refused(server, tmp_path):
-    toy = unpublished(server.says("/toy.csv", CONTENT, CONTENT.replace(b"2.5", b"2.6")))
-    with pytest.warns(DatasetWarning, match="Nobody published"):
-        datasets.fetch(toy, tmp_path)
-    (tmp_path / "toy" / "toy.csv").unlink()
-    with pytest.raises(DatasetError, match=r"held against the first copy.*remove its entry from .*checksums\.lock"):
-        datasets.fetch(toy, tmp_path)
-    assert not (tmp_path / "toy" / "toy.csv").exists()
-
-
-def test_a_pinned_file_that_is_altered_here_is_moved_aside_and_fetched_again(server, tmp_path):
-    toy = unpublished(server.says("/toy.csv", CONTENT))
-    with pytest.warns(DatasetWarning, match="Nobody published"):
-        datasets.fetch(toy, tmp_path)
-    (tmp_path / "toy" / "toy.csv").write_bytes(CONTENT.replace(b"2.5", b"2.6"))
-    with pytest.warns(DatasetWarning, match="its content is altered"):
-        datasets.fetch(toy, tmp_path)
-    assert (tmp_path / "toy" / "toy.csv").read_bytes() == CONTENT
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "words"),
-    [
-        ("toy.csv.gz", gzip.compress(CONTENT)[:-9], "cannot be decompressed to its end"),
-        ("toy.csv", b"1,2,3,4,0\n" * 9, "its rows have 4 features instead of 2"),
-        ("toy.csv", b"a,b,c\nd,e,f\n", "its first rows cannot be read"),
-        ("toy.csv", b"", "it is empty"),
-        ("toy.csv", b"<html>Sign in</html>", "an HTML page"),
-    ],
-    ids=["cut off", "too wide", "text", "empty", "page"],
-)
-def test_a_first_download_that_cannot_be_read_is_not_trusted(server, tmp_path, name, content, words):
-    with pytest.raises(DatasetError, match=words):
-        datasets.fetch(unpublished(server.says("/it", content), name=name), tmp_path)
-    assert not (tmp_path / "checksums.lock.json").exists()
-    assert left_in(tmp_path / "toy") == set()
-
-
-def test_a_published_checksum_is_not_pinned(server, tmp_path):
-    datasets.fetch(dataset(server.says("/toy.csv", CONTENT)), tmp_path)
-    assert not (tmp_path / "checksums.lock.json").exists()
-
-
-def test_a_broken_lock_file_is_told(server, tmp_path):
-    (tmp_path / "checksums.lock.json").write_text("{")
-    with pytest.raises(DatasetError, match=r"checksums\.lock\.json.*cannot be read.*Restore it"):
-        datasets.fetch(unpublished(server.says("/toy.csv", CONTENT)), tmp_path)
-
-
-def _pin_in_process(root: Path, number: int, barrier) -> None:
-    barrier.wait(timeout=60)
-    checksum_lock.pin(root, f"set{number}", "file", "0" * 64, 1, "here")
-
-
-def test_processes_that_pin_at_once_lose_nothing(tmp_path):
-    context = multiprocessing.get_context("spawn")
-    barrier = context.Barrier(3)
-    workers = [context.Process(target=_pin_in_process, args=(tmp_path, number, barrier)) for number in range(3)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join(timeout=120)
-    assert all(checksum_lock.pinned(tmp_path, f"set{number}", "file") for number in range(3))
 
 
 # Several forms of the same data

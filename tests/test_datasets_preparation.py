@@ -1,4 +1,4 @@
-"""Preparation: every step against a direct formula, statistics from the training part alone, and bad input."""
+"""What a preparation writes, from the training part's statistics alone, within its memory, and what goes wrong."""
 
 from __future__ import annotations
 
@@ -10,20 +10,13 @@ import sys
 
 import numpy as np
 import pytest
-import scipy.sparse
-from sklearn.decomposition import PCA
-from sklearn.impute import SimpleImputer
-from sklearn.preprocessing import OneHotEncoder
 
-from datasets_example import MIRROR, dataset, needs_mirror, write_table
+from datasets_example import MIRROR, dataset, needs_mirror, prepared, three_classes, write_table
 from shallows import datasets
 from shallows.datasets import DatasetError
 from shallows.datasets.preparation import pipeline, working_table
-from shallows.datasets.preparation.row_draws import draw_fold, draw_rows
 from shallows.datasets.preparation.row_store import Allowance, RowStore
-from shallows.datasets.preparation.steps import check_steps, principal_components
 from shallows.datasets.prepared import ARRAYS
-from shallows.datasets.sources import ArrayPart, Source
 from shallows.errors import UnknownNameError
 from workflow_runs import PROJECT
 
@@ -33,21 +26,7 @@ LEARNING = [[{"unit": {}}], [{"zscore": {}}], [{"pca": {"n_components": 2}}], [{
 
 @pytest.fixture
 def numbers():
-    """Train and test features and labels: three classes, one constant and one categorical column."""
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(90, 5)) * [1.0, 3.0, 0.1, 1.0, 10.0] + [0.0, 5.0, 1.0, 0.0, 1e4]
-    x[:, 1] = np.round(x[:, 1])
-    x[:, 3] = 4.0
-    y = np.repeat([1, 2, 3], [45, 30, 15])
-    order = rng.permutation(90)
-    return x[order][:60], y[order][:60], x[order][60:], y[order][60:]
-
-
-def prepared(tmp_path, numbers, steps, name="out", **changes):
-    entry = write_table(tmp_path / "files", *numbers, **changes)
-    stamp = datasets.fetch(entry, tmp_path / "raw", embedded_root=tmp_path / "files")
-    datasets.prepare(entry, stamp, tmp_path / name, steps)
-    return datasets.load(tmp_path / name)
+    return three_classes()
 
 
 # What comes out
@@ -111,162 +90,10 @@ def test_test_rows_change_neither_training_rows_nor_statistics(tmp_path, numbers
     assert not np.array_equal(after.x_test, before.x_test)
 
 
-# Scaling and coding
-
-
-def test_unit_divides_pixels_by_their_known_range(tmp_path, numbers):
-    x, y, x_test, y_test = numbers
-    pixels = [np.clip(np.round(part * 10), 0, 255) for part in (x, x_test)]
-    data = prepared(tmp_path, (pixels[0], y, pixels[1], y_test), [{"unit": {}}], value_range=(0, 255))
-    np.testing.assert_allclose(data.x_test, pixels[1] / 255, rtol=1e-7)
-    assert data.info["statistics"] == [{"unit": {"range": [0, 255]}}]
-
-
-def test_unit_without_a_known_range_goes_by_each_feature_of_the_training_part(tmp_path, numbers):
-    x, _, x_test, _ = numbers
-    data = prepared(tmp_path, numbers, [{"unit": {}}])
-    low, spread = x.min(axis=0), np.ptp(x, axis=0)
-    spread[3] = 1.0  # the constant column
-    np.testing.assert_allclose(data.x_test, (x_test - low) / spread, rtol=1e-5, atol=1e-6)
-    assert data.x_train.min() == 0.0
-    assert data.x_train.max() == 1.0
-
-
-def test_zscore_is_exact_far_from_zero_and_gives_zero_for_constant_features(tmp_path, numbers):
-    x, _, x_test, _ = numbers
-    data = prepared(tmp_path, numbers, [{"zscore": {}}])
-    scale = x.std(axis=0)
-    scale[3] = 1.0
-    np.testing.assert_allclose(data.x_test, (x_test - x.mean(axis=0)) / scale, rtol=1e-6, atol=1e-6)
-    assert not data.x_train[:, 3].any()
-
-
-@pytest.mark.parametrize("whiten", [False, True])
-def test_pca_agrees_with_scikit_learn(tmp_path, numbers, whiten):
-    data = prepared(tmp_path, numbers, [{"pca": {"n_components": 3, "whiten": whiten}}])
-    peer = PCA(3, svd_solver="full", whiten=whiten).fit(numbers[0])
-    # Float32 output; the covariance loses half the digits of the smallest of variances 1e2 .. 1.
-    np.testing.assert_allclose(data.x_test, peer.transform(numbers[2]), rtol=1e-5, atol=1e-5)
-    np.testing.assert_allclose(data.info["statistics"][0]["pca"]["variances"], peer.explained_variance_, rtol=1e-9)
-
-
-def test_one_hot_codes_the_training_values_and_leaves_strangers_zero(tmp_path, numbers):
-    x, y, x_test, y_test = numbers
-    x_test = x_test.copy()
-    x_test[0, 1] = 99.0
-    data = prepared(tmp_path, (x, y, x_test, y_test), [{"one_hot": {}}], categorical=(1,))
-    coder = OneHotEncoder(handle_unknown="ignore", sparse_output=False).fit(x[:, [1]])
-    np.testing.assert_array_equal(data.x_test[:, 4:], coder.transform(x_test[:, [1]]))
-    np.testing.assert_array_equal(data.x_test[:, :4], x_test[:, [0, 2, 3, 4]].astype(np.float32))
-    assert data.info["n_features"] == data.x_train.shape[1]
-
-
 def test_steps_are_done_in_their_order(tmp_path, numbers):
     data = prepared(tmp_path, numbers, [{"zscore": {}}, {"pca": {"n_components": 2}}, {"unit": {}}])
     assert data.x_train.shape == (60, 2)
     np.testing.assert_allclose([data.x_train.min(axis=0), data.x_train.max(axis=0)], [[0, 0], [1, 1]])
-
-
-def test_signs_of_two_classes_are_minus_and_plus_one(tmp_path, numbers):
-    x, y, x_test, y_test = numbers
-    data = prepared(tmp_path, (x, y // 3, x_test, y_test // 3), [{"signs": {}}])
-    np.testing.assert_array_equal(data.y_train, np.where(y == 3, 1, -1))
-    assert data.info["target_coding"] == "signs"
-
-
-def test_signs_of_more_classes_are_a_matrix_or_one_against_the_rest(tmp_path, numbers):
-    y = numbers[1]
-    matrix = prepared(tmp_path, numbers, [{"signs": {}}]).y_train
-    np.testing.assert_array_equal(matrix, np.where(y[:, None] == [1, 2, 3], 1, -1))
-    rest = prepared(tmp_path, numbers, [{"signs": {"positive": ["1", 3]}}]).y_train
-    np.testing.assert_array_equal(rest, np.where(y == 2, -1, 1))
-
-
-def test_regression_targets_are_centred_by_the_training_mean(tmp_path, numbers):
-    x, _, x_test, _ = numbers
-    y, y_test = x @ np.arange(5.0), x_test @ np.arange(5.0)
-    plain = prepared(tmp_path, (x, y, x_test, y_test), [], task="regression")
-    np.testing.assert_array_equal(plain.y_train, y)
-    assert plain.info["classes"] is None
-    step = [{"center_target": {"scale": True}}]
-    data = prepared(tmp_path, (x, y, x_test, y_test), step, task="regression")
-    np.testing.assert_allclose(data.y_test, (y_test - y.mean()) / y.std())
-    assert data.y_test.dtype == np.float64
-
-
-def test_classes_may_be_text_and_may_have_names(tmp_path, numbers):
-    x, y, x_test, y_test = numbers
-    text = np.array(["", "low", "mid", "top"])
-    data = prepared(tmp_path, (x, text[y], x_test, text[y_test]), [])
-    assert data.info["classes"] == ["low", "mid", "top"]
-    np.testing.assert_array_equal(data.y_train, y - 1)
-    assert prepared(tmp_path, numbers, [], classes=("a", "b", "c")).info["classes"] == ["a", "b", "c"]
-
-
-# Draws
-
-
-def test_a_draw_keeps_class_shares_and_loses_no_class():
-    labels = np.repeat([0, 1, 2], [700, 299, 1])
-    rows = draw_rows(1000, 100, 0, "test", labels)
-    assert np.bincount(labels[rows]).tolist() == [70, 29, 1]
-    assert np.all(np.diff(rows) > 0)
-
-
-def test_a_smaller_draw_is_a_part_of_a_larger_one():
-    assert set(draw_rows(500, 50, 3, "a")) < set(draw_rows(500, 200, 3, "a"))
-
-
-def test_draws_of_other_seeds_and_purposes_differ():
-    draws = [tuple(draw_rows(500, 50, seed, purpose)) for seed in (0, 1) for purpose in ("a", "b")]
-    assert len(set(draws)) == 4
-
-
-def test_a_draw_takes_every_row_about_equally_often():
-    counts = np.zeros(20)
-    for seed in range(400):
-        counts[draw_rows(20, 5, seed, "a")] += 1
-    # Binomial(400, 1/4): mean 100, standard deviation 8.7; five of them.
-    assert np.all(np.abs(counts - 100) < 44)
-
-
-def test_a_subset_is_drawn_from_both_parts(tmp_path, numbers):
-    data = prepared(tmp_path, numbers, [{"subset": {"n_train": 20, "n_test": 9, "seed": 5}}])
-    rows = draw_rows(60, 20, 5, "subset/train", numbers[1])
-    np.testing.assert_array_equal(data.x_train, numbers[0][rows].astype(np.float32))
-    assert data.x_test.shape == (9, 5)
-    shares = np.bincount(numbers[1])[1:] / 60 * 20
-    assert np.all(np.abs(np.bincount(data.y_train) - shares) < 1)
-
-
-def test_a_split_holds_out_training_rows_in_place_of_the_test_part(tmp_path, numbers):
-    data = prepared(tmp_path, numbers, [{"split": {"n": 0.25}}])
-    both = np.vstack([data.x_train, data.x_test])
-    assert data.x_test.shape == (15, 5)
-    np.testing.assert_array_equal(np.sort(both[:, 0]), np.sort(numbers[0][:, 0].astype(np.float32)))
-
-
-@pytest.mark.parametrize("n_folds", [2, 5, 7])
-def test_the_folds_of_a_seed_are_all_rows_once_and_every_class_is_dealt_out_evenly(n_folds):
-    labels = np.repeat([0, 1, 2], [50, 9, 4])
-    folds = [draw_fold(63, fold, n_folds, 3, "a", labels) for fold in range(1, n_folds + 1)]
-    np.testing.assert_array_equal(np.sort(np.concatenate(folds)), np.arange(63))
-    for counts in ([len(fold) for fold in folds], *np.transpose([np.bincount(labels[f], minlength=3) for f in folds])):
-        assert np.max(counts) - np.min(counts) <= 1
-    without_labels, other_seed = draw_fold(63, 1, n_folds, 3, "a"), draw_fold(63, 1, n_folds, 4, "a", labels)
-    assert not np.array_equal(without_labels, folds[0]) and not np.array_equal(other_seed, folds[0])
-
-
-def test_a_fold_holds_out_one_part_of_the_training_rows(tmp_path, numbers):
-    data = [prepared(tmp_path, numbers, [{"fold": {"fold": k, "of": 4}}], f"fold{k}") for k in (1, 2, 3, 4)]
-    assert [len(one.y_test) for one in data] == [15, 15, 15, 15]
-    for one in data:
-        both = np.concatenate([one.x_train[:, 0], one.x_test[:, 0]])
-        np.testing.assert_array_equal(np.sort(both), np.sort(numbers[0][:, 0].astype(np.float32)))
-    tested = np.concatenate([one.x_test[:, 0] for one in data])
-    np.testing.assert_array_equal(np.sort(tested), np.sort(numbers[0][:, 0].astype(np.float32)))
-    step = datasets.check_steps([{"fold": {"fold": 2, "of": 7}}])[0]
-    assert step.held_out(60) == len(draw_fold(60, 2, 7, 0, "fold")) == 9
 
 
 def test_the_size_after_a_preparation_is_known_beforehand(tmp_path, numbers):
@@ -274,197 +101,6 @@ def test_the_size_after_a_preparation_is_known_beforehand(tmp_path, numbers):
     info = prepared(tmp_path, numbers, steps).info
     entry = write_table(tmp_path / "files", *numbers)
     assert datasets.shape_after(entry, steps) == (info["n_train"], info["n_test"], info["n_features"]) == (35, 15, 2)
-
-
-# Classes
-
-
-def test_a_pair_of_classes_is_kept_and_the_second_named_is_plus_one(tmp_path, numbers):
-    x, y, _, y_test = numbers
-    data = prepared(tmp_path, numbers, [{"keep_classes": {"classes": [3, 1]}}, {"signs": {}}])
-    np.testing.assert_array_equal(data.x_train, x[y != 2].astype(np.float32))
-    np.testing.assert_array_equal(data.y_train, np.where(y[y != 2] == 1, 1, -1))
-    assert data.info["classes"] == ["3", "1"]
-    assert len(data.y_test) == np.count_nonzero(y_test != 2)
-
-
-def test_a_draw_after_a_pair_keeps_the_shares_of_the_pair(tmp_path, numbers):
-    y = numbers[1]
-    data = prepared(tmp_path, numbers, [{"keep_classes": {"classes": [1, 2]}}, {"subset": {"n_train": 20}}])
-    shares = np.bincount(y[y != 3])[1:] / np.count_nonzero(y != 3) * 20
-    assert np.all(np.abs(np.bincount(data.y_train) - shares) < 1)
-
-
-def test_indicators_are_one_column_a_class(tmp_path, numbers):
-    data = prepared(tmp_path, numbers, [{"indicators": {}}])
-    np.testing.assert_array_equal(data.y_train, numbers[1][:, None] == [1, 2, 3])
-    assert data.info["target_coding"] == "indicators"
-
-
-# Images
-
-
-@pytest.fixture
-def images():
-    """Nine pictures of 4 x 6 pixels in three colours, one row each: planar, and the same interleaved."""
-    pixels = np.random.default_rng(1).integers(0, 256, size=(30, 3, 4, 6))
-    return pixels, pixels.reshape(30, -1), pixels.transpose(0, 2, 3, 1).reshape(30, -1)
-
-
-def of_images(x):
-    y = np.arange(30) % 3 + 1
-    return x[:20], y[:20], x[20:], y[20:]
-
-
-@pytest.mark.parametrize("order", ["planar", "interleaved"])
-def test_grey_is_the_weighted_sum_of_the_colours_of_each_pixel(tmp_path, images, order):
-    pixels, planar, interleaved = images
-    grey = np.tensordot([0.299, 0.587, 0.114], pixels, axes=(0, 1)).reshape(30, -1) / 255
-    x = planar if order == "planar" else interleaved
-    steps = [{"grayscale": {"height": 4, "width": 6, "order": order}}, {"unit": {}}]
-    data = prepared(tmp_path, of_images(x), steps, value_range=(0, 255))
-    np.testing.assert_allclose(data.x_train, grey[:20], rtol=1e-6)
-    assert data.info["statistics"][1] == {"unit": {"range": [0, 255]}}
-
-
-@pytest.mark.parametrize("order", ["planar", "interleaved"])
-def test_halves_are_the_left_and_the_right_of_each_picture(tmp_path, images, order):
-    pixels, planar, interleaved = images
-    x = planar if order == "planar" else interleaved
-    step = [{"halves": {"height": 4, "width": 6, "order": order}}]
-    data = prepared(tmp_path, of_images(x), step)
-    axes = (0, 1, 2, 3) if order == "planar" else (0, 2, 3, 1)
-    for view, half in ((data.x_train, slice(0, 3)), (data.z_train, slice(3, 6))):
-        expected = pixels[:20, :, :, half].transpose(axes).reshape(20, -1)
-        np.testing.assert_array_equal(view, expected)
-
-
-def test_the_catalogue_says_the_form_of_the_pictures(tmp_path, images):
-    picture = {"height": 4, "width": 6, "channels": 3, "order": "planar"}
-    steps = [{"grayscale": {}}, {"halves": {}}]
-    data = prepared(tmp_path, of_images(images[1]), steps, picture=picture)
-    assert data.info["views"] == [[0, 12], [12, 24]]
-
-
-# Missing values
-
-
-@pytest.mark.parametrize("strategy", ["mean", "median", "most_frequent", -1.5])
-def test_missing_values_take_what_the_training_part_has(tmp_path, numbers, strategy):
-    x, y, x_test, y_test = (array.copy() for array in numbers)
-    x[::4, 1] = x_test[::3, 1] = np.nan
-    x[::5, 0] = np.nan
-    x_test[::3, 0] = np.nan
-    steps = [{"impute": {"strategy": strategy}}]
-    data = prepared(tmp_path, (x, y, x_test, y_test), steps, categorical=(1,))
-    frequent = SimpleImputer(strategy="most_frequent").fit(x[:, [1]]).transform(x_test[:, [1]])
-    np.testing.assert_allclose(data.x_test[:, [1]], frequent)
-    peer = {"strategy": strategy} if isinstance(strategy, str) else {"strategy": "constant", "fill_value": strategy}
-    np.testing.assert_allclose(data.x_test[:, [0]], SimpleImputer(**peer).fit(x[:, [0]]).transform(x_test[:, [0]]))
-
-
-# Principal components of blocks
-
-
-@pytest.fixture
-def correlated():
-    rng = np.random.default_rng(2)
-    x = rng.normal(size=(400, 30)) * 0.7 ** np.arange(30) @ np.linalg.qr(rng.normal(size=(30, 30)))[0] + 5.0
-    return x
-
-
-@pytest.mark.parametrize(
-    ("method", "tolerance"),
-    # Exact to rounding; the last of the randomised components has converged by (λ₂₄/λ₄)^(2·iterations), 1e-15;
-    # the incremental method leaves out, at each step, what its k components do not hold.
-    [("covariance", 1e-10), ("randomised", 1e-10), ("incremental", 2e-2)],
-)
-def test_components_agree_with_scikit_learn_by_every_method(correlated, method, tolerance):
-    def blocks():
-        return (correlated[start : start + 64] for start in range(0, 400, 64))
-
-    mean, variances, vectors = principal_components.principal(blocks, 400, 30, 4, method, 8, 0)
-    peer = PCA(4, svd_solver="full").fit(correlated)
-    np.testing.assert_allclose(mean, correlated.mean(axis=0))
-    np.testing.assert_allclose(variances, peer.explained_variance_, rtol=tolerance)
-    np.testing.assert_allclose(vectors.T @ vectors, np.eye(4), atol=1e-10)
-    angles = np.linalg.svd(peer.components_ @ vectors)[1]
-    np.testing.assert_allclose(angles, 1.0, atol=tolerance)
-
-
-@pytest.mark.parametrize("method", ["covariance", "randomised"])
-def test_components_of_sparse_rows_are_those_of_the_dense_ones(method):
-    sparse = scipy.sparse.random(300, 40, 0.1, "csr", random_state=3)
-    found = [
-        principal_components.principal(lambda rows=rows: [rows[:100], rows[100:]], 300, 40, 3, method, 30, 0)
-        for rows in (sparse, sparse.toarray())
-    ]
-    for one, other in zip(*found, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-9)
-
-
-# Sparse data
-
-
-def sparse_prepared(tmp_path, steps, name="out", density=0.01, memory=None):
-    x = scipy.sparse.random(200, 1000, density, "csr", random_state=0, dtype=np.float64)
-    y = np.arange(200) % 2
-    found = dataset(name="words", state="generated", n_train=150, n_test=50, n_features=1000, files=())
-    source = Source(ArrayPart(x[:150], y[:150]), ArrayPart(x[150:], y[150:]))
-    pipeline.prepare_source(found, source, [], tmp_path / name, check_steps(steps), memory)
-    return x, datasets.load(tmp_path / name)
-
-
-def is_mapped(array):
-    while array is not None and not isinstance(array, np.memmap):
-        array = getattr(array, "base", None)
-    return array is not None
-
-
-def test_sparse_rows_stay_sparse_and_are_mapped(tmp_path):
-    x, data = sparse_prepared(tmp_path, [])
-    assert data.info["sparse"] and scipy.sparse.isspmatrix_csr(data.x_train)
-    assert all(is_mapped(array) for array in (data.x_train.data, data.x_train.indices))
-    np.testing.assert_array_equal(data.x_train.toarray(), x[:150].toarray().astype(np.float32))
-    np.testing.assert_array_equal(data.x_test.toarray(), x[150:].toarray().astype(np.float32))
-
-
-@pytest.mark.parametrize("step", [{"unit": {}}, {"zscore": {"center": False}}, {"subset": {"n_train": 30}}])
-def test_steps_that_keep_zeros_keep_rows_sparse(tmp_path, step):
-    x, data = sparse_prepared(tmp_path, [step])
-    assert data.info["sparse"]
-    if "subset" in step:
-        rows = draw_rows(150, 30, 0, "subset/train", np.arange(150) % 2)
-        np.testing.assert_array_equal(data.x_train.toarray(), x[rows].toarray().astype(np.float32))
-        return
-    dense = x[:150].toarray()
-    scale = dense.max(axis=0) if "unit" in step else dense.std(axis=0)
-    np.testing.assert_allclose(data.x_train.toarray(), dense / np.where(scale > 0, scale, 1), rtol=1e-5)
-
-
-def test_steps_that_fill_zeros_and_rows_that_are_hardly_sparse_give_dense_arrays(tmp_path):
-    x, data = sparse_prepared(tmp_path, [{"zscore": {}}], name="filled")
-    scale = x[:150].toarray().std(axis=0)
-    expected = (x[:150].toarray() - x[:150].toarray().mean(axis=0)) / np.where(scale > 0, scale, 1)
-    np.testing.assert_allclose(data.x_train, expected, rtol=1e-5, atol=1e-6)
-    assert isinstance(sparse_prepared(tmp_path, [], name="full", density=0.2)[1].x_train, np.memmap)
-
-
-def test_sparse_rows_wait_on_the_disk_where_memory_is_short(tmp_path, monkeypatch):
-    whole = sparse_prepared(tmp_path, [{"subset": {"n_train": 31}}], name="whole")[1]
-    short = sparse_prepared(tmp_path, [{"subset": {"n_train": 31}}], name="short", memory=1)[1]
-    assert whole.info["sha256"] == short.info["sha256"]
-
-
-def test_estimators_take_sparse_prepared_rows(tmp_path):
-    from shallows import EigenProClassifier
-
-    _, data = sparse_prepared(tmp_path, [])
-    model = EigenProClassifier(bandwidth=1.0, max_epochs=2, random_state=0).fit(data.x_train, data.y_train)
-    dense = EigenProClassifier(bandwidth=1.0, max_epochs=2, random_state=0).fit(data.x_train.toarray(), data.y_train)
-    np.testing.assert_allclose(
-        model.decision_function(data.x_test), dense.decision_function(data.x_test.toarray()), rtol=1e-6, atol=1e-8
-    )
 
 
 # The memory budget

@@ -1,0 +1,255 @@
+"""Estimators of models with fewer centres than data, against exact least squares."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier
+from sklearn.cluster import KMeans
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from engine_example import least_squares, naive_kernel, sample
+from estimators_example import outputs
+from shallows import EigenProCentresClassifier, EigenProCentresRegressor, EigenProRegressor, arrays, training
+from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
+from shallows.estimators.centring import TrainingRows
+
+pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
+BOTH = [EigenProCentresClassifier, EigenProCentresRegressor]
+each = pytest.mark.parametrize("Estimator", BOTH)
+
+
+def table(Estimator, n=1500, seed=0, d=3):
+    x = sample(n + 100, d, seed)
+    signal = np.sin(2 * x[:, 0]) + x[:, 1]
+    y = np.digitize(signal, [-0.7, 0.7]) if is_classifier(Estimator()) else signal
+    return x[:n], y[:n], x[n:]
+
+
+@parametrize_with_checks([Estimator(random_state=0) for Estimator in BOTH])
+def test_scikit_learns_contract_holds(estimator, check):
+    check(estimator)
+
+
+@each
+@pytest.mark.parametrize("given", [False, True])
+def test_predictions_are_the_expansion_in_the_centres(Estimator, given):
+    X, y, new = table(Estimator)
+    Z = sample(60, seed=5)
+    model = Estimator("cauchy", bandwidth=2.0, centres=Z if given else 60, random_state=0, max_epochs=2).fit(X, y)
+    assert model.dual_coef_.shape == (60, 3 if is_classifier(model) else 1)
+    centres = Z[np.argsort(np.argsort(Z[:, 0]))] if given else X[model.support_]
+    if given:
+        assert model.support_ is None
+        centres = model._points[:, :3].astype(float) + model._centring.mean
+        assert np.abs(np.sort(centres, axis=0) - np.sort(Z, axis=0)).max() < 1e-5
+    scores = naive_kernel("cauchy", 2.0, new, centres) @ model.dual_coef_
+    if not is_classifier(model):
+        scores = scores[:, 0] * model._target_scale + model.intercept_
+    assert np.abs(outputs(model, new) - scores).max() < 1e-5 * np.abs(model.dual_coef_).sum()
+
+
+@each
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_model_comes_near_the_least_squares_solution_of_its_span(Estimator, weighted):
+    X, y, _ = table(Estimator)
+    w = np.random.default_rng(0).uniform(0.2, 1.0, size=len(X)) if weighted else None
+    model = Estimator("laplace", bandwidth=2.0, centres=100, random_state=0, max_epochs=20, tol=0).fit(X, y, w)
+    K = naive_kernel("laplace", 2.0, X, X[model.support_])
+    codes = model._codes(y)
+    if not is_classifier(model):
+        codes = (codes - model.intercept_) / model._target_scale
+    w = np.ones(len(X)) if w is None else w
+    loss, best = ((w[:, None] * (K @ a - codes) ** 2).sum() for a in (model.dual_coef_, least_squares(K, codes, w)))
+    assert best * (1 - 1e-6) < loss < 1.01 * best
+
+
+def test_centres_of_clusters_serve_as_well():
+    X, y, new = table(EigenProCentresRegressor)
+    Z = KMeans(80, n_init=1, random_state=0).fit(X).cluster_centers_
+    model = EigenProCentresRegressor(bandwidth=1.5, centres=Z, random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.98
+    assert np.corrcoef(model.predict(new), np.sin(2 * new[:, 0]) + new[:, 1])[0, 1] > 0.98
+
+
+def test_as_many_centres_as_data_give_what_eigenpro_gives():
+    X, y, new = table(EigenProRegressor, 300)
+    options = {"kernel": "laplace", "bandwidth": 2.0, "random_state": 0, "tol": 0, "dtype": "float64"}
+    steps = {"batch_size": 300, "step_size": 0.5, "rank": 30, "n_subsample": 100, "max_epochs": 5}
+    ours = EigenProCentresRegressor(centres=10_000, **options, **steps).fit(X, y)
+    theirs = EigenProRegressor(**options, **steps).fit(X, y)
+    assert ours.effective_params_["n_centres"] == 300
+    assert np.abs(ours.predict(new) - theirs.predict(new)).max() < 1e-8
+
+
+@each
+def test_the_data_are_read_anew_where_they_do_not_fit(Estimator, monkeypatch, tmp_path):
+    X, y, new = table(Estimator, 3000)
+    np.save(tmp_path / "x.npy", X)
+    options = {"centres": 80, "random_state": 0, "max_epochs": 2, "bandwidth": 1.5}
+    whole = Estimator(**options).fit(X, y)
+    seen = []
+    original = TrainingRows.__init__
+
+    def never(self, *args, held=True):
+        seen.append(held)
+        original(self, *args, held=False)
+
+    monkeypatch.setattr(TrainingRows, "__init__", never)
+    anew = Estimator(**options).fit(np.load(tmp_path / "x.npy", mmap_mode="r"), y)
+    assert seen == [True]
+    assert np.array_equal(whole.dual_coef_, anew.dual_coef_)
+    assert np.array_equal(outputs(whole, new), outputs(anew, new))
+
+
+@each
+def test_the_same_seed_gives_the_same_model_to_the_bit(Estimator):
+    X, y, _ = table(Estimator)
+    first, again, other = (Estimator(centres=50, random_state=seed, max_epochs=2).fit(X, y) for seed in (0, 0, 1))
+    assert np.array_equal(first.dual_coef_, again.dual_coef_)
+    assert not np.array_equal(first.support_, other.support_)
+    assert not hasattr(clone(first), "dual_coef_")
+
+
+@each
+def test_several_outputs_are_what_they_are_apart(Estimator):
+    X, y, new = table(EigenProCentresRegressor)
+    if Estimator is EigenProCentresClassifier:
+        y = np.stack([y > 0, y > 1], axis=1).astype(int)
+    else:
+        y = np.stack([y, np.cos(y)], axis=1)
+    together = Estimator(centres=60, random_state=0, max_epochs=3, bandwidth=1.5).fit(X, y)
+    for j in range(2):
+        apart = clone(together).fit(X, y[:, j])
+        # Products of two columns are rounded otherwise than those of one.
+        difference = outputs(together, new)[:, j] - outputs(apart, new)
+        assert np.abs(difference).max() < 1e-3 * np.abs(outputs(apart, new)).max()
+
+
+@each
+def test_a_fit_that_is_stopped_goes_on_to_the_same_model_to_the_bit(Estimator, tmp_path):
+    X, y, _ = table(Estimator)
+    options = {"centres": 50, "random_state": 0, "max_epochs": 3, "tol": 0, "batch_size": 200}
+    checkpoint = training.Checkpoint(tmp_path, "key")
+
+    class Stop(training.Observer):
+        def on_batch(self, run):
+            if run.iteration == 11:
+                checkpoint.request_stop()
+
+    with pytest.raises(TrainingInterrupted):
+        Estimator(**options).fit(X, y, checkpoint=checkpoint, observers=[Stop()])
+    resumed = Estimator(**options).fit(X, y, checkpoint=training.Checkpoint(tmp_path, "key"))
+    assert np.array_equal(resumed.dual_coef_, Estimator(**options).fit(X, y).dual_coef_)
+
+
+def test_an_observer_sees_the_model_of_each_epoch():
+    X, y, new = table(EigenProCentresRegressor)
+    seen = []
+
+    class Look(training.Observer):
+        def on_epoch(self, run):
+            snapshot = run.snapshot()
+            seen.append((snapshot.predict(new), snapshot.predict_training()))
+
+    model = EigenProCentresRegressor(centres=50, random_state=0, max_epochs=2, tol=0).fit(X, y, observers=[Look()])
+    assert np.array_equal(seen[-1][0], model.predict(new))
+    # Blocks of other sizes round otherwise: by some units in the last place of the terms Σ |αⱼ| k(zⱼ, x).
+    rounding = 4 * np.finfo(np.float32).eps * np.abs(model.dual_coef_).sum()
+    assert np.abs(seen[-1][1] - model.predict(X)).max() < rounding
+    assert not np.array_equal(seen[0][0], seen[1][0])
+
+
+def test_early_stopping_keeps_the_best_epoch():
+    X, y, _ = table(EigenProCentresClassifier)
+    model = EigenProCentresClassifier(centres=50, random_state=0, early_stopping=True, max_epochs=6).fit(X, y)
+    assert model.best_validation_score_ == max(model.validation_scores_)
+    assert model.effective_params_["n_validation"] == 150
+    assert model.support_.max() < 1500
+
+
+def test_a_step_of_the_users_that_is_too_large_is_an_error_that_names_it():
+    X, y, _ = table(EigenProCentresRegressor)
+    with pytest.raises(DivergenceError, match="step_size=50"):
+        EigenProCentresRegressor(centres=50, step_size=50.0, random_state=0).fit(X, y)
+
+
+@pytest.mark.parametrize("kernel", ["polynomial", "arc_cosine", "matern", "laplace_product", "linear"])
+def test_other_kernels_have_centres_too(kernel):
+    X, y, new = table(EigenProCentresRegressor)
+    model = EigenProCentresRegressor(kernel, centres=60, random_state=0).fit(X, y)
+    truth = np.sin(2 * new[:, 0]) + new[:, 1]
+    assert np.corrcoef(model.predict(new), truth)[0, 1] > (0.9 if kernel in ("matern", "laplace_product") else 0.75)
+
+
+@each
+@pytest.mark.parametrize(
+    ("centres", "says"),
+    [
+        (0, "at least 1"),
+        (2.5, "whole number"),
+        ("many", "whole number"),
+        (None, "whole number"),
+        (True, "whole number"),
+        (np.zeros((5, 2)), "2 features and X has 3"),
+        (np.full((5, 3), np.nan), "NaN or infinity"),
+        (np.zeros(5), r"array of shape \(p, 3\)"),
+        (np.array([["a", "b", "c"]]), r"array of shape \(p, 3\)"),
+    ],
+)
+def test_centres_that_are_none_are_refused(Estimator, centres, says):
+    X, y, _ = table(Estimator, 50)
+    with pytest.raises(ShallowsError, match=says):
+        Estimator(centres=centres).fit(X, y)
+
+
+def test_more_centres_than_the_memory_takes_are_refused_before_anything_is_made():
+    X, y, _ = table(EigenProCentresRegressor, 20_000)
+    room = f"{arrays.resident_memory() // 10**6 + 400}MB"
+    with pytest.raises(ShallowsError, match=r"20,000 centres take 2\.\d GB .* Use centres=\d\d+ at most"):
+        EigenProCentresRegressor(centres=20_000, memory=room).fit(X, y)
+
+
+@pytest.mark.parametrize("room", [0, 250])
+def test_what_the_error_of_too_little_memory_advises_works(room):
+    X, y, _ = table(EigenProCentresRegressor, 4000)
+    options = {"centres": 500 if room == 0 else 4000, "max_epochs": 1, "random_state": 0, "dtype": "float64"}
+    with pytest.raises(ShallowsError, match=r"centres take .* Use ") as raised:
+        EigenProCentresRegressor(**options, memory=f"{arrays.resident_memory() // 10**6 + room}MB").fit(X, y)
+    advised = str(raised.value)
+    fewer, memory = re.search(r"centres=(\d+) at most", advised), re.search(r'memory="(\d+MB)"', advised)[1]
+    # Without room for the points on which the step is measured, no number of centres helps.
+    assert (fewer is None) == (room == 0)
+    if fewer is None:
+        EigenProCentresRegressor(**options, memory=memory).fit(X, y)
+    else:
+        fewer = {**options, "centres": int(fewer[1]) // 2}
+        EigenProCentresRegressor(**fewer, memory=f"{arrays.resident_memory() // 10**6 + room}MB").fit(X, y)
+
+
+@pytest.mark.slow
+def test_a_fit_stays_within_its_memory(tmp_path):
+    # The matrix of points and centres would be 800 MB. Pages of the file that were read, 40 MB, count too.
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(100_000, 100)).astype(np.float32))
+    script = """
+        import sys, numpy as np
+        from shallows import EigenProCentresRegressor, arrays
+        X = np.load(sys.argv[1], mmap_mode="r")
+        y = np.sin(X[:, 0].astype(float))
+        model = EigenProCentresRegressor(
+            centres=2000, n_subsample=500, rank=50, max_epochs=1, memory="500MB", random_state=0, bandwidth=10.0
+        ).fit(X, y)
+        print(arrays.peak_memory())
+    """
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(script), str(tmp_path / "x.npy")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert int(done.stdout) < 500e6

@@ -1,0 +1,225 @@
+"""Readers of zip files, of CIFAR-10 and of MATLAB files, and what of them is refused."""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import tarfile
+import zipfile
+
+import numpy as np
+import pytest
+import scipy.io
+
+from datasets_example import CSV, entry, rows_of, source
+from shallows.datasets import DatasetError
+
+# Zip files
+
+
+def test_a_zip_of_one_file_is_read_without_unpacking_it(tmp_path):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("Year.txt", CSV)
+    opened = source(tmp_path, {"all": ("Year.txt.zip", packed.getvalue())}, entry(2, 0, 2, "csv", parts=["all"]))
+    np.testing.assert_array_equal(rows_of(opened.train)[0], [[1, -2], [3, 4]])
+    assert [path.name for path in tmp_path.iterdir()] == ["Year.txt.zip"]
+
+
+@pytest.mark.parametrize("name", ["../evil.csv", "/evil.csv", "a/../../evil.csv", "C:evil.csv"])
+def test_a_zip_whose_member_would_escape_the_folder_is_refused(tmp_path, name):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr(name, CSV)
+    opened = source(tmp_path, {"all": ("a.zip", packed.getvalue())}, entry(2, 0, 2, "csv", parts=["all"]))
+    with pytest.raises(DatasetError, match="would escape the folder, which is refused"):
+        rows_of(opened.train)
+
+
+# CIFAR-10
+
+
+def cifar_rows(seed: int, n: int = 4) -> np.ndarray:
+    rows = np.random.default_rng(seed).integers(0, 256, (n, 3073), np.uint8)
+    rows[:, 0] %= 10
+    return rows
+
+
+BATCHES = {
+    name: cifar_rows(seed) for seed, name in enumerate(["test_batch", *(f"data_batch_{n}" for n in range(1, 6))])
+}
+
+
+def cifar_file(rows: np.ndarray, python: bool) -> bytes:
+    if not python:
+        return rows.tobytes()
+    content = {b"batch_label": b"a batch", b"labels": rows[:, 0].tolist(), b"data": rows[:, 1:], b"filenames": [b"a"]}
+    return pickle.dumps(content, protocol=2)
+
+
+def tarball(members: dict[str, bytes]) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        for name, content in members.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return packed.getvalue()
+
+
+def cifar_members(python: bool) -> dict[str, bytes]:
+    folder, end = ("cifar-10-batches-py", "") if python else ("cifar-10-batches-bin", ".bin")
+    # Not in the order of their numbers, as in the real archives.
+    names = sorted(BATCHES, reverse=True)
+    return {f"{folder}/{name}{end}": cifar_file(BATCHES[name], python) for name in names} | {
+        f"{folder}/readme.html": b"<html>"
+    }
+
+
+def assert_is_cifar(opened):
+    x, y = rows_of(opened.train)
+    together = np.concatenate([BATCHES[f"data_batch_{n}"] for n in range(1, 6)])
+    np.testing.assert_array_equal(x, together[:, 1:])
+    np.testing.assert_array_equal(y, together[:, 0])
+    x_test, y_test = rows_of(opened.test)
+    np.testing.assert_array_equal(x_test, BATCHES["test_batch"][:, 1:])
+    np.testing.assert_array_equal(y_test, BATCHES["test_batch"][:, 0])
+
+
+@pytest.mark.parametrize("python", [False, True], ids=["binary", "python"])
+def test_cifar_is_read_from_its_archive_in_the_order_of_its_batches(tmp_path, python):
+    made = entry(20, 4, 3072, "cifar_python" if python else "cifar_binary", parts=["archive"])
+    assert_is_cifar(source(tmp_path, {"archive": ("cifar.tar.gz", tarball(cifar_members(python)))}, made))
+
+
+@pytest.mark.parametrize("python", [False, True], ids=["binary", "python"])
+def test_cifar_is_read_from_its_loose_files(tmp_path, python):
+    contents = {
+        "test" if name == "test_batch" else f"train_{name[-1]}": (name, cifar_file(rows, python))
+        for name, rows in BATCHES.items()
+    }
+    made = entry(20, 4, 3072, "cifar_python" if python else "cifar_binary", parts=list(contents))
+    assert_is_cifar(source(tmp_path, contents, made))
+
+
+@pytest.mark.parametrize("python", [False, True], ids=["binary", "python"])
+def test_an_archive_whose_member_would_escape_the_folder_is_refused(tmp_path, python):
+    made = entry(20, 4, 3072, "cifar_python" if python else "cifar_binary", parts=["archive"])
+    for name in ("../../evil", "/etc/evil"):
+        packed = tarball(cifar_members(python) | {name: b"evil"})
+        with pytest.raises(DatasetError, match=r"evil' would escape the folder, which is refused"):
+            rows_of(source(tmp_path, {"archive": ("cifar.tar.gz", packed)}, made).train)
+
+
+def test_an_archive_that_holds_a_link_is_refused(tmp_path):
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        member = tarfile.TarInfo("data_batch_1.bin")
+        member.type, member.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        archive.addfile(member)
+    made = entry(20, 4, 3072, "cifar_binary", parts=["archive"])
+    with pytest.raises(DatasetError, match="is a link or a device, which is refused"):
+        rows_of(source(tmp_path, {"archive": ("cifar.tar.gz", packed.getvalue())}, made).train)
+
+
+def test_an_archive_without_a_batch_is_told(tmp_path):
+    members = cifar_members(False)
+    del members["cifar-10-batches-bin/data_batch_3.bin"]
+    made = entry(20, 4, 3072, "cifar_binary", parts=["archive"])
+    with pytest.raises(DatasetError, match=r"lacks the file data_batch_3\.bin"):
+        rows_of(source(tmp_path, {"archive": ("cifar.tar.gz", tarball(members))}, made).train)
+
+
+class Evil:
+    def __reduce__(self):
+        return (os.mkdir, (Evil.place,))
+
+
+@pytest.mark.parametrize("hidden", [False, True], ids=["plain", "in an array of objects"])
+def test_a_pickle_that_would_run_code_is_refused_and_runs_none(tmp_path, hidden):
+    Evil.place = str(tmp_path / "was here")
+    evil = np.array([Evil()], dtype=object) if hidden else Evil()
+    content = pickle.dumps({b"data": evil, b"labels": [0]}, protocol=2)
+    made = entry(1, 0, 3072, "cifar_python", parts=["train_1"])
+    with pytest.raises(DatasetError, match=r"no code is run|not of numbers"):
+        rows_of(source(tmp_path, {"train_1": ("data_batch_1", content)}, made).train)
+    assert not (tmp_path / "was here").exists()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pickle.dumps([1, 2]),
+        pickle.dumps({b"data": np.zeros((1, 5), np.uint8), b"labels": [0]}),
+        b"no pickle",
+        b"\x80\x02.",
+    ],
+)
+def test_a_pickle_that_holds_no_images_is_told(tmp_path, content):
+    made = entry(1, 0, 3072, "cifar_python", parts=["train_1"])
+    with pytest.raises(DatasetError, match=r"cannot be read .cifar_python format"):
+        rows_of(source(tmp_path, {"train_1": ("data_batch_1", content)}, made).train)
+
+
+def test_a_batch_that_ends_within_an_image_is_told(tmp_path):
+    content = {"train_1": ("data_batch_1.bin", BATCHES["data_batch_1"].tobytes()[:-1])}
+    with pytest.raises(DatasetError, match="does not end with a whole image"):
+        rows_of(source(tmp_path, content, entry(4, 0, 3072, "cifar_binary", parts=["train_1"])).train)
+
+
+# MATLAB
+
+
+def matlab(**arrays) -> bytes:
+    packed = io.BytesIO()
+    scipy.io.savemat(packed, arrays, do_compression=True)
+    return packed.getvalue()
+
+
+def test_svhn_becomes_rows_of_red_green_and_blue(tmp_path):
+    x = np.random.default_rng(0).integers(0, 256, (32, 32, 3, 5), np.uint8)
+    y = np.array([[1], [10], [3], [2], [10]], np.uint8)
+    contents = {part: (f"{part}_32x32.mat", matlab(X=x, y=y)) for part in ("train", "test")}
+    found, labels = rows_of(source(tmp_path, contents, entry(5, 5, 3072, "svhn", parts=list(contents))).train)
+    # Image 4, colour 1 (green), row 7, column 30.
+    assert found[4].reshape(3, 32, 32)[1, 7, 30] == x[7, 30, 1, 4]
+    np.testing.assert_array_equal(found.reshape(5, 3, 32, 32), np.moveaxis(x, (3, 2), (0, 1)))
+    assert labels.tolist() == [1, 10, 3, 2, 10]
+
+
+def test_qm7_is_split_by_its_own_folds(tmp_path):
+    rng = np.random.default_rng(0)
+    x, t = rng.standard_normal((10, 23, 23)).astype(np.float32), np.arange(10, dtype=np.float32)[None] - 500
+    folds = rng.permutation(10).reshape(5, 2)
+    content = matlab(X=x, T=t, P=folds, Z=np.zeros((10, 23)))
+    made = entry(8, 2, 529, "qm7", parts=["data"], options={"fold": 3}, task="regression")
+    opened = source(tmp_path, {"data": ("qm7.mat", content)}, made)
+    rows, energies = rows_of(opened.test)
+    np.testing.assert_array_equal(energies, t[0, np.sort(folds[3])])
+    np.testing.assert_array_equal(rows, x[np.sort(folds[3])].reshape(2, 529))
+    assert set(rows_of(opened.train)[1]) | set(energies) == set(t[0])
+
+
+def test_a_matrix_has_its_targets_in_its_last_columns(tmp_path):
+    table = np.arange(28.0 * 4).reshape(4, 28)
+    contents = {"train": ("a.mat", matlab(sarcos_inv=table)), "test": ("b.mat", matlab(sarcos_inv_test=table[:2]))}
+    made = entry(4, 2, 21, "sarcos", parts=list(contents), n_targets=7, task="regression")
+    x, y = rows_of(source(tmp_path, contents, made).train)
+    np.testing.assert_array_equal(x, table[:, :21])
+    np.testing.assert_array_equal(y, table[:, 21:])
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"MATLAB 7.3 MAT-file, Platform: GLNXA64" + bytes(200), "version 7.3; save it with -v7"),
+        (b"<html>no such file</html>" * 20, "no MATLAB file|cannot be read"),
+        (matlab(X=np.zeros((32, 32, 3, 2), np.uint8)), "holds no variable y"),
+        (matlab(X=np.zeros((5, 2)), y=np.zeros((2, 1))), "its X has the shape"),
+    ],
+    ids=["7.3", "page", "no y", "shape"],
+)
+def test_a_matlab_file_that_cannot_be_read_is_told(tmp_path, content, words):
+    with pytest.raises(DatasetError, match=words):
+        rows_of(source(tmp_path, {"train": ("a.mat", content)}, entry(2, 0, 3072, "svhn", parts=["train"])).train)

@@ -1,0 +1,123 @@
+"""Early stopping of least-squares estimators: which rows are held out, and which epoch's model is kept."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import is_classifier
+
+from engine_example import sample
+from shallows import EigenProClassifier, EigenProRegressor, KernelSGDClassifier, KernelSGDRegressor, spectrum, training
+from shallows.errors import ShallowsError
+from shallows.estimators.least_squares import early_stopping
+from step_rules_example import each, small, table
+
+pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
+
+
+@each
+def test_the_model_of_the_best_epoch_on_held_out_rows_is_kept(Estimator):
+    X, y, *_ = table(Estimator, noise=0.8)
+    asked = {"max_epochs": 30, "tol": 0, "random_state": 0, "batch_size": 40, "early_stopping": True}
+    asked |= {"rank": 20, "n_subsample": 100, "bandwidth": 0.5, "n_iter_no_change": 3}
+    model = Estimator(**small(Estimator), **asked).fit(X, y)
+    scores = model.validation_scores_
+    assert model.effective_params_["stopped_by"] == "patience"
+    assert len(scores) - 1 - int(np.argmax(scores)) == 3
+    assert model.best_validation_score_ == max(scores)
+    rows = held_out_rows(model, X)
+    assert len(rows) == 40
+    assert model.score(X[rows], y[rows]) == pytest.approx(max(scores), abs=1e-9)
+
+
+def held_out_rows(model, X):
+    """The rows that were held out, by the rule of the estimators."""
+    if hasattr(model, "support_"):
+        return np.setdiff1d(np.arange(len(X)), model.support_)
+    y = table(type(model), noise=0.8)[1]
+    return early_stopping.hold_out(X, y, None, 0.1, 0, is_classifier(model)).rows
+
+
+@each
+def test_held_out_rows_are_not_trained_on(Estimator):
+    # What the held-out rows are changes which epoch is the best, and nothing else.
+    X, y, *_ = table(Estimator, noise=0.8)
+    asked = {"max_epochs": 4, "tol": 0, "random_state": 0, "early_stopping": True, "n_iter_no_change": 50}
+    asked |= {"rank": 20, "n_subsample": 100, "batch_size": 40}
+    losses = Estimator(**small(Estimator), **asked).fit(X, y).losses_
+    rows = held_out_rows(Estimator(**small(Estimator), **asked).fit(X, y), X)
+    assert len(rows) == 40
+    X, other = X.copy(), y.copy()
+    X[rows] += 1  # With all rows trained on, losses change by 5 % and more.
+    # The labels of classes stay, since they decide which rows are held out.
+    other[rows] = y[rows] if is_classifier(Estimator()) else y[rows] + 100
+    assert Estimator(**small(Estimator), **asked).fit(X, other).losses_ == pytest.approx(losses, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("fraction", [0.1, 0.25, 0.5])
+def test_classes_have_their_share_among_the_rows_that_are_held_out(fraction, seed):
+    y = np.repeat(["a", "b", "c", "d"], [50, 30, 19, 1])
+    held = early_stopping.hold_out(np.arange(100)[:, None], y, None, fraction, seed, True)
+    counts = {label: int((held.y == label).sum()) for label in "abcd"}
+    assert counts["d"] == 0, "a class keeps a row to be trained on"
+    for label, n in zip("abc", (50, 30, 19), strict=True):
+        assert abs(counts[label] - fraction * n) < 1
+    assert len(held.rows) == pytest.approx(100 * fraction, abs=1)
+    assert np.array_equal(np.sort([*held.rows, *held.training_rows]), np.arange(100))
+    other = early_stopping.hold_out(np.arange(100)[:, None], y, None, fraction, seed + 1, True)
+    assert not np.array_equal(held.rows, other.rows)
+
+
+@each
+def test_scores_are_weighted_as_the_rows_are(Estimator):
+    X, y, *_ = table(Estimator, noise=0.8)
+    w = np.random.default_rng(0).uniform(0.1, 3, len(X))
+    asked = {"max_epochs": 2, "tol": 0, "random_state": 0, "early_stopping": True, "n_iter_no_change": 50}
+    model = Estimator(**small(Estimator), rank=10, n_subsample=100, **asked).fit(X, y, sample_weight=w)
+    rows = held_out_rows(model, X)
+    assert model.score(X[rows], y[rows], sample_weight=w[rows]) == pytest.approx(model.best_validation_score_, abs=1e-9)
+
+
+@each
+def test_observers_see_all_training_rows_although_some_are_held_out(Estimator):
+    X, y, *_ = table(Estimator)
+    seen = []
+    curve = training.Curve([1, 2], lambda s: seen.append(s.predict_training()) or {"n": float(len(seen[-1]))})
+    asked = {"max_epochs": 2, "tol": 0, "random_state": 0, "early_stopping": True, "n_iter_no_change": 50}
+    model = Estimator(**small(Estimator), rank=10, n_subsample=100, **asked).fit(X, y, observers=[curve])
+    assert [row["n"] for row in curve.rows] == [len(X)] * 2
+    best = seen[int(np.argmax(model.validation_scores_))]  # The model is that of the best epoch.
+    assert np.abs(np.asarray(best, float) - np.asarray(model.predict(X), float)).max() < 1e-9
+
+
+@pytest.mark.parametrize("Estimator", [KernelSGDClassifier, KernelSGDRegressor])
+def test_kernel_gradient_descent_stops_early_too(Estimator):
+    X, y, *_ = table(Estimator, noise=0.8)
+    model = Estimator(early_stopping=True, bandwidth=0.5, max_epochs=60, tol=0, random_state=0).fit(X, y)
+    rows = held_out_rows(model, X)
+    assert model.n_epochs_ < 60
+    assert model.score(X[rows], y[rows]) == pytest.approx(model.best_validation_score_, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("validation_fraction", 0.0), ("validation_fraction", 1.0), ("n_iter_no_change", 0), ("n_iter_no_change", 1.5)],
+)
+def test_a_parameter_of_early_stopping_out_of_its_range_is_named(name, value):
+    X, y, *_ = table(EigenProRegressor)
+    with pytest.raises(ShallowsError, match=name) as raised:
+        EigenProRegressor(early_stopping=True, **{name: value}).fit(X, y)
+    assert repr(value) in str(raised.value)
+
+
+def test_a_share_that_leaves_no_row_is_told_so():
+    with pytest.raises(ShallowsError, match=r"validation_fraction=0.1 of the rows, which of 3 is none"):
+        EigenProClassifier(early_stopping=True).fit(sample(3), [0, 1, 1])
+
+
+def test_a_preconditioner_of_all_rows_and_early_stopping_exclude_each_other():
+    X, y, *_ = table(EigenProRegressor)
+    p = spectrum.fit_preconditioner(X, "gaussian", 1.0, rank=5, n_subsample=50, device="cpu")
+    with pytest.raises(ShallowsError, match="leave one of the two out"):
+        EigenProRegressor(bandwidth=1.0, preconditioner=p, early_stopping=True).fit(X, y)

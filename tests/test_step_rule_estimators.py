@@ -1,0 +1,100 @@
+"""Estimators that take step rules: every rule, a step of the user's own, and what is told of the choice."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from shallows import EigenProRegressor, KernelSGDRegressor, training
+from shallows.errors import ShallowsError, TrainingInterrupted, UnknownNameError
+from shallows.solvers.least_squares import step_rules
+from step_rules_example import each, small, table
+
+pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
+
+
+@pytest.mark.slow
+@each
+@pytest.mark.parametrize("rule", list(step_rules.RULES))
+@pytest.mark.parametrize("batch_size", [1, 50, 400])
+def test_every_rule_can_be_asked_for_with_any_batch(Estimator, rule, batch_size):
+    X, y, *_ = table(Estimator)
+    asked = {"rank": 20, "n_subsample": 400, "max_epochs": 2, "tol": 0, "random_state": 0, "batch_size": batch_size}
+    model = Estimator(**small(Estimator), step_rule=rule, **asked)
+    if rule == "exact" and batch_size < 400:
+        with pytest.raises(ShallowsError, match="certified"):
+            model.fit(X, y)
+        return
+    model.fit(X, y)
+    assert model.effective_params_["batch_size"] == batch_size
+    if rule in ("certified", "theorem", "paper"):
+        assert model.n_rollbacks_ == 0
+        assert model.losses_[-1] < 1
+
+
+@each
+def test_a_step_of_the_users_is_taken_at_every_step(Estimator):
+    X, y, *_ = table(Estimator)
+    asked = {"rank": 20, "n_subsample": 100, "batch_size": 50, "max_epochs": 2, "tol": 0, "random_state": 0}
+    by_number = Estimator(**small(Estimator), step_size=0.05, **asked).fit(X, y)
+    by_rule = Estimator(**small(Estimator), step_rule=lambda p, m, n: 0.05, **asked).fit(X, y)
+    assert by_number.step_size_ == by_rule.step_size_ == 0.05
+    assert by_number.losses_ == by_rule.losses_
+
+
+class Stop(training.Observer):
+    def __init__(self, checkpoint, at):
+        self.checkpoint, self.at = checkpoint, at
+
+    def on_batch(self, run):
+        if run.iteration == self.at:
+            self.checkpoint.request_stop()
+
+
+@each
+def test_a_run_that_was_stopped_in_a_cycle_goes_on_in_it(Estimator, tmp_path):
+    X, y, *_ = table(Estimator)
+    model = Estimator(**small(Estimator), rank=20, n_subsample=100, batch_size=30, max_epochs=4, tol=0, random_state=0)
+    losses = clone(model).fit(X, y).losses_
+    for at in (5, 24):
+        checkpoint = training.Checkpoint(tmp_path, "a run")
+        with pytest.raises(TrainingInterrupted):
+            clone(model).fit(X, y, observers=[Stop(checkpoint, at)], checkpoint=checkpoint)
+    assert clone(model).fit(X, y, checkpoint=training.Checkpoint(tmp_path, "a run")).losses_ == losses
+
+
+@pytest.mark.parametrize(("batch_size", "few"), [(8, None), (40, 0), (200, 0)])
+def test_kernel_sgd_takes_the_steps_of_eigenpro_with_nothing_flattened(batch_size, few, monkeypatch):
+    if few is not None:  # of few batches it stays a method of gradients, and EigenPro does not
+        monkeypatch.setattr(step_rules, "FEW", few)
+    X, y, new, _ = table(KernelSGDRegressor)
+    asked = {"batch_size": batch_size, "max_epochs": 4, "tol": 0, "random_state": 0, "bandwidth": 1.0}
+    plain = KernelSGDRegressor(**asked).fit(X, y)
+    bare = EigenProRegressor(rank=0, n_subsample=1, **asked).fit(X, y)
+    assert np.abs(plain.predict(new) - bare.predict(new)).max() < 1e-10
+    constant = KernelSGDRegressor(step_rule="constant", **asked).fit(X, y)
+    assert constant.step_size_ == pytest.approx(0.75 * plain.step_size_)
+    given = KernelSGDRegressor(step_size=constant.step_size_, **asked).fit(X, y)
+    assert np.array_equal(constant.predict(new), given.predict(new))
+    told = [model.effective_params_["step_rule"] for model in (plain, constant, given)]
+    assert told == ["certified", "constant", "given"]
+    assert plain.losses_[-1] < constant.losses_[-1]
+
+
+def test_a_step_rule_that_kernel_sgd_has_not_is_named():
+    X, y, *_ = table(KernelSGDRegressor)
+    with pytest.raises(UnknownNameError, match="release2019"):
+        KernelSGDRegressor(step_rule="release2019").fit(X, y)
+
+
+def test_the_rule_and_the_solver_that_were_taken_are_told():
+    X, y, *_ = table(EigenProRegressor)
+    whole, few, many, given = (
+        EigenProRegressor(max_epochs=1, random_state=0, **options).fit(X, y).effective_params_
+        for options in ({}, {"batch_size": 40, "rank": 5}, {"batch_size": 2}, {"step_size": 1e-3, "batch_size": 40})
+    )
+    assert (whole["step_rule"], whole["solver"]) == ("exact", "EigenPro")
+    assert (few["step_rule"], few["solver"]) == ("certified", "ConjugateResiduals")
+    assert (many["step_rule"], many["solver"]) == ("certified", "EigenPro")
+    assert (given["step_rule"], given["solver"]) == ("given", "EigenPro")
