@@ -102,6 +102,18 @@ def test_a_run_and_a_preconditioner_are_found_by_the_name_in_their_path(plan, sc
         plan.run_named(scale, "gaussian-seed0-0123456789")
 
 
+def test_data_that_a_person_supplies_are_looked_for_below_the_folder_of_the_run(tmp_path, monkeypatch):
+    """Which another workflow may run from, or `--directory` name."""
+    monkeypatch.chdir(tmp_path)
+    places = []
+    monkeypatch.setattr(
+        "shallows.datasets.download.supplied_files.is_there", lambda entry, place, mirror: places.append(place) or True
+    )
+    plan = Plan.load(PROJECT)
+    supplied = {name for name, entry in plan.catalogue.items() if entry.state == "supplied"}
+    assert places and {place.as_posix() for place in places} <= {f"data/raw/{name}" for name in supplied}
+
+
 def test_paths_of_runs_and_preconditioners_are_apart(plan):
     for scale in SCALES:
         folders = [run.folder for run in plan.runs(scale).values()]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from shallows import datasets
 from shallows.datasets.synthetic import make
 from shallows.report import contact_sheet
 from synthetic_example import embedded_digits
+from workflow_runs import PROJECT
 
 
 @pytest.fixture
@@ -25,6 +27,17 @@ def test_the_contact_sheet_is_drawn_the_same_again(tmp_path, digits):
         drawn.append([path.read_bytes() for path in paths])
     assert drawn[0] == drawn[1]
     assert b"<svg" in drawn[0][0] and drawn[0][1].startswith(b"\x89PNG")
+
+
+def test_the_sheet_of_a_dataset_of_the_catalogue_is_drawn_from_its_verified_files(tmp_path, monkeypatch):
+    verified = datasets.fetch(
+        "mnist_endless_demo", tmp_path / "raw", embedded_root=PROJECT / "data" / "embedded", progress=False
+    )
+    drawn = []
+    monkeypatch.setattr(contact_sheet, "draw", lambda plain, deformed, *paths, **words: drawn.append((plain, paths)))
+    contact_sheet.of_dataset("mnist_endless_demo", verified, "a.svg", "a.png")
+    ((plain, paths),) = drawn
+    assert len(plain) == 10 and plain[0].shape == (28, 28) and paths == ("a.svg", "a.png")
 
 
 def test_the_contact_sheet_shows_a_hundred_deformed_digits_beside_their_plain_ones(digits, monkeypatch):

@@ -119,11 +119,12 @@ def of_dataset(name: str, verified: str | Path, svg_path: str | Path, png_path: 
     svg_path, png_path : path
         Where the two forms go.
     """
-    from shallows.datasets import get, synthetic
+    from shallows.datasets import get
+    from shallows.datasets.sources import open_source
 
     dataset, verified = get(name), Path(verified)
     files = json.loads(verified.read_text(encoding="utf-8"))["files"]
-    source = synthetic.open_source(dataset, {file["part"]: verified.resolve().parent / file["path"] for file in files})
+    source = open_source(dataset, {file["part"]: verified.resolve().parent / file["path"] for file in files})
     of_digits(source.train.generator, svg_path, png_path, source=get(dataset.generator["made_from"]).title)
 
 

@@ -268,7 +268,8 @@ class Plan:
         entry, settings = self.catalogue.get(dataset), self.configuration.settings
         if entry is None or entry.state != "supplied":
             return None
-        place = self.configuration.root / settings["data"] / "raw" / dataset
+        # Below the folder from which the workflow runs, as all data are.
+        place = Path(settings["data"]) / "raw" / dataset
         return (
             None if supplied_files.is_there(entry, place, settings["mirror"]) else supplied_files.not_run(entry, place)
         )

@@ -39,9 +39,10 @@ def callable_for(call: Mapping[str, str], task: str) -> Any:
 
 
 def sha256_of(values: Any) -> str | None:
-    """Checksum of an array's content; None for None."""
+    """Checksum of the content of an array or a sparse matrix; None for None."""
     if values is None:
         return None
+    values = values.toarray() if hasattr(values, "toarray") else values
     return hashlib.sha256(np.ascontiguousarray(np.asarray(values)).tobytes()).hexdigest()
 
 

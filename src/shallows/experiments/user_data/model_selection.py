@@ -22,11 +22,9 @@ from shallows.training import Curve
 from ..identity import code
 from ..planning.runs import digest
 from ..running import record
-from ..running.calls import callable_for, sha256_of
+from ..running.calls import callable_for, model_sha256
 from ..running.job import Conditions
 from .comparison import SCALE, TARGET
-
-_MODEL_ATTRIBUTES = ("dual_coef_", "coef_")
 
 
 @dataclass
@@ -164,7 +162,7 @@ def _run(spec: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions:
                 "chosen": described(best),
                 "trials": [trial.as_data() for trial in trials],
             },
-            "model": {"sha256": _model_sha256(fitted.estimator)},
+            "model": {"sha256": model_sha256(fitted.estimator)},
             "times": {
                 "preparation": 0.0,
                 "eigensystem": 0.0,
@@ -310,8 +308,3 @@ def error_in_units(task: str, predictions: np.ndarray, data: Any) -> dict[str, f
 def _squared_errors(predictions: np.ndarray, data: Any) -> np.ndarray:
     """Mean squared error of each target."""
     return np.mean((predictions.reshape(data.y_test.shape) - data.y_test) ** 2, axis=0)
-
-
-def _model_sha256(estimator: Any) -> str | None:
-    values = next((getattr(estimator, name) for name in _MODEL_ATTRIBUTES if hasattr(estimator, name)), None)
-    return sha256_of(values.toarray() if hasattr(values, "toarray") else values)
