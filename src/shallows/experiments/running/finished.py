@@ -27,7 +27,7 @@ def bring(job: Job, folder: Path) -> dict[str, Any]:
     """
     found = json.loads((folder / FINISHED / "record.json").read_text(encoding="utf-8"))
     found["run"]["target_ids"] = job.spec["target_ids"]
-    if job.out is not None:
+    if job.out is not None:  # a run that is only done for later is delivered by a job of its own
         with replacing(job.out / "curve.csv") as partial:
             shutil.copyfile(folder / FINISHED / "curve.csv", partial)
         write_json(job.out / "record.json", found)

@@ -26,7 +26,7 @@ from .job import Conditions, Job, data_digest, name_of
 
 
 class Task(Protocol):
-    """A job, or what a process may do besides."""
+    """A job, or what a process may do besides; only the job itself has a place to deliver to."""
 
     folder: Path
 
@@ -118,7 +118,7 @@ class RunTask:
 
     def deliver(self) -> None:
         """See `Task`."""
-        if self.job.out is not None and not (self.job.out / "record.json").exists():
+        if not (self.job.out / "record.json").exists():  # which `execute` left where it ran just now
             finished.bring(self.job, self.folder)
 
 
@@ -144,6 +144,5 @@ class PreconditionerTask:
 
     def deliver(self) -> None:
         """See `Task`."""
-        if self.out is not None:
-            with replacing(self.out) as partial:
-                shutil.copyfile(self.folder / "preconditioner.npz", partial)
+        with replacing(self.out) as partial:
+            shutil.copyfile(self.folder / "preconditioner.npz", partial)
