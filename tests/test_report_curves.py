@@ -123,6 +123,13 @@ def test_what_is_not_finite_ends_a_line(tmp_path):
     assert points(ax.lines[0])[0] == [1.0, 2.0]
 
 
+def test_a_line_that_was_not_measured_is_told_so_in_the_legend(tmp_path):
+    rows = [row("norm", 1.0 / m if rank == 1 else "", f"k={rank}; m={m}") for rank in (1, 2) for m in (1, 10)]
+    figure = drawn(tmp_path, rows, {"x": "m", "lines": "k", "y": ["norm"]})
+    told = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    assert [text.endswith("(not run)") for text in told] == [False, True]
+
+
 def test_axes_without_numbers_say_so(tmp_path):
     rows = [*batches(), {"metric": "norm", "setting": "k=3", "verdict_": None}]
     rows[-1].pop("verdict_")

@@ -261,6 +261,11 @@ def _silence(target: Target, part: pandas.DataFrame) -> str:
     return f"{outcome}: {', '.join(absent)}" if absent else outcome
 
 
+def _not_drawn(table: pandas.DataFrame, lines: str, name: str) -> str:
+    """What a legend says of a line that no measured value is on."""
+    return "" if table.loc[table[lines] == name, ["mean", "published"]].notna().any(axis=None) else " (not run)"
+
+
 def _handles(
     target: Target,
     spec: Mapping[str, Any],
@@ -273,7 +278,7 @@ def _handles(
     handles = []
     if len(looks) > 1:
         handles = [
-            Line2D([], [], label=_title(target, spec, lines, name), **look)
+            Line2D([], [], label=_title(target, spec, lines, name) + _not_drawn(table, lines, name), **look)
             for name, look in looks.items()
             if not (lines == "metric" and name in spec.get("bounds", []))
         ]
