@@ -116,6 +116,25 @@ def test_an_unknown_kernel_is_told_the_known_ones(Estimator, kernel):
     assert kernel != "gausian" or "Did you mean 'gaussian'?" in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("Estimator", "options"),
+    [
+        (shallows.EigenProClassifier, {}),
+        (shallows.PegasosClassifier, {}),
+        (shallows.SDCARegressor, {}),
+        (shallows.SDCARegressor, {"features": "nystrom"}),
+        (FeatureEigenProRegressor, {"features": "rbf"}),
+        (FeatureEigenProRegressor, {"features": "nystrom"}),
+        (shallows.EigenProCentresRegressor, {"centres": 10}),
+    ],
+)
+@pytest.mark.parametrize("kernel", ["heat_circle", kernels.HeatCircle(0.5)], ids=["name", "object"])
+def test_a_kernel_of_one_feature_is_refused_for_more(Estimator, options, kernel):
+    X, y, _ = table(Estimator)
+    with pytest.raises(ShallowsError, match="'heat_circle' takes one feature, an angle in radians, got 4"):
+        Estimator(kernel=kernel, max_epochs=1, **options).fit(X, y)
+
+
 @each
 def test_a_gpu_without_cupy_names_the_extra(Estimator, monkeypatch):
     def missing():

@@ -18,7 +18,7 @@ from ...solvers.least_squares.kernel_problem import KernelProblem
 from ...spectrum import Preconditioner
 from ..base import SMALL, Estimator, keeps_model_on_failure
 from ..centring import Centring
-from ..kernel_checks import check_scale, check_scores, check_values
+from ..kernel_checks import check_scale, check_scores, chosen_kernel
 from ..parameter_checks import check_positive, check_whole, is_number, is_positive
 from ..snapshot import Snapshot
 from . import convergence_warning, early_stopping
@@ -332,16 +332,8 @@ class KernelLeastSquares(Estimator):
             raise ShallowsError(f"dtype must be 'auto', 'float32' or 'float64', got {self.dtype!r}.")
 
     def _make_kernel(self, points: Any, seed: int) -> Kernel:
-        kind = kernels.kind(self.kernel)
-        if isinstance(kind, Kernel):
-            check_values(kind, points)
-            return kind
-        bandwidth = self.bandwidth
-        if bandwidth is None and kind.takes_bandwidth and self._all_points_equal(points):
-            bandwidth = 1.0  # Every bandwidth gives the same function.
-        kernel = kernels.choose(self.kernel, bandwidth, points, seed, getattr(self, "kernel_params", None))
-        check_values(kernel, points)
-        return kernel
+        parameters, all_equal = getattr(self, "kernel_params", None), self._all_points_equal(points)
+        return chosen_kernel(self.kernel, self.bandwidth, parameters, points, seed, all_equal=all_equal)
 
     @staticmethod
     def _step_bytes(plan: Plan, n_outputs: int, itemsize: int) -> int:
