@@ -201,6 +201,9 @@ NUMBERS = [
     "centres",
     "max_iterations",
     "power",
+    "fresh",
+    "reused",
+    "cap",
 ]
 EVERY = [getattr(shallows, name) for name in shallows.__all__ if name.endswith(("Classifier", "Regressor", "Detector"))]
 EVERY_CLASSIFIER = [Estimator for Estimator in EVERY if is_classifier(Estimator())]
@@ -212,7 +215,7 @@ def test_true_is_no_number(Estimator):
     taken = [name for name in NUMBERS if name in Estimator().get_params()]
     assert len(taken) >= 4
     for name in taken:
-        with pytest.raises(ShallowsError, match=f"^{name} .*got True"):
+        with pytest.raises(ShallowsError, match=rf"^{name}\b.*got True"):
             Estimator(**{name: True}).fit(X, y)
     with pytest.raises(ShallowsError, match=r"size in bytes.*got True"):
         Estimator(memory=True).fit(X, y)

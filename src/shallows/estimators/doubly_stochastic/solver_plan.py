@@ -14,7 +14,7 @@ from ...solvers.expansions import doubly_stochastic
 from ...solvers.expansions.block_policies import Checked, Fresh, UniformReuse
 from ...solvers.expansions.doubly_stochastic import DoublyStochastic
 from ..base import Estimator
-from ..parameter_checks import check_positive, check_whole, is_number, is_positive
+from ..parameter_checks import check_positive, check_whole, is_number, is_positive, is_whole
 
 METHODS = ("dsg", "udsg", "cdsg")
 SCHEDULES = ("auto", "line_search", "constant", "decay", "theory")
@@ -107,6 +107,14 @@ class PlannedExpansion(Estimator):
             value = getattr(self, name)
             if not (is_number(value) and math.isfinite(value) and value >= 0):
                 raise ShallowsError(f"{name} must be a number of at least 0, got {value!r}.")
+        for name, least in (("fresh", 1), ("reused", 0)):
+            if not is_whole(getattr(self, name), least):
+                raise ShallowsError(
+                    f"{name} must be a whole number, with at least 1 fresh step and no fewer than 0 re-used ones in a "
+                    f"round, got {getattr(self, name)!r}."
+                )
+        if not (is_number(self.cap) and self.cap >= 1):
+            raise ShallowsError(f"cap, the longest step over the plain one, must be at least 1, got {self.cap!r}.")
         if self._schedule() == "theory":
             if not self._regularisation() > 0:
                 raise ShallowsError(
