@@ -191,3 +191,12 @@ def test_a_warning_of_a_fit_names_the_line_that_called_it(model):
     with pytest.warns(ConvergenceWarning) as caught:
         model.fit(X, y[:, 0])
     assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("how", ["fit", "partial_fit"])
+def test_a_warning_of_the_theory_names_the_line_that_called_it(how):
+    X, words = moons(60)
+    model = DoublyStochasticClassifier(schedule="theory", theta_nu=0.5, regularisation=0.01, n_iter=2)
+    with pytest.warns(UserWarning, match="theta_nu") as caught:
+        model.fit(X, words) if how == "fit" else model.partial_fit(X, words, WORDS)
+    assert caught[0].filename == __file__

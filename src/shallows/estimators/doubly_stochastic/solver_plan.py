@@ -128,7 +128,7 @@ class PlannedExpansion(Estimator):
                     f"theta_nu={self.theta_nu} lies outside (1, 2) and the positive whole numbers, for which the rate "
                     "1/t is proved; training goes on.",
                     UserWarning,
-                    stacklevel=3,
+                    stacklevel=5,  # Past `_fit` or `_partial_fit`, its decorator and the public method.
                 )
         self._check_loss()
 
