@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import column_or_1d
 
 from ... import losses
+from ..label_checks import check_two_classes, single_column
 from .regularised_risk import RiskModel
 
 
@@ -23,21 +22,11 @@ class RiskClassifier(ClassifierMixin, RiskModel):
     """Classification by the minimiser of a regularised risk."""
 
     def _learn_targets(self, y: np.ndarray, weights: np.ndarray | None) -> None:
-        self.classes_ = np.unique(self._labels(y))
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"The training labels hold one class only ({self.classes_[0]!r}); two at least are needed."
-            )
-
-    @staticmethod
-    def _labels(y: np.ndarray) -> np.ndarray:
-        check_classification_targets(y)
-        if type_of_target(y).startswith("multi") and np.ndim(y) == 2 and np.shape(y)[1] > 1:
-            raise ValueError("y has several columns; fit one classifier for each output.")
-        return column_or_1d(y, warn=True)
+        self.classes_ = np.unique(single_column(y))
+        check_two_classes(self.classes_)
 
     def _encode(self, y: np.ndarray) -> np.ndarray:
-        return self._named_loss().encode(np.searchsorted(self.classes_, self._labels(y)), len(self.classes_))
+        return self._named_loss().encode(np.searchsorted(self.classes_, single_column(y)), len(self.classes_))
 
     _codes = _encode
 
