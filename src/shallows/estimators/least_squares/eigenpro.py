@@ -140,7 +140,7 @@ class _EigenPro:
                 )
             p = p.to(arrays.device_of(points), points.dtype)
         batch_size = min(n, self.batch_size or self._batch_size(p, n))
-        step_size, self._cycle = plan_steps(self, p, batch_size, n, points)
+        step_size, self._cycle = plan_steps(self, p, batch_size, n)
         return Plan(kernel, p, batch_size, step_size, p.top_eigenvalue, p.largest_diagonal)
 
     def _make_problem(self, plan: Plan, points: Any, targets: Any, weights: Any, budget: int) -> KernelProblem:

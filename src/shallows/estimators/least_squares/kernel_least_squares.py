@@ -173,7 +173,7 @@ class KernelLeastSquares(Estimator):
             prepared = time.perf_counter()
 
             plan = self._make_plan(points, w, kernel, seed, budget - points.nbytes)
-            if self._all_points_equal(points) and self.batch_size is None and self.step_size is None:
+            if self._centring.all_equal and self.batch_size is None and self.step_size is None:
                 # Where all points are equal, all that can be learnt is the mean of the targets, in one step.
                 plan.batch_size, plan.step_size = n, 1.0 / (n * plan.top_eigenvalue)
             decomposed = time.perf_counter()
@@ -265,10 +265,6 @@ class KernelLeastSquares(Estimator):
         check_scale(points, dtype, may_vanish=not kind.shift_invariant)
         return points
 
-    def _all_points_equal(self, points: Any) -> bool:
-        """Whether all training points are equal: no feature varies."""
-        return self._centring.all_equal
-
     def _make_problem(self, plan: Plan, points: Any, targets: Any, weights: Any, budget: int) -> Any:
         """Make the solver's problem; ``_gram`` is the matrix that turns coefficients into training scores."""
         self._gram = gram.Gram(plan.kernel, points, budget=budget)
@@ -332,8 +328,8 @@ class KernelLeastSquares(Estimator):
             raise ShallowsError(f"dtype must be 'auto', 'float32' or 'float64', got {self.dtype!r}.")
 
     def _make_kernel(self, points: Any, seed: int) -> Kernel:
-        parameters, all_equal = getattr(self, "kernel_params", None), self._all_points_equal(points)
-        return chosen_kernel(self.kernel, self.bandwidth, parameters, points, seed, all_equal=all_equal)
+        parameters = getattr(self, "kernel_params", None)
+        return chosen_kernel(self.kernel, self.bandwidth, parameters, points, seed, all_equal=self._centring.all_equal)
 
     @staticmethod
     def _step_bytes(plan: Plan, n_outputs: int, itemsize: int) -> int:
