@@ -98,7 +98,7 @@ class KernelLeastSquares(Estimator):
         """Return targets as a float array, shape (n, c), and store how they are coded."""
         raise NotImplementedError
 
-    def _given_preconditioner(self) -> Preconditioner | None:
+    def _load_preconditioner(self) -> Preconditioner | None:
         """The preconditioner that the user handed in, if one was; its subsample comes first in the order of the fit."""
         return None
 
@@ -162,17 +162,19 @@ class KernelLeastSquares(Estimator):
         dtype = np.dtype(self._precision(n, budget) if self.dtype == "auto" else self.dtype)
 
         with device.active():
-            given = self._given_preconditioner()
+            # Kept until the plan is made, so that a file is read once.
+            self._given = self._load_preconditioner()
             # Rows are shuffled once. Batches are then contiguous, and so is the subsample, which comes first.
             order = streams.permutation(seed, "order", 0, n)
-            if given is not None:
-                order = _subsample_first(given.indices, order)
+            if self._given is not None:
+                order = _subsample_first(self._given.indices, order)
             points = self._prepare_points(X, order, device, dtype)
             kernel = self._make_kernel(points, seed)
             w = None if weights is None else arrays.to_device(weights[order] / weights.max(), device, dtype)
             prepared = time.perf_counter()
 
             plan = self._make_plan(points, w, kernel, seed, budget - points.nbytes)
+            del self._given
             if self._centring.all_equal and self.batch_size is None and self.step_size is None:
                 # Where all points are equal, all that can be learnt is the mean of the targets, in one step.
                 plan.batch_size, plan.step_size = n, 1.0 / (n * plan.top_eigenvalue)
