@@ -11,12 +11,11 @@ import numpy as np
 from ... import arrays, kernels, losses, training
 from ...errors import ShallowsError
 from ...solvers.expansions import doubly_stochastic
-from ...solvers.expansions.block_policies import Checked, Fresh, UniformReuse
+from ...solvers.expansions.block_policies import POLICIES, Checked, Fresh, UniformReuse
 from ...solvers.expansions.doubly_stochastic import DoublyStochastic
 from ..base import Estimator
 from ..parameter_checks import check_positive, check_whole, is_number, is_positive, is_whole
 
-METHODS = ("dsg", "udsg", "cdsg")
 SCHEDULES = ("auto", "line_search", "constant", "decay", "theory")
 
 
@@ -90,7 +89,7 @@ class PlannedExpansion(Estimator):
 
     def _check_parameters(self) -> None:
         for name, known in (
-            ("method", METHODS),
+            ("method", tuple(POLICIES)),
             ("schedule", SCHEDULES),
             ("features", ("pair", "cosine")),
             ("preconditioning", doubly_stochastic.PRECONDITIONINGS),
