@@ -128,7 +128,7 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
             such as a generator, gives tuples ``(X, y)`` or ``(X, y, sample_weight)``, one step each; it need not end
             if ``n_iter`` or ``max_seconds`` is given.
         y : array-like, optional
-            Targets, where X is an array. Not used for novelty.
+            Labels, where X is an array.
         classes : array-like, optional
             All labels that will ever come; needed on the first call.
         sample_weight : array-like, optional
