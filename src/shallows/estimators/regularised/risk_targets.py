@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
@@ -95,10 +94,7 @@ class RiskRegressor(RegressorMixin, MultiOutputMixin, RiskModel):
         # With f = s g and targets in units of s, a loss of slopes is s times itself and one of squares s² times;
         # dividing by s² leaves λ/2 ‖g‖² with a loss of squares, and s λ with one of slopes.
         loss, unit = self._named_loss(), self._target_scale
-        for name in ("epsilon", "delta"):
-            if hasattr(loss, name):
-                loss = dataclasses.replace(loss, **{name: getattr(loss, name) / unit})
-        return loss, 1.0 if loss.name in ("square", "huber") else unit
+        return loss.in_units(unit), 1.0 if loss.name in ("square", "huber") else unit
 
     def _encode(self, y: np.ndarray) -> np.ndarray:
         return (y.astype(np.float64).reshape(len(y), -1) - self.intercept_) / self._target_scale
