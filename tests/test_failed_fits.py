@@ -168,7 +168,7 @@ def test_a_batch_on_which_training_diverges_is_not_in_the_model():
 
 def test_a_novelty_detector_keeps_its_threshold_too():
     X, _ = moons(100)
-    model = DoublyStochasticNoveltyDetector(block_size=8, random_state=0).fit(X)
+    model, whole = (DoublyStochasticNoveltyDetector(block_size=8, random_state=0).fit(X) for _ in range(2))
     before = model.decision_function(X)
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(X[:30], observers=[Interrupt()])
@@ -176,6 +176,11 @@ def test_a_novelty_detector_keeps_its_threshold_too():
     after = model.decision_function(X)
     assert np.isfinite(after).all()
     assert not np.array_equal(after, before)
+    # The interruption came after the one batch of these rows.
+    whole.partial_fit(X[:30])
+    assert model.n_iter_ == whole.n_iter_
+    assert model.offset_ == whole.offset_
+    assert np.array_equal(after, whole.decision_function(X))
 
 
 # The line that a warning names
