@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import functools
 import json
 import os
 import signal
@@ -14,12 +15,13 @@ import numpy as np
 import pytest
 
 from engine_example import problem
+from resumed_example import stopped_at_every_batch
 from shallows import EigenProRegressor
 from shallows.errors import CheckpointError, DivergenceError, TrainingInterrupted
 from shallows.solvers import EigenPro, Richardson
 from shallows.solvers.least_squares.cycles import Cycle
 from shallows.solvers.least_squares.kernel_problem import AveragedState
-from shallows.training import Batches, Checkpoint, Curve, Observer, Stopping, checkpoints, train
+from shallows.training import Batches, Checkpoint, Curve, Stopping, checkpoints, train
 from training_example import SIZE, Pull, Watch, go
 
 
@@ -122,21 +124,8 @@ OPTIONS = {
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 def test_a_run_that_is_stopped_at_every_batch_gives_the_same_to_the_bit(options, tmp_path):
-    class StopAlways(Observer):
-        def on_batch(self, run):
-            self.checkpoint.request_stop()
-
     whole = solve(**options)
-    n_runs = 0
-    while True:
-        n_runs += 1
-        stop = StopAlways()
-        stop.checkpoint = Checkpoint(tmp_path, "k")
-        try:
-            resumed = solve(stop.checkpoint, [stop], **options)
-            break
-        except TrainingInterrupted:
-            pass
+    resumed, n_runs = stopped_at_every_batch(functools.partial(solve, **options), tmp_path)
     assert n_runs >= whole[0].iteration - 1
     assert resumed[0].n_resumes == n_runs - 1
     assert_the_same(whole, resumed)

@@ -12,6 +12,7 @@ from sklearn.svm import OneClassSVM
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from doubly_stochastic_example import ALL, moons, waves
+from resumed_example import stopped_at_every_batch
 from shallows import (
     DoublyStochasticClassifier,
     DoublyStochasticNoveltyDetector,
@@ -20,7 +21,7 @@ from shallows import (
     streams,
     training,
 )
-from shallows.errors import DivergenceError, TrainingInterrupted
+from shallows.errors import DivergenceError
 
 
 @pytest.mark.slow
@@ -236,22 +237,12 @@ def test_a_fit_that_is_stopped_at_every_batch_gives_the_same_to_the_bit(options,
     X, y = moons(300)
     options = {"random_state": 0, "batch_size": 70, "max_epochs": 3, **options}
 
-    class StopAlways(training.Observer):
-        def on_batch(self, run):
-            self.checkpoint.request_stop()
+    def once(**stopped):
+        return DoublyStochasticClassifier(**options).fit(X, y, **stopped)
 
-    n_runs = 0
-    while True:
-        n_runs += 1
-        stop = StopAlways()
-        stop.checkpoint = training.Checkpoint(tmp_path, "k")
-        try:
-            resumed = DoublyStochasticClassifier(**options).fit(X, y, observers=[stop], checkpoint=stop.checkpoint)
-            break
-        except TrainingInterrupted:
-            pass
+    resumed, n_runs = stopped_at_every_batch(once, tmp_path)
     assert n_runs > 10
-    whole = DoublyStochasticClassifier(**options).fit(X, y)
+    whole = once()
     assert np.array_equal(resumed.dual_coef_, whole.dual_coef_)
     assert resumed.n_resumes_ == n_runs - 1
 

@@ -12,11 +12,7 @@ STREAMED = {f"expansions.{name}" for name in ("doubly_stochastic", "block_polici
 
 SOLVERS = {
     "DoublyStochasticClassifier": STREAMED,
-    "DoublyStochasticNoveltyDetector": {
-        "expansions.doubly_stochastic",
-        "expansions.block_policies",
-        "expansions.expansion",
-    },
+    "DoublyStochasticNoveltyDetector": STREAMED,
     "DoublyStochasticRegressor": STREAMED,
     "EigenProCentresClassifier": {"least_squares.projected"},
     "EigenProClassifier": {"least_squares.eigenpro", "least_squares.conjugate_residuals"},

@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import is_classifier
 
 from estimators_example import brief, each, each_eigenpro, outputs, table
-from shallows import arrays, kernels, spectrum, streams, training
+from shallows import EigenProRegressor, arrays, kernels, spectrum, streams, training
 from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.estimators.centring import Centring
 
@@ -36,6 +36,15 @@ def test_a_preconditioner_that_is_handed_in_serves_as_the_fits_own(Estimator, ho
     handed = Estimator(preconditioner=given, **options).fit(X, y)
     assert np.array_equal(own.support_, handed.support_)
     assert np.array_equal(outputs(own, new), outputs(handed, new))
+
+
+def test_the_file_of_a_preconditioner_is_read_once_a_fit(tmp_path, monkeypatch):
+    X, y, _ = table(EigenProRegressor, 200)
+    internal(X, rank=10, n_subsample=60, seed=7, kernel=kernels.Gaussian(1.5)).save(tmp_path / "p.npz")
+    read, load = [], spectrum.load_preconditioner
+    monkeypatch.setattr(spectrum, "load_preconditioner", lambda path: (read.append(path), load(path))[1])
+    EigenProRegressor(preconditioner=tmp_path / "p.npz", max_epochs=1).fit(X, y)
+    assert read == [tmp_path / "p.npz"]
 
 
 @each_eigenpro

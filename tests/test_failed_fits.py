@@ -168,7 +168,7 @@ def test_a_batch_on_which_training_diverges_is_not_in_the_model():
 
 def test_a_novelty_detector_keeps_its_threshold_too():
     X, _ = moons(100)
-    model = DoublyStochasticNoveltyDetector(block_size=8, random_state=0).fit(X)
+    model, whole = (DoublyStochasticNoveltyDetector(block_size=8, random_state=0).fit(X) for _ in range(2))
     before = model.decision_function(X)
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(X[:30], observers=[Interrupt()])
@@ -176,6 +176,11 @@ def test_a_novelty_detector_keeps_its_threshold_too():
     after = model.decision_function(X)
     assert np.isfinite(after).all()
     assert not np.array_equal(after, before)
+    # The interruption came after the one batch of these rows.
+    whole.partial_fit(X[:30])
+    assert model.n_iter_ == whole.n_iter_
+    assert model.offset_ == whole.offset_
+    assert np.array_equal(after, whole.decision_function(X))
 
 
 # The line that a warning names
@@ -190,4 +195,13 @@ def test_a_warning_of_a_fit_names_the_line_that_called_it(model):
     X, y = np.random.default_rng(0).normal(size=(2, 200, 1))
     with pytest.warns(ConvergenceWarning) as caught:
         model.fit(X, y[:, 0])
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("how", ["fit", "partial_fit"])
+def test_a_warning_of_the_theory_names_the_line_that_called_it(how):
+    X, words = moons(60)
+    model = DoublyStochasticClassifier(schedule="theory", theta_nu=0.5, regularisation=0.01, n_iter=2)
+    with pytest.warns(UserWarning, match="theta_nu") as caught:
+        model.fit(X, words) if how == "fit" else model.partial_fit(X, words, WORDS)
     assert caught[0].filename == __file__

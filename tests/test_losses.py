@@ -207,6 +207,19 @@ def test_at_the_optimum_of_novelty_at_most_the_fraction_lies_below_the_offset(fr
     assert loss.offset_derivative(u, rho + 1e-6).mean() >= -1e-12
 
 
+@pytest.mark.parametrize(
+    ("loss", "divided"),
+    [
+        (losses.EpsilonInsensitive(0.6), losses.EpsilonInsensitive(0.6 / 3.0)),
+        (losses.Huber(0.6), losses.Huber(0.6 / 3.0)),
+        (losses.Quantile(0.6), losses.Quantile(0.6)),
+    ],
+    ids=lambda loss: loss.name,
+)
+def test_lengths_among_the_parameters_of_a_loss_are_divided_by_the_unit_of_the_targets(loss, divided):
+    assert loss.in_units(3.0) == divided
+
+
 def test_the_offset_derivative_of_novelty_is_a_finite_difference():
     loss = losses.make("novelty", fraction=0.25)
     u, rho = np.array([[0.3], [1.7]]), np.array([[1.0], [1.0]])

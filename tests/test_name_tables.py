@@ -6,9 +6,12 @@ import inspect
 import pytest
 
 from shallows import features, kernels, losses
+from shallows.solvers.expansions import block_policies
 
 
-@pytest.mark.parametrize("table", [kernels.KERNELS, losses.LOSSES], ids=["kernels", "losses"])
+@pytest.mark.parametrize(
+    "table", [kernels.KERNELS, losses.LOSSES, block_policies.POLICIES], ids=["kernels", "losses", "block policies"]
+)
 def test_everything_is_listed_under_its_own_name(table):
     assert {name: made.name for name, made in table.items()} == {name: name for name in table}
 

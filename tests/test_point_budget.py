@@ -9,10 +9,11 @@ from sklearn.svm import SVC
 
 from budget_example import BSGD, BudgetProblem, BudgetState, merge_nearest, remove_smallest
 from engine_example import naive_kernel, sample
+from resumed_example import stopped_at_every_batch
 from shallows import arrays, kernels
-from shallows.errors import ShallowsError, TrainingInterrupted
+from shallows.errors import ShallowsError
 from shallows.solvers.point_budget import PointBudget
-from shallows.training import Batches, Checkpoint, Observer, Stopping, train
+from shallows.training import Batches, Stopping, train
 
 GAUSSIAN = kernels.make("gaussian", 1.0)
 
@@ -168,22 +169,10 @@ def test_a_few_points_do_nearly_as_well_as_all_support_vectors_and_merging_does_
 
 
 def test_a_budget_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_path):
-    class StopAlways(Observer):
-        def on_batch(self, run):
-            self.checkpoint.request_stop()
-
     def once(**options):
         return train(BSGD(merge_nearest), problem(20, 60), Batches(60, 10, 0), Stopping(max_epochs=3), **options)
 
-    whole = once()
-    while True:
-        stop = StopAlways()
-        stop.checkpoint = Checkpoint(tmp_path, "k")
-        try:
-            resumed = once(checkpoint=stop.checkpoint, observers=[stop])
-            break
-        except TrainingInterrupted:
-            pass
+    whole, (resumed, _) = once(), stopped_at_every_batch(once, tmp_path)
     for name in ("coefficients", "centres", "lost"):
         assert np.array_equal(getattr(whole.state, name), getattr(resumed.state, name))
     assert resumed.n_resumes > 10

@@ -8,11 +8,11 @@ import pytest
 from sklearn.svm import SVC
 
 from engine_example import naive_kernel, sample
+from resumed_example import stopped_at_every_batch
 from row_choosing_example import SMO, DualProblem
 from shallows import arrays, kernels
-from shallows.errors import TrainingInterrupted
 from shallows.gram import KernelRowCache
-from shallows.training import Checkpoint, Curve, Observer, OwnRows, Stopping, train
+from shallows.training import Curve, OwnRows, Stopping, train
 
 N = 40
 
@@ -115,22 +115,10 @@ def test_smo_on_the_loop_finds_the_support_vectors_that_scikit_learn_finds(capac
 
 
 def test_smo_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_path):
-    class StopAlways(Observer):
-        def on_batch(self, run):
-            self.checkpoint.request_stop()
-
     def once(**options):
         return train(SMO(1e-2), problem(30)[0], OwnRows(40, n_batches=3), Stopping(max_epochs=100), **options)
 
-    whole = once()
-    while True:
-        stop = StopAlways()
-        stop.checkpoint = Checkpoint(tmp_path, "k")
-        try:
-            resumed = once(checkpoint=stop.checkpoint, observers=[stop])
-            break
-        except TrainingInterrupted:
-            pass
+    whole, (resumed, _) = once(), stopped_at_every_batch(once, tmp_path)
     assert np.array_equal(whole.state.coefficients, resumed.state.coefficients)
     assert (whole.iteration, whole.losses, whole.stopped_by) == (resumed.iteration, resumed.losses, "exhausted")
     assert resumed.n_resumes > 2

@@ -17,12 +17,13 @@ from component_example import (
     points,
     sine_squared,
 )
+from resumed_example import stopped_at_every_batch
 from shallows import arrays
-from shallows.errors import DivergenceError, TrainingInterrupted
+from shallows.errors import DivergenceError
 from shallows.solvers.examples import Examples, ExampleSet
 from shallows.solvers.expansions.expansion import ExpansionState
 from shallows.solvers.expansions.growing_expansion import WORST_CONDITION, GrowingExpansion
-from shallows.training import Batches, Checkpoint, Curve, Observer, Stopping, Stream, train
+from shallows.training import Batches, Curve, Stopping, Stream, train
 from shallows.training.protocols import MonitoredState, TransformingSnapshot
 
 # ------------------------------------------------------------------------- blocks that are mixed by a matrix
@@ -228,22 +229,6 @@ def test_components_that_leave_the_numbers_are_caught_at_the_step_and_the_step_i
     assert run.state.is_finite()
 
 
-class StopAlways(Observer):
-    def on_batch(self, run):
-        self.checkpoint.request_stop()
-
-
-def stopped_at_every_batch(once, folder):
-    """The run that is stopped after every batch and goes on from its checkpoint."""
-    while True:
-        stop = StopAlways()
-        stop.checkpoint = Checkpoint(folder, "k")
-        try:
-            return once(checkpoint=stop.checkpoint, observers=[stop])
-        except TrainingInterrupted:
-            pass
-
-
 def test_kernel_pca_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_path):
     def once(**options):
         x = points()
@@ -251,7 +236,7 @@ def test_kernel_pca_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_
             Oja(2.0, 0.02), ComponentProblem(features(16), 2, x), Batches(len(x), 40, 0), Stopping(4), **options
         )
 
-    whole, resumed = once(), stopped_at_every_batch(once, tmp_path)
+    whole, (resumed, _) = once(), stopped_at_every_batch(once, tmp_path)
     assert resumed.n_resumes == whole.iteration - 1
     assert np.array_equal(whole.state.coefficients, resumed.state.coefficients)
     assert len(resumed.losses) == 4
@@ -272,18 +257,15 @@ def two_views(n=200):
 
 def test_batches_slice_both_views():
     x, y = two_views()
-    assert [part.shape for part in vars_of(ExampleSet(), x, y, slice(3, 10))] == [(7, 3), (7, 4)]
-    handed_in = Examples(x[:5], second_view=y[:5])
-    assert ExampleSet().take(handed_in) is handed_in
-
-
-def vars_of(problem, x, y, batch):
+    problem = ExampleSet()
     problem.points, problem.second_view = x, y
-    taken = problem.take(batch)
+    taken = problem.take(slice(3, 10))
+    assert [taken.points.shape, taken.second_view.shape] == [(7, 3), (7, 4)]
     assert taken.targets is None
     assert taken.weights is None
-    assert np.array_equal(taken.second_view, y[batch])
-    return taken.points, taken.second_view
+    assert np.array_equal(taken.second_view, y[3:10])
+    handed_in = Examples(x[:5], second_view=y[:5])
+    assert ExampleSet().take(handed_in) is handed_in
 
 
 def test_kernel_cca_finds_the_correlations_of_the_exact_one_in_the_same_features():
@@ -321,7 +303,7 @@ def test_two_views_that_are_stopped_at_every_batch_end_the_same_to_the_bit(tmp_p
         problem = TwoViewProblem(features(3, seed=1), features(3, seed=2, d=4), 2, x, y)
         return train(KernelCCA(1.0), problem, Batches(len(x), 50, 0), Stopping(3), **options)
 
-    whole, resumed = once(), stopped_at_every_batch(once, tmp_path)
+    whole, (resumed, _) = once(), stopped_at_every_batch(once, tmp_path)
     for name in ("first", "second"):
         assert np.array_equal(getattr(whole.state, name).coefficients, getattr(resumed.state, name).coefficients)
     assert whole.losses == resumed.losses

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from resumed_example import stopped_at_every_batch
 from shallows import arrays
 from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
 from shallows.training import Batches, Checkpoint, Curve, Observer, Progress, Stopping, Stream, train
@@ -147,18 +148,7 @@ def test_a_grown_state_that_is_stopped_at_every_batch_ends_the_same(bad, tmp_pat
             observers=observers,
         )
 
-    class StopAlways(Observer):
-        def on_batch(self, run):
-            self.checkpoint.request_stop()
-
-    while True:
-        stop = StopAlways()
-        stop.checkpoint = Checkpoint(tmp_path, "k")
-        try:
-            resumed = once(stop.checkpoint, [stop])
-            break
-        except TrainingInterrupted:
-            pass
+    resumed, _ = stopped_at_every_batch(once, tmp_path)
     whole = once()
     assert resumed.state.numbers == whole.state.numbers
     assert len(whole.state.numbers) == 10  # The smallest error was after the second epoch.

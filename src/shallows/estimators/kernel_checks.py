@@ -39,6 +39,35 @@ def check_scores(scores: np.ndarray, X: Any) -> None:
         raise too_large(float(abs(X).max()), scores.dtype)
 
 
+def chosen_kernel(
+    kernel: Any, bandwidth: float | None, parameters: Any, points: Any, seed: int, *, all_equal: bool
+) -> Kernel:
+    """Make the kernel of a fit, by the median rule where it lacks a bandwidth, and check it on the training points.
+
+    Parameters
+    ----------
+    kernel, bandwidth, parameters
+        As the user gave them, see `kernels.choose`.
+    points : array, shape (n, d + 2)
+        Augmented training points.
+    seed : int
+        Of the median rule's subsample.
+    all_equal : bool
+        Whether all training points are the same, so that there is no median distance.
+
+    Raises
+    ------
+    ShallowsError
+        If the kernel does not take so many features, or has no usable values on the points.
+    """
+    kind = kernels.kind(kernel)
+    if all_equal and bandwidth is None and kind.takes_bandwidth and not isinstance(kind, Kernel):
+        bandwidth = 1.0  # Every bandwidth gives the same function.
+    made = kernels.choose(kernel, bandwidth, points, seed, parameters)
+    check_values(made, points)
+    return made
+
+
 def check_values(kernel: Kernel, points: Any) -> None:
     """Refuse kernels whose values overflow or are lost in rounding, and functions that are no kernels."""
     if kernel.of_distance:

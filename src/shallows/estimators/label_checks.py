@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import column_or_1d
 
 
 def refuse_missing_labels(labels: Any, name: str = "y") -> None:
@@ -42,6 +44,32 @@ def refuse_missing_labels(labels: Any, name: str = "y") -> None:
                 f"{name} holds {label!r}, which is no class label (NaN or another missing value). "
                 "Leave out the rows without a label, or give them a class of their own, such as 'unknown'."
             )
+
+
+def check_two_classes(classes: np.ndarray) -> None:
+    """Raise a ValueError that names the class if there is only one.
+
+    Parameters
+    ----------
+    classes : ndarray, shape (n_classes,)
+        Each class once; at least one.
+    """
+    if len(classes) < 2:
+        raise ValueError(f"The training labels hold one class only ({classes.tolist()[0]!r}); two at least are needed.")
+
+
+def single_column(y: Any) -> np.ndarray:
+    """Class labels as one column, shape (n_samples,), for methods that learn one output.
+
+    Raises
+    ------
+    ValueError
+        If the labels are no classes, or stand in several columns.
+    """
+    check_classification_targets(y)
+    if type_of_target(y).startswith("multi") and np.ndim(y) == 2 and np.shape(y)[1] > 1:
+        raise ValueError("y has several columns; fit one classifier for each output.")
+    return column_or_1d(y, warn=True)
 
 
 def _is_missing(label: Any) -> bool:

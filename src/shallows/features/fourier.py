@@ -141,11 +141,6 @@ class FourierFeatures(FeatureMap):
         """Columns of `map`."""
         return self.n_blocks * self.width
 
-    @property
-    def bound(self) -> float:
-        """φ, the largest that a product of two features of one frequency can be: 1 for the pair, 2 for the cosine."""
-        return 1.0 if self.form == "pair" else 2.0
-
     def projector(self, i: int, like: Array) -> Projector:
         """The projection x ↦ xωᵀ of block i, in the library, on the device and in the precision of ``like``.
 

@@ -182,7 +182,7 @@ def make(name: Any, bandwidth: float | None = None, **parameters: Any) -> Kernel
 def choose(
     name: Any, bandwidth: float | None, points: Array, seed: int = 0, parameters: Mapping[str, Any] | None = None
 ) -> Kernel:
-    """`make`, with the median rule for a bandwidth that is needed and not given.
+    """`make` for these points, with the median rule for a bandwidth that is needed and not given.
 
     Parameters
     ----------
@@ -194,8 +194,14 @@ def choose(
         Of the rule's subsample.
     parameters : mapping, optional
         Further ones of the kernel.
+
+    Raises
+    ------
+    ShallowsError
+        As for `make`, and if the kernel does not take points of so many features.
     """
     made = kind(name)
+    made.check_inputs(points.shape[1] - 2)
     if bandwidth is None and made.takes_bandwidth and not isinstance(made, Kernel):
         bandwidth = median_bandwidth(points[:, :-2], seed)
     return make(name, bandwidth, **(parameters or {}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import numbers
 from dataclasses import dataclass
@@ -46,6 +47,16 @@ class Loss:
     def for_classes(self) -> bool:
         """Whether the targets are classes and nothing else."""
         return self.coding in ("signs", "indicator")
+
+    @property
+    def lengths(self) -> dict[str, float]:
+        """The parameters that are measured in the unit of the targets, ε and δ, by their names."""
+        return {name: getattr(self, name) for name in ("epsilon", "delta") if hasattr(self, name)}
+
+    def in_units(self, unit: float) -> Loss:
+        """The loss for scores and targets that were divided by a unit: ε and δ are divided too."""
+        lengths = {name: length / unit for name, length in self.lengths.items()}
+        return dataclasses.replace(self, **lengths) if lengths else self
 
     def value(self, scores: Array, targets: Array) -> Array:
         """ℓ of each example, shape (m,), for scores and targets of shape (m, c)."""

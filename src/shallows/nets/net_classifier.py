@@ -85,7 +85,7 @@ class NeuralNetClassifier(ClassifierMixin, NeuralNet):
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"The training labels hold one class only ({self.classes_[0]!r}); two at least are needed."
+                f"The training labels hold one class only ({self.classes_.tolist()[0]!r}); two at least are needed."
             )
         return codes.astype(np.int64), len(self.classes_)
 

@@ -7,12 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from ... import losses, training
 from ...errors import ShallowsError
-from ..label_checks import refuse_missing_labels
+from ..label_checks import check_two_classes, refuse_missing_labels, single_column
 from .model_file_checks import check_array
 from .random_feature_expansion import RandomFeatureExpansion
 
@@ -129,7 +128,7 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
             such as a generator, gives tuples ``(X, y)`` or ``(X, y, sample_weight)``, one step each; it need not end
             if ``n_iter`` or ``max_seconds`` is given.
         y : array-like, optional
-            Targets, where X is an array. Not used for novelty.
+            Labels, where X is an array.
         classes : array-like, optional
             All labels that will ever come; needed on the first call.
         sample_weight : array-like, optional
@@ -167,12 +166,9 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
 
     def _learn_targets(self, y: Any, weights: Any, classes: Any) -> None:
         if classes is None:
-            classes = self._labels(y)
+            classes = single_column(y)
         self.classes_ = np.unique(np.asarray(classes))
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"The training labels hold one class only ({self.classes_.tolist()[0]!r}); two at least are needed."
-            )
+        check_two_classes(self.classes_)
 
     def _check_classes(self, classes: Any) -> None:
         if not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
@@ -181,16 +177,9 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
                 f"{self.classes_.tolist()!r}."
             )
 
-    @staticmethod
-    def _labels(y: Any) -> np.ndarray:
-        check_classification_targets(y)
-        if type_of_target(y).startswith("multi") and np.ndim(y) == 2 and np.shape(y)[1] > 1:
-            raise ValueError("y has several columns; fit one classifier for each output.")
-        return column_or_1d(y, warn=True)
-
     def _numbers(self, y: Any) -> np.ndarray:
         """The number of each label among the classes."""
-        y = self._labels(y)
+        y = single_column(y)
         places = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
         unknown = self.classes_[places] != y
         if np.any(unknown):

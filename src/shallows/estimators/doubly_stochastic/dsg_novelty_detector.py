@@ -165,7 +165,8 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         Parameters
         ----------
         X : array-like or CSR matrix, shape (n_samples, n_features)
-        y : array-like, shape (n_samples,) or (n_samples, n_outputs)
+        y : None
+            Not used; here so that `fit` is called as other estimators' is.
         sample_weight : array-like, shape (n_samples,), optional
         observers : sequence of shallows.training.Observer
             `Progress`, `Curve` and others, called after every batch and epoch.
@@ -179,11 +180,11 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         Raises
         ------
         ValueError
-            NaN or infinity, shapes that do not agree, one class only.
+            NaN or infinity, shapes that do not agree.
         ShallowsError
             A parameter out of its range.
         DivergenceError
-            With a ``step_size`` of the user's that is too large.
+            If the loss or a coefficient is no longer a finite number.
         """
         return self._fit(X, None, sample_weight, observers, checkpoint)
 

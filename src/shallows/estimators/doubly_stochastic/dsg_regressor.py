@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
@@ -120,9 +119,7 @@ class DoublyStochasticRegressor(RegressorMixin, MultiOutputMixin, RandomFeatureE
         spread = largest * np.sqrt(np.average((away / largest) ** 2, axis=0, weights=weights))
         spread = np.where(spread > 0, spread, 1.0)
         # ε and δ are one number for all outputs, which therefore share one unit.
-        loss = self._requested_loss()
-        in_units = hasattr(loss, "epsilon") or hasattr(loss, "delta")
-        self._target_scale = np.full_like(spread, spread.max()) if in_units else spread
+        self._target_scale = np.full_like(spread, spread.max()) if self._requested_loss().lengths else spread
 
     def _encode(self, y: Any) -> np.ndarray:
         y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
@@ -134,11 +131,7 @@ class DoublyStochasticRegressor(RegressorMixin, MultiOutputMixin, RandomFeatureE
         return np.asarray(y, dtype=np.float64).reshape(len(y), -1)
 
     def _make_loss(self) -> losses.Loss:
-        loss = self._requested_loss()
-        for name in ("epsilon", "delta"):
-            if hasattr(loss, name):
-                loss = dataclasses.replace(loss, **{name: getattr(loss, name) / float(self._target_scale[0])})
-        return loss
+        return self._requested_loss().in_units(float(self._target_scale[0]))
 
     def _requested_loss(self) -> losses.Loss:
         return losses.make(losses.Square() if isinstance(self.loss, str) and self.loss == "auto" else self.loss)

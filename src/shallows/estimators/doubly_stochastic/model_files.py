@@ -14,7 +14,7 @@ import numpy as np
 from ... import __version__, arrays, atomic, kernels, losses
 from ...errors import ShallowsError
 from ...features import FourierFeatures
-from ...solvers.expansions.block_policies import Checked, Fresh, UniformReuse
+from ...solvers.expansions.block_policies import POLICIES
 from ...solvers.expansions.doubly_stochastic import DoublyStochastic
 from ...solvers.expansions.expansion import ExpansionProblem, ExpansionState
 from ..centring import Centring
@@ -24,8 +24,6 @@ FORMAT = 1
 """Version of the files; raised when older files would be read in another sense."""
 
 N_PROBES = 16
-
-POLICIES = {"dsg": Fresh, "udsg": UniformReuse, "cdsg": Checked}
 
 
 def save(model: Any, path: Any) -> None:

@@ -11,12 +11,11 @@ import numpy as np
 from ... import arrays, kernels, losses, training
 from ...errors import ShallowsError
 from ...solvers.expansions import doubly_stochastic
-from ...solvers.expansions.block_policies import Checked, Fresh, UniformReuse
+from ...solvers.expansions.block_policies import POLICIES, Checked, Fresh, UniformReuse
 from ...solvers.expansions.doubly_stochastic import DoublyStochastic
 from ..base import Estimator
-from ..parameter_checks import check_positive, check_whole, is_number, is_positive
+from ..parameter_checks import check_positive, check_whole, is_number, is_positive, is_whole
 
-METHODS = ("dsg", "udsg", "cdsg")
 SCHEDULES = ("auto", "line_search", "constant", "decay", "theory")
 
 
@@ -90,7 +89,7 @@ class PlannedExpansion(Estimator):
 
     def _check_parameters(self) -> None:
         for name, known in (
-            ("method", METHODS),
+            ("method", tuple(POLICIES)),
             ("schedule", SCHEDULES),
             ("features", ("pair", "cosine")),
             ("preconditioning", doubly_stochastic.PRECONDITIONINGS),
@@ -107,6 +106,14 @@ class PlannedExpansion(Estimator):
             value = getattr(self, name)
             if not (is_number(value) and math.isfinite(value) and value >= 0):
                 raise ShallowsError(f"{name} must be a number of at least 0, got {value!r}.")
+        for name, least in (("fresh", 1), ("reused", 0)):
+            if not is_whole(getattr(self, name), least):
+                raise ShallowsError(
+                    f"{name} must be a whole number, with at least 1 fresh step and no fewer than 0 re-used ones in a "
+                    f"round, got {getattr(self, name)!r}."
+                )
+        if not (is_number(self.cap) and self.cap >= 1):
+            raise ShallowsError(f"cap, the longest step over the plain one, must be at least 1, got {self.cap!r}.")
         if self._schedule() == "theory":
             if not self._regularisation() > 0:
                 raise ShallowsError(
@@ -120,7 +127,7 @@ class PlannedExpansion(Estimator):
                     f"theta_nu={self.theta_nu} lies outside (1, 2) and the positive whole numbers, for which the rate "
                     "1/t is proved; training goes on.",
                     UserWarning,
-                    stacklevel=3,
+                    stacklevel=5,  # Past `_fit` or `_partial_fit`, its decorator and the public method.
                 )
         self._check_loss()
 

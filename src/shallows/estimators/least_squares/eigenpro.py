@@ -87,14 +87,14 @@ class _EigenPro:
                 "of them out; leave one of the two out."
             )
 
-    def _given_preconditioner(self) -> Preconditioner | None:
+    def _load_preconditioner(self) -> Preconditioner | None:
         """The preconditioner that the user handed in, as an object or a file, if one was."""
         if self.preconditioner is None or isinstance(self.preconditioner, Preconditioner):
             return self.preconditioner
         return spectrum.load_preconditioner(self.preconditioner)
 
     def _make_kernel(self, points: Any, seed: int) -> Kernel:
-        given = self._given_preconditioner()
+        given = self._given
         if given is None:
             return super()._make_kernel(points, seed)
         wanted = kernels.kind(self.kernel)
@@ -115,7 +115,7 @@ class _EigenPro:
 
     def _make_plan(self, points: Any, weights: Any, kernel: Kernel, seed: int, budget: int) -> Plan:
         n = points.shape[0]
-        p = self._given_preconditioner()
+        p = self._given
         if p is None:
             n_subsample, rank = self._sizes(n, arrays.itemsize(points), budget)
             # Once λ_{q+1} is 1/n a single batch of all n points loses no progress: to flatten more gains nothing.
@@ -140,7 +140,7 @@ class _EigenPro:
                 )
             p = p.to(arrays.device_of(points), points.dtype)
         batch_size = min(n, self.batch_size or self._batch_size(p, n))
-        step_size, self._cycle = plan_steps(self, p, batch_size, n, points)
+        step_size, self._cycle = plan_steps(self, p, batch_size, n)
         return Plan(kernel, p, batch_size, step_size, p.top_eigenvalue, p.largest_diagonal)
 
     def _make_problem(self, plan: Plan, points: Any, targets: Any, weights: Any, budget: int) -> KernelProblem:

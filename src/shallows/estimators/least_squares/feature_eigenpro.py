@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -94,20 +93,13 @@ class _FeatureEigenPro:
         return isinstance(self.features, str) and self.features != "linear"
 
     def _prepare_points(self, X: Any, order: np.ndarray, device: arrays.Device, dtype: np.dtype) -> Any:
-        found = Centring.of(X)
-        self._constant = not found.varies.any()
         # All columns are kept: the map has to see where a new point differs from features that were constant before.
-        everywhere = np.ones_like(found.varies)
-        mean = found.mean if isinstance(self.features, str) else np.zeros_like(found.mean)
-        self._centring = dataclasses.replace(found, mean=mean, varies=everywhere)
+        self._centring = Centring.of(X, centred=isinstance(self.features, str), without_constants=False)
         points = self._centring.training_points(X, order, device, dtype)
         if isinstance(self.features, str):
             centred = not self._takes_kernel or kernels.kind(self.kernel).shift_invariant
-            check_scale(points, dtype, may_vanish=self._constant or not centred)
+            check_scale(points, dtype, may_vanish=self._centring.all_equal or not centred)
         return points
-
-    def _all_points_equal(self, points: Any) -> bool:
-        return self._constant
 
     def _make_kernel(self, points: Any, seed: int) -> Kernel | None:
         return super()._make_kernel(points, seed) if self._takes_kernel else None
@@ -134,7 +126,7 @@ class _FeatureEigenPro:
         whole = n <= SMALL and p.n_subsample == n
         critical = n if whole else max(16, p.critical_batch_size() / 2)
         batch_size = int(min(n, self.batch_size or critical))
-        step_size, self._cycle = plan_steps(self, p, batch_size, n, points)
+        step_size, self._cycle = plan_steps(self, p, batch_size, n)
         return Plan(kernel, p, batch_size, step_size, p.top_eigenvalue, p.largest_diagonal)
 
     def _floor(self) -> float:

@@ -18,7 +18,7 @@ from ...solvers.least_squares.kernel_problem import KernelProblem
 from ...spectrum import Preconditioner
 from ..base import SMALL, Estimator, keeps_model_on_failure
 from ..centring import Centring
-from ..kernel_checks import check_scale, check_scores, check_values
+from ..kernel_checks import check_scale, check_scores, chosen_kernel
 from ..parameter_checks import check_positive, check_whole, is_number, is_positive
 from ..snapshot import Snapshot
 from . import convergence_warning, early_stopping
@@ -98,7 +98,7 @@ class KernelLeastSquares(Estimator):
         """Return targets as a float array, shape (n, c), and store how they are coded."""
         raise NotImplementedError
 
-    def _given_preconditioner(self) -> Preconditioner | None:
+    def _load_preconditioner(self) -> Preconditioner | None:
         """The preconditioner that the user handed in, if one was; its subsample comes first in the order of the fit."""
         return None
 
@@ -162,18 +162,20 @@ class KernelLeastSquares(Estimator):
         dtype = np.dtype(self._precision(n, budget) if self.dtype == "auto" else self.dtype)
 
         with device.active():
-            given = self._given_preconditioner()
+            # Kept until the plan is made, so that a file is read once.
+            self._given = self._load_preconditioner()
             # Rows are shuffled once. Batches are then contiguous, and so is the subsample, which comes first.
             order = streams.permutation(seed, "order", 0, n)
-            if given is not None:
-                order = _subsample_first(given.indices, order)
+            if self._given is not None:
+                order = _subsample_first(self._given.indices, order)
             points = self._prepare_points(X, order, device, dtype)
             kernel = self._make_kernel(points, seed)
             w = None if weights is None else arrays.to_device(weights[order] / weights.max(), device, dtype)
             prepared = time.perf_counter()
 
             plan = self._make_plan(points, w, kernel, seed, budget - points.nbytes)
-            if self._all_points_equal(points) and self.batch_size is None and self.step_size is None:
+            del self._given
+            if self._centring.all_equal and self.batch_size is None and self.step_size is None:
                 # Where all points are equal, all that can be learnt is the mean of the targets, in one step.
                 plan.batch_size, plan.step_size = n, 1.0 / (n * plan.top_eigenvalue)
             decomposed = time.perf_counter()
@@ -265,10 +267,6 @@ class KernelLeastSquares(Estimator):
         check_scale(points, dtype, may_vanish=not kind.shift_invariant)
         return points
 
-    def _all_points_equal(self, points: Any) -> bool:
-        """Whether all training points are equal: no feature varies."""
-        return self._centring.all_equal
-
     def _make_problem(self, plan: Plan, points: Any, targets: Any, weights: Any, budget: int) -> Any:
         """Make the solver's problem; ``_gram`` is the matrix that turns coefficients into training scores."""
         self._gram = gram.Gram(plan.kernel, points, budget=budget)
@@ -332,16 +330,8 @@ class KernelLeastSquares(Estimator):
             raise ShallowsError(f"dtype must be 'auto', 'float32' or 'float64', got {self.dtype!r}.")
 
     def _make_kernel(self, points: Any, seed: int) -> Kernel:
-        kind = kernels.kind(self.kernel)
-        if isinstance(kind, Kernel):
-            check_values(kind, points)
-            return kind
-        bandwidth = self.bandwidth
-        if bandwidth is None and kind.takes_bandwidth and self._all_points_equal(points):
-            bandwidth = 1.0  # Every bandwidth gives the same function.
-        kernel = kernels.choose(self.kernel, bandwidth, points, seed, getattr(self, "kernel_params", None))
-        check_values(kernel, points)
-        return kernel
+        parameters = getattr(self, "kernel_params", None)
+        return chosen_kernel(self.kernel, self.bandwidth, parameters, points, seed, all_equal=self._centring.all_equal)
 
     @staticmethod
     def _step_bytes(plan: Plan, n_outputs: int, itemsize: int) -> int:

@@ -72,7 +72,7 @@ class _KernelSGD:
         n = points.shape[0]
         batch_size = min(n, self.batch_size or max(16, round(bare.critical_batch_size())))
         self._cycle = None
-        if self.step_rule == "certified" and self.step_size is None and not self._all_points_equal(points):
+        if self.step_rule == "certified" and self.step_size is None and not self._centring.all_equal:
             step_size, self._cycle = step_rules.planned("certified", bare, batch_size, n)
             return Plan(kernel, bare, batch_size, step_size, bare.top_eigenvalue, bare.largest_diagonal)
         step_size = self.step_size or CONSTANT * bare.step_size(batch_size)

@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import column_or_1d
 
 from ...errors import ShallowsError
+from ..label_checks import check_two_classes
 from .kernel_least_squares import KernelLeastSquares
 
 
@@ -28,10 +29,7 @@ class LeastSquaresClassifier(ClassifierMixin, KernelLeastSquares):
             raise ValueError("y has several columns that are no 0/1 labels; fit one classifier for each output.")
         self._binarizer = LabelBinarizer(neg_label=-1, pos_label=1).fit(y)
         self.classes_ = self._binarizer.classes_
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"The training labels hold one class only ({self.classes_[0]!r}); two at least are needed."
-            )
+        check_two_classes(self.classes_)
         return self._codes(y)
 
     def _codes(self, y: np.ndarray) -> np.ndarray:

@@ -39,7 +39,7 @@ def subsample_size(estimator: Any, n: int, itemsize: int, budget: int) -> int:
     return suggested if rank is None else min(n, max(suggested, 2 * rank))
 
 
-def plan_steps(estimator: Any, p: Any, batch_size: int, n: int, points: Any) -> tuple[float, cycles.Cycle | None]:
+def plan_steps(estimator: Any, p: Any, batch_size: int, n: int) -> tuple[float, cycles.Cycle | None]:
     """The step size by ``step_size`` or ``step_rule``, and the rule's factors from step to step, if it has any."""
     estimator._exact = False
     if estimator.step_size is not None:
@@ -51,7 +51,7 @@ def plan_steps(estimator: Any, p: Any, batch_size: int, n: int, points: Any) -> 
     step_size, cycle = step_rules.planned(rule, p, batch_size, n)
     estimator._exact = isinstance(rule, step_rules.Exact)
     # Where all points are equal, the base class takes a single step.
-    return step_size, None if estimator._all_points_equal(points) else cycle
+    return step_size, None if estimator._centring.all_equal else cycle
 
 
 def step_parameters(estimator: Any, p: Any) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from ...solvers.regularised.risk import FeatureSpan, KernelSpan, RiskProblem, Ri
 from ..base import SMALL, Estimator, keeps_model_on_failure
 from ..centring import Centring
 from ..feature_scores import feature_scores
-from ..kernel_checks import check_scale, check_scores, check_values
+from ..kernel_checks import check_scale, check_scores, chosen_kernel
 from ..parameter_checks import check_positive, check_whole
 from ..snapshot import Snapshot
 from .batch_orders import InOrderThenShuffled
@@ -242,18 +242,9 @@ class RiskModel(Estimator):
     def _make_kernel(self, points: Any, seed: int) -> kernels.Kernel | None:
         if self.features is not None and (not isinstance(self.features, str) or self.features == "linear"):
             return None
-        kind = kernels.kind(self.kernel)
-        if isinstance(kind, kernels.Kernel):
-            check_values(kind, points)
-            return kind
-        bandwidth = self.bandwidth
-        if bandwidth is None and kind.takes_bandwidth:
-            # Where all points are equal, every bandwidth gives the same function.
-            bandwidth = 1.0 if self._centring.all_equal else kernels.median_bandwidth(points[:, :-2], seed)
-        made = kernels.make(self.kernel, bandwidth, **(self.kernel_params or {}))
-        made.check_inputs(points.shape[1] - 2)
-        check_values(made, points)
-        return made
+        return chosen_kernel(
+            self.kernel, self.bandwidth, self.kernel_params, points, seed, all_equal=self._centring.all_equal
+        )
 
     def _make_span(self, kernel: Any, blocks: Blocks | None, points: Any, budget: int) -> KernelSpan | FeatureSpan:
         if blocks is not None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import column_or_1d
 
 from ... import losses
+from ..label_checks import check_two_classes, single_column
 from .regularised_risk import RiskModel
 
 
@@ -23,21 +21,11 @@ class RiskClassifier(ClassifierMixin, RiskModel):
     """Classification by the minimiser of a regularised risk."""
 
     def _learn_targets(self, y: np.ndarray, weights: np.ndarray | None) -> None:
-        self.classes_ = np.unique(self._labels(y))
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"The training labels hold one class only ({self.classes_[0]!r}); two at least are needed."
-            )
-
-    @staticmethod
-    def _labels(y: np.ndarray) -> np.ndarray:
-        check_classification_targets(y)
-        if type_of_target(y).startswith("multi") and np.ndim(y) == 2 and np.shape(y)[1] > 1:
-            raise ValueError("y has several columns; fit one classifier for each output.")
-        return column_or_1d(y, warn=True)
+        self.classes_ = np.unique(single_column(y))
+        check_two_classes(self.classes_)
 
     def _encode(self, y: np.ndarray) -> np.ndarray:
-        return self._named_loss().encode(np.searchsorted(self.classes_, self._labels(y)), len(self.classes_))
+        return self._named_loss().encode(np.searchsorted(self.classes_, single_column(y)), len(self.classes_))
 
     _codes = _encode
 
@@ -106,10 +94,7 @@ class RiskRegressor(RegressorMixin, MultiOutputMixin, RiskModel):
         # With f = s g and targets in units of s, a loss of slopes is s times itself and one of squares s² times;
         # dividing by s² leaves λ/2 ‖g‖² with a loss of squares, and s λ with one of slopes.
         loss, unit = self._named_loss(), self._target_scale
-        for name in ("epsilon", "delta"):
-            if hasattr(loss, name):
-                loss = dataclasses.replace(loss, **{name: getattr(loss, name) / unit})
-        return loss, 1.0 if loss.name in ("square", "huber") else unit
+        return loss.in_units(unit), 1.0 if loss.name in ("square", "huber") else unit
 
     def _encode(self, y: np.ndarray) -> np.ndarray:
         return (y.astype(np.float64).reshape(len(y), -1) - self.intercept_) / self._target_scale

@@ -94,6 +94,10 @@ class Checked:
         return (best, s) if s > gamma else (None, gamma)
 
 
+POLICIES: dict[str, type] = {"dsg": Fresh, "udsg": UniformReuse, "cdsg": Checked}
+"""Every policy by the name of its method."""
+
+
 def admitted_steps(traces: Array, g: Array, gamma: float, c: float) -> Array:
     """The longest step that each block admits, 0 where there is none; shape (n_blocks,).
 

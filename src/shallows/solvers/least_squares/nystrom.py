@@ -24,11 +24,6 @@ class LowRank:
     vectors: Array
     shares: Array
 
-    @property
-    def rank(self) -> int:
-        """Q."""
-        return self.vectors.shape[1]
-
     def solve(self, a: Array) -> Array:
         """Times the inverse; ``a`` of shape (n, c)."""
         return a - self.vectors @ (self.shares[:, None] * (self.vectors.T @ a))

@@ -133,8 +133,8 @@ class ProjectedEigenPro:
         """One batch."""
         h, state.loss = self._gradient(problem, state.iterate, batch)
         direction = problem.projection.solve(h)
-        m = problem.preconditioner.n_subsample
-        direction[:m, :] -= spectral_correction(problem.preconditioner, h[:m, :])
+        p = problem.preconditioner
+        direction[: p.n_subsample, :] -= filtered(p.vectors, p.scale, h[: p.n_subsample, :])
         state.iterate -= state.step_size * direction
         state.n_steps += 1
         share = (FORGETTING + 1.0) / (state.n_steps + FORGETTING) if self.average else 1.0
@@ -155,11 +155,6 @@ class ProjectedEigenPro:
         return rectangular.forward_and_back(
             problem.kernel, points, problem.centres, iterate, respond, budget=problem.budget
         )
-
-
-def spectral_correction(preconditioner: Preconditioner, h: Array) -> Array:
-    """What the preconditioner takes off a gradient, ``V diag(scale) Vᵀ h``, shape (M, c)."""
-    return filtered(preconditioner.vectors, preconditioner.scale, h)
 
 
 @dataclass(frozen=True)

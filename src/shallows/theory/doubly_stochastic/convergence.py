@@ -15,7 +15,7 @@ import numpy as np
 
 from ...errors import ShallowsError
 from ...resumable import ResumableLoop
-from ...solvers.expansions.block_policies import Checked, Fresh, UniformReuse
+from ...solvers.expansions.block_policies import POLICIES, Checked, Fresh, UniformReuse
 from ..results import AnalysisResult
 from .batched_trajectories import Trajectories, by_the_solver, feature_variance
 from .bounds import Bounds, coefficient_ratio
@@ -231,8 +231,8 @@ def _start(
     data: Any, kernel: str, bandwidth: float | None, loss: str, method: str, theta_nu: float, nu: float, n: int,
     n_places: int, n_repeats: int, G: int, U: int, cap: float, seed: int,
 ) -> tuple[Population, Trajectories]:  # fmt: skip
-    if method not in ("dsg", "udsg", "cdsg"):
-        raise ShallowsError(f"method is 'dsg', 'udsg' or 'cdsg', not {method!r}.")
+    if method not in POLICIES:
+        raise ShallowsError(f"method must be one of {', '.join(map(repr, POLICIES))}, got {method!r}.")
     # The population stays the same for every seed; what differs are points and features.
     p = Population.of(data, kernel, bandwidth, loss, nu, n, n_places, 0)
     policy: Any = Fresh()

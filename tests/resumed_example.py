@@ -1,0 +1,28 @@
+"""A training that is stopped as often as one can be, for the tests that what resumes it ends the same."""
+
+from __future__ import annotations
+
+from shallows.errors import TrainingInterrupted
+from shallows.training import Checkpoint, Observer
+
+
+class StopAlways(Observer):
+    """Asks for a stop after every batch."""
+
+    def __init__(self, checkpoint):
+        self.checkpoint = checkpoint
+
+    def on_batch(self, run):
+        self.checkpoint.request_stop()
+
+
+def stopped_at_every_batch(once, folder):
+    """What ``once`` returns when each of its runs goes on where the one before was stopped, and how many there were."""
+    n_runs = 0
+    while True:
+        n_runs += 1
+        checkpoint = Checkpoint(folder, "k")
+        try:
+            return once(checkpoint=checkpoint, observers=[StopAlways(checkpoint)]), n_runs
+        except TrainingInterrupted:
+            pass
