@@ -368,9 +368,19 @@ def test_files_of_one_paper_must_agree(project, change, problem):
         configuration.load(project)
 
 
-def test_every_criterion_of_the_schema_is_one_that_claims_are_judged_by():
+def properties_of_a_claim():
     schema = configuration.read_yaml(PROJECT / "workflow" / "schemas" / "paper.schema.yaml")
-    assert set(kinds.CRITERIA) <= set(schema["$defs"]["claim"]["properties"])
+    return schema["$defs"]["claim"]["properties"]
+
+
+def test_the_schema_knows_every_criterion_that_claims_are_judged_by():
+    assert set(kinds.CRITERIA) <= set(properties_of_a_claim())
+
+
+def test_every_criterion_of_the_schema_is_one_that_claims_are_judged_by():
+    described = {name: one.get("description", "") for name, one in properties_of_a_claim().items()}
+    criteria = {name for name, text in described.items() if text.startswith("a criterion:")}
+    assert criteria == set(kinds.CRITERIA)
 
 
 def test_every_function_that_a_claim_can_name_is_used():
