@@ -17,7 +17,7 @@ from shallows.errors import UnknownNameError
 
 from ..identity import code
 from . import costs, kinds, signatures
-from .configuration import SCALES, Configuration, ConfigurationError, load
+from .configuration import SCALES, Configuration, ConfigurationError, load, placed
 from .runs import Preconditioner, Run, Series
 
 
@@ -355,7 +355,6 @@ def _axes(
 
 def _known(kind: str, name: Any, known: Mapping[str, Any], where: str) -> Any:
     if name not in known:
-        error = UnknownNameError(kind, name, known)
-        error.args = (f"{error} ({where})",)
-        raise error
+        with placed(where):
+            raise UnknownNameError(kind, name, known)
     return known[name]

@@ -14,6 +14,8 @@ from typing import Any
 
 from shallows.errors import UnknownNameError
 
+from .configuration import placed
+
 _PACKAGE = Path(__file__).resolve().parents[2]
 
 
@@ -40,9 +42,8 @@ def check(definition: Mapping[str, Any], parameters: Iterable[str], task: str, w
     known = keywords(place) if place else None
     for name in parameters if known is not None else ():
         if name not in known:
-            error = UnknownNameError(f"parameter of {place.partition(':')[2]}", name, known)
-            error.args = (f"{error} ({where})",)
-            raise error
+            with placed(where):
+                raise UnknownNameError(f"parameter of {place.partition(':')[2]}", name, known)
 
 
 @cache
