@@ -85,10 +85,7 @@ def modules_of_preparation(dataset: Dataset, steps: Iterable[Mapping[str, Any]])
     from shallows.datasets import identity as datasets_identity
 
     steps = [*steps]
-    names = datasets_identity.modules_of(dataset, steps)
-    found = imports.closure(_source(PACKAGE), names, frozenset(_texts(steps)))
-    _keep(_source(PACKAGE))
-    return found
+    return modules_of(*datasets_identity.modules_of(dataset, steps), words=_texts(steps))
 
 
 def digest_of_module(*names: str) -> str:
@@ -101,19 +98,27 @@ def digest_of_script(path: str | Path) -> str:
     return digest_of_module(*imports.of_script(path))
 
 
-def modules_of(*names: str, words: Iterable[str] = ()) -> dict[str, str]:
-    """The modules and pieces of packages behind some code, each with its digest: what a digest is made of."""
-    return imports.closure(_source(PACKAGE), names, words)
+def modules_of(*names: str, words: Iterable[str] = (), alone: Iterable[str] = ()) -> dict[str, str]:
+    """The modules and pieces of packages behind some code, each with its digest: what a digest is made of.
+
+    Parameters
+    ----------
+    *names, words
+        As the ``entries`` and ``words`` of `imports.closure`.
+    alone : iterable of str
+        Modules that count without their imports.
+    """
+    source = _source(PACKAGE)
+    found = imports.closure(source, names, words)
+    for module in alone:
+        found |= {f"{module}:{name}": part.digest for name, part in source.parts(module).items()}
+    _keep(source)
+    return found
 
 
 @cache
 def _digest(entries: tuple[str, ...], words: frozenset[str], alone: tuple[str, ...]) -> str:
-    source = _source(PACKAGE)
-    found = imports.closure(source, entries, words)
-    for module in alone:
-        found |= {f"{module}:{name}": part.digest for name, part in source.parts(module).items()}
-    _keep(source)
-    return imports.digest(found)
+    return imports.digest(modules_of(*entries, words=words, alone=alone))
 
 
 def _texts(value: Any) -> Iterator[str]:
