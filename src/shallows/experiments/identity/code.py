@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 PACKAGE = Path(__file__).resolve().parents[2]
 
 _RUNNING = "shallows.experiments.running"
-#: The module that does a run, by what its method's entry says under ``runs``; it counts without its imports.
-OF_A_KIND = {
-    "estimator": f"{_RUNNING}.training_run",
-    "plain": f"{_RUNNING}.single_fit",
-    "analysis": f"{_RUNNING}.analysis_run",
+#: The function that does a run, by what its method's entry says under ``runs``; its module counts without its imports.
+KINDS_OF_RUN = {
+    "estimator": f"{_RUNNING}.training_run:train",
+    "plain": f"{_RUNNING}.single_fit:fit_once",
+    "analysis": f"{_RUNNING}.analysis_run:analyse",
 }
 #: Where what is measured of a model is chosen by name.
 MEASURES = f"{_RUNNING}.measures:make"
@@ -51,7 +51,8 @@ def digest_of_run(definition: Mapping[str, Any], parameters: Mapping[str, Any]) 
     """
     words = {*_texts(parameters), *_texts(definition.get("measures"))}
     entries = (*sorted(definition["call"].values()), *entries_of_measure(definition))
-    return _digest(entries, frozenset(words), (OF_A_KIND[definition["runs"]],))
+    module = KINDS_OF_RUN[definition["runs"]].partition(":")[0]
+    return _digest(entries, frozenset(words), (module,))
 
 
 def entries_of_measure(definition: Mapping[str, Any]) -> tuple[str, ...]:
