@@ -50,8 +50,7 @@ class Plan:
         from shallows import datasets
 
         plan = cls(load(root, settings), datasets.catalogue())
-        for scale in SCALES:
-            plan.runs(scale)
+        plan.runs(SCALES[0])  # plans every scale, so that what is wrong in any of them is told now
         return plan
 
     @cached_property
@@ -240,13 +239,14 @@ class Plan:
             if "missing" in data:
                 reasons[word] = data["missing"]
                 continue
-            unprepared = filter(None, map(self._not_prepared, kinds.variants(data)))
-            reason = self._to_be_supplied(data["dataset"]) or next(unprepared, None)
+            missing_extras = filter(None, map(self._missing_extra, kinds.variants(data)))
+            reason = self._to_be_supplied(data["dataset"]) or next(missing_extras, None)
             if reason:
                 reasons[word] = reason
         return reasons
 
-    def _not_prepared(self, variant: str) -> str | None:
+    def _missing_extra(self, variant: str) -> str | None:
+        """That the steps to a variant need an extra which is not installed; None where they need none or it is."""
         from shallows.datasets.preparation.steps import STEPS, step_class
 
         steps = self.configuration.steps_of(variant) if variant in self.configuration.variants else ()
