@@ -1,7 +1,8 @@
-"""What a target's metrics and claims must agree with beyond their schema: names that exist, parameters of functions.
+"""A target's entry in the configuration: its evaluation points and variants, and what its schema cannot check.
 
-A metric may be anything that a run's curve or its single numbers hold; nothing here knows what methods measure. The
-module is read whenever the workflow is parsed, so it imports nothing heavy.
+Its metrics and claims must name what exists, and give functions the parameters that they have. A metric may be anything
+that a run's curve or its single numbers hold; nothing here knows what methods measure. The module is read whenever the
+workflow is parsed, so it imports nothing heavy.
 """
 
 from __future__ import annotations
