@@ -20,7 +20,7 @@ from shallows.datasets.npy_rows import NpyRows
 from shallows.datasets.preparation.row_draws import draw_rows
 from shallows.datasets.user_data import describe, file_forms, request, table_layouts
 from shallows.errors import MissingExtraError, UnknownNameError
-from shallows.experiments.user_data import comparison as own
+from shallows.experiments.user_data import comparison
 
 DIVISION = {"test": 0.2, "validation": 0.2, "rows": 5000}
 
@@ -381,9 +381,9 @@ def prepare(tmp_path, path, **settings):
     asked = request.make("my", {"file": str(path), **settings}, "a test")
     stamp = tmp_path / "raw" / "verified.json"
     describe.write(asked, stamp)
-    for purpose in own.PURPOSES:
-        own.prepare(stamp, tmp_path / purpose, DIVISION, None)
-    return [datasets.load(tmp_path / purpose) for purpose in own.PURPOSES]
+    for purpose in comparison.PURPOSES:
+        comparison.prepare(stamp, tmp_path / purpose, DIVISION, None)
+    return [datasets.load(tmp_path / purpose) for purpose in comparison.PURPOSES]
 
 
 def test_the_rows_to_choose_with_hold_no_test_row(tmp_path):

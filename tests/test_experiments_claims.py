@@ -13,7 +13,7 @@ from shallows.errors import ShallowsError, UnknownNameError
 from shallows.experiments import claim_functions
 from shallows.experiments.claim_functions import ratio
 from shallows.experiments.comparing import evaluations
-from shallows.experiments.planning import configuration, kinds
+from shallows.experiments.planning import configuration, target_entry
 from shallows.experiments.planning.configuration import ConfigurationError
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.setting_text import parse_setting
@@ -235,7 +235,7 @@ def test_a_target_may_name_any_metric_of_methods_that_transform():
     }
     said = [("Toy", "kernel PCA", "kernel=g; epochs=100", "angle", "0.15"), ("Toy", "", "", "aligned", "small")]
     comparison, measured = made(curves, metrics=metrics, claims=claims, published=said)
-    kinds.check("toy", {**comparison["spec"], "settings": {"kernel": {}}})
+    target_entry.check("toy", {**comparison["spec"], "settings": {"kernel": {}}})
     found = {(row["metric"], row["setting"]): row for row in rows_of(comparison, measured)}
     assert found["angle", "kernel=g; epochs=100"]["verdict"] == "reproduced"
     assert found["aligned", "kernel=g"]["verdict"] == "reproduced"
@@ -281,12 +281,16 @@ def test_a_curve_with_several_columns_and_none_of_the_name_is_refused(tmp_path):
 
 
 def test_marks_are_a_list_or_a_range_with_both_ends():
-    assert kinds.marks({}) == ()
-    assert kinds.marks({"marks": [1, 5]}) == (1, 5)
-    assert kinds.marks({"marks": {"to": 3}}) == (1, 2, 3)
-    assert kinds.marks({"marks": {"from": 5, "to": 15, "step": 5}}) == (5, 10, 15)
-    assert kinds.marks({"marks": {"seconds": [1, 10]}}) == (1, 10)
-    assert [kinds.unit(group) for group in ({}, {"marks": [1]}, {"marks": {"seconds": [1]}})] == ["", "", "seconds"]
+    assert target_entry.marks({}) == ()
+    assert target_entry.marks({"marks": [1, 5]}) == (1, 5)
+    assert target_entry.marks({"marks": {"to": 3}}) == (1, 2, 3)
+    assert target_entry.marks({"marks": {"from": 5, "to": 15, "step": 5}}) == (5, 10, 15)
+    assert target_entry.marks({"marks": {"seconds": [1, 10]}}) == (1, 10)
+    assert [target_entry.unit(group) for group in ({}, {"marks": [1]}, {"marks": {"seconds": [1]}})] == [
+        "",
+        "",
+        "seconds",
+    ]
 
 
 SPEC = {
@@ -321,18 +325,18 @@ def test_a_claim_that_cannot_be_meant_is_told(change, problem):
     claim = {**spec["claims"]["claim"], **change}
     spec["claims"]["claim"] = {key: value for key, value in claim.items() if value is not None}
     with pytest.raises((ConfigurationError, UnknownNameError), match=problem):
-        kinds.check("toy", spec)
+        target_entry.check("toy", spec)
 
 
 def test_a_level_without_a_side_and_a_name_given_twice_are_told():
     spec = copy.deepcopy(SPEC)
     spec["metrics"]["epochs"] = {"label": "e", "first_passage": {"of": "error"}}
     with pytest.raises(ConfigurationError, match="at_most or at_least"):
-        kinds.check("toy", spec)
+        target_entry.check("toy", spec)
     spec = copy.deepcopy(SPEC)
     spec["metrics"]["claim"] = {"label": "e"}
     with pytest.raises(ConfigurationError, match="both a metric and a claim"):
-        kinds.check("toy", spec)
+        target_entry.check("toy", spec)
 
 
 @pytest.fixture
@@ -368,9 +372,19 @@ def test_files_of_one_paper_must_agree(project, change, problem):
         configuration.load(project)
 
 
-def test_every_criterion_of_the_schema_is_one_that_claims_are_judged_by():
+def properties_of_a_claim():
     schema = configuration.read_yaml(PROJECT / "workflow" / "schemas" / "paper.schema.yaml")
-    assert set(kinds.CRITERIA) <= set(schema["$defs"]["claim"]["properties"])
+    return schema["$defs"]["claim"]["properties"]
+
+
+def test_the_schema_knows_every_criterion_that_claims_are_judged_by():
+    assert set(target_entry.CRITERIA) <= set(properties_of_a_claim())
+
+
+def test_every_criterion_of_the_schema_is_one_that_claims_are_judged_by():
+    described = {name: one.get("description", "") for name, one in properties_of_a_claim().items()}
+    criteria = {name for name, text in described.items() if text.startswith("a criterion:")}
+    assert criteria == set(target_entry.CRITERIA)
 
 
 def test_every_function_that_a_claim_can_name_is_used():

@@ -150,12 +150,16 @@ def test_a_model_of_two_views_is_fitted_on_both_and_its_total_correlation_measur
     assert pairs - 1e-9 <= found["total_correlation"] <= 3
 
 
+@pytest.mark.usefixtures("two_views")
 def test_a_measure_that_a_method_names_goes_before_what_its_estimator_offers(job):
-    class Data:
-        info = {"task": "regression", "views": None}  # noqa: RUF012
-
     assert hasattr(CCA(), "predict")
-    assert type(measures.make("correlations", Data())).__name__ == "Correlations"
+    made = run.execute(job("sklearn.cross_decomposition:CCA", "correlations", n_components=2), CONDITIONS)
+    assert set(made["metrics"]["final"]) == {"total_correlation"}
+
+
+def test_a_name_makes_the_measure_of_that_name():
+    data = SimpleNamespace(info={"task": "regression", "views": None})
+    assert type(measures.make("correlations", data)).__name__ == "Correlations"
 
 
 @pytest.mark.parametrize(

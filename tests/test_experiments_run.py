@@ -290,6 +290,7 @@ def test_the_curve_is_written_before_the_record(job, monkeypatch):
     monkeypatch.setattr(record, "write_json", full)
     with pytest.raises(OSError, match="No space"):
         run.execute(one, CONDITIONS)
+    assert list(one.checkpoints.rglob("curve.csv"))
     assert not list(one.checkpoints.rglob("record.json")) and not one.out.exists()
 
 

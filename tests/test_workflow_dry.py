@@ -164,7 +164,7 @@ def test_the_slurm_profile_is_read_where_its_plugin_is(project):
 )
 def test_jobs_on_one_machine_declare_no_more_memory_than_it_has(tmp_path, arguments, most):
     root = copy_project(tmp_path)
-    with (root / "src/shallows/experiments/planning/costs.py").open("a") as file:
+    with (root / "src/shallows/experiments/planning/scheduling.py").open("a") as file:
         file.write("\n\ndef main_memory():\n    return 3_000_000_000\n")
     done = snakemake(root, "-n", "eigenpro_table6", *arguments, "--config", "scale=paper")
     assert done.returncode == 0, done.stdout

@@ -77,6 +77,8 @@ if COMPARISON is not None:
         output:
             numbers=COMPARISON.table("csv"),
             meta=COMPARISON.table("json"),
+            md=COMPARISON.table("md"),
+            html=COMPARISON.table("html"),
         log:
             COMPARISON.below("logs/table.log"),
         conda:
@@ -85,22 +87,6 @@ if COMPARISON is not None:
             code=code_of_script("tabulate_comparison"),
         script:
             "../scripts/tabulate_comparison.py"
-
-    rule render_comparison:
-        input:
-            numbers=COMPARISON.table("csv"),
-            meta=COMPARISON.table("json"),
-        output:
-            md=COMPARISON.table("md"),
-            html=COMPARISON.table("html"),
-        log:
-            COMPARISON.below("logs/rendering.log"),
-        conda:
-            ENVIRONMENT
-        params:
-            code=code_of_script("render"),
-        script:
-            "../scripts/render.py"
 
     rule report_comparison:
         input:

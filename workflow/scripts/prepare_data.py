@@ -1,8 +1,8 @@
 from pathlib import Path
 
 from shallows.experiments.running.journal import journal
-from shallows.experiments.user_data import comparison as own
+from shallows.experiments.user_data import comparison
 
 with journal(snakemake.log[0]):
     out = Path(snakemake.output.record).parent
-    own.prepare(snakemake.input[0], out, snakemake.params.division, snakemake.config["memory"])
+    comparison.prepare(snakemake.input[0], out, snakemake.params.division, snakemake.config["memory"])

@@ -1,6 +1,8 @@
 from shallows.experiments.running.journal import journal
 from shallows.experiments.user_data import leaderboard
+from shallows.report import tables
 
 with journal(snakemake.log[0]):
-    numbers, meta = snakemake.output.numbers, snakemake.output.meta
-    leaderboard.write(snakemake.input.outcomes, snakemake.input.stamp, numbers, meta)
+    out = snakemake.output
+    leaderboard.write(snakemake.input.outcomes, snakemake.input.stamp, out.numbers, out.meta)
+    tables.render(out.numbers, out.meta, out.md, out.html)

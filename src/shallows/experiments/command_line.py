@@ -48,10 +48,9 @@ def check_command_line(plan: Plan, comparison: Comparison | None, stages: Iterab
     stages : iterable of str
         Names of all rules.
     """
-    settings = plan.configuration.settings
     check_stages(sys.argv[1:], stages)
     names = ["all", "report", "compare", *plan.papers, *plan.targets]
-    check(sys.argv[1:], plan, names, settings["results"], settings["data"], comparison)
+    check(sys.argv[1:], plan, names, comparison)
     if comparison is not None and "compare" in sys.argv[1:]:
         print(f"The comparison's report: {Path(comparison.report).resolve()}", file=sys.stderr)
 
@@ -75,14 +74,7 @@ def check_stages(words: Iterable[str], stages: Iterable[str]) -> None:
                 raise UnknownNameError("stage", stage, stages)
 
 
-def check(
-    words: Iterable[str],
-    plan: Plan,
-    rules: Iterable[str],
-    results: str = "results",
-    data: str = "data",
-    comparison: Comparison | None = None,
-) -> None:
+def check(words: Iterable[str], plan: Plan, rules: Iterable[str], comparison: Comparison | None = None) -> None:
     """Check what a person wrote on the command line.
 
     Snakemake tells a workflow its targets only after reading it, and then says no more than that no rule makes them. So
@@ -96,8 +88,6 @@ def check(
     plan : Plan
     rules : iterable of str
         Names of rules that can be asked for.
-    results, data : str
-        The two folders of the configuration.
     comparison : Comparison or None
         What is to be compared on a user's own data.
 
@@ -109,6 +99,7 @@ def check(
         A comparison without data.
     """
     rules, words = [*rules], [*map(str, words)]
+    settings = plan.configuration.settings
     if comparison is None and "compare" in words:
         raise ConfigurationError(
             "The target compare needs data of yours: snakemake --cores 4 compare --config dataset=my.csv, or the name "
@@ -122,7 +113,7 @@ def check(
             if difflib.get_close_matches(one, rules, n=1, cutoff=0.8):
                 raise UnknownNameError("target", one, rules)
             continue
-        for root, judge in ((results, _result), (data, _data)):
+        for root, judge in ((settings["results"], _result), (settings["data"], _data)):
             root_parts = PurePosixPath(root).parts
             own = comparison is not None and one in _products(comparison)
             if parts[: len(root_parts)] == root_parts and not own:

@@ -12,9 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from shallows.datasets.files import replacing
-
-from .sheet import INK, PNG_DPI, QUIET, STYLE
+from .sheet import INK, QUIET, STYLE, save
 
 _GAP = 4  # pixels of paper between two digits
 _ASIDE = 12  # and between the plain digits and the deformed ones
@@ -62,12 +60,7 @@ def draw(
             at = left + place / width * across / (across + 0.2)
             figure.text(at, 1 - (top - 0.1) / whole, text, ha="center", va="bottom", fontsize=8, color=QUIET)
         figure.text(left, 0.1 / whole, footer, va="bottom", fontsize=6.8, color=QUIET, linespacing=1.3)
-        for path, form, metadata in (
-            (svg_path, "svg", {"Date": None, "Creator": None, "Title": title}),
-            (png_path, "png", {"Software": None, "Title": title}),
-        ):
-            with replacing(Path(path)) as partial:
-                figure.savefig(partial, format=form, dpi=PNG_DPI, metadata=metadata)
+        save(figure, svg_path, png_path, title)
 
 
 def of_digits(digits: Any, svg_path: str | Path, png_path: str | Path, *, source: str, columns: int = 10) -> None:

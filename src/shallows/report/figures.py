@@ -6,13 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shallows.datasets.files import replacing
 from shallows.errors import UnknownNameError
 
 from .curves import curves
 from .eigenvalue_curves import spectrum
 from .error_curves import error_curves
-from .sheet import PNG_DPI, STYLE
+from .sheet import STYLE, save
 from .target import Target, read
 
 if TYPE_CHECKING:
@@ -54,9 +53,4 @@ def draw(csv_path: str | Path, meta_path: str | Path, svg_path: str | Path, png_
     style = {**seaborn.axes_style("ticks"), **STYLE, "svg.hashsalt": target.id}
     with matplotlib.rc_context(style):
         figure = KINDS[kind](target)
-        for path, form, metadata in (
-            (svg_path, "svg", {"Date": None, "Creator": None, "Title": target.title}),
-            (png_path, "png", {"Software": None, "Title": target.title}),
-        ):
-            with replacing(Path(path)) as partial:
-                figure.savefig(partial, format=form, dpi=PNG_DPI, metadata=metadata)
+        save(figure, svg_path, png_path, target.title)

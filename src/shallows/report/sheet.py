@@ -1,11 +1,13 @@
-"""The sheet that every figure is drawn on: its look, its axes under a title, its legend and the label below it."""
+"""The sheet that every figure is drawn on: its look, its axes under a title, its legend, its label, and its files."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shallows.datasets.files import replacing
 from shallows.errors import ShallowsError
 
 from .target import Target
@@ -198,3 +200,13 @@ def same_limits(axes: Sequence[Axes], also_x: bool = False) -> None:
         limits = [getattr(ax, f"get_{direction}lim")() for ax in filled]
         for ax in filled:
             getattr(ax, f"set_{direction}lim")(min(low for low, _ in limits), max(high for _, high in limits))
+
+
+def save(figure: Figure, svg_path: str | Path, png_path: str | Path, title: str) -> None:
+    """Write a figure as SVG and PNG, without dates and versions, so that it is the same to the bit when drawn again."""
+    for path, form, metadata in (
+        (svg_path, "svg", {"Date": None, "Creator": None, "Title": title}),
+        (png_path, "png", {"Software": None, "Title": title}),
+    ):
+        with replacing(Path(path)) as partial:
+            figure.savefig(partial, format=form, dpi=PNG_DPI, metadata=metadata)

@@ -31,7 +31,8 @@ def describe(request: Request) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``dataset`` (the fields of a `Dataset`), ``told`` (one paragraph), ``scaling``, ``missing``, and what was asked.
+        ``request`` (what was asked), ``told`` (one paragraph), ``scaling``, ``missing`` (how many values), ``range``
+        and ``entry`` (the fields of a `Dataset`).
 
     Raises
     ------

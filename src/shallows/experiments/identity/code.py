@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 PACKAGE = Path(__file__).resolve().parents[2]
 
 _RUNNING = "shallows.experiments.running"
-#: The module that does a run, by what its method's entry says under ``runs``; it counts without its imports.
-OF_A_KIND = {
-    "estimator": f"{_RUNNING}.training_run",
-    "plain": f"{_RUNNING}.single_fit",
-    "analysis": f"{_RUNNING}.analysis_run",
+#: The function that does a run, by what its method's entry says under ``runs``; its module counts without its imports.
+KINDS_OF_RUN = {
+    "estimator": f"{_RUNNING}.training_run:train",
+    "plain": f"{_RUNNING}.single_fit:fit_once",
+    "analysis": f"{_RUNNING}.analysis_run:analyse",
 }
 #: Where what is measured of a model is chosen by name.
 MEASURES = f"{_RUNNING}.measures:make"
@@ -51,7 +51,8 @@ def digest_of_run(definition: Mapping[str, Any], parameters: Mapping[str, Any]) 
     """
     words = {*_texts(parameters), *_texts(definition.get("measures"))}
     entries = (*sorted(definition["call"].values()), *entries_of_measure(definition))
-    return _digest(entries, frozenset(words), (OF_A_KIND[definition["runs"]],))
+    module = KINDS_OF_RUN[definition["runs"]].partition(":")[0]
+    return _digest(entries, frozenset(words), (module,))
 
 
 def entries_of_measure(definition: Mapping[str, Any]) -> tuple[str, ...]:
@@ -85,10 +86,7 @@ def modules_of_preparation(dataset: Dataset, steps: Iterable[Mapping[str, Any]])
     from shallows.datasets import identity as datasets_identity
 
     steps = [*steps]
-    names = datasets_identity.modules_of(dataset, steps)
-    found = imports.closure(_source(PACKAGE), names, frozenset(_texts(steps)))
-    _keep(_source(PACKAGE))
-    return found
+    return modules_of(*datasets_identity.modules_of(dataset, steps), words=_texts(steps))
 
 
 def digest_of_module(*names: str) -> str:
@@ -101,19 +99,27 @@ def digest_of_script(path: str | Path) -> str:
     return digest_of_module(*imports.of_script(path))
 
 
-def modules_of(*names: str, words: Iterable[str] = ()) -> dict[str, str]:
-    """The modules and pieces of packages behind some code, each with its digest: what a digest is made of."""
-    return imports.closure(_source(PACKAGE), names, words)
+def modules_of(*names: str, words: Iterable[str] = (), alone: Iterable[str] = ()) -> dict[str, str]:
+    """The modules and pieces of packages behind some code, each with its digest: what a digest is made of.
+
+    Parameters
+    ----------
+    *names, words
+        As the ``entries`` and ``words`` of `imports.closure`.
+    alone : iterable of str
+        Modules that count without their imports.
+    """
+    source = _source(PACKAGE)
+    found = imports.closure(source, names, words)
+    for module in alone:
+        found |= {f"{module}:{name}": part.digest for name, part in source.parts(module).items()}
+    _keep(source)
+    return found
 
 
 @cache
 def _digest(entries: tuple[str, ...], words: frozenset[str], alone: tuple[str, ...]) -> str:
-    source = _source(PACKAGE)
-    found = imports.closure(source, entries, words)
-    for module in alone:
-        found |= {f"{module}:{name}": part.digest for name, part in source.parts(module).items()}
-    _keep(source)
-    return imports.digest(found)
+    return imports.digest(modules_of(*entries, words=words, alone=alone))
 
 
 def _texts(value: Any) -> Iterator[str]:

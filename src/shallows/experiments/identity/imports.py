@@ -191,6 +191,13 @@ def of_script(path: str | Path) -> list[str]:
     return [f"{node.module}:{one.name}" for node in named for one in node.names if node.module.startswith("shallows")]
 
 
+def origin(module: str, node: ast.ImportFrom, *, is_door: bool) -> str:
+    """The module that a ``from ... import`` in another module names, in full where it is relative."""
+    package = module.split(".") if is_door else module.split(".")[:-1]
+    base = package[: len(package) - node.level + 1] if node.level else []
+    return ".".join([*base, *([node.module] if node.module else [])])
+
+
 def digest(found: dict[str, str]) -> str:
     """Digest of a closure."""
     return hashlib.sha256(json.dumps(sorted(found.items())).encode()).hexdigest()[:16]
@@ -291,7 +298,6 @@ def _text(node: ast.AST | None) -> str | None:
 def _imports(module: str, nodes: list[ast.AST], *, is_door: bool) -> dict[str, Reference]:
     """Names that import statements bind: name -> (module, name in it)."""
     bound: dict[str, Reference] = {}
-    package = module.split(".") if is_door else module.split(".")[:-1]
     top = module.partition(".")[0]
     for node in nodes:
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
@@ -305,8 +311,7 @@ def _imports(module: str, nodes: list[ast.AST], *, is_door: bool) -> dict[str, R
                     if not one.asname:
                         bound[f"import {one.name}"] = (one.name, WHOLE)
         elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else []
-            place = ".".join([*base, *([node.module] if node.module else [])])
+            place = origin(module, node, is_door=is_door)
             if place.partition(".")[0] == top:
                 for one in node.names:
                     bound[one.asname or one.name] = (place, one.name)

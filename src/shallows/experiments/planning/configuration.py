@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -160,21 +161,26 @@ def check(instance: Any, schema_path: str | Path, what: str) -> None:
         return
     error = errors[0]
     where = ".".join(str(part) for part in error.path)
-    place = f" ({where} in {what})" if where else f" (in {what})"
-    if error.validator == "additionalProperties":
-        known = list(error.schema.get("properties", {}))
-        unknown = next(key for key in error.instance if key not in known)
-        raise _placed(UnknownNameError("configuration key", unknown, known), place)
-    if error.validator == "enum":
-        kind = str(error.path[-1]) if error.path else "value"
-        raise _placed(UnknownNameError(kind, error.instance, map(str, error.validator_value)), place)
-    expected = f"; expected {error.schema['description']}" if "description" in error.schema else ""
-    raise ConfigurationError(f"{error.message}{expected}{place}")
+    with placed(f"{where} in {what}" if where else f"in {what}"):
+        if error.validator == "additionalProperties":
+            known = list(error.schema.get("properties", {}))
+            unknown = next(key for key in error.instance if key not in known)
+            raise UnknownNameError("configuration key", unknown, known)
+        if error.validator == "enum":
+            kind = str(error.path[-1]) if error.path else "value"
+            raise UnknownNameError(kind, error.instance, map(str, error.validator_value))
+        expected = f"; expected {error.schema['description']}" if "description" in error.schema else ""
+        raise ConfigurationError(f"{error.message}{expected}")
 
 
-def _placed(error: ShallowsError, place: str) -> ShallowsError:
-    error.args = (f"{error}{place}",)
-    return error
+@contextmanager
+def placed(place: str) -> Iterator[None]:
+    """Add to the message of an error the place in the configuration that it is about."""
+    try:
+        yield
+    except ShallowsError as error:
+        error.args = (f"{error} ({place})",)
+        raise
 
 
 @cache
@@ -208,10 +214,8 @@ def _check_chains(configuration: Configuration, path: Path) -> None:
 
     for name, variant in configuration.variants.items():
         if "after" in variant:
-            try:
+            with placed(f"variant {name!r} in {path.as_posix()}"):
                 check_steps(configuration.steps_of(name))
-            except ShallowsError as error:
-                raise _placed(error, f" (variant {name!r} in {path.as_posix()})") from None
 
 
 def _add_paper(papers: dict[str, Any], paper: dict[str, Any], path: Path) -> None:

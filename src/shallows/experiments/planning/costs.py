@@ -6,9 +6,7 @@ The rates are those of two cores of a 2020s server; a factor of three either way
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 #: Floating-point operations a second of a matrix product in float32.
@@ -33,17 +31,6 @@ OVERHEAD_SECONDS = 0.3
 STEP_SECONDS = 1.5e-3
 #: A kernel matrix above this is computed anew in every epoch rather than kept.
 KEPT_BYTES = 12_000_000_000
-
-
-def main_memory() -> int:
-    """Bytes of main memory that this machine has, or that a container or a batch system's share of it may take."""
-    import psutil
-
-    total = psutil.virtual_memory().total
-    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        with suppress(OSError, ValueError):
-            total = min(total, int(Path(path).read_text(encoding="ascii")))
-    return total
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from typing import Any
 from shallows.errors import ShallowsError
 
 from ..setting_text import format_setting
-from . import kinds
+from . import target_entry
 from .configuration import SCALES
 from .plan import Plan
 from .runs import Run
@@ -80,7 +80,7 @@ def explain(plan: Plan, target: str, scale: str) -> Iterator[str]:
 
 
 def _data(plan: Plan, settings: dict[str, Any], data: dict[str, Any]) -> str:
-    variants = kinds.variants(data)
+    variants = target_entry.variants(data)
     entry, size = plan.catalogue[data["dataset"]], plan.size(data["dataset"], variants[0])
     points = f"{size.n_train:,} training and {size.n_test:,} test points, {size.n_features} features"
     description = f"{entry.title} ({data['dataset']}, {entry.state}), {points}"

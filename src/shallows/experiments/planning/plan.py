@@ -16,8 +16,8 @@ from typing import Any
 from shallows.errors import UnknownNameError
 
 from ..identity import code
-from . import costs, kinds, signatures
-from .configuration import SCALES, Configuration, ConfigurationError, load
+from . import costs, signatures, target_entry
+from .configuration import SCALES, Configuration, ConfigurationError, load, placed
 from .runs import Preconditioner, Run, Series
 
 
@@ -50,8 +50,7 @@ class Plan:
         from shallows import datasets
 
         plan = cls(load(root, settings), datasets.catalogue())
-        for scale in SCALES:
-            plan.runs(scale)
+        plan.runs(SCALES[0])  # plans every scale, so that what is wrong in any of them is told now
         return plan
 
     @cached_property
@@ -62,10 +61,10 @@ class Plan:
             for target, spec in paper["targets"].items():
                 if target in found:
                     raise ConfigurationError(f"The target {target!r} stands in two papers.")
-                kinds.check(target, spec)
+                target_entry.check(target, spec)
                 found[target] = {**spec, "paper": name}
         for target, spec in found.items():
-            for one in kinds.printed_targets(spec):
+            for one in target_entry.printed_targets(spec):
                 _known("target", one, found, f"target {target}, metrics")
         return found
 
@@ -183,7 +182,7 @@ class Plan:
             words = [word for word in wanted if word in present]
             methods = _chosen("method", group.get("methods"), spec["methods"], where)
             axes = list(_axes(spec["settings"], group.get("settings", {}), where))
-            marks, unit = kinds.marks(group), kinds.unit(group)
+            marks, unit = target_entry.marks(group), target_entry.unit(group)
             seeds = self.configuration.settings["seeds"] or group.get("seeds", at["seeds"])
             for word, method, *choices in itertools.product(words, methods, *axes):
                 data, entry = present[word], spec["methods"][method]
@@ -191,7 +190,7 @@ class Plan:
                 if _not_installed(definition.get("extra")):
                     continue
                 _known("dataset", data["dataset"], self.catalogue, where)
-                for variant in kinds.variants(data):
+                for variant in target_entry.variants(data):
                     _known("variant", variant, self.configuration.variants, where)
                 own = {name: value for _, _, given in choices for name, value in given.items()}
                 own |= entry.get("parameters", {})
@@ -204,7 +203,7 @@ class Plan:
                     self._run(
                         scale, data["dataset"], variant, entry["method"], definition, parameters, seed, marks, unit
                     )
-                    for variant in kinds.variants(data)
+                    for variant in target_entry.variants(data)
                     for seed in seeds
                 ]
                 setting = {axis: value for axis, value, _ in choices}
@@ -240,13 +239,14 @@ class Plan:
             if "missing" in data:
                 reasons[word] = data["missing"]
                 continue
-            unprepared = filter(None, map(self._not_prepared, kinds.variants(data)))
-            reason = self._to_be_supplied(data["dataset"]) or next(unprepared, None)
+            missing_extras = filter(None, map(self._missing_extra, target_entry.variants(data)))
+            reason = self._to_be_supplied(data["dataset"]) or next(missing_extras, None)
             if reason:
                 reasons[word] = reason
         return reasons
 
-    def _not_prepared(self, variant: str) -> str | None:
+    def _missing_extra(self, variant: str) -> str | None:
+        """That the steps to a variant need an extra which is not installed; None where they need none or it is."""
         from shallows.datasets.preparation.steps import STEPS, step_class
 
         steps = self.configuration.steps_of(variant) if variant in self.configuration.variants else ()
@@ -290,7 +290,7 @@ class Plan:
         sizes, absent = {}, self.absent(target, scale)
         for word, data in at["data"].items():
             if word not in absent:
-                size = self.size(data["dataset"], kinds.variants(data)[0])
+                size = self.size(data["dataset"], target_entry.variants(data)[0])
                 title = self.catalogue[data["dataset"]].title
                 sizes[word] = {
                     "dataset": data["dataset"],
@@ -306,7 +306,7 @@ class Plan:
             "method": next(iter(spec["methods"])),
             "series": [asdict(series) for series in self.series(target, scale)],
             "published": self.configuration.published[target],
-            "printed": {one: self.configuration.published[one] for one in kinds.printed_targets(spec)},
+            "printed": {one: self.configuration.published[one] for one in target_entry.printed_targets(spec)},
             "sizes": sizes,
             "missing": absent,
             "left_out": self._left_out(target, scale),
@@ -355,7 +355,6 @@ def _axes(
 
 def _known(kind: str, name: Any, known: Mapping[str, Any], where: str) -> Any:
     if name not in known:
-        error = UnknownNameError(kind, name, known)
-        error.args = (f"{error} ({where})",)
-        raise error
+        with placed(where):
+            raise UnknownNameError(kind, name, known)
     return known[name]

@@ -1,7 +1,9 @@
-"""What jobs ask of the machine, and which short ones may share a process."""
+"""What jobs ask of the machine, what it has, and which short jobs may share a process."""
 
 from __future__ import annotations
 
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from .costs import Cost
@@ -14,6 +16,17 @@ MOST_THREADS = 16
 LONG_SECONDS = 20.0
 #: A job that failed is given this much more of its estimate at each further attempt, up to `MOST_TIMES` as much.
 MORE_EACH_ATTEMPT, MOST_TIMES = 0.5, 3.0
+
+
+def main_memory() -> int:
+    """Bytes of main memory that this machine has, or that a container or a batch system's share of it may take."""
+    import psutil
+
+    total = psutil.virtual_memory().total
+    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        with suppress(OSError, ValueError):
+            total = min(total, int(Path(path).read_text(encoding="ascii")))
+    return total
 
 
 def threads(cost: Cost) -> int:

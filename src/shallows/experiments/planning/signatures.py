@@ -9,12 +9,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from shallows.errors import UnknownNameError
 
-_PACKAGE = Path(__file__).resolve().parents[2]
+from ..identity import code, imports
+from .configuration import placed
+
+_SOURCE = imports.Source(code.PACKAGE)
 
 
 def check(definition: Mapping[str, Any], parameters: Iterable[str], task: str, where: str) -> None:
@@ -40,9 +42,8 @@ def check(definition: Mapping[str, Any], parameters: Iterable[str], task: str, w
     known = keywords(place) if place else None
     for name in parameters if known is not None else ():
         if name not in known:
-            error = UnknownNameError(f"parameter of {place.partition(':')[2]}", name, known)
-            error.args = (f"{error} ({where})",)
-            raise error
+            with placed(where):
+                raise UnknownNameError(f"parameter of {place.partition(':')[2]}", name, known)
 
 
 @cache
@@ -75,7 +76,7 @@ def _find(module: str, name: str) -> tuple[str, ast.stmt] | None:
         if isinstance(node, ast.ImportFrom):
             for one in node.names:
                 if (one.asname or one.name) == name:
-                    return _find(_origin(module, node), one.name)
+                    return _find(imports.origin(module, node, is_door=_SOURCE.is_door(module)), one.name)
         if isinstance(node, ast.Dict):
             for key, value in zip(node.keys, node.values, strict=True):
                 if isinstance(key, ast.Constant) and key.value == name and isinstance(value, ast.Constant):
@@ -92,19 +93,7 @@ def _nodes(module: str) -> Iterator[ast.AST]:
             yield node.value
 
 
-def _origin(module: str, node: ast.ImportFrom) -> str:
-    if not node.level:
-        return str(node.module)
-    package = module.split(".") if _path(module).name == "__init__.py" else module.split(".")[:-1]
-    return ".".join([*package[: len(package) - node.level + 1], *([node.module] if node.module else [])])
-
-
-def _path(module: str) -> Path:
-    folder = _PACKAGE.parent.joinpath(*module.split("."))
-    return folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py")
-
-
 @cache
 def _tree(module: str) -> ast.Module | None:
-    inside = module.partition(".")[0] == _PACKAGE.name and _path(module).is_file()
-    return ast.parse(_path(module).read_bytes()) if inside else None
+    path = _SOURCE.path(module)
+    return None if path is None else ast.parse(path.read_bytes())

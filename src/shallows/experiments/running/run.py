@@ -10,14 +10,9 @@ from typing import Any
 
 from shallows import datasets
 
-from . import finished, record
-from .analysis_run import analyse
+from ..identity import code
+from . import calls, finished, record
 from .job import Conditions, Job, folder_of, key_of, name_of
-from .single_fit import fit_once
-from .training_run import train
-
-#: What does a run, by what its method's entry says under ``runs``.
-KINDS_OF_RUN = {"estimator": train, "plain": fit_once, "analysis": analyse}
 
 
 def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
@@ -33,9 +28,10 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
     folder = folder_of(job, key)
     if finished.is_there(folder):
         return finished.bring(job, folder)
+    do = calls.load(code.KINDS_OF_RUN[job.spec["definition"]["runs"]])  # before the clock, as it may import
     record.reset_peak_memory()
     started, clock = datetime.now(UTC), time.perf_counter()
-    found = KINDS_OF_RUN[job.spec["definition"]["runs"]](job, data, conditions, folder, key)
+    found = do(job, data, conditions, folder, key)
     rows = found.pop("rows")
     seconds = time.perf_counter() - clock + found.pop("seconds_before")
     made = record.plain(

@@ -1,19 +1,19 @@
-"""What a target's metrics and claims must agree with beyond their schema: names that exist, parameters of functions.
+"""A target's entry in the configuration: its evaluation points and variants, and what its schema cannot check.
 
-A metric may be anything that a run's curve or its single numbers hold; nothing here knows what methods measure. The
-module is read whenever the workflow is parsed, so it imports nothing heavy.
+Its metrics and claims must name what exists, and give functions the parameters that they have. A metric may be anything
+that a run's curve or its single numbers hold; nothing here knows what methods measure. The module is read whenever the
+workflow is parsed, so it imports nothing heavy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any
 
-from shallows.errors import ShallowsError, UnknownNameError
+from shallows.errors import UnknownNameError
 
 from ..claim_functions import ACROSS, ACROSS_CURVES, REDUCTIONS, check_call
-from .configuration import ConfigurationError
+from .configuration import ConfigurationError, placed
 
 CRITERIA = ("at_most", "at_least", "between", "tolerance")
 
@@ -50,7 +50,7 @@ def check(target: str, spec: Mapping[str, Any]) -> None:
         A claim without exactly one criterion, a first passage without a level, or a name given twice.
     """
     for name, metric in spec["metrics"].items():
-        with _told_where(f"target {target}, metric {name}"):
+        with placed(f"target {target}, metric {name}"):
             if name in spec.get("claims", {}):
                 raise ConfigurationError(f"The name {name!r} is both a metric and a claim.")
             if "first_passage" in metric and not list(_levels(metric)):
@@ -58,7 +58,7 @@ def check(target: str, spec: Mapping[str, Any]) -> None:
             for level in _levels(metric):
                 _check_reference(level, spec)
     for name, claim in spec.get("claims", {}).items():
-        with _told_where(f"target {target}, claim {name}"):
+        with placed(f"target {target}, claim {name}"):
             if sum(one in claim for one in CRITERIA) != 1:
                 raise ConfigurationError(f"The claim needs a criterion, one of {', '.join(CRITERIA)}.")
             ways = [key for key in ("at", "reduce") if key in claim]
@@ -103,13 +103,3 @@ def _known(kind: str, name: Any, known: Iterable[str]) -> Any:
     if name not in known:
         raise UnknownNameError(kind, name, known)
     return known[name] if isinstance(known, Mapping) else name
-
-
-@contextmanager
-def _told_where(place: str) -> Iterator[None]:
-    """Add the place to the message of an error."""
-    try:
-        yield
-    except ShallowsError as error:
-        error.args = (f"{error} ({place})",)
-        raise
