@@ -93,3 +93,8 @@ def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> Source:
     """
     opener = lookup.load("origin of rows", dataset.state if dataset.state in _OPENERS else "files", _OPENERS)
     return opener(dataset, paths)
+
+
+def label_text(label: Any) -> str:
+    """Return a label as a person writes it: 3, not 3.0."""
+    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
