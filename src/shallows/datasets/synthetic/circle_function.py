@@ -76,10 +76,6 @@ class CircleFunction(Generator):
         """Return the relative error of the Fourier series up to the frequency `j`."""
         return math.sqrt(self.energy_above(j))
 
-    def reach(self, t: float) -> float:
-        r"""Return the frequency up to which `t` steps of size 1 fit: :math:`\sqrt{\ln(2t) / s}`, by order."""
-        return math.sqrt(math.log(2 * t) / self.width)
-
     def _last_frequency(self, eigenvalue: float) -> int:
         return math.ceil(math.sqrt(-math.log(eigenvalue) / self.width))
 
