@@ -23,7 +23,7 @@ _MEDIAN_BYTES = 64 << 20
 class Impute(FeatureStep):
     """Fill in missing values (NaN) by what the training part has in their column.
 
-    By hand, since scikit-learn's SimpleImputer wants all rows at once.
+    By hand, since scikit-learn's SimpleImputer wants all rows at once, and takes eight times as long for a median.
 
     Attributes
     ----------
