@@ -80,7 +80,7 @@ def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> Source:
     dataset : Dataset
         Its entry in the catalogue.
     paths : mapping of str to Path
-        The file of every part; empty for what is generated.
+        The file of every part; empty for what is generated from nothing.
 
     Returns
     -------
