@@ -1,0 +1,163 @@
+"""Stochastic dual coordinate ascent against exact solvers (SPEC 5)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC, SVR, LinearSVC
+
+from engine_example import naive_kernel, sample
+from risk_example import BANDWIDTH, N, batches_of, feature_risk, kernel_risk, run
+from shallows import losses
+from shallows.errors import ShallowsError
+from shallows.solvers.regularised.duals import DUALS, dual_of
+from shallows.solvers.regularised.risk import RiskProblem
+from shallows.solvers.regularised.sdca import SDCA, dual_objective, duality_gap
+
+DUAL_LOSSES = {
+    "square": {},
+    "hinge": {},
+    "squared_hinge": {},
+    "logistic": {},
+    "huber": {"delta": 0.5},
+    "quantile": {"quantile": 0.3},
+    "epsilon_insensitive": {"epsilon": 0.2},
+}
+
+
+@pytest.mark.parametrize("name", DUAL_LOSSES)
+def test_the_best_dual_variable_is_the_slope_at_the_score_that_it_makes(name):
+    loss = losses.make(name, **DUAL_LOSSES[name])
+    rng = np.random.default_rng(0)
+    dual = dual_of(loss)
+    for v, q in zip(rng.normal(size=200) * 2, rng.uniform(0.05, 5, size=200), strict=True):
+        y = float(np.sign(rng.normal())) if loss.coding == "signs" else float(rng.normal())
+        a = dual.best(float(v), float(q), y)
+        # The proximal problem min ℓ(s) + (s − v)²/2q has its minimum at s = v + q a.
+        made = minimize_scalar(
+            lambda s, v=v, q=q, y=y: loss.value(np.array([[s]]), np.array([[y]]))[0] + (s - v) ** 2 / (2 * q),
+            bounds=(v - 20 * q, v + 20 * q),
+            method="bounded",
+            options={"xatol": 1e-10},
+        ).x
+        assert v + q * a == pytest.approx(made, abs=3e-6)
+
+
+@pytest.mark.parametrize("name", DUAL_LOSSES)
+def test_the_dual_value_is_the_conjugate(name):
+    # −ℓ*(−a) = min_u ℓ(u) + a u, at a within the bounds of −ℓ'.
+    loss = losses.make(name, **DUAL_LOSSES[name])
+    u = np.linspace(-30, 30, 600_001)[:, None]
+    for y in (1.0, -1.0) if loss.coding == "signs" else (0.7, -0.2):
+        slopes = -loss.derivative(np.linspace(-2, 2, 9)[:, None], np.full((9, 1), y))[:, 0]
+        for a in slopes:
+            lowest = (loss.value(u, np.full_like(u, y)) + a * u[:, 0]).min()
+            assert dual_of(loss).value(np.array([[a]]), np.array([[y]])) == pytest.approx(lowest, abs=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DUAL_LOSSES)
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("make", [kernel_risk, feature_risk])
+def test_the_dual_objective_never_falls_and_the_gap_closes(name, weights, make):
+    # SPEC 5 (6)
+    p = make(name, weights=weights, regularisation=0.2, **DUAL_LOSSES[name])
+    state, last = SDCA().init(p.problem), -math.inf
+    for batch in batches_of(N, 9, 60):
+        state = SDCA().step(p.problem, state, batch)
+        value = dual_objective(p.problem, state)
+        assert value >= last - 1e-13
+        last = value
+    assert -1e-12 < duality_gap(p.problem, state) < 1e-5
+
+
+@pytest.mark.parametrize("make", [kernel_risk, feature_risk])
+@pytest.mark.parametrize("name", ["hinge", "square"])
+def test_a_batch_is_its_examples_one_by_one(make, name):
+    p = make(name, c=2)
+    one_by_one = [slice(i, i + 1) for i in range(N)] * 2
+    in_batches = [slice(i, min(i + 13, N)) for i in range(0, N, 13)] * 2
+    a, b = (run(SDCA(), p.problem, order) for order in (one_by_one, in_batches))
+    assert np.abs(a.dual - b.dual).max() < 1e-12
+    assert np.abs(a.coefficients - b.coefficients).max() < 1e-12
+
+
+def test_a_step_is_the_update_rule_of_the_sources():
+    # α ← y max(0, min(1, (1 − y f)/(‖x‖²/(λn)) + yα)) for the hinge; Δ = (y − f − α)/(1 + ‖x‖²/(λn)) for the square.
+    for name in ("hinge", "square"):
+        p = feature_risk(name)
+        state = run(SDCA(), p.problem, batches_of(N, 10, 1))
+        for i in (3, 17, 40):
+            q, a, y = p.z[i] @ p.z[i] / (p.reg * N), state.dual[i, 0], p.y[i, 0]
+            f = p.z[i] @ state.coefficients[:, 0]
+            expected = y * max(0, min(1, (1 - y * f) / q + y * a)) if name == "hinge" else a + (y - f - a) / (1 + q)
+            state = SDCA().step(p.problem, state, slice(i, i + 1))
+            assert state.dual[i, 0] == pytest.approx(expected, abs=1e-13)
+
+
+def test_dual_ascent_is_kernel_ridge_in_the_limit():
+    p = kernel_risk("square", c=2, regularisation=0.05)
+    state = run(SDCA(), p.problem, batches_of(N, 10, 300))
+    exact = KernelRidge(alpha=N * p.reg, kernel="precomputed").fit(p.K, p.y)
+    assert np.abs(state.coefficients - exact.dual_coef_).max() < 1e-9
+
+
+def test_dual_ascent_is_the_exact_support_vector_machine_in_the_limit():
+    # With a constant added to the kernel the machine's intercept is regularised; a symmetric set needs none. Points x
+    # and −x with labels y and −y under an odd kernel: f is odd, so the exact machine's intercept is zero.
+    x = sample(30, 3)
+    x = np.vstack([x, -x])
+    y = np.sign(np.sin(x @ [1.0, 2.0, -1.0]))
+    K = naive_kernel("gaussian", BANDWIDTH, x, x) - naive_kernel("gaussian", BANDWIDTH, x, -x)
+    reg = 0.05
+    exact = SVC(kernel="precomputed", C=1 / (reg * N), tol=1e-9).fit(K, y)
+    assert abs(exact.intercept_[0]) < 1e-6
+    L = np.linalg.cholesky(K + 1e-12 * np.eye(N)) if np.linalg.eigvalsh(K)[0] > 0 else root(K)
+    p = feature_risk("hinge", z=L, regularisation=reg)
+    problem = RiskProblem(p.problem.span, y[:, None], p.loss, reg)
+    state = run(SDCA(), problem, batches_of(N, 10, 500))
+    assert np.abs(L @ state.coefficients[:, 0] - exact.decision_function(K)).max() < 1e-4
+
+
+def root(K):
+    values, vectors = np.linalg.eigh(K)
+    return vectors * np.sqrt(np.maximum(values, 0))
+
+
+def test_dual_ascent_is_the_exact_linear_machine_of_the_squared_hinge():
+    p = feature_risk("squared_hinge", regularisation=0.05)
+    # LinearSVC has C Σ max(0, 1 − yu)², twice the loss here.
+    exact = LinearSVC(C=0.5 / (p.reg * N), fit_intercept=False, tol=1e-12, max_iter=100_000).fit(p.z, p.y[:, 0])
+    state = run(SDCA(), p.problem, batches_of(N, 10, 300))
+    assert np.abs(state.coefficients[:, 0] - exact.coef_[0]).max() < 1e-6
+
+
+def test_dual_ascent_is_exact_logistic_regression_in_the_limit():
+    p = feature_risk("logistic", regularisation=0.05)
+    exact = LogisticRegression(C=1 / (p.reg * N), fit_intercept=False, tol=1e-12, max_iter=1000).fit(p.z, p.y[:, 0])
+    state = run(SDCA(), p.problem, batches_of(N, 10, 200))
+    assert np.abs(state.coefficients[:, 0] - exact.coef_[0]).max() < 1e-6
+
+
+def test_dual_ascent_bounds_exact_support_vector_regression():
+    # The machine with an intercept is at least as good; the optimum without one lies within the gap of the dual.
+    p = kernel_risk("epsilon_insensitive", epsilon=0.1, regularisation=0.05)
+    state = run(SDCA(), p.problem, batches_of(N, 10, 800))
+    assert duality_gap(p.problem, state) < 1e-6
+    exact = SVR(kernel="precomputed", C=1 / (p.reg * N), epsilon=0.1, tol=1e-10).fit(p.K, p.y[:, 0])
+    a = np.zeros(N)
+    a[exact.support_] = exact.dual_coef_[0]
+    with_intercept = p.reg / 2 * a @ p.K @ a + p.loss.value(exact.predict(p.K)[:, None], p.y).mean()
+    assert with_intercept <= p.problem.objective(state.coefficients) + 1e-9
+
+
+def test_losses_of_several_scores_have_no_dual_here():
+    p = kernel_risk("hinge")
+    with pytest.raises(ShallowsError, match="not 'softmax'"):
+        SDCA().init(RiskProblem(p.problem.span, p.y, losses.make("softmax"), 0.1))
+    assert {loss.name for loss in DUALS} == set(DUAL_LOSSES)

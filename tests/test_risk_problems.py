@@ -1,0 +1,129 @@
+"""What solvers of regularised risks stand on, and what all of them do: kernel rows and features, states, the loop."""
+
+from __future__ import annotations
+
+import array_api_strict
+import numpy as np
+import pytest
+
+from engine_example import sample
+from risk_example import N, batches_of, exact_smooth, feature_risk, kernel_risk, run
+from shallows import arrays, features, kernels, training
+from shallows.features.design import Blocks, Design
+from shallows.gram import LazyGram
+from shallows.solvers.regularised.norma import NORMA
+from shallows.solvers.regularised.pegasos import Pegasos
+from shallows.solvers.regularised.risk import FeatureSpan, RiskProblem
+from shallows.solvers.regularised.sag import SAG
+from shallows.solvers.regularised.sdca import SDCA
+from shallows.solvers.regularised.svrg import SVRG
+
+# ----------------------------------------------------------------------------------------- the kernel matrix
+
+
+@pytest.mark.parametrize("xp", [np, array_api_strict], ids=["numpy", "strict"])
+@pytest.mark.parametrize("kernel", [kernels.Laplace(2.0), kernels.Polynomial(degree=2)], ids=["laplace", "polynomial"])
+@pytest.mark.parametrize("n_kept", [0, 3, 100])
+@pytest.mark.parametrize("n_workers", [1, 3])
+def test_rows_of_the_lazy_matrix_times_coefficients_are_the_formula(kernel, n_kept, xp, n_workers, monkeypatch):
+    monkeypatch.setattr(arrays, "workers_for", lambda x: n_workers)
+    x, a = sample(61), sample(61, 2, seed=1)
+    K = kernel(x, x)
+    np.fill_diagonal(K, kernel.diagonal(x))
+    matrix = LazyGram(kernel, kernels.augmented(xp.asarray(x)), budget=n_kept * 16 * 16 * 8 + 7, tile=16)
+    for rows, reached in ((slice(0, 5), 3), (slice(10, 37), 20), (slice(40, 61), 50), (slice(30, 34), None)) * 2:
+        b = a.copy()
+        b[len(a) if reached is None else reached :] = 0
+        made = matrix.rows_dot(rows, xp.asarray(b), reached)
+        assert np.abs(np.asarray(made) - K[rows] @ b).max() < 1e-12
+    assert np.abs(np.asarray(matrix.dot(xp.asarray(a))) - K @ a).max() < 1e-12
+    assert matrix.kept_fraction == min(n_kept, 10) / 10
+
+
+def test_tiles_that_fit_are_made_once(monkeypatch):
+    x, a = sample(61), sample(61, 2, seed=1)
+    matrix = LazyGram(kernels.Gaussian(1.0), kernels.augmented(x), budget=2**30, tile=16)
+    made = []
+    fill = kernels.fill
+    monkeypatch.setattr(kernels, "fill", lambda k, left, z, out: made.append(out.shape) or fill(k, left, z, out))
+    for _ in range(3):
+        for rows in (slice(0, 20), slice(20, 61)):
+            matrix.rows_dot(rows, a)
+    assert len(made) == 10
+
+
+@pytest.mark.parametrize("xp", [np, array_api_strict], ids=["numpy", "strict"])
+@pytest.mark.parametrize("fits", [False, True])
+def test_features_are_made_when_they_are_asked_for_and_once_if_they_fit(xp, fits, monkeypatch):
+    f = features.FourierFeatures(kernels.Gaussian(1.0), 3, 5, seed=1)
+    made, x = [], sample(30)
+    block = Blocks.block
+    monkeypatch.setattr(Blocks, "block", lambda self, z, k: made.append(z.shape[0]) or block(self, z, k))
+    design = Design(Blocks(f, 20), xp.asarray(x), budget=0)
+    span = FeatureSpan(design, budget=30 * 20 * 8 - (not fits))
+    exact = features.FourierFeatures(kernels.Gaussian(1.0), 3, 5, seed=1, n_blocks=2).map(x)
+    for rows in (slice(0, 10), slice(0, 10), slice(10, 30)) * 2:
+        assert np.abs(np.asarray(span.rows(rows)) - exact[rows]).max() < 1e-13
+    # Two blocks of columns: 30 rows twice, or 30 rows twice for each of the two rounds.
+    assert sum(made) == 60 * (1 if fits else 2)
+
+
+# ------------------------------------------------------------------------------------------ what all of them do
+
+SOLVERS = {
+    "pegasos": (kernel_risk, "hinge", Pegasos(projection=True)),
+    "averaged pegasos": (kernel_risk, "hinge", Pegasos(averaging=True)),
+    "pegasos on features": (feature_risk, "hinge", Pegasos(projection=True)),
+    "norma": (kernel_risk, "logistic", NORMA(1.0)),
+    "truncated norma": (kernel_risk, "logistic", NORMA(1.0, truncation=30)),
+    "sdca": (kernel_risk, "hinge", SDCA()),
+    "sdca on features": (feature_risk, "logistic", SDCA()),
+    "svrg": (feature_risk, "logistic", SVRG(0.5)),
+    "sag": (feature_risk, "square", SAG(0.3)),
+    "saga": (feature_risk, "squared_hinge", SAG(0.3, unbiased=True)),
+}
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("weights", [False, True])
+def test_other_array_libraries_give_the_same(name, weights):
+    make, loss, solver = SOLVERS[name]
+    ours, theirs = (
+        run(solver, make(loss, c=2, weights=weights, xp=xp).problem, batches_of(N, 16, 2))
+        for xp in (np, array_api_strict)
+    )
+    assert np.abs(np.asarray(theirs.coefficients) - ours.coefficients).max() < 1e-11
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_a_state_that_was_put_away_goes_on_to_the_bit(name):
+    make, loss, solver = SOLVERS[name]
+    p, order = make(loss, weights=True), batches_of(N, 16, 3)
+    straight = run(solver, p.problem, order)
+    halfway = run(solver, p.problem, order[:5])
+    kept = halfway.remember()
+    solver.step(p.problem, halfway, order[5])
+    again = solver.init(p.problem)
+    again.recall(*kept)
+    for batch in order[5:]:
+        again = solver.step(p.problem, again, batch)
+    assert np.array_equal(again.coefficients, straight.coefficients)
+
+
+@pytest.mark.parametrize("name", [name for name in SOLVERS if name != "truncated norma"])
+def test_the_loop_drives_it(name):
+    make, loss, solver = SOLVERS[name]
+    p = make(loss)
+    ran = training.train(solver, p.problem, training.Batches(N, 16, 0), training.Stopping(max_epochs=20))
+    assert ran.n_rollbacks == 0
+    zero = p.problem.objective(p.problem.span.zero(p.problem.targets))
+    best = p.problem.objective(run(SDCA(), p.problem, batches_of(N, 10, 100)).coefficients)
+    assert p.problem.objective(ran.state.coefficients) - best < 0.4 * (zero - best)
+
+
+def test_the_loop_halves_a_step_of_svrg_that_diverges():
+    p = feature_risk("square")
+    problem = RiskProblem(p.problem.span, p.y, p.loss, p.reg, growth=10.0)
+    ran = training.train(SVRG(50.0), problem, training.Batches(N, 16, 0), training.Stopping(max_epochs=30))
+    assert ran.n_rollbacks > 0
+    assert problem.objective(ran.state.coefficients) < problem.objective(exact_smooth(p)) * 1.01

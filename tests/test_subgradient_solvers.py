@@ -1,0 +1,220 @@
+"""Pegasos and NORMA against exact solvers (SPEC 5)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.svm import SVC
+
+from risk_example import N, batches_of, feature_risk, kernel_risk, run
+from shallows import kernels
+from shallows.errors import ShallowsError, UnknownNameError
+from shallows.solvers.regularised.norma import NORMA
+from shallows.solvers.regularised.pegasos import Pegasos
+from shallows.solvers.regularised.risk import RiskProblem
+from shallows.solvers.regularised.sdca import SDCA, duality_gap
+
+
+def whole(p):
+    return slice(0, p.n)
+
+
+# ------------------------------------------------------------------------------------------------- Pegasos
+
+
+@pytest.mark.parametrize("projection", [False, True])
+@pytest.mark.parametrize("m", [1, 8])
+def test_kernel_pegasos_with_the_products_of_features_makes_the_iterates_of_linear_pegasos(m, projection):
+    # SPEC 5 (1). The span of the kernel z·z' has w = Zᵀa.
+    p = feature_risk("hinge", c=2)
+
+    class Products:
+        n = N
+
+        def zero(self, targets):
+            return np.zeros_like(targets)
+
+        def scores(self, a, batch, n_visited=None):
+            return p.z[batch] @ (p.z.T @ a)
+
+        def products(self, batch):
+            return p.z[batch] @ p.z[batch].T
+
+        def add(self, a, batch, change):
+            a[batch] += change
+
+    dual = RiskProblem(Products(), p.y, p.loss, p.reg)
+    solver, order = Pegasos(projection), batches_of(N, m, 3)
+    one, other = solver.init(p.problem), solver.init(dual)
+    for batch in order:
+        one, other = solver.step(p.problem, one, batch), solver.step(dual, other, batch)
+        assert np.abs(one.coefficients - p.z.T @ other.coefficients).max() < 1e-11 * max(
+            1, np.abs(one.coefficients).max()
+        )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [kernel_risk, feature_risk])
+def test_the_average_of_pegasos_is_that_of_its_iterates_and_comes_nearer_to_the_optimum(make):
+    last = of_mean = 0.0
+    for seed in range(3):
+        p = make("hinge", regularisation=0.003, n=200, seed=seed)
+        averaged, plain = Pegasos(averaging=True), Pegasos()
+        a, b, mean = averaged.init(p.problem), plain.init(p.problem), 0.0
+        for t, batch in enumerate(batches_of(200, 4, 5), start=1):
+            a, b = averaged.step(p.problem, a, batch), plain.step(p.problem, b, batch)
+            mean = mean + 4 / (t + 3) * (b.coefficients - mean)
+            assert np.abs(a.coefficients - mean).max() < 1e-10 * np.abs(b.coefficients).max()
+            assert np.array_equal(a.iterate, b.coefficients)
+        best = p.problem.objective(run(SDCA(), p.problem, batches_of(200, 10, 100)).coefficients)
+        last += p.problem.objective(b.coefficients) - best
+        of_mean += p.problem.objective(a.coefficients) - best
+    assert of_mean < 0.5 * last
+
+
+def test_kernel_pegasos_one_example_at_a_time_has_the_counters_of_the_lecture():
+    p = kernel_risk("hinge", regularisation=0.02)
+    y = p.y[:, 0]
+    order = np.random.default_rng(0).integers(N, size=150)
+    counters = np.zeros(N)
+    for t, i in enumerate(order, start=1):
+        score = 0.0 if t == 1 else (counters * y) @ p.K[:, i] / (p.reg * (t - 1))
+        counters[i] += y[i] * score < 1
+    state = run(Pegasos(), p.problem, [slice(i, i + 1) for i in order])
+    assert state.coefficients[:, 0] * p.reg * len(order) == pytest.approx(counters * y, abs=1e-9)
+
+
+def test_pegasos_on_all_examples_is_subgradient_descent():
+    # SPEC 5 (2)
+    p = feature_risk("hinge")
+    w = np.zeros((6, 1))
+    state = Pegasos().init(p.problem)
+    for t in range(1, 30):
+        violated = p.y * (p.z @ w) < 1
+        w = w - (p.reg * w - p.z.T @ (p.y * violated) / N) / (p.reg * t)
+        state = Pegasos().step(p.problem, state, whole(p))
+        assert np.abs(state.coefficients - w).max() < 1e-11
+
+
+@pytest.mark.parametrize("make", [kernel_risk, feature_risk])
+def test_projected_pegasos_stays_in_the_ball_that_the_optimum_lies_in(make):
+    # SPEC 5 (3)
+    p = make("hinge", regularisation=0.02, c=2)
+    solver = Pegasos(projection=True)
+    state = solver.init(p.problem)
+    touched = False
+    for batch in batches_of(N, 5, 5):
+        state = solver.step(p.problem, state, batch)
+        norm = p.problem.span.norm_squared(state.coefficients)
+        assert norm == pytest.approx(state.norm_squared, rel=1e-9)
+        assert norm <= (1 + 1e-9) / p.reg
+        touched |= norm > (1 - 1e-9) / p.reg
+    assert touched
+    # Two outputs with ‖f‖² ≤ 1/λ each; the ball here holds both together and may cut, so the optimum of one is asked.
+    alone = make("hinge", regularisation=0.02)
+    best = run(SDCA(), alone.problem, batches_of(N, 10, 60))
+    assert alone.problem.span.norm_squared(best.coefficients) <= 1 / alone.reg
+
+
+def test_pegasos_tends_to_the_exact_support_vector_machine_at_its_rate():
+    # SPEC 5 (4, 5): the excess risk falls like log t / t, so over 16 times the steps by more than a factor of 6.
+    p = kernel_risk("hinge", regularisation=0.05)
+    exact = run(SDCA(), p.problem, batches_of(N, 10, 400))
+    assert duality_gap(p.problem, exact) < 1e-7
+    best = p.problem.objective(exact.coefficients)
+    # The machine of LIBSVM has an intercept besides, and can only be better.
+    libsvm = SVC(kernel="precomputed", C=1 / (p.reg * N), tol=1e-8).fit(p.K, p.y[:, 0])
+    a = np.zeros(N)
+    a[libsvm.support_] = libsvm.dual_coef_[0]
+    hinges = np.maximum(0, 1 - p.y[:, 0] * libsvm.decision_function(p.K))
+    assert best / 2 < p.reg / 2 * a @ p.K @ a + hinges.mean() <= best + 1e-6
+    state, excess = Pegasos().init(p.problem), {}
+    for t, batch in enumerate(batches_of(N, 4, 300), start=1):
+        state = Pegasos().step(p.problem, state, batch)
+        if t in (280, 4480):
+            excess[t] = p.problem.objective(state.coefficients) - best
+    assert 0 <= excess[4480] < excess[280] / 6
+    assert excess[4480] < 0.005 * best
+
+
+@pytest.mark.slow
+def test_the_steps_that_pegasos_needs_do_not_grow_with_the_number_of_examples():
+    # SPEC 5 (4): the bound on the excess risk after T steps of one example knows λ and T only.
+    excess = []
+    for n in (60, 600):
+        p = kernel_risk("hinge", regularisation=0.05, n=n)
+        best = p.problem.objective(run(SDCA(), p.problem, batches_of(n, 20, 60)).coefficients)
+        drawn = np.random.default_rng(0).integers(n, size=1500)
+        state = run(Pegasos(), p.problem, [slice(int(i), int(i) + 1) for i in drawn])
+        excess.append(p.problem.objective(state.coefficients) - best)
+    # ‖ℓ'k‖ ≤ 1 makes the bound (1 + ln T)/(2λT) of the mean iterate; the last one keeps within a few times it here.
+    assert max(excess) < 4 * (1 + math.log(1500)) / (2 * 0.05 * 1500)
+    assert excess[1] < 2 * excess[0]
+
+
+# --------------------------------------------------------------------------------------------------- NORMA
+
+
+@pytest.mark.parametrize("schedule", ["constant", "root", "inverse"])
+@pytest.mark.parametrize("loss", ["hinge", "square", "logistic"])
+@pytest.mark.parametrize("weights", [False, True])
+def test_norma_is_gradient_descent_in_the_space_of_the_kernel(schedule, loss, weights):
+    p = kernel_risk(loss, weights=weights, c=2)
+    solver, alpha = NORMA(0.7, schedule), np.zeros((N, 2))
+    w = np.ones((N, 1)) if p.w is None else p.w
+    state = solver.init(p.problem)
+    for t, batch in enumerate(batches_of(N, 7, 2), start=1):
+        eta = 0.7 / {"constant": 1, "root": math.sqrt(t), "inverse": t}[schedule]
+        slopes = w[batch] * p.loss.derivative(p.K[batch] @ alpha, p.y[batch])
+        alpha *= 1 - eta * p.reg
+        alpha[batch] -= eta / len(slopes) * slopes
+        state = solver.step(p.problem, state, batch)
+        assert np.abs(state.coefficients - alpha).max() < 1e-11
+
+
+def test_norma_with_steps_of_one_over_lambda_t_is_pegasos():
+    p = kernel_risk("hinge")
+    order = batches_of(N, 6, 3)
+    ours, theirs = (run(solver, p.problem, order) for solver in (NORMA(1 / p.reg, "inverse"), Pegasos()))
+    assert np.abs(ours.coefficients - theirs.coefficients).max() < 1e-10
+
+
+def test_truncation_keeps_the_examples_seen_last():
+    p = kernel_risk("square")
+    order = batches_of(N, 6, 1)
+    state = run(NORMA(0.5, truncation=18), p.problem, order)
+    kept = np.flatnonzero(state.coefficients[:, 0])
+    assert kept.tolist() == sorted(i for batch in order[-3:] for i in range(batch.start, batch.stop))
+    everything = run(NORMA(0.5, truncation=N), p.problem, order)
+    assert np.array_equal(everything.coefficients, run(NORMA(0.5), p.problem, order).coefficients)
+
+
+def test_norma_reaches_kernel_ridge_regression():
+    p = kernel_risk("square", regularisation=0.1)
+    state = run(NORMA(1.0, "constant"), p.problem, [whole(p)] * 3000)
+    # ½ in the loss and the mean over examples: α = (K + nλ I)⁻¹ y.
+    exact = KernelRidge(alpha=N * p.reg, kernel="precomputed").fit(p.K, p.y)
+    assert np.abs(state.coefficients - exact.dual_coef_).max() < 1e-8
+
+
+def test_columns_that_nobody_visited_are_not_made(monkeypatch):
+    p = kernel_risk("hinge", budget=0)
+    made = []
+    fill = kernels.fill
+    monkeypatch.setattr(kernels, "fill", lambda k, left, z, out: made.append(out.size) or fill(k, left, z, out))
+    in_order = [slice(i, i + 10) for i in range(0, N, 10)]
+    lazy = run(NORMA(0.5), p.problem, in_order)
+    assert sum(made) == 10 * (10 + 20 + 30 + 40 + 50)
+    assert (
+        np.abs(lazy.coefficients - run(NORMA(0.5), kernel_risk("hinge").problem, in_order).coefficients).max() < 1e-12
+    )
+
+
+def test_wrong_parameters_of_norma_are_told():
+    with pytest.raises(UnknownNameError, match="schedule 'sqrt'"):
+        NORMA(1.0, "sqrt")
+    with pytest.raises(ShallowsError, match="truncation must be"):
+        NORMA(1.0, truncation=0)

@@ -1,0 +1,118 @@
+"""SAG, SAGA and SVRG against exact minimisers (SPEC 5)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.linear_model import Ridge
+
+from risk_example import N, batches_of, drawn_batches, exact_smooth, feature_risk, run
+from shallows import losses
+from shallows.errors import ShallowsError
+from shallows.solvers.regularised.risk import RiskProblem
+from shallows.solvers.regularised.sag import SAG
+from shallows.solvers.regularised.smoothness import batch_smoothness, sag_step, saga_step, svrg_step
+from shallows.solvers.regularised.svrg import SVRG, full_gradient
+
+
+def whole(p):
+    return slice(0, p.n)
+
+
+def variance_reduced(p, m):
+    L = batch_smoothness(p.problem, m)
+    return {"svrg": SVRG(svrg_step(L)), "sag": SAG(sag_step(L)), "saga": SAG(saga_step(L), unbiased=True)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["svrg", "sag", "saga"])
+@pytest.mark.parametrize("loss", ["square", "logistic", "softmax", "huber"])
+@pytest.mark.parametrize("m", [1, 8, N])
+def test_variance_reduced_gradients_converge_to_the_exact_minimiser(name, loss, m):
+    p = feature_risk(loss, c=3, regularisation=0.2)
+    if loss == "softmax":
+        p.y = np.eye(3)[np.arange(N) % 3]
+        p.problem = RiskProblem(p.problem.span, p.y, p.loss, p.reg)
+    draw = drawn_batches if name == "sag" else batches_of
+    state = run(variance_reduced(p, m)[name], p.problem, draw(N, m, 100 if m < N else 400))
+    assert np.abs(state.coefficients - exact_smooth(p)).max() < 1e-5
+
+
+@pytest.mark.parametrize("weights", [False, True])
+def test_variance_reduced_gradients_find_ridge_regression(weights):
+    p = feature_risk("square", regularisation=0.1, weights=weights)
+    w = np.ones(N) if p.w is None else p.w[:, 0]
+    exact = Ridge(alpha=N * p.reg, fit_intercept=False).fit(p.z, p.y[:, 0], sample_weight=w).coef_
+    for solver in variance_reduced(p, 5).values():
+        state = run(solver, p.problem, drawn_batches(N, 5, 300))
+        assert np.abs(state.coefficients[:, 0] - exact).max() < 1e-9
+
+
+@pytest.mark.parametrize("name", ["svrg", "sag", "saga"])
+def test_started_at_the_optimum_they_stay_there(name):
+    # SPEC 5 (7)
+    p = feature_risk("logistic", regularisation=0.2)
+    best = exact_smooth(p)
+    solver = variance_reduced(p, 4)[name]
+    state = solver.init(p.problem)
+    state.coefficients[...] = best
+    if name != "svrg":
+        state.slopes[...] = p.loss.derivative(p.z @ best, p.y)
+        state.total[...] = p.z.T @ state.slopes
+        state.n_seen = N
+    for batch in batches_of(N, 4, 5):
+        state = solver.step(p.problem, state, batch)
+        assert np.abs(state.coefficients - best).max() < 1e-7
+
+
+@pytest.mark.parametrize("name", ["svrg", "sag", "saga"])
+def test_on_all_examples_at_once_they_are_gradient_descent(name):
+    p = feature_risk("logistic")
+    solver = {"svrg": SVRG(0.5), "sag": SAG(0.5), "saga": SAG(0.5, unbiased=True)}[name]
+    w, state = np.zeros((6, 1)), solver.init(p.problem)
+    for _ in range(20):
+        w = w - 0.5 * (p.z.T @ p.loss.derivative(p.z @ w, p.y) / N + p.reg * w)
+        state = solver.step(p.problem, state, whole(p))
+        assert np.abs(state.coefficients - w).max() < 1e-13
+
+
+@pytest.mark.parametrize("name", ["svrg", "saga"])
+def test_the_directions_of_svrg_and_saga_are_unbiased(name):
+    p = feature_risk("logistic")
+    solver = {"svrg": SVRG(0.3, period=100.0), "saga": SAG(0.3, unbiased=True)}[name]
+    state = run(solver, p.problem, batches_of(N, 5, 2))
+    before, kept = state.coefficients.copy(), state.remember()
+    moves = []
+    for batch in [slice(i, i + 5) for i in range(0, N, 5)]:
+        state.recall(*kept)
+        moves.append(solver.step(p.problem, state, batch).coefficients - before)
+    gradient = p.z.T @ p.loss.derivative(p.z @ before, p.y) / N + p.reg * before
+    assert np.abs(np.mean(moves, axis=0) + 0.3 * gradient).max() < 1e-13
+
+
+def test_the_table_of_sag_holds_what_it_says():
+    p = feature_risk("logistic", c=2)
+    state = run(SAG(0.1), p.problem, batches_of(N, 7, 3))
+    assert np.abs(state.total - p.z.T @ state.slopes).max() < 1e-12
+    assert (
+        np.abs(
+            full_gradient(p.problem, state.coefficients) * N - p.z.T @ p.loss.derivative(p.z @ state.coefficients, p.y)
+        ).max()
+        < 1e-12
+    )
+
+
+@pytest.mark.parametrize("loss", ["square", "logistic"])
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("m", [1, 12, N])
+def test_the_smoothness_of_batches_is_the_largest_of_their_hessians(loss, weights, m):
+    p = feature_risk(loss, weights=weights)
+    w = np.ones((N, 1)) if p.w is None else p.w
+    tops = [np.linalg.eigvalsh(p.z[a : a + m].T @ (w * p.z)[a : a + m])[-1] / m for a in range(0, N, m)]
+    exact = losses.make(loss).smoothness * max(tops[:8]) + p.reg
+    assert exact <= batch_smoothness(p.problem, m) < 1.06 * exact
+
+
+def test_losses_with_kinks_are_refused_where_gradients_are_asked_for():
+    with pytest.raises(ShallowsError, match="need a smooth loss"):
+        batch_smoothness(feature_risk("hinge").problem, 10)
