@@ -16,6 +16,21 @@ class StopAlways(Observer):
         self.checkpoint.request_stop()
 
 
+class StopAt(Observer):
+    """Asks for a stop after some batches, or after an epoch."""
+
+    def __init__(self, checkpoint, *batches, epoch=None):
+        self.checkpoint, self.batches, self.epoch = checkpoint, batches, epoch
+
+    def on_batch(self, run):
+        if run.iteration in self.batches:
+            self.checkpoint.request_stop()
+
+    def on_epoch(self, run):
+        if run.epoch == self.epoch:
+            self.checkpoint.request_stop()
+
+
 def stopped_at_every_batch(once, folder):
     """What ``once`` returns when each of its runs goes on where the one before was stopped, and how many there were."""
     n_runs = 0

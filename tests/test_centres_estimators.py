@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import least_squares, naive_kernel, sample
 from estimators_example import outputs
+from resumed_example import StopAt
 from shallows import EigenProCentresClassifier, EigenProCentresRegressor, EigenProRegressor, arrays, training
 from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
 from shallows.estimators.centring import TrainingRows
@@ -137,13 +138,8 @@ def test_a_fit_that_is_stopped_goes_on_to_the_same_model_to_the_bit(Estimator, t
     options = {"centres": 50, "random_state": 0, "max_epochs": 3, "tol": 0, "batch_size": 200}
     checkpoint = training.Checkpoint(tmp_path, "key")
 
-    class Stop(training.Observer):
-        def on_batch(self, run):
-            if run.iteration == 11:
-                checkpoint.request_stop()
-
     with pytest.raises(TrainingInterrupted):
-        Estimator(**options).fit(X, y, checkpoint=checkpoint, observers=[Stop()])
+        Estimator(**options).fit(X, y, checkpoint=checkpoint, observers=[StopAt(checkpoint, 11)])
     resumed = Estimator(**options).fit(X, y, checkpoint=training.Checkpoint(tmp_path, "key"))
     assert np.array_equal(resumed.dual_coef_, Estimator(**options).fit(X, y).dual_coef_)
 

@@ -16,6 +16,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import naive_kernel, sample
+from resumed_example import StopAt
 from shallows import features, kernels, losses, training
 from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted, UnknownNameError
 from shallows.estimators import (
@@ -220,21 +221,13 @@ def test_an_interrupted_fit_goes_on_to_the_same_model(model, tmp_path):
     X, y, new = table(model)
     model = clone(model).set_params(max_epochs=3)
 
-    class StopAt(training.Observer):
-        def __init__(self, checkpoint):
-            self.checkpoint = checkpoint
-
-        def on_batch(self, run):
-            if run.iteration in (2, 17):
-                self.checkpoint.request_stop()
-
     straight = clone(model).fit(X, y)
     n_stops = 0
     while True:
         checkpoint = training.Checkpoint(tmp_path, "key", every_seconds=1e9)
         resumed = clone(model)
         try:
-            resumed.fit(X, y, checkpoint=checkpoint, observers=[StopAt(checkpoint)])
+            resumed.fit(X, y, checkpoint=checkpoint, observers=[StopAt(checkpoint, 2, 17)])
             break
         except TrainingInterrupted:
             n_stops += 1

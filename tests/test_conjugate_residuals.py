@@ -10,6 +10,7 @@ import pytest
 from sklearn.base import clone
 
 from engine_example import preconditioning_matrix, problem, sample
+from resumed_example import StopAt
 from shallows import EigenProRegressor, arrays, kernels, training
 from shallows.errors import TrainingInterrupted
 from shallows.solvers import ConjugateResiduals, EigenPro, solver_for
@@ -200,15 +201,6 @@ def test_what_a_run_holds_is_counted(m, most):
     assert solver.held_numbers(2000, 20, held["rank"]) >= 4 * (state - 2000 * 20) + 2000 * held["rank"]
 
 
-class Stop(training.Observer):
-    def __init__(self, checkpoint, at):
-        self.checkpoint, self.at = checkpoint, at
-
-    def on_epoch(self, run):
-        if run.epoch == self.at:
-            self.checkpoint.request_stop()
-
-
 @pytest.mark.parametrize("m", [1200, 300])
 def test_a_run_that_was_stopped_goes_on_to_the_bit(tmp_path, m):
     x = sample(1200, 4)
@@ -218,7 +210,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_bit(tmp_path, m):
     whole = clone(model).fit(x, y)
     with pytest.raises(TrainingInterrupted):
         checkpoint = training.Checkpoint(tmp_path, "a run")
-        clone(model).fit(x, y, observers=[Stop(checkpoint, 28)], checkpoint=checkpoint)
+        clone(model).fit(x, y, observers=[StopAt(checkpoint, epoch=28)], checkpoint=checkpoint)
     resumed = clone(model).fit(x, y, checkpoint=training.Checkpoint(tmp_path, "a run"))
     assert resumed.losses_ == whole.losses_
     assert m < 1200 or all(later <= before for before, later in itertools.pairwise(whole.losses_))

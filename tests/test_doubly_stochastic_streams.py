@@ -7,6 +7,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from doubly_stochastic_example import ALL, WORDS, endless, moons, waves
+from resumed_example import StopAt
 from shallows import (
     DoublyStochasticClassifier,
     DoublyStochasticNoveltyDetector,
@@ -70,13 +71,8 @@ def test_a_stream_with_checkpoints_goes_on_where_it_was(tmp_path):
 
     checkpoint = training.Checkpoint(tmp_path, "k")
 
-    class Stop(training.Observer):
-        def on_batch(self, run):
-            if run.iteration == 6:
-                checkpoint.request_stop()
-
     with pytest.raises(TrainingInterrupted):
-        model().partial_fit(endless(20), classes=WORDS, observers=[Stop()], checkpoint=checkpoint)
+        model().partial_fit(endless(20), classes=WORDS, observers=[StopAt(checkpoint, 6)], checkpoint=checkpoint)
     resumed = model().partial_fit(endless(20), classes=WORDS, checkpoint=training.Checkpoint(tmp_path, "k"))
     whole = model().partial_fit(endless(20), classes=WORDS)
     assert (resumed.n_iter_, resumed.n_resumes_) == (20, 1)

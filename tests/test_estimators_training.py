@@ -9,6 +9,7 @@ import pytest
 from sklearn.base import is_classifier
 
 from estimators_example import brief, each, each_eigenpro, outputs, table
+from resumed_example import StopAt
 from shallows import EigenProRegressor, arrays, kernels, spectrum, streams, training
 from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.estimators.centring import Centring
@@ -135,13 +136,8 @@ def test_a_fit_that_is_stopped_goes_on_to_the_same_model_to_the_bit(Estimator, t
     options = {"random_state": 0, "batch_size": 32, "max_epochs": 4, "tol": 0}
     checkpoint = training.Checkpoint(tmp_path, "k")
 
-    class Stop(training.Observer):
-        def on_batch(self, run):
-            if run.iteration == 6:
-                checkpoint.request_stop()
-
     with pytest.raises(TrainingInterrupted):
-        Estimator(**options).fit(X, y, checkpoint=checkpoint, observers=[Stop()])
+        Estimator(**options).fit(X, y, checkpoint=checkpoint, observers=[StopAt(checkpoint, 6)])
     resumed = Estimator(**options).fit(X, y, checkpoint=training.Checkpoint(tmp_path, "k"))
     whole = Estimator(**options).fit(X, y)
     assert resumed.n_resumes_ == 1

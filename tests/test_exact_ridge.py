@@ -10,13 +10,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import shallows
 from engine_example import naive_kernel, sample
+from resumed_example import StopAt
 from shallows import ExactKernelRidgeClassifier, ExactKernelRidgeRegressor, gram, kernels
 from shallows.errors import ShallowsError
 from shallows.solvers import Cholesky, ConjugateGradients
 from shallows.solvers.least_squares.cholesky import dense
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
 from shallows.solvers.least_squares.nystrom import low_rank
-from shallows.training import Checkpoint, Curve, Observer
+from shallows.training import Checkpoint, Curve
 
 BOTH = ("cholesky", "conjugate_gradients")
 N, SIGMA = 300, 1.5
@@ -182,18 +183,10 @@ def test_a_fit_that_was_stopped_goes_on_from_its_checkpoint_to_the_same_solution
     given = {"bandwidth": SIGMA, "regularisation": 1e-3, "solver": "conjugate_gradients", "tol": 1e-9}
     given |= {"random_state": 0, "device": "cpu"}
 
-    class StopAt(Observer):
-        def __init__(self, checkpoint):
-            self.checkpoint = checkpoint
-
-        def on_batch(self, run):
-            if run.iteration == 12:
-                self.checkpoint.request_stop()
-
     calm = ExactKernelRidgeRegressor(**given).fit(x, y)
     stopped = Checkpoint(tmp_path, "key", 0.0)
     with pytest.raises(shallows.errors.TrainingInterrupted):
-        ExactKernelRidgeRegressor(**given).fit(x, y, observers=[StopAt(stopped)], checkpoint=stopped)
+        ExactKernelRidgeRegressor(**given).fit(x, y, observers=[StopAt(stopped, 12)], checkpoint=stopped)
     resumed = ExactKernelRidgeRegressor(**given).fit(x, y, checkpoint=Checkpoint(tmp_path, "key"))
     assert resumed.n_resumes_ == 1
     np.testing.assert_allclose(resumed.predict(new), calm.predict(new), atol=1e-5)

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import math
-import pickle
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sklearn.base import clone, is_classifier
-from sklearn.datasets import load_digits
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from engine_example import naive_kernel, sample
+from engine_example import sample
 from shallows import (
-    FeatureEigenProClassifier,
-    FeatureEigenProRegressor,
-    SAGRegressor,
     features,
     kernels,
     spectrum,
     training,
 )
-from shallows.errors import ShallowsError, TrainingInterrupted, UnknownNameError
+from shallows.errors import UnknownNameError
 from shallows.features import Blocks, Design, Linear
 from shallows.solvers import EigenPro, FeatureEigenPro
 from shallows.solvers.least_squares.feature_eigenpro import FeatureProblem
@@ -367,208 +360,3 @@ def test_any_array_library_gives_what_numpy_gives(weights):
             reached.append(np.asarray(run.state.coefficients))
     assert np.abs(reached[0] - reached[2]).max() < 1e-9
     assert np.abs(reached[1] - reached[3]).max() < 1e-9
-
-
-# -------------------------------------------------------------------------------------- the estimators
-
-BOTH = [FeatureEigenProClassifier, FeatureEigenProRegressor]
-each = pytest.mark.parametrize("Estimator", BOTH)
-quiet = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
-MAPS = list(features.FEATURE_MAPS)
-
-
-def table(Estimator, n=120, seed=0):
-    x = sample(n + 40, 4, seed)
-    signal = np.sin(2 * x[:, 0]) + x[:, 1]
-    y = np.digitize(signal, [-0.7, 0.7]) if is_classifier(Estimator()) else signal
-    return x[:n], y[:n], x[n:]
-
-
-def outputs(model, X):
-    return model.decision_function(X) if is_classifier(model) else model.predict(X)
-
-
-@quiet
-@parametrize_with_checks([*(Estimator(n_features=300, random_state=0) for Estimator in BOTH)])
-def test_scikit_learns_contract_holds(estimator, check):
-    check(estimator)
-
-
-@quiet
-@each
-@pytest.mark.parametrize("name", MAPS)
-def test_every_map_by_name_learns(Estimator, name):
-    X, y, _ = table(Estimator, 400)
-    model = Estimator(name, n_features=200, bandwidth=1.0, random_state=0).fit(X, y)
-    # Directions at the level of rounding are no features of Nyström's.
-    assert model.coef_.shape[1] == 5 if name == "linear" else 150 < model.coef_.shape[1] <= 200
-    assert model.score(X, y) > (0.5 if name == "linear" else 0.9)
-    assert model.n_rollbacks_ == 0
-
-
-def test_digits_are_told_apart():
-    X, y = load_digits(return_X_y=True)
-    model = FeatureEigenProClassifier(n_features=2000, random_state=0, tol=2e-2).fit(X[:1200], y[:1200])
-    # scikit-learn's SVC with its defaults reaches 0.959 on this split.
-    assert model.score(X[1200:], y[1200:]) > 0.95
-
-
-def test_many_features_come_near_the_kernel_machine():
-    # SPEC 12: EigenPro-RF tends to kernel EigenPro as D grows, with 1/√D.
-    from shallows import EigenProRegressor
-
-    X, y, new = table(FeatureEigenProRegressor, 200)
-    asked = {"random_state": 0, "max_epochs": 5, "tol": 0, "rank": 20, "n_subsample": 200, "batch_size": 50}
-    asked |= {"step_size": 0.05, "damping": 1.0, "bandwidth": 2.0, "dtype": "float64"}
-    exact = EigenProRegressor(**asked).fit(X, y).predict(new)
-    errors = [
-        np.abs(FeatureEigenProRegressor(n_features=D, **asked).fit(X, y).predict(new) - exact).mean()
-        for D in (500, 8000)
-    ]
-    assert errors[1] < 0.5 * errors[0]
-
-
-@quiet
-@each
-def test_predictions_are_the_linear_model_that_was_learnt(Estimator):
-    X, y, new = table(Estimator)
-    model = Estimator(Given(4), random_state=0, max_epochs=3).fit(X, y)
-    scores = new @ model.coef_.T  # A map of the user's sees the inputs as they are.
-    if not is_classifier(model):
-        scores = scores * model._target_scale + model.intercept_
-    assert np.abs(outputs(model, new).reshape(scores.shape) - scores).max() < 1e-12
-
-
-@quiet
-@each
-def test_a_feature_that_is_constant_in_training_still_counts_in_a_new_point(Estimator):
-    X, y, new = table(Estimator)
-    X, new = np.hstack([X, np.full((len(X), 1), 3.0)]), np.hstack([new, sample(len(new), 1)])
-    model = Estimator("rbf", n_features=30, random_state=0, max_epochs=2).fit(X, y)
-    centres = model._blocks.features.centres + X.mean(axis=0)
-    scores = naive_kernel("gaussian", model.bandwidth_, new, centres) @ model.coef_.T
-    if not is_classifier(model):
-        scores = scores * model._target_scale + model.intercept_
-    assert np.abs(outputs(model, new).reshape(scores.shape) - scores).max() < 1e-9
-
-
-@quiet
-@each
-@pytest.mark.parametrize("n", [120, 1100])
-def test_the_same_seed_gives_the_same_model_to_the_bit(Estimator, n):
-    X, y, new = table(Estimator, n)
-    first, again = (Estimator(n_features=100, random_state=3, max_epochs=2, tol=0).fit(X, y) for _ in range(2))
-    assert np.array_equal(first.coef_, again.coef_)
-    other = Estimator(n_features=100, random_state=4, max_epochs=2, tol=0).fit(X, y)
-    assert not np.array_equal(first.coef_, other.coef_)
-    assert np.array_equal(outputs(pickle.loads(pickle.dumps(first)), new), outputs(first, new))
-
-
-@quiet
-@each
-def test_a_small_budget_changes_no_prediction_beyond_rounding(Estimator):
-    X, y, new = table(Estimator, 1100)
-    options = {"n_features": 5000, "random_state": 0, "max_epochs": 2, "tol": 0, "rank": 20, "n_subsample": 100}
-    kept = Estimator(**options).fit(X, y)
-    streamed = Estimator(**options, memory="40MB").fit(X, y)  # Less than the process holds already.
-    assert (kept.effective_params_["kept_fraction"], streamed.effective_params_["kept_fraction"]) == (1.0, 0.0)
-    assert np.abs(outputs(kept, new) - outputs(streamed, new)).max() < 1e-3
-
-
-class Stop(training.Observer):
-    def __init__(self, checkpoint, at):
-        self.checkpoint, self.at = checkpoint, at
-
-    def on_batch(self, run):
-        if run.iteration == self.at:
-            self.checkpoint.request_stop()
-
-
-@pytest.mark.slow
-@quiet
-@each
-@pytest.mark.parametrize("early_stopping", [False, True])
-def test_a_run_that_was_stopped_goes_on_to_the_same_model_to_the_bit(Estimator, early_stopping, tmp_path):
-    X, y, _ = table(Estimator, 1100)
-    model = Estimator(n_features=100, random_state=0, max_epochs=4, tol=0, batch_size=50, early_stopping=early_stopping)
-    through = clone(model).fit(X, y)
-    for at in (5, 60):
-        checkpoint = training.Checkpoint(tmp_path, "a run")
-        with pytest.raises(TrainingInterrupted):
-            clone(model).fit(X, y, observers=[Stop(checkpoint, at)], checkpoint=checkpoint)
-    resumed = clone(model).fit(X, y, checkpoint=training.Checkpoint(tmp_path, "a run"))
-    assert resumed.n_resumes_ == 2
-    assert np.array_equal(resumed.coef_, through.coef_)
-    assert resumed.losses_ == through.losses_
-
-
-@quiet
-@each
-def test_snapshots_measure_what_observers_ask_for(Estimator):
-    X, y, new = table(Estimator)
-    seen = []
-
-    def look(snapshot):
-        scores = snapshot.training_decision_function()
-        seen.append((snapshot.predict(new), snapshot.predict_training(), snapshot.training_square_loss(y)))
-        return {"norm": snapshot.coefficient_norm(), "of": float(scores.shape[0])}
-
-    curve = training.Curve([1, 3], look)
-    model = Estimator(n_features=100, random_state=0, max_epochs=3, tol=0).fit(X, y, observers=[curve])
-    assert [row["epoch"] for row in curve.rows] == [1, 3]
-    assert curve.rows[-1]["norm"] == pytest.approx(np.linalg.norm(model.coef_), rel=1e-12)
-    assert np.array_equal(seen[-1][0], model.predict(new))
-    assert np.abs(np.asarray(seen[-1][1], dtype=float) - np.asarray(model.predict(X), dtype=float)).max() < 1e-9
-    assert seen[-1][2] < seen[0][2]
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("features", "furier"),
-        ("n_features", 0),
-        ("n_features", 7.5),
-        ("rank", -1),
-        ("damping", 0.0),
-        ("power", "half"),
-        ("power", 1.5),
-        ("eigensystem", "svd"),
-        ("step_rule", "larger"),
-        ("step_size", -1),
-        ("batch_size", 0),
-    ],
-)
-def test_a_parameter_out_of_its_range_is_named_with_its_value(name, value):
-    X, y, _ = table(FeatureEigenProRegressor)
-    with pytest.raises(ShallowsError) as raised:
-        FeatureEigenProRegressor(**{name: value}).fit(X, y)
-    assert repr(value) in str(raised.value)
-    assert name.replace("features", "feature") in str(raised.value).replace("features", "feature")
-
-
-def test_a_map_that_is_none_is_told_what_it_lacks():
-    X, y, _ = table(FeatureEigenProRegressor)
-    with pytest.raises(ShallowsError, match=r"map\(x\).*n_features.*got list"):
-        FeatureEigenProRegressor([1, 2]).fit(X, y)
-    with pytest.raises(ShallowsError, match=r"shape \(\d+, 4\) where \(\d+, 3\) was expected"):
-        FeatureEigenProRegressor(Given(3)).fit(X, y)
-
-
-@quiet
-@each
-def test_where_all_features_are_constant_the_mean_is_learnt(Estimator):
-    for n in (30, 1200):
-        X, y = np.full((n, 3), 7.0), (np.arange(n) % 3 == 0).astype(int)
-        model = Estimator(n_features=50, random_state=0).fit(X, y)
-        mean = (2.0 * y - 1 if is_classifier(model) else y).mean()
-        assert outputs(model, X[:2]) == pytest.approx([mean] * 2, abs=1e-4)
-
-
-@pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("Estimator", [FeatureEigenProRegressor, SAGRegressor])
-def test_an_odd_number_of_features_is_rounded_up_and_told(Estimator):
-    X = sample(60)
-    y = X[:, 0]
-    odd, even = (Estimator(n_features=n, max_epochs=1, random_state=0).fit(X, y) for n in (31, 32))
-    assert odd.effective_params_["n_features"] == 32
-    assert np.array_equal(odd.predict(X), even.predict(X))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from nets_example import TINY, bars, needs_torch, one_thread, tiny  # noqa: F401
+from resumed_example import StopAt
 from shallows import training
 from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted, UnknownNameError
 from shallows.nets import NeuralNetClassifier, NeuralNetRegressor
@@ -96,17 +97,6 @@ def test_a_step_is_the_momentum_rule_on_the_mean_gradient():
         w, b = w + vw, b + vb
         np.testing.assert_allclose(state.weights["output.weight"].detach().numpy(), w, rtol=1e-12)
         np.testing.assert_allclose(state.weights["output.bias"].detach().numpy(), b, rtol=1e-12)
-
-
-class StopAt(training.Observer):
-    """Asks a checkpoint's run to stop after so many batches."""
-
-    def __init__(self, checkpoint, iteration):
-        self.checkpoint, self.iteration = checkpoint, iteration
-
-    def on_batch(self, run):
-        if run.iteration == self.iteration:
-            self.checkpoint.request_stop()
 
 
 @needs_torch

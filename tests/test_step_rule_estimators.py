@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from resumed_example import StopAt
 from shallows import EigenProRegressor, KernelSGDRegressor, training
 from shallows.errors import ShallowsError, TrainingInterrupted, UnknownNameError
 from shallows.solvers.least_squares import step_rules
@@ -43,15 +44,6 @@ def test_a_step_of_the_users_is_taken_at_every_step(Estimator):
     assert by_number.losses_ == by_rule.losses_
 
 
-class Stop(training.Observer):
-    def __init__(self, checkpoint, at):
-        self.checkpoint, self.at = checkpoint, at
-
-    def on_batch(self, run):
-        if run.iteration == self.at:
-            self.checkpoint.request_stop()
-
-
 @each
 def test_a_run_that_was_stopped_in_a_cycle_goes_on_in_it(Estimator, tmp_path):
     X, y, *_ = table(Estimator)
@@ -60,7 +52,7 @@ def test_a_run_that_was_stopped_in_a_cycle_goes_on_in_it(Estimator, tmp_path):
     for at in (5, 24):
         checkpoint = training.Checkpoint(tmp_path, "a run")
         with pytest.raises(TrainingInterrupted):
-            clone(model).fit(X, y, observers=[Stop(checkpoint, at)], checkpoint=checkpoint)
+            clone(model).fit(X, y, observers=[StopAt(checkpoint, at)], checkpoint=checkpoint)
     assert clone(model).fit(X, y, checkpoint=training.Checkpoint(tmp_path, "a run")).losses_ == losses
 
 
