@@ -1,4 +1,4 @@
-"""The scikit-learn face of the solvers, in three families by what is minimised and what the function is made of.
+"""The scikit-learn face of the solvers, in four families by what is minimised and what the function is made of.
 
 `least_squares`
     The square loss over the functions of a kernel or of explicit features: EigenPro and its variants, kernel stochastic
@@ -7,6 +7,8 @@
     Any loss with a regulariser, for a fixed kernel or feature map: Pegasos, NORMA, SDCA, SVRG, SAG.
 `doubly_stochastic`
     Any loss, for a function that gains random features step by step.
+`feature_maps`
+    Transformers of points to explicit features of a kernel, for pipelines.
 
 All share `base` (checked data, seeds, memory), `snapshot` (a model in the middle of its training), `centring` (training
 points as the solvers take them), `kernel_checks`, `label_checks` and `parameter_checks`.
@@ -16,6 +18,7 @@ batches that it has taken in.
 """
 
 from .doubly_stochastic import DoublyStochasticClassifier, DoublyStochasticNoveltyDetector, DoublyStochasticRegressor
+from .feature_maps import FourierFeatures, NystroemFeatures
 from .least_squares import (
     EigenProCentresClassifier,
     EigenProCentresRegressor,
@@ -52,10 +55,12 @@ __all__ = [
     "ExactKernelRidgeRegressor",
     "FeatureEigenProClassifier",
     "FeatureEigenProRegressor",
+    "FourierFeatures",
     "KernelSGDClassifier",
     "KernelSGDRegressor",
     "NORMAClassifier",
     "NORMARegressor",
+    "NystroemFeatures",
     "PegasosClassifier",
     "SAGClassifier",
     "SAGRegressor",
