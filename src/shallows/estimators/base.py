@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import numbers
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from .. import arrays, training
 from .label_checks import refuse_missing_labels
+from .other_parameter_names import refuse_other_names
 
 SMALL = 1000
 """Up to so many points the whole kernel matrix is decomposed and a batch holds all rows, in float64: that is cheap."""
@@ -59,6 +61,37 @@ class Estimator(BaseEstimator):
     _y_is_numeric = False
     _takes_targets = True
     _least_memory = 2**24
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        # Else the signature that editors and tools show were that of `__new__`.
+        of_constructor = inspect.signature(cls.__init__)
+        cls.__signature__ = of_constructor.replace(parameters=list(of_constructor.parameters.values())[1:])
+
+    def __new__(cls, *args: Any, **parameters: Any) -> Any:
+        """Refuse names that other libraries have for a parameter; of them the constructor would know nothing to say."""
+        refuse_other_names(cls, parameters, TypeError)
+        return super().__new__(cls)
+
+    def set_params(self, **parameters: Any) -> Any:
+        """Set parameters of the estimator.
+
+        Parameters
+        ----------
+        **parameters
+            By their names.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If the estimator has no such parameter; of one that other libraries call otherwise, with our name.
+        """
+        refuse_other_names(type(self), parameters, ValueError)
+        return super().set_params(**parameters)
 
     # ------------------------------------------------------------------- what a subclass must define
 

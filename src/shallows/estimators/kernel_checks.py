@@ -60,6 +60,7 @@ def chosen_kernel(
     ShallowsError
         If the kernel does not take so many features, or has no usable values on the points.
     """
+    kernel, bandwidth, parameters = kernels.translated(kernel, bandwidth, parameters)
     kind = kernels.kind(kernel)
     if all_equal and bandwidth is None and kind.takes_bandwidth and not isinstance(kind, Kernel):
         bandwidth = 1.0  # Every bandwidth gives the same function.

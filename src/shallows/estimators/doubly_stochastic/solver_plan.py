@@ -142,15 +142,15 @@ class PlannedExpansion(Estimator):
         return F, min(n, 10 * (self.block_size or F))
 
     def _make_kernel(self, sample: np.ndarray, seed: int) -> Any:
-        kind = kernels.kind(self.kernel)
+        name, bandwidth, parameters = kernels.translated(self.kernel, self.bandwidth, self.kernel_params)
+        kind = kernels.kind(name)
         if isinstance(kind, kernels.Kernel):
             return kind
-        bandwidth = self.bandwidth
         if bandwidth is None and kind.takes_bandwidth:
             together = self._centring.all_equal or (sample == sample[0]).all()
             # Where all points coincide, every bandwidth gives the same function.
             bandwidth = 1.0 if together else kernels.median_bandwidth(sample, seed)
-        return kernels.make(self.kernel, bandwidth, **(self.kernel_params or {}))
+        return kernels.make(name, bandwidth, **parameters)
 
     def _plan(self, sample: np.ndarray, loss: losses.Loss, seed: int) -> tuple[DoublyStochastic, dict[str, Any]]:
         """The solver, and what was decided or estimated for it."""

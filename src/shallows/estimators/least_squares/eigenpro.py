@@ -97,13 +97,13 @@ class _EigenPro:
         given = self._given
         if given is None:
             return super()._make_kernel(points, seed)
-        wanted = kernels.kind(self.kernel)
+        name, bandwidth, parameters = kernels.translated(self.kernel, self.bandwidth, self.kernel_params)
+        wanted = kernels.kind(name)
         if not isinstance(wanted, Kernel):
             # Where no bandwidth is given, it is that of the preconditioner.
-            bandwidth = self.bandwidth if self.bandwidth is not None else given.kernel.bandwidth
-            if not wanted.takes_bandwidth:
-                bandwidth = self.bandwidth
-            wanted = kernels.make(self.kernel, bandwidth, **(self.kernel_params or {}))
+            if bandwidth is None and wanted.takes_bandwidth:
+                bandwidth = given.kernel.bandwidth
+            wanted = kernels.make(name, bandwidth, **parameters)
         same = type(wanted) is type(given.kernel) and wanted.parameters == given.kernel.parameters
         if not same or not math.isclose(wanted.bandwidth or 0.0, given.kernel.bandwidth or 0.0):
             raise ShallowsError(

@@ -313,8 +313,8 @@ class KernelLeastSquares(Estimator):
             warnings.warn(message, ConvergenceWarning, stacklevel=4)
 
     def _check_parameters(self) -> None:
-        kernel = kernels.kind(self.kernel)
-        kernels.check_own_parameters(kernel, self.bandwidth, getattr(self, "kernel_params", None))
+        kernels.kind(self.kernel)  # It is told first that a name is none.
+        kernels.check_own_parameters(self.kernel, self.bandwidth, getattr(self, "kernel_params", None))
         if self.bandwidth is not None and not is_positive(self.bandwidth):
             raise ShallowsError(
                 f"bandwidth must be a positive number or None for the median rule, got {self.bandwidth!r}."
