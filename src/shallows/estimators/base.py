@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .. import arrays, training
+from . import class_weights
 from .label_checks import refuse_missing_labels
 from .other_parameter_names import refuse_other_names
 
@@ -139,7 +140,7 @@ class Estimator(BaseEstimator):
             if not weights.all():
                 kept = weights > 0
                 X, y, weights = X[kept], None if y is None else y[kept], weights[kept]
-        return X, y, weights
+        return X, y, class_weights.weighted(getattr(self, "class_weight", None), y, weights)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -11,6 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ... import losses, training
 from ...errors import ShallowsError
+from .. import class_weights
+from ..constructors import with_parameters
 from ..label_checks import check_two_classes, refuse_missing_labels, single_column
 from .model_file_checks import check_array
 from .random_feature_expansion import RandomFeatureExpansion
@@ -78,6 +80,9 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         The most steps and the most passes over the data. If both are None, ten passes and at least 50 steps.
     max_seconds : float, optional
         The most seconds of training.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
+        a class with nⱼ of the n rows, of k classes.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: random features, the order of the rows and which blocks are used again. The
         same int gives the same model.
@@ -106,6 +111,8 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
     stochastic gradients", NIPS 27. C.-L. Li and B. Póczos (2016), "Utilize old coordinates: faster doubly stochastic
     gradients for kernel methods", UAI.
     """
+
+    __init__ = with_parameters(RandomFeatureExpansion.__init__, class_weight=None)
 
     def partial_fit(
         self,
@@ -157,6 +164,7 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         Whatever ends the call early, Ctrl-C too, the model is then that of the batches before.
         """
         refuse_missing_labels(classes, "classes")
+        class_weights.refuse_balanced(self.class_weight)
         if classes is None and not hasattr(self, "_state"):
             raise ValueError(
                 "classes must be passed on the first call to partial_fit: all labels that will ever come, which a "
@@ -169,6 +177,7 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
             classes = single_column(y)
         self.classes_ = np.unique(np.asarray(classes))
         check_two_classes(self.classes_)
+        class_weights.check(self.class_weight, self.classes_)
 
     def _check_classes(self, classes: Any) -> None:
         if not np.array_equal(np.unique(np.asarray(classes)), self.classes_):

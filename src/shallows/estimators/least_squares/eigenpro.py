@@ -18,6 +18,7 @@ from ...solvers.least_squares.selection import solver_for
 from ...solvers.least_squares.step_rules import StepRule
 from ...spectrum import Preconditioner, power_of
 from ..base import SMALL
+from ..constructors import with_parameters
 from .kernel_least_squares import Plan
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
 from .preconditioning import SMALL_FLOOR, check_preconditioning, plan_steps, step_parameters, subsample_size
@@ -231,6 +232,9 @@ class EigenProClassifier(_EigenPro, LeastSquaresClassifier):
     preconditioner : Preconditioner or path, optional
         One made by `shallows.spectrum.fit_preconditioner` on the same training rows, or the file that it was saved
         to.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
+        a class with nⱼ of the n rows, of k classes.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
         int gives the same model.
@@ -279,6 +283,8 @@ class EigenProClassifier(_EigenPro, LeastSquaresClassifier):
     >>> bool(model.score(X[1200:], y[1200:]) > 0.95)
     True
     """
+
+    __init__ = with_parameters(_EigenPro.__init__, class_weight=None)
 
 
 class EigenProRegressor(_EigenPro, LeastSquaresRegressor):

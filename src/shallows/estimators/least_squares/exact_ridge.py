@@ -16,6 +16,7 @@ from ...kernels import Kernel
 from ...solvers.least_squares.cholesky import Cholesky
 from ...solvers.least_squares.conjugate_gradients import ConjugateGradients
 from ..base import keeps_model_on_failure
+from ..constructors import with_parameters
 from ..parameter_checks import check_whole, is_number
 from .kernel_least_squares import Plan
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
@@ -237,6 +238,9 @@ class ExactKernelRidgeClassifier(_ExactKernelRidge, LeastSquaresClassifier):
     warm_start : bool, default=False
         Start conjugate gradients from the coefficients of the previous fit, if that had as many points and the same
         ``random_state``. Useful for a path over several ``regularisation``, from the largest to the smallest.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
+        a class with nⱼ of the n rows, of k classes.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
         int gives the same model.
@@ -275,6 +279,8 @@ class ExactKernelRidgeClassifier(_ExactKernelRidge, LeastSquaresClassifier):
     >>> bool(model.score(X[1200:], y[1200:]) > 0.95)
     True
     """
+
+    __init__ = with_parameters(_ExactKernelRidge.__init__, class_weight=None)
 
 
 class ExactKernelRidgeRegressor(_ExactKernelRidge, LeastSquaresRegressor):

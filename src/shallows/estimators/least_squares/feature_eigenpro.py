@@ -18,6 +18,7 @@ from ...solvers.least_squares.step_rules import StepRule
 from ...spectrum import power_of
 from ..base import SMALL
 from ..centring import Centring
+from ..constructors import with_parameters
 from ..feature_scores import feature_scores
 from ..kernel_checks import check_scale, check_scores
 from ..parameter_checks import check_whole
@@ -247,6 +248,9 @@ class FeatureEigenProClassifier(_FeatureEigenPro, LeastSquaresClassifier):
         The share of the training rows that early stopping holds out.
     n_iter_no_change : int, default=3
         Epochs without a better validation score after which early stopping ends the training.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
+        a class with nⱼ of the n rows, of k classes.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
         int gives the same model.
@@ -293,6 +297,8 @@ class FeatureEigenProClassifier(_FeatureEigenPro, LeastSquaresClassifier):
     >>> bool(model.score(X[1200:], y[1200:]) > 0.95)
     True
     """
+
+    __init__ = with_parameters(_FeatureEigenPro.__init__, class_weight=None)
 
 
 class FeatureEigenProRegressor(_FeatureEigenPro, LeastSquaresRegressor):

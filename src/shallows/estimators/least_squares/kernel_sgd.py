@@ -11,6 +11,7 @@ from ...kernels import Kernel
 from ...solvers.least_squares import step_rules
 from ...solvers.least_squares.averaged_richardson import AveragedRichardson
 from ...solvers.least_squares.richardson import Richardson
+from ..constructors import with_parameters
 from .kernel_least_squares import Plan
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
 
@@ -124,6 +125,9 @@ class KernelSGDClassifier(_KernelSGD, LeastSquaresClassifier):
         The share of the training rows that early stopping holds out.
     n_iter_no_change : int, default=3
         Epochs without a better validation score after which early stopping ends the training.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
+        a class with nⱼ of the n rows, of k classes.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
         int gives the same model.
@@ -140,6 +144,8 @@ class KernelSGDClassifier(_KernelSGD, LeastSquaresClassifier):
     --------
     EigenProClassifier : the same with the top of the spectrum flattened; many times fewer epochs.
     """
+
+    __init__ = with_parameters(_KernelSGD.__init__, class_weight=None)
 
 
 class KernelSGDRegressor(_KernelSGD, LeastSquaresRegressor):

@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import column_or_1d
 
 from ...errors import ShallowsError
+from .. import class_weights
 from ..label_checks import check_two_classes
 from .kernel_least_squares import KernelLeastSquares
 
@@ -30,6 +31,7 @@ class LeastSquaresClassifier(ClassifierMixin, KernelLeastSquares):
         self._binarizer = LabelBinarizer(neg_label=-1, pos_label=1).fit(y)
         self.classes_ = self._binarizer.classes_
         check_two_classes(self.classes_)
+        class_weights.check(getattr(self, "class_weight", None), self.classes_)
         return self._codes(y)
 
     def _codes(self, y: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ from ...losses import Hinge
 from ...solvers.regularised.norma import NORMA
 from ...solvers.regularised.risk import RiskProblem
 from ...training import GROWTH
+from ..constructors import with_parameters
 from ..parameter_checks import check_whole
 from .risk_targets import RiskClassifier, RiskRegressor
 
@@ -118,6 +119,9 @@ class NORMAClassifier(_NORMA, RiskClassifier):
     max_seconds : float, optional
         The most seconds of training. These include kernel values and features, but not preparation, landmarks and
         evaluation.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
+        a class with nⱼ of the n rows, of k classes.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, random features and landmarks. The same int gives the
         same model.
@@ -155,6 +159,8 @@ class NORMAClassifier(_NORMA, RiskClassifier):
     J. Kivinen, A. Smola and R. Williamson (2004), "Online learning with kernels", IEEE Transactions on Signal
     Processing 52.
     """
+
+    __init__ = with_parameters(_NORMA.__init__, class_weight=None)
 
     _default_loss = Hinge()
 

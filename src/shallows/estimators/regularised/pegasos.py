@@ -48,6 +48,9 @@ class PegasosClassifier(RiskClassifier):
     max_seconds : float, optional
         The most seconds of training. These include kernel values and features, but not preparation, landmarks and
         evaluation.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
+        a class with nⱼ of the n rows, of k classes.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, random features and landmarks. The same int gives the
         same model.
@@ -101,6 +104,7 @@ class PegasosClassifier(RiskClassifier):
         batch_size: int | None = None,
         max_epochs: int = 10,
         max_seconds: float | None = None,
+        class_weight: Any = None,
         random_state: Any = None,
         device: str = "auto",
         memory: int | str | None = None,
@@ -119,6 +123,7 @@ class PegasosClassifier(RiskClassifier):
         self.batch_size = batch_size
         self.max_epochs = max_epochs
         self.max_seconds = max_seconds
+        self.class_weight = class_weight
         self.random_state = random_state
         self.device = device
         self.memory = memory

@@ -9,6 +9,8 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from ... import losses
+from .. import class_weights
+from ..constructors import with_parameters
 from ..label_checks import check_two_classes, single_column
 from .regularised_risk import RiskModel
 
@@ -20,9 +22,12 @@ def _has_probabilities(model: Any) -> bool:
 class RiskClassifier(ClassifierMixin, RiskModel):
     """Classification by the minimiser of a regularised risk."""
 
+    __init__ = with_parameters(RiskModel.__init__, class_weight=None)
+
     def _learn_targets(self, y: np.ndarray, weights: np.ndarray | None) -> None:
         self.classes_ = np.unique(single_column(y))
         check_two_classes(self.classes_)
+        class_weights.check(getattr(self, "class_weight", None), self.classes_)
 
     def _encode(self, y: np.ndarray) -> np.ndarray:
         return self._named_loss().encode(np.searchsorted(self.classes_, single_column(y)), len(self.classes_))

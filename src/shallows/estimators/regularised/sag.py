@@ -8,6 +8,7 @@ from ...losses import Logistic
 from ...solvers.regularised import smoothness
 from ...solvers.regularised.risk import RiskProblem
 from ...solvers.regularised.sag import SAG
+from ..constructors import with_parameters
 from .batch_orders import InOrderThenDrawn
 from .risk_targets import RiskClassifier, RiskRegressor
 from .variance_reduced import VarianceReduced
@@ -100,6 +101,9 @@ class SAGClassifier(_SAG, RiskClassifier):
     max_seconds : float, optional
         The most seconds of training. These include kernel values and features, but not preparation, landmarks and
         evaluation.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
+        a class with nⱼ of the n rows, of k classes.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, random features and landmarks. The same int gives the
         same model.
@@ -138,6 +142,8 @@ class SAGClassifier(_SAG, RiskClassifier):
     Mathematical Programming 162. A. Defazio, F. Bach and S. Lacoste-Julien (2014), "SAGA: a fast incremental gradient
     method with support for non-strongly convex composite objectives", NIPS 27.
     """
+
+    __init__ = with_parameters(_SAG.__init__, class_weight=None)
 
     _default_loss = Logistic()
 

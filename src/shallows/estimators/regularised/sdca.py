@@ -47,6 +47,9 @@ class SDCAClassifier(_SDCA, RiskClassifier):
     max_seconds : float, optional
         The most seconds of training. These include kernel values and features, but not preparation, landmarks and
         evaluation.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
+        a class with nⱼ of the n rows, of k classes.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, random features and landmarks. The same int gives the
         same model.

@@ -9,6 +9,7 @@ from ...losses import Logistic
 from ...solvers.regularised import smoothness
 from ...solvers.regularised.risk import RiskProblem
 from ...solvers.regularised.svrg import SVRG
+from ..constructors import with_parameters
 from ..parameter_checks import is_number
 from .risk_targets import RiskClassifier, RiskRegressor
 from .variance_reduced import VarianceReduced
@@ -102,6 +103,9 @@ class SVRGClassifier(_SVRG, RiskClassifier):
     max_seconds : float, optional
         The most seconds of training. These include kernel values and features, but not preparation, landmarks and
         evaluation.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
+        a class with nⱼ of the n rows, of k classes.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, random features and landmarks. The same int gives the
         same model.
@@ -139,6 +143,8 @@ class SVRGClassifier(_SVRG, RiskClassifier):
     R. Johnson and T. Zhang (2013), "Accelerating stochastic gradient descent using predictive variance reduction",
     NIPS 26.
     """
+
+    __init__ = with_parameters(_SVRG.__init__, class_weight=None)
 
     _default_loss = Logistic()
 
