@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .. import arrays, training
-from . import class_weights
+from . import class_weights, precomputed
 from .label_checks import refuse_missing_labels
 from .other_parameter_names import refuse_other_names
 
@@ -132,6 +132,8 @@ class Estimator(BaseEstimator):
             X, y = validate_data(self, X, y, multi_output=True, y_numeric=self._y_is_numeric, **options)
             # In C order, so that their means do not depend on the layout in memory.
             y = np.ascontiguousarray(y.toarray() if scipy.sparse.issparse(y) else y)
+        if precomputed.is_asked_for(self):
+            X = precomputed.take_matrix(self, X)
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
@@ -145,6 +147,7 @@ class Estimator(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.pairwise = precomputed.is_asked_for(self)
         return tags
 
     # ------------------------------------------------------------------------- seed, memory, progress

@@ -35,6 +35,7 @@ from .function import FunctionKernel
 from .heat import HeatCircle
 from .inner import ArcCosine, Linear, Polynomial
 from .other_names import own_name, translated
+from .precomputed import Precomputed
 from .products import CauchyProduct, LaplaceProduct, ProductKernel
 from .radial import Cauchy, Gaussian, Laplace, Matern, RadialKernel
 
@@ -52,6 +53,7 @@ __all__ = [
     "Linear",
     "Matern",
     "Polynomial",
+    "Precomputed",
     "ProductKernel",
     "RadialKernel",
     "add_to_diagonal",
@@ -100,6 +102,8 @@ def kind(name: Any) -> type[Kernel] | Kernel:
         raise ShallowsError(f"{name.__name__} is a class of kernels; give a kernel, such as {name.__name__}(...).")
     if callable(name):
         return FunctionKernel
+    if isinstance(name, str) and name == Precomputed.name:
+        return Precomputed
     name = own_name(name)
     if not isinstance(name, str) or name not in KERNELS:
         raise UnknownNameError("kernel", name, KERNELS)
@@ -128,6 +132,8 @@ def check_own_parameters(
         raise ShallowsError(f"kernel_params must be a dictionary or None, got {parameters!r}.")
     if not isinstance(kernel, Kernel):
         translated(kernel, bandwidth, parameters)
+        if kernel == Precomputed.name and (parameters or not (bandwidth is None or isinstance(bandwidth, str))):
+            raise ShallowsError("A precomputed kernel has no parameters: leave bandwidth and kernel_params out.")
         return
     if bandwidth is not None and not isinstance(bandwidth, str):
         named = kernel.takes_bandwidth and kernel.name in KERNELS
@@ -167,6 +173,8 @@ def make(name: Any, bandwidth: float | None = None, **parameters: Any) -> Kernel
     if isinstance(made, Kernel):
         check_own_parameters(made, bandwidth, parameters)
         return made
+    if made is Precomputed:
+        raise ShallowsError("kernel='precomputed' has no values for points; here a kernel is needed that has.")
     if made is FunctionKernel:
         if bandwidth is not None:
             raise ShallowsError("A kernel function has no bandwidth; hand it on as one of its own parameters.")

@@ -11,6 +11,7 @@ from ... import arrays, kernels, streams
 from ...errors import ShallowsError
 from ...features import Blocks, FeatureMap
 from ...kernels import Kernel
+from .. import precomputed
 from ..base import Estimator, keeps_model_on_failure
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
@@ -41,6 +42,7 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
     def _check_parameters(self) -> None:
         check_positive(self, "bandwidth")
         check_whole(self, "n_features")
+        precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")
         kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
         if self.dtype not in ("auto", "float32", "float64"):
             raise ShallowsError(f"dtype must be 'auto', 'float32' or 'float64', got {self.dtype!r}.")

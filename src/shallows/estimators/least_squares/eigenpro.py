@@ -17,6 +17,7 @@ from ...solvers.least_squares.kernel_problem import KernelProblem
 from ...solvers.least_squares.selection import solver_for
 from ...solvers.least_squares.step_rules import StepRule
 from ...spectrum import Preconditioner, power_of
+from .. import precomputed
 from ..base import SMALL
 from ..constructors import with_parameters
 from .kernel_least_squares import Plan
@@ -82,6 +83,8 @@ class _EigenPro:
         check_preconditioning(self)
         power_of(self.power)
         step_rules.make(self.step_rule)
+        if self.preconditioner is not None:
+            precomputed.refuse(self, "A preconditioner that is handed in was made of points and a kernel.")
         if self.early_stopping and self.preconditioner is not None:
             raise ShallowsError(
                 "A preconditioner that is handed in is made of all training rows, and early_stopping=True holds some "
@@ -180,8 +183,9 @@ class EigenProClassifier(_EigenPro, LeastSquaresClassifier):
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
+        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
     bandwidth : float, optional
         σ, in the units of the features, of the kernels that have one. None takes the median distance between points
         of a subsample.
@@ -293,8 +297,9 @@ class EigenProRegressor(_EigenPro, LeastSquaresRegressor):
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
+        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
     bandwidth : float, optional
         σ, in the units of the features, of the kernels that have one. None takes the median distance between points
         of a subsample.

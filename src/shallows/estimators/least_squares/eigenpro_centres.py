@@ -14,6 +14,7 @@ from ...arrays import Array
 from ...errors import ShallowsError
 from ...kernels import Kernel
 from ...solvers.least_squares.projected import CentresProblem, ProjectedEigenPro, certificate, step_size
+from .. import precomputed
 from ..base import SMALL
 from ..centring import Centring, TrainingRows
 from ..constructors import with_parameters
@@ -81,6 +82,8 @@ class _EigenProCentres:
         super()._check_parameters()
         check_preconditioning(self)
         given_centres.check(self.centres)
+        if not isinstance(self.centres, numbers.Integral):
+            precomputed.refuse(self, "Centres that are given are points; with a matrix, centres is a number.")
 
     # ------------------------------------------------------------------------------- points and centres
 
@@ -217,8 +220,9 @@ class EigenProCentresClassifier(_EigenProCentres, LeastSquaresClassifier):
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
+        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
     centres : int or array of shape (p, n_features), default=2000
         How many training points, drawn at random, are the centres, or the centres themselves.
     bandwidth : float, optional
@@ -314,8 +318,9 @@ class EigenProCentresRegressor(_EigenProCentres, LeastSquaresRegressor):
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
+        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
     centres : int or array of shape (p, n_features), default=2000
         How many training points, drawn at random, are the centres, or the centres themselves.
     bandwidth : float, optional

@@ -218,8 +218,9 @@ class ExactKernelRidgeClassifier(_ExactKernelRidge, LeastSquaresClassifier):
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
+        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
     bandwidth : float, optional
         σ, in the units of the features, of the kernels that have one. None takes the median distance between points
         of a subsample.
@@ -293,8 +294,9 @@ class ExactKernelRidgeRegressor(_ExactKernelRidge, LeastSquaresRegressor):
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
+        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
     bandwidth : float, optional
         σ, in the units of the features, of the kernels that have one. None takes the median distance between points
         of a subsample.

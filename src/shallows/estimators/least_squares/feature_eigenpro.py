@@ -16,6 +16,7 @@ from ...solvers.least_squares import step_rules
 from ...solvers.least_squares.feature_eigenpro import FeatureEigenPro, FeatureProblem
 from ...solvers.least_squares.step_rules import StepRule
 from ...spectrum import power_of
+from .. import precomputed
 from ..base import SMALL
 from ..centring import Centring
 from ..constructors import with_parameters
@@ -88,6 +89,7 @@ class _FeatureEigenPro:
         if self.eigensystem not in spectrum.EIGENSYSTEMS:
             raise UnknownNameError("eigensystem", self.eigensystem, spectrum.EIGENSYSTEMS)
         feature_maps.check(self.features)
+        precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")
 
     @property
     def _takes_kernel(self) -> bool:

@@ -16,6 +16,7 @@ from ...errors import ShallowsError
 from ...kernels import Kernel
 from ...solvers.least_squares.kernel_problem import KernelProblem
 from ...spectrum import Preconditioner
+from .. import precomputed
 from ..base import SMALL, Estimator, keeps_model_on_failure
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
@@ -170,6 +171,7 @@ class KernelLeastSquares(Estimator):
                 order = _subsample_first(self._given.indices, order)
             points = self._prepare_points(X, order, device, dtype)
             kernel = self._make_kernel(points, seed)
+            budget -= precomputed.held_bytes(kernel)
             w = None if weights is None else arrays.to_device(weights[order] / weights.max(), device, dtype)
             prepared = time.perf_counter()
 
@@ -283,7 +285,7 @@ class KernelLeastSquares(Estimator):
         """Set the fitted attributes that predictions need; ``rows`` says which of the user's rows the points are."""
         self.dual_coef_ = arrays.to_numpy(state.coefficients)
         self.support_ = rows
-        self._points, self._kernel = arrays.to_numpy(points), plan.kernel
+        self._points, self._kernel = arrays.to_numpy(points), precomputed.without_matrix(plan.kernel)
         self.bandwidth_ = plan.kernel.bandwidth
 
     def _model_parameters(self, plan: Plan) -> dict[str, Any]:
@@ -331,7 +333,8 @@ class KernelLeastSquares(Estimator):
 
     def _make_kernel(self, points: Any, seed: int) -> Kernel:
         parameters = getattr(self, "kernel_params", None)
-        return chosen_kernel(self.kernel, self.bandwidth, parameters, points, seed, all_equal=self._centring.all_equal)
+        kernel = precomputed.kernel_on(self, points) if precomputed.is_asked_for(self) else self.kernel
+        return chosen_kernel(kernel, self.bandwidth, parameters, points, seed, all_equal=self._centring.all_equal)
 
     @staticmethod
     def _step_bytes(plan: Plan, n_outputs: int, itemsize: int) -> int:
@@ -353,6 +356,9 @@ class KernelLeastSquares(Estimator):
         else:
             points, kernel = arrays.to_device(self._points, device), self._kernel
             coefficients = arrays.to_device(self.dual_coef_, device)
+        if precomputed.are_kernel_values(kernel, X, fitting=fitting):
+            out = precomputed.scores(X, points, coefficients, device)
+            return self._unscale(out)
         budget = min(self._working_budget(device) // 2, BLOCKS_BYTES if device.kind == "cpu" else 2**32)
         kept = self._evaluation_cache.entry_for(X, budget) if fitting and self._evaluation_cache else None
         budget = kept.budget if kept else budget

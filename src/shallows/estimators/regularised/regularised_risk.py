@@ -14,6 +14,7 @@ from ... import features as feature_maps
 from ...errors import ShallowsError
 from ...features import Blocks, Design
 from ...solvers.regularised.risk import FeatureSpan, KernelSpan, RiskProblem, RiskState
+from .. import precomputed
 from ..base import SMALL, Estimator, keeps_model_on_failure
 from ..centring import Centring
 from ..feature_scores import feature_scores
@@ -184,6 +185,7 @@ class RiskModel(Estimator):
             if weights is not None:
                 w = arrays.to_device((weights[order] / weights.mean())[:, None], device, self._dtype)
             kernel = self._make_kernel(points, seed)
+            budget -= precomputed.held_bytes(kernel)
             prepared = time.perf_counter()
 
             blocks = None
@@ -242,8 +244,9 @@ class RiskModel(Estimator):
     def _make_kernel(self, points: Any, seed: int) -> kernels.Kernel | None:
         if self.features is not None and (not isinstance(self.features, str) or self.features == "linear"):
             return None
+        kernel = precomputed.kernel_on(self, points) if precomputed.is_asked_for(self) else self.kernel
         return chosen_kernel(
-            self.kernel, self.bandwidth, self.kernel_params, points, seed, all_equal=self._centring.all_equal
+            kernel, self.bandwidth, self.kernel_params, points, seed, all_equal=self._centring.all_equal
         )
 
     def _make_span(self, kernel: Any, blocks: Blocks | None, points: Any, budget: int) -> KernelSpan | FeatureSpan:
@@ -308,6 +311,8 @@ class RiskModel(Estimator):
         if self.dtype not in ("auto", "float32", "float64"):
             raise ShallowsError(f"dtype must be 'auto', 'float32' or 'float64', got {self.dtype!r}.")
         feature_maps.check(self.features)
+        if self.features is not None:
+            precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")
         loss = self._named_loss()
         if loss.coding == "offset" or (loss.for_classes and self._y_is_numeric):
             raise ShallowsError(f"The loss {loss.name!r} is none for {type(self).__name__}.")
@@ -335,7 +340,7 @@ class RiskModel(Estimator):
         a = arrays.to_numpy(a)
         rows = np.flatnonzero(a.any(axis=1))
         points = arrays.to_numpy(arrays.take_rows(points, rows))
-        return {"kernel": kernel, "rows": rows, "points": points, "coefficients": a[rows]}
+        return {"kernel": precomputed.without_matrix(kernel), "rows": rows, "points": points, "coefficients": a[rows]}
 
     def _raw_predict(self, X: Any, model: dict[str, Any] | None = None) -> np.ndarray:
         """f(x), shape (m, c), for checked X."""
@@ -348,6 +353,8 @@ class RiskModel(Estimator):
             if "blocks" in model:
                 blocks = model["blocks"].to(device)
                 out = feature_scores(blocks, self._centring, X, a, device, budget=budget // 2)
+            elif precomputed.are_kernel_values(model["kernel"], X, fitting=fitting):
+                out = precomputed.scores(X, model["points"], a, device)
             else:
                 points = arrays.to_device(model["points"], device)
                 out = np.empty((X.shape[0], a.shape[1]), dtype=self._dtype)

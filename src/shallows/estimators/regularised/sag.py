@@ -78,12 +78,15 @@ class SAGClassifier(_SAG, RiskClassifier):
         ``n_features``.
     n_features : int, default=512
         Columns of a named map; of cosines and sines in pairs an odd number becomes the next even one.
-    kernel : str or Kernel, default="gaussian"
-        See `shallows.kernels`; a kernel object brings its own parameters.
+    kernel : str, Kernel or callable, default="gaussian"
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or, where there are no
+        explicit features, "precomputed": X is then the kernel matrix in a fit, and the values of new points with all
+        training points in a prediction.
     bandwidth : float, optional
         σ, in the units of the features. None takes the median distance between points of a subsample.
     kernel_params : dict, optional
-        Further parameters of a kernel that is named, such as ``{"nu": 1.5}``.
+        Further parameters of the kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
     loss : {"logistic", "softmax", "squared_hinge", "square"} or Loss, default="auto"
         A smooth one; "auto" is the logistic loss.
     regularisation : float, optional
@@ -161,12 +164,15 @@ class SAGRegressor(_SAG, RiskRegressor):
         ``n_features``.
     n_features : int, default=512
         Columns of a named map; of cosines and sines in pairs an odd number becomes the next even one.
-    kernel : str or Kernel, default="gaussian"
-        See `shallows.kernels`; a kernel object brings its own parameters.
+    kernel : str, Kernel or callable, default="gaussian"
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or, where there are no
+        explicit features, "precomputed": X is then the kernel matrix in a fit, and the values of new points with all
+        training points in a prediction.
     bandwidth : float, optional
         σ, in the units of the features. None takes the median distance between points of a subsample.
     kernel_params : dict, optional
-        Further parameters of a kernel that is named, such as ``{"nu": 1.5}``.
+        Further parameters of the kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
     loss : {"square", "huber"} or Loss, default="auto"
         A smooth one; "auto" is the square.
     regularisation : float, optional

@@ -23,12 +23,15 @@ class SDCAClassifier(_SDCA, RiskClassifier):
 
     Parameters
     ----------
-    kernel : str or Kernel, default="gaussian"
-        See `shallows.kernels`; a kernel object brings its own parameters.
+    kernel : str, Kernel or callable, default="gaussian"
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or, where there are no
+        explicit features, "precomputed": X is then the kernel matrix in a fit, and the values of new points with all
+        training points in a prediction.
     bandwidth : float, optional
         σ, in the units of the features. None takes the median distance between points of a subsample.
     kernel_params : dict, optional
-        Further parameters of a kernel that is named, such as ``{"nu": 1.5}``.
+        Further parameters of the kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
     features : str or object, optional
         None works with the kernel itself. Else with explicit features of it: "fourier" (cosines and sines of random
         frequencies), "fourier_cosine", "orthogonal", "nystrom", "nystrom_kmeans", "rbf", "rbf_kmeans", "linear" (the
@@ -99,12 +102,15 @@ class SDCARegressor(_SDCA, RiskRegressor):
 
     Parameters
     ----------
-    kernel : str or Kernel, default="gaussian"
-        See `shallows.kernels`; a kernel object brings its own parameters.
+    kernel : str, Kernel or callable, default="gaussian"
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or, where there are no
+        explicit features, "precomputed": X is then the kernel matrix in a fit, and the values of new points with all
+        training points in a prediction.
     bandwidth : float, optional
         σ, in the units of the features. None takes the median distance between points of a subsample.
     kernel_params : dict, optional
-        Further parameters of a kernel that is named, such as ``{"nu": 1.5}``.
+        Further parameters of the kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
     features : str or object, optional
         None works with the kernel itself. Else with explicit features of it: "fourier" (cosines and sines of random
         frequencies), "fourier_cosine", "orthogonal", "nystrom", "nystrom_kmeans", "rbf", "rbf_kmeans", "linear" (the
