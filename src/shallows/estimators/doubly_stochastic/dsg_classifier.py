@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -13,7 +14,14 @@ from ... import losses, training
 from ...errors import ShallowsError
 from .. import class_weights
 from ..constructors import with_parameters
-from ..label_checks import check_two_classes, refuse_missing_labels, single_column
+from ..label_checks import (
+    are_several,
+    check_takes_several,
+    check_two_classes,
+    refuse_missing_labels,
+    signs,
+    single_column,
+)
 from .model_file_checks import check_array
 from .random_feature_expansion import RandomFeatureExpansion
 
@@ -137,7 +145,8 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         y : array-like, optional
             Labels, where X is an array.
         classes : array-like, optional
-            All labels that will ever come; needed on the first call.
+            All labels that will ever come; needed on the first call. For several labels of each example, the numbers of
+            the columns of y.
         sample_weight : array-like, optional
         n_iter : int, optional
             Batches at most.
@@ -173,6 +182,13 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         return self._partial_fit(X, y, classes, sample_weight, n_iter, max_seconds, observers, checkpoint)
 
     def _learn_targets(self, y: Any, weights: Any, classes: Any) -> None:
+        self._multilabel = are_several(y)
+        if self._multilabel:
+            self.classes_ = np.arange(np.shape(y)[1])
+            if classes is not None:
+                self._check_classes(classes)
+            check_takes_several(self._make_loss())
+            return
         if classes is None:
             classes = single_column(y)
         self.classes_ = np.unique(np.asarray(classes))
@@ -200,14 +216,19 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         return places
 
     def _encode(self, y: Any) -> np.ndarray:
+        if self._multilabel:
+            return signs(y, len(self.classes_))
         return self._make_loss().encode(self._numbers(y), len(self.classes_))
 
     def _codes(self, y: np.ndarray) -> np.ndarray:
+        if self._multilabel:
+            return signs(y, len(self.classes_))
         return losses.Hinge().encode(self._numbers(y), len(self.classes_))
 
     def _make_loss(self) -> losses.Loss:
         if isinstance(self.loss, str) and self.loss == "auto":
-            return losses.Logistic() if len(self.classes_) == 2 else losses.Softmax()
+            of_signs = self._multilabel or len(self.classes_) == 2
+            return losses.Logistic() if of_signs else losses.Softmax()
         return losses.make(self.loss)
 
     def _check_loss(self) -> None:
@@ -216,6 +237,8 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
             raise ShallowsError(f"The loss {loss.name!r} is none for classes; take the regressor for it.")
 
     def _decode(self, scores: np.ndarray) -> np.ndarray:
+        if self._multilabel:
+            return (scores > 0).astype(int)
         return self.classes_[np.asarray(self._problem.loss.decide(scores))]
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -228,9 +251,12 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         Returns
         -------
         ndarray, shape (n_samples,) for two classes, else (n_samples, n_classes)
-            For two classes, positive speaks for the second.
+            For two classes, positive speaks for the second. (n_samples, n_labels) after a fit to several labels for
+            each example.
         """
         scores = self._raw_predict(self._validated(X))
+        if self._multilabel:
+            return scores
         if scores.shape[1] == 1:
             return scores[:, 0]
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
@@ -245,6 +271,7 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         Returns
         -------
         ndarray, shape (n_samples,)
+            (n_samples, n_labels) of 0 and 1 after a fit to several labels for each example.
         """
         return self._decode(self._raw_predict(self._validated(X)))
 
@@ -258,6 +285,7 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         Returns
         -------
         ndarray, shape (n_samples, n_classes)
+            Of each label alone, after a fit to several for each example.
 
         Raises
         ------
@@ -267,22 +295,36 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         check_is_fitted(self)
         if not self._problem.loss.has_probabilities:
             self._problem.loss.probabilities(np.empty((0, 1)))
-        return self._problem.loss.probabilities(self._raw_predict(self._validated(X)).astype(np.float64))
+        scores, loss = self._raw_predict(self._validated(X)).astype(np.float64), self._problem.loss
+        if self._multilabel:
+            return np.hstack([loss.probabilities(column[:, None])[:, 1:] for column in scores.T])
+        return loss.probabilities(scores)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        auto = isinstance(self.loss, str) and self.loss == "auto"
+        with contextlib.suppress(ShallowsError):  # an unknown loss is told by the fit
+            tags.classifier_tags.multi_label = auto or losses.make(self.loss).coding != "indicator"
+        return tags
 
     def _targets_to_file(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         classes = self.classes_
         return {"classes": classes.astype(str) if classes.dtype == object else classes}, {
-            "object": classes.dtype == object
+            "object": classes.dtype == object,
+            "multilabel": self._multilabel,
         }
 
     def _targets_from_file(self, stored: dict[str, np.ndarray], options: dict[str, Any]) -> None:
-        as_object = options.get("object")
-        if not isinstance(as_object, bool):
-            raise ShallowsError(f"its header is wrong at 'targets/object': {as_object!r} is not true or false")
+        # Files of versions before this one know of no several labels.
+        as_object, self._multilabel = options.get("object"), options.get("multilabel", False)
+        for name, value in (("object", as_object), ("multilabel", self._multilabel)):
+            if not isinstance(value, bool):
+                raise ShallowsError(f"its header is wrong at 'targets/{name}': {value!r} is not true or false")
         classes = check_array(stored, "classes", (None,), kinds="U" if as_object else "biufUS")
         if len(np.unique(classes)) < len(classes):
             raise ShallowsError("its array 'classes' names a class twice")
         c = self._problem.n_outputs
-        if len(classes) < 2 or self._problem.loss.n_outputs(len(classes)) != c:
+        n_outputs = len(classes) if self._multilabel else self._problem.loss.n_outputs(len(classes))
+        if len(classes) < 2 or n_outputs != c:
             raise ShallowsError(f"it names {len(classes)} classes, and its function has {c} outputs")
         self.classes_ = classes.astype(object) if as_object else classes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from ... import arrays, kernels, spectrum
 from ... import features as feature_maps
 from ...errors import UnknownNameError
 from ...features import Design
-from ...kernels import Kernel, RadialKernel
+from ...kernels import Kernel
 from ...solvers.least_squares import step_rules
 from ...solvers.least_squares.feature_eigenpro import FeatureEigenPro, FeatureProblem
 from ...solvers.least_squares.step_rules import StepRule
@@ -23,9 +23,10 @@ from ..constructors import with_parameters
 from ..feature_scores import feature_scores
 from ..kernel_checks import check_scale, check_scores
 from ..parameter_checks import check_whole
+from . import feature_sizes
 from .kernel_least_squares import Plan
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
-from .preconditioning import SMALL_FLOOR, check_preconditioning, plan_steps, step_parameters, subsample_size
+from .preconditioning import check_preconditioning, plan_steps, step_parameters
 
 
 class _FeatureEigenPro:
@@ -36,8 +37,9 @@ class _FeatureEigenPro:
         features: str | Any = "fourier",
         *,
         n_features: int = 4000,
-        kernel: str | RadialKernel = "gaussian",
+        kernel: str | Kernel | Callable[..., Any] = "gaussian",
         bandwidth: float | None = None,
+        kernel_params: Mapping[str, Any] | None = None,
         rank: int | None = None,
         n_subsample: int | None = None,
         eigensystem: str = "nsvd",
@@ -61,6 +63,7 @@ class _FeatureEigenPro:
         self.n_features = n_features
         self.kernel = kernel
         self.bandwidth = bandwidth
+        self.kernel_params = kernel_params
         self.rank = rank
         self.n_subsample = n_subsample
         self.eigensystem = eigensystem
@@ -110,7 +113,7 @@ class _FeatureEigenPro:
     def _make_plan(self, points: Any, weights: Any, kernel: Any, seed: int, budget: int) -> Plan:
         n, points = points.shape[0], points[:, :-2]
         self._blocks = feature_maps.in_blocks(self.features, kernel, points, self.n_features, seed, budget)
-        n_subsample, rank = self._sizes(n, self._blocks.n_features, arrays.itemsize(points), budget)
+        n_subsample, rank = feature_sizes.of(self, n, self._blocks.n_features, arrays.itemsize(points), budget)
         small = self.rank is None and n <= SMALL
         p = spectrum.make_feature_preconditioner(
             self._blocks,
@@ -123,7 +126,7 @@ class _FeatureEigenPro:
             power=power_of(self.power),
             weights=weights,
             # Once λ_{q+1} is 1/n of κ a single batch of all points loses no progress: to flatten more gains nothing.
-            smallest_share=self._floor() if small else 0.0,
+            smallest_share=feature_sizes.floor(self.features) if small else 0.0,
             smallest=0.0 if self.rank is not None or small else 1.0 / n,
         )
         whole = n <= SMALL and p.n_subsample == n
@@ -131,23 +134,6 @@ class _FeatureEigenPro:
         batch_size = int(min(n, self.batch_size or critical))
         step_size, self._cycle = plan_steps(self, p, batch_size, n)
         return Plan(kernel, p, batch_size, step_size, p.top_eigenvalue, p.largest_diagonal)
-
-    def _floor(self) -> float:
-        """`SMALL_FLOOR`; with kernel functions as features the eigenvalues are those of the kernel, squared."""
-        by_kernel = isinstance(self.features, str) and self.features.startswith("rbf")
-        return SMALL_FLOOR**2 if by_kernel else SMALL_FLOOR
-
-    def _sizes(self, n: int, n_features: int, itemsize: int, budget: int) -> tuple[int, int]:
-        """M and q: those of the user within n and the features, or sizes chosen from the data and the budget."""
-        if self.rank == 0:
-            return min(n, self.n_subsample or 1), 0
-        n_subsample = subsample_size(self, n, itemsize, budget)
-        rank = self.rank
-        if rank is None:
-            rank = n_subsample - 1 if n_subsample == n else n_subsample // 5
-            # The eigenvectors, n_features q numbers, twice while they are made.
-            rank = min(rank, max(1, budget // (8 * itemsize * n_features)))
-        return n_subsample, max(0, min(rank, n_subsample - 1, n_features - 1))
 
     def _step_bytes(self, plan: Plan, n_outputs: int, itemsize: int) -> int:
         width = max(span.stop - span.start for span in self._blocks.spans)
@@ -176,7 +162,7 @@ class _FeatureEigenPro:
             "eigensystem": self.eigensystem,
         }
         if plan.kernel is not None:
-            of_features |= {"kernel": plan.kernel.name, "bandwidth": plan.kernel.bandwidth}
+            of_features |= super()._model_parameters(plan)
         return of_features | step_parameters(self, plan.preconditioner)
 
     def _raw_predict(self, X: Any, coefficients: Any = None) -> np.ndarray:
@@ -212,11 +198,14 @@ class FeatureEigenProClassifier(_FeatureEigenPro, LeastSquaresClassifier):
     n_features : int, default=4000
         How many features. A cosine and a sine are two, so that for pairs an odd number becomes the next even one.
         "linear" and objects have their own number.
-    kernel : str or Kernel, default="gaussian"
-        The kernel whose features a named map makes; see `shallows.kernels`. "linear" and objects need none.
+    kernel : str, Kernel or callable, default="gaussian"
+        The kernel whose features a named map makes; see `shallows.kernels`. Fourier features need one with a law of
+        frequencies, landmarks ("rbf", "nystrom") any. "linear" and objects need none.
     bandwidth : float, optional
         σ, in the units of the features, of the kernels that have one. None takes the median distance between points
         of a subsample.
+    kernel_params : dict, optional
+        Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
     rank : int, optional
         q, the number of directions that the preconditioner flattens. None takes a fifth of the subsample, or fewer
         where the spectrum falls below 1/n before; up to 1,000 points, the directions above 1/200 of the largest
@@ -319,11 +308,14 @@ class FeatureEigenProRegressor(_FeatureEigenPro, LeastSquaresRegressor):
     n_features : int, default=4000
         How many features. A cosine and a sine are two, so that for pairs an odd number becomes the next even one.
         "linear" and objects have their own number.
-    kernel : str or Kernel, default="gaussian"
-        The kernel whose features a named map makes; see `shallows.kernels`. "linear" and objects need none.
+    kernel : str, Kernel or callable, default="gaussian"
+        The kernel whose features a named map makes; see `shallows.kernels`. Fourier features need one with a law of
+        frequencies, landmarks ("rbf", "nystrom") any. "linear" and objects need none.
     bandwidth : float, optional
         σ, in the units of the features, of the kernels that have one. None takes the median distance between points
         of a subsample.
+    kernel_params : dict, optional
+        Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
     rank : int, optional
         q, the number of directions that the preconditioner flattens. None takes a fifth of the subsample, or fewer
         where the spectrum falls below 1/n before; up to 1,000 points, the directions above 1/200 of the largest
