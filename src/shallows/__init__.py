@@ -35,6 +35,8 @@ _WHERE = {
     "SDCARegressor": "estimators",
     "SVRGClassifier": "estimators",
     "SVRGRegressor": "estimators",
+    "load": "saving",
+    "save": "saving",
 }
 _ROOMS = (
     "arrays",
@@ -49,6 +51,7 @@ _ROOMS = (
     "nets",
     "projection",
     "report",
+    "saving",
     "solvers",
     "spectrum",
     "streams",

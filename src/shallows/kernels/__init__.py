@@ -13,6 +13,7 @@ polynomial        (scale · xᵀz + offset)^degree           none
 linear            scale · xᵀz + offset                    none
 arc_cosine        ‖x‖^s ‖z‖^s J_s(θ) / π                  none
 heat_circle       Σⱼ exp(−j²s) cos j(x − z) / (2π)        none here: its spectrum is exp(−j²s)
+precomputed       a matrix that the user gives            none
 ================  ======================================  ===============================================
 
 with g ~ N(0, I) and g₀ ~ N(0, 1). "laplace" and "cauchy" are the Euclidean (isotropic) forms of Ma and Belkin (2017);
@@ -84,6 +85,7 @@ KERNELS: dict[str, type[Kernel]] = {
     "linear": Linear,
     "arc_cosine": ArcCosine,
     "heat_circle": HeatCircle,
+    "precomputed": Precomputed,
 }
 """Every kernel by its name. The table is written out, so that whoever reads the source finds the module of a name."""
 
@@ -102,8 +104,6 @@ def kind(name: Any) -> type[Kernel] | Kernel:
         raise ShallowsError(f"{name.__name__} is a class of kernels; give a kernel, such as {name.__name__}(...).")
     if callable(name):
         return FunctionKernel
-    if isinstance(name, str) and name == Precomputed.name:
-        return Precomputed
     name = own_name(name)
     if not isinstance(name, str) or name not in KERNELS:
         raise UnknownNameError("kernel", name, KERNELS)
