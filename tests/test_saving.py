@@ -38,7 +38,7 @@ from shallows import (
     losses,
     spectrum,
 )
-from shallows.errors import ShallowsError
+from shallows.errors import MissingExtraError, ShallowsError
 from shallows.estimators import archive
 from shallows.nets import NeuralNetClassifier
 from shallows.nets.inputs import Coding
@@ -353,7 +353,11 @@ def test_a_file_is_whole_or_not_there(path, monkeypatch):
     assert path.read_bytes() == before
 
 
-def test_a_net_is_saved_and_comes_back_where_there_is_no_pytorch(tmp_path):
+def test_a_net_is_saved_and_comes_back_where_there_is_no_pytorch(tmp_path, monkeypatch):
+    def missing():
+        raise MissingExtraError("nets", "A neural net")
+
+    monkeypatch.setattr("shallows.nets.backend.torch", missing)
     model = NeuralNetClassifier("top_layers", random_state=0)
     model.weights_ = {"body0.weight": sample(4, 3), "output.bias": np.zeros(2, dtype=np.float32)}
     model.coding_ = Coding((3,), None, None, None, X.mean(axis=0), 1.5, None)

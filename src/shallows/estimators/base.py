@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import numbers
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,32 +26,6 @@ def native(X: Any) -> Any:
     dtype = getattr(X, "dtype", None)
     foreign = isinstance(dtype, np.dtype) and dtype.kind == "f" and not dtype.isnative
     return X.astype(dtype.newbyteorder("=")) if foreign else X
-
-
-def keeps_model_on_failure(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a method that fits: if it raises, the estimator is as it was before the call.
-
-    A model that was fitted before goes on predicting, and an estimator without one stays unfitted, whatever ended the
-    fit: a refused input, divergence, or Ctrl-C. For methods that write new values into the attributes and leave the
-    objects that the old values are as they are.
-    """
-
-    @functools.wraps(fit)
-    def fit_or_restore(self: Any, *args: Any, **kwargs: Any) -> Any:
-        before = dict(vars(self))
-        try:
-            return fit(self, *args, **kwargs)
-        except BaseException:
-            restore_attributes(self, before)
-            raise
-
-    return fit_or_restore
-
-
-def restore_attributes(estimator: Any, attributes: dict[str, Any]) -> None:
-    """Give an estimator these attributes and no others."""
-    vars(estimator).clear()
-    vars(estimator).update(attributes)
 
 
 class Estimator(BaseEstimator):

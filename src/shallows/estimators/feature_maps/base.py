@@ -7,12 +7,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from ... import arrays, kernels, streams
+from ... import arrays, kernels, streams, training
 from ...errors import ShallowsError
 from ...features import Blocks, FeatureMap
 from ...kernels import Kernel
 from .. import precomputed
-from ..base import Estimator, keeps_model_on_failure
+from ..base import Estimator
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
 from ..parameter_checks import check_positive, check_whole
@@ -49,7 +49,7 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
 
     # --------------------------------------------------------------------------------------- the fit
 
-    @keeps_model_on_failure
+    @training.keeps_model_on_failure
     def fit(self, X: Any, y: Any = None) -> Self:
         """Choose the kernel's bandwidth and what the map takes from the training points.
 

@@ -15,7 +15,6 @@ from ...errors import ShallowsError
 from ...kernels import Kernel
 from ...solvers.least_squares.cholesky import Cholesky
 from ...solvers.least_squares.conjugate_gradients import ConjugateGradients
-from ..base import keeps_model_on_failure
 from ..constructors import with_parameters
 from ..parameter_checks import check_whole, is_number
 from .kernel_least_squares import Plan
@@ -68,7 +67,7 @@ class _ExactKernelRidge:
         self.dtype = dtype
         self.verbose = verbose
 
-    @keeps_model_on_failure
+    @training.keeps_model_on_failure
     def fit(
         self,
         X: Any,

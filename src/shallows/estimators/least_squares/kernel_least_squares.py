@@ -17,7 +17,7 @@ from ...kernels import Kernel
 from ...solvers.least_squares.kernel_problem import KernelProblem
 from ...spectrum import Preconditioner
 from .. import precomputed
-from ..base import SMALL, Estimator, keeps_model_on_failure
+from ..base import SMALL, Estimator
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
 from ..parameter_checks import check_positive, check_whole, is_number, is_positive
@@ -105,7 +105,7 @@ class KernelLeastSquares(Estimator):
 
     # --------------------------------------------------------------------------- the fit
 
-    @keeps_model_on_failure
+    @training.keeps_model_on_failure
     def fit(
         self,
         X: Any,

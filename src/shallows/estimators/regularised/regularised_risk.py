@@ -15,7 +15,7 @@ from ...errors import ShallowsError
 from ...features import Blocks, Design
 from ...solvers.regularised.risk import FeatureSpan, KernelSpan, RiskProblem, RiskState
 from .. import precomputed
-from ..base import SMALL, Estimator, keeps_model_on_failure
+from ..base import SMALL, Estimator
 from ..centring import Centring
 from ..feature_scores import feature_scores
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
@@ -130,7 +130,7 @@ class RiskModel(Estimator):
 
     # --------------------------------------------------------------------------------------- the fit
 
-    @keeps_model_on_failure
+    @training.keeps_model_on_failure
     def fit(
         self,
         X: Any,
