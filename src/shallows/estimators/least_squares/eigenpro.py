@@ -46,6 +46,7 @@ class _EigenPro:
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 3,
+        warm_start: bool = False,
         preconditioner: Preconditioner | str | os.PathLike | None = None,
         random_state: Any = None,
         device: str = "auto",
@@ -68,6 +69,7 @@ class _EigenPro:
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.warm_start = warm_start
         self.preconditioner = preconditioner
         self.random_state = random_state
         self.device = device
@@ -233,6 +235,9 @@ class EigenProClassifier(_EigenPro, LeastSquaresClassifier):
         The share of the training rows that early stopping holds out.
     n_iter_no_change : int, default=3
         Epochs without a better validation score after which early stopping ends the training.
+    warm_start : bool, default=False
+        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
+        when to stop (``max_epochs``, ``tol``); else begin anew.
     preconditioner : Preconditioner or path, optional
         One made by `shallows.spectrum.fit_preconditioner` on the same training rows, or the file that it was saved
         to.
@@ -347,6 +352,9 @@ class EigenProRegressor(_EigenPro, LeastSquaresRegressor):
         The share of the training rows that early stopping holds out.
     n_iter_no_change : int, default=3
         Epochs without a better validation score after which early stopping ends the training.
+    warm_start : bool, default=False
+        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
+        when to stop (``max_epochs``, ``tol``); else begin anew.
     preconditioner : Preconditioner or path, optional
         One made by `shallows.spectrum.fit_preconditioner` on the same training rows, or the file that it was saved
         to.

@@ -35,6 +35,8 @@ class _ExactKernelRidge:
     # The base class expects these of methods that go through the data in batches; here all rows are one batch.
     batch_size = None
     step_size = None
+    # From the coefficients alone, and so with another regularisation too.
+    _starts_warm_itself = True
 
     def __init__(
         self,

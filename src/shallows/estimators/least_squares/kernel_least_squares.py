@@ -16,13 +16,13 @@ from ...errors import ShallowsError
 from ...kernels import Kernel
 from ...solvers.least_squares.kernel_problem import KernelProblem
 from ...spectrum import Preconditioner
-from .. import precomputed
+from .. import early_stopping, precomputed, warm_starts
 from ..base import SMALL, Estimator
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
 from ..parameter_checks import check_positive, check_whole, is_number, is_positive
 from ..snapshot import Snapshot
-from . import convergence_warning, early_stopping
+from . import convergence_warning
 from .evaluation_cache import EvaluationCache
 
 BLOCKS_BYTES = 2**28
@@ -155,7 +155,7 @@ class KernelLeastSquares(Estimator):
             self._held_out = early_stopping.hold_out(X, y, weights, self.validation_fraction, seed, of_labels)
             rows = self._held_out.training_rows
             X, y, weights = X[rows], y[rows], None if weights is None else weights[rows]
-        n = X.shape[0]
+        start, n = warm_starts.Start(self, X, y, weights, seed), X.shape[0]
         targets = self._encode(y, weights)
 
         device = arrays.resolve_device(self.device)
@@ -191,16 +191,19 @@ class KernelLeastSquares(Estimator):
             built = time.perf_counter()
 
             try:
+                solver = self._make_solver(float(plan.step_size))
                 run = training.train(
-                    self._make_solver(float(plan.step_size)),
+                    solver,
                     problem,
-                    training.Batches(n, plan.batch_size, seed),
+                    start.batches(training.Batches(n, plan.batch_size, seed)),
                     self._stopping(),
                     observers=[*self._progress_observers(), *observers],
                     checkpoint=checkpoint,
                     snapshot=lambda state, epoch: LeastSquaresSnapshot(self, state, epoch),
                     may_shrink=self.step_size is None,
+                    state=start.state(solver, problem),
                 )
+                start.remember(run)
             finally:
                 kept_fraction, held_out = self._gram.kept_fraction, self._held_out
                 del self._gram, self._order, self._evaluation_cache, self._held_out
