@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from .. import arrays, training
 from . import class_weights, precomputed
+from .array_inputs import on_host
 from .label_checks import refuse_missing_labels
 from .other_parameter_names import refuse_other_names
 
@@ -22,7 +23,8 @@ SMALL = 1000
 
 
 def native(X: Any) -> Any:
-    """Return an array in the machine's byte order; scikit-learn turns float32 of the other order into float64."""
+    """Return an array on the host in its byte order; scikit-learn turns float32 of the other order into float64."""
+    X = on_host(X)
     dtype = getattr(X, "dtype", None)
     foreign = isinstance(dtype, np.dtype) and dtype.kind == "f" and not dtype.isnative
     return X.astype(dtype.newbyteorder("=")) if foreign else X
@@ -94,7 +96,7 @@ class Estimator(BaseEstimator):
 
         ``first`` is False for further data of a model, which must have the features that the model knows.
         """
-        X = native(X)
+        X, y, sample_weight = native(X), on_host(y), on_host(sample_weight)
         if self._takes_targets and not self._y_is_numeric:
             refuse_missing_labels(y)
         options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "reset": first}

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ... import losses, training
 from ...errors import ShallowsError
 from .. import class_weights
+from ..array_inputs import follows_input
 from ..constructors import with_parameters
 from ..label_checks import (
     are_several,
@@ -241,6 +242,7 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
             return (scores > 0).astype(int)
         return self.classes_[np.asarray(self._problem.loss.decide(scores))]
 
+    @follows_input
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of the classes.
 
@@ -261,6 +263,7 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
             return scores[:, 0]
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
+    @follows_input
     def predict(self, X: Any) -> np.ndarray:
         """Class labels.
 
@@ -275,6 +278,7 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         """
         return self._decode(self._raw_predict(self._validated(X)))
 
+    @follows_input
     def predict_proba(self, X: Any) -> np.ndarray:
         """Estimates of the class probabilities, for losses that have a link to them.
 

@@ -12,6 +12,7 @@ from ...errors import ShallowsError
 from ...features import Blocks, FeatureMap
 from ...kernels import Kernel
 from .. import precomputed
+from ..array_inputs import follows_input
 from ..base import Estimator
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
@@ -106,6 +107,7 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
 
     # ---------------------------------------------------------------------------------- the features
 
+    @follows_input
     def transform(self, X: Any) -> np.ndarray:
         """Features of points.
 

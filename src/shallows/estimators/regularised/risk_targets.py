@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from ... import losses
 from ...errors import ShallowsError
 from .. import class_weights
+from ..array_inputs import follows_input
 from ..constructors import with_parameters
 from ..label_checks import are_several, check_takes_several, check_two_classes, signs, single_column
 from .regularised_risk import RiskModel
@@ -48,6 +49,7 @@ class RiskClassifier(ClassifierMixin, RiskModel):
             return (scores > 0).astype(int)
         return self.classes_[self._named_loss().decide(scores)]
 
+    @follows_input
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of the classes.
 
@@ -67,6 +69,7 @@ class RiskClassifier(ClassifierMixin, RiskModel):
             return scores[:, 0]
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
+    @follows_input
     def predict(self, X: Any) -> np.ndarray:
         """Class labels.
 
@@ -82,6 +85,7 @@ class RiskClassifier(ClassifierMixin, RiskModel):
         return self._decode(self._raw_predict(self._validated(X)))
 
     @available_if(_has_probabilities)
+    @follows_input
     def predict_proba(self, X: Any) -> np.ndarray:
         """Estimates of the class probabilities, for the losses "logistic" and "softmax".
 
@@ -138,6 +142,7 @@ class RiskRegressor(RegressorMixin, MultiOutputMixin, RiskModel):
     def _decode(self, scores: np.ndarray) -> np.ndarray:
         return scores[:, 0] if self._one_column else scores
 
+    @follows_input
     def predict(self, X: Any) -> np.ndarray:
         """Values of the fitted function.
 
