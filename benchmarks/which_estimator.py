@@ -1,10 +1,10 @@
 """Which estimator? Error against time of every estimator at its defaults, for more and more rows.
 
-``python benchmarks/which_estimator.py --sizes 1000 4000 16000`` fits each of them to generated data that have no end (the
-repository's digits, deformed anew, and Friedman's first function with noise), every fit in a process of its own, and
-writes ``docs/which_estimator.csv``, ``.svg`` and the page ``docs/which_estimator.md``. What was measured before is kept,
-and measured again with ``--again``. A fit that took long is not tried with more rows: ``--limit`` says how many seconds
-one may take by the estimate of its growth. ``--draw`` writes page and picture from what is there.
+``python benchmarks/which_estimator.py --sizes 1000 4000 16000`` fits each of them to generated data that have no end
+(the repository's digits, deformed anew, and Friedman's first function with noise), every fit in a process of its own,
+and writes ``docs/which_estimator.csv``, ``.svg`` and the page ``docs/which_estimator.md``. What was measured before is
+kept, and measured again with ``--again``. A fit that took long is not tried with more rows: ``--limit`` says how many
+seconds one may take by the estimate of its growth. ``--draw`` writes page and picture from what is there.
 """
 
 from __future__ import annotations
@@ -277,14 +277,14 @@ def page(found: dict[Any, dict[str, str]]) -> str:
     lines = [
         "# Which estimator?",
         "",
-        "Every estimator at its defaults, with nothing set but the seed, on two problems of which there are as many rows",
-        f"as one wants. `python benchmarks/which_estimator.py` measures it and writes this page ({'; '.join(machines)};",
-        f"commit {', '.join(codes)}). One fit each, so small differences of time say nothing.",
+        "Every estimator at its defaults, with nothing set but the seed, on two problems of which there are as many",
+        "rows as one wants. `python benchmarks/which_estimator.py` measures it and writes this page",
+        f"({'; '.join(machines)}; commit {', '.join(codes)}). One fit each, so small differences of time say nothing.",
         "",
         "![error against time](which_estimator.svg)",
         "",
-        f"A line is an estimator, its marks grow with the rows: {', '.join(f'{size:,}' for size in sizes)}. Lower is more",
-        "accurate, further left is faster; dashed lines are scikit-learn's, for reference.",
+        f"A line is an estimator, its marks grow with the rows: {', '.join(f'{size:,}' for size in sizes)}. Lower is",
+        "more accurate, further left is faster; dashed lines are scikit-learn's, for reference.",
         "",
     ]
     if never:
@@ -294,8 +294,8 @@ def page(found: dict[Any, dict[str, str]]) -> str:
         lines += [f"{title}:", ""]
         lines += [f"- {advice(problem, size, found)}" for size in sizes] + [""]
     lines += [
-        "Your own data decide: `snakemake --cores 4 compare --config dataset=my.csv` measures the methods on them and says",
-        "which one to take.",
+        "Your own data decide: `snakemake --cores 4 compare --config dataset=my.csv` measures the methods on them and",
+        "says which one to take.",
         "",
         "## All numbers",
         "",
