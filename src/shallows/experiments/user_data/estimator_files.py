@@ -1,4 +1,4 @@
-"""A fitted estimator as a file that holds no code: as the library saves it, or as the data and parameters of its fit.
+"""A fitted estimator as a file that holds no code: as `shallows.save` writes it, or as the data of its fit.
 
 scikit-learn's own estimators have no such file, so what they were fitted to is kept, and they are fitted again when
 they are loaded: the same numbers, for the seconds of a fit.
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+import shallows
 from shallows.atomic import replacing
 from shallows.datasets.files import digest
 from shallows.errors import ShallowsError
@@ -41,19 +42,23 @@ def save(estimator: Any, x: Any, y: np.ndarray, folder: Path) -> dict[str, Any]:
     dict
         What `load` has to know besides the file.
     """
-    kind = type(estimator)
+    kind, path = type(estimator), folder / NAME
+    if kind.__module__.startswith("shallows.") and hasattr(shallows, "save"):
+        folder.mkdir(parents=True, exist_ok=True)
+        shallows.save(estimator, path)
+        return {"file": NAME, "sha256": digest(path), "form": "fitted"}
     parameters = record.plain(estimator.get_params(deep=False))
     held = {"y": y}
     if hasattr(x, "indptr"):
         held |= {"data": x.data, "indices": x.indices, "indptr": x.indptr, "shape": np.asarray(x.shape)}
     else:
         held["x"] = x
-    path = folder / NAME
     with replacing(path) as partial, open(partial, "wb") as file:
         np.savez_compressed(file, **held)
     return {
         "file": NAME,
         "sha256": digest(path),
+        "form": "to be fitted",
         "class": f"{kind.__module__}:{kind.__qualname__}",
         "parameters": {**parameters, **({"device": "auto"} if "device" in parameters else {})},
     }
@@ -72,6 +77,8 @@ def load(known: Mapping[str, Any], folder: Path) -> Any:
         raise ShallowsError(
             f"{path} is missing, or is not the file that was written with the rest of the model. Copy the whole folder."
         )
+    if known["form"] == "fitted":
+        return shallows.load(path)
     kind = _class(known["class"])
     with np.load(path, allow_pickle=False) as held:
         y = held["y"]
