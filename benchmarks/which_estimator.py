@@ -3,7 +3,8 @@
 ``python benchmarks/which_estimator.py --sizes 1000 4000 16000`` fits each of them to generated data that have no end
 (the repository's digits, deformed anew, and Friedman's first function with noise), every fit in a process of its own,
 and writes ``docs/which_estimator.csv``, ``.svg`` and the page ``docs/which_estimator.md``. What was measured before is
-kept, and measured again with ``--again``. A fit that took long is not tried with more rows: ``--limit`` says how many
+kept, and measured again with ``--again``. Every fit has one thread and its processor time counts, so that the machine
+may be busy. A fit that took long is not tried with more rows: ``--limit`` says how many
 seconds one may take by the estimate of its growth. ``--draw`` writes page and picture from what is there.
 """
 
@@ -35,7 +36,7 @@ COLUMNS = (
     "predict_seconds",
     "megabytes",
     "note",
-    "cores",
+    "processor",
     "code",
 )
 SIZES = (1_000, 4_000, 16_000, 64_000, 250_000, 1_000_000)
@@ -96,8 +97,11 @@ def one_row(problem: str, estimator: str, rows: int, limit: float, found: dict[A
     if expected > limit:
         return blank | {"note": f"not run: about {expected:,.0f} s expected by its growth, more than {limit:,.0f} s"}
     command = [sys.executable, __file__, "--one", problem, estimator, str(rows)]
+    one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=3 * limit + 600)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=3 * limit + 600, env={**os.environ, **one_thread}
+        )
     except subprocess.TimeoutExpired:
         return blank | {"note": f"not finished within {3 * limit + 600:,.0f} s with the making of the data"}
     if done.returncode:
@@ -125,20 +129,21 @@ def estimate(problem: str, estimator: str, rows: int, found: dict[Any, dict[str,
 
 
 def measure(problem: str, estimator: str, rows: int) -> dict[str, Any]:
-    """Fit one estimator at its defaults; error on test rows, seconds, peak memory."""
+    """Fit one estimator at its defaults; error on test rows, processor seconds, peak memory."""
     from shallows.arrays.memory import peak_memory
     from shallows.experiments.identity import code
+    from shallows.experiments.running.record import hardware
 
     x, y, x_test, y_test = DATA[problem](rows)
     task = PROBLEMS[problem][2]
     model = make(estimator, task)
-    clock = time.perf_counter()
+    clock = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(x, y)
-    fit_seconds, clock = time.perf_counter() - clock, time.perf_counter()
+    fit_seconds, clock = time.process_time() - clock, time.process_time()
     predicted = model.predict(x_test)
-    predict_seconds = time.perf_counter() - clock
+    predict_seconds = time.process_time() - clock
     if task == "classification":
         error = 100 * float(np.mean(predicted != y_test))
     else:
@@ -148,7 +153,7 @@ def measure(problem: str, estimator: str, rows: int) -> dict[str, Any]:
         "fit_seconds": f"{fit_seconds:.4g}",
         "predict_seconds": f"{predict_seconds:.4g}",
         "megabytes": f"{peak_memory() / 1e6:.0f}",
-        "cores": f"{len(os.sched_getaffinity(0))} cores, {os.environ.get('OMP_NUM_THREADS', 'all')} threads",
+        "processor": hardware()["cpu"],
         "code": (code.commit()["commit"] or "unknown")[:10],
     }
 
@@ -256,7 +261,7 @@ def draw(found: dict[Any, dict[str, str]], path: Path) -> None:
                 look = {"color": (*PALETTE, "#8C6D31")[place], "linestyle": "-" if place < 5 else "--"}
                 ax.plot(seconds, errors, label=estimator, linewidth=1.2, **look)
                 ax.scatter(seconds, errors, s=[mark**2 for mark in marks], color=look["color"], zorder=3, linewidths=0)
-            ax.set(xscale="log", yscale="log", title=title, xlabel="seconds of a fit", ylabel=unit)
+            ax.set(xscale="log", yscale="log", title=title, xlabel="processor seconds of a fit", ylabel=unit)
             ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             for axis in (ax.xaxis, ax.yaxis):
                 axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -271,7 +276,7 @@ def page(found: dict[Any, dict[str, str]]) -> str:
     """The page, all of whose numbers and names follow from what was measured."""
     measured = [one for one in found.values() if one["error"]]
     sizes = sorted({int(one["rows"]) for one in measured})
-    machines = sorted({one["cores"] for one in measured})
+    machines = sorted({one["processor"] for one in measured})
     codes = sorted({one["code"] for one in measured})
     never = [f"{size:,}" for size in SIZES if size not in sizes]
     lines = [
@@ -279,7 +284,8 @@ def page(found: dict[Any, dict[str, str]]) -> str:
         "",
         "Every estimator at its defaults, with nothing set but the seed, on two problems of which there are as many",
         "rows as one wants. `python benchmarks/which_estimator.py` measures it and writes this page",
-        f"({'; '.join(machines)}; commit {', '.join(codes)}). One fit each, so small differences of time say nothing.",
+        f"({'; '.join(machines)}; commit {', '.join(codes)}). One fit each on one thread; seconds are those of the",
+        "processor, so that a busy machine does not count, and small differences say nothing.",
         "",
         "![error against time](which_estimator.svg)",
         "",
@@ -336,7 +342,7 @@ def _shown(one: dict[str, str]) -> str:
 
 def table(problem: str, unit: str, sizes: list[int], found: dict[Any, dict[str, str]]) -> list[str]:
     """Error, seconds and peak memory of each estimator for each number of rows."""
-    lines = [f"Each cell: {unit}; seconds of the fit; peak memory of the process in MB, with the data.", ""]
+    lines = [f"Each cell: {unit}; processor seconds of the fit; peak memory of the process in MB, with the data.", ""]
     lines += ["| estimator | " + " | ".join(f"{size:,} rows" for size in sizes) + " |"]
     lines += ["| :-- |" + " --: |" * len(sizes)]
     for estimator in ESTIMATORS:

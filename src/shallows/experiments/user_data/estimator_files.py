@@ -7,6 +7,7 @@ they are loaded: the same numbers, for the seconds of a fit.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-import shallows
 from shallows.atomic import replacing
 from shallows.datasets.files import digest
 from shallows.errors import ShallowsError
@@ -43,9 +43,9 @@ def save(estimator: Any, x: Any, y: np.ndarray, folder: Path) -> dict[str, Any]:
         What `load` has to know besides the file.
     """
     kind, path = type(estimator), folder / NAME
-    if kind.__module__.startswith("shallows.") and hasattr(shallows, "save"):
+    if kind.__module__.startswith("shallows.") and (saving := _saving()) is not None:
         folder.mkdir(parents=True, exist_ok=True)
-        shallows.save(estimator, path)
+        saving.save(estimator, path)
         return {"file": NAME, "sha256": digest(path), "form": "fitted"}
     parameters = record.plain(estimator.get_params(deep=False))
     held = {"y": y}
@@ -78,7 +78,7 @@ def load(known: Mapping[str, Any], folder: Path) -> Any:
             f"{path} is missing, or is not the file that was written with the rest of the model. Copy the whole folder."
         )
     if known["form"] == "fitted":
-        return shallows.load(path)
+        return _saving().load(path)
     kind = _class(known["class"])
     with np.load(path, allow_pickle=False) as held:
         y = held["y"]
@@ -91,6 +91,12 @@ def load(known: Mapping[str, Any], folder: Path) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # The first fit has said it.
         return kind(**known["parameters"]).fit(x, y)
+
+
+def _saving() -> Any:
+    """The package's own files of fitted estimators; None in a version that has none."""
+    found = importlib.util.find_spec("shallows.saving")
+    return importlib.import_module("shallows.saving") if found else None
 
 
 def _class(place: str) -> Any:
