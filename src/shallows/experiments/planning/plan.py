@@ -62,6 +62,8 @@ class Plan:
                 if target in found:
                     raise ConfigurationError(f"The target {target!r} stands in two papers.")
                 target_entry.check(target, spec)
+                target_entry.check_published(target, spec, self.configuration.published[target])
+                target_entry.check_data(target, spec)
                 found[target] = {**spec, "paper": name}
         for target, spec in found.items():
             for one in target_entry.printed_targets(spec):

@@ -11,8 +11,8 @@ from typing import Any
 from shallows.datasets.files import write_json
 
 from ..comparing import verdicts
-from ..comparing.measurements import standard_error
 from ..comparing.target_table import describe_runs, write_rows
+from ..comparing.uncertainty import standard_error
 from ..running import record as records
 from .comparison import SCALE, TARGET
 
