@@ -78,21 +78,23 @@ def mean_curve(curves: Sequence[Mapping[Point, float]]) -> Curve:
 
 
 def least(values: Iterable[float]) -> float:
-    """The smallest of some numbers; not a number where one of them is none."""
-    values = list(values)
-    return math.nan if any(map(math.isnan, values)) else min(values)
+    """The smallest of some numbers; not a number where one of them is not finite, since what diverged has no size."""
+    return _of_finite(min, values)
 
 
 def most(values: Iterable[float]) -> float:
-    """The largest of some numbers; not a number where one of them is none."""
-    values = list(values)
-    return math.nan if any(map(math.isnan, values)) else max(values)
+    """The largest of some numbers; not a number where one of them is not finite."""
+    return _of_finite(max, values)
 
 
 def median(values: Iterable[float]) -> float:
-    """The median of some numbers; not a number where one of them is none."""
+    """The median of some numbers; not a number where one of them is not finite."""
+    return _of_finite(statistics.median, values)
+
+
+def _of_finite(function: Callable[[Sequence[float]], float], values: Iterable[float]) -> float:
     values = list(values)
-    return math.nan if any(map(math.isnan, values)) else statistics.median(values)
+    return function(values) if all(map(math.isfinite, values)) else math.nan
 
 
 # Reductions of one curve to one number -------------------------------------------------------------------------------
@@ -109,12 +111,12 @@ def last(curve: Mapping[Point, float]) -> float:
 
 
 def smallest(curve: Mapping[Point, float]) -> float:
-    """The smallest value of a curve; not a number where one of them is none."""
+    """The smallest value of a curve; not a number where one of them is not finite."""
     return least(curve.values())
 
 
 def largest(curve: Mapping[Point, float]) -> float:
-    """The largest value of a curve; not a number where one of them is none."""
+    """The largest value of a curve; not a number where one of them is not finite."""
     return most(curve.values())
 
 
@@ -150,11 +152,12 @@ def slope(curve: Mapping[Point, float], *, x: Axis = "log", y: Axis = "log") -> 
 
 
 def largest_log_gap(curves: Sequence[Mapping[Point, float]]) -> float | None:
-    """The largest difference in log₁₀ between two curves, over their common evaluation points."""
+    """The largest difference in log₁₀ between two curves, over their common points; infinite beside what has no log."""
     gaps = []
     for point in common_points(curves):
-        logs = [math.log10(curve[point]) for curve in curves if curve[point] > 0]
-        gaps.append(max(logs) - min(logs) if len(logs) == len(curves) else math.inf)
+        values = [curve[point] for curve in curves]
+        whole = all(value > 0 and math.isfinite(value) for value in values)
+        gaps.append(math.log10(max(values) / min(values)) if whole else math.inf)
     return max(gaps, default=None)
 
 
