@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from shallows.datasets.files import DatasetError
-from shallows.datasets.user_data.column_summaries import MOST_CATEGORIES, ColumnSummary
 from shallows.datasets.user_data.file_forms import FileForm
 from shallows.datasets.user_data.request import Request
-from shallows.datasets.user_data.summary import Summary, count_of, some_of
+from shallows.datasets.user_data.summary import MOST_CATEGORIES, ColumnSummary, Summary, count_of, some_of
 from shallows.errors import UnknownNameError
 
 _TARGET_NAMES = ("target", "label", "class", "y")
