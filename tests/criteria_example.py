@@ -1,4 +1,4 @@
-"""For every criterion of the papers' claims: a number that satisfies it, and one that altered data or code would give."""
+"""For every criterion of the papers' claims a number that satisfies it, and one that altered data would give."""
 
 # (target, claim): what satisfies it, what does not, and of which data or code that would come
 ALTERED = {

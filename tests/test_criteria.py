@@ -52,8 +52,8 @@ def everything_installed(monkeypatch):
 def invented(target, scale):
     """A comparison of a target on data that count as the paper's, with three seeds."""
     comparison = copy.deepcopy(PLAN.comparison(target, scale))
-    for series in comparison["series"]:
-        series["run_ids"] = [f"{series['run_ids'][0]}-{seed}" for seed in range(N_SEEDS)]
+    for place, series in enumerate(comparison["series"]):
+        series["run_ids"] = [f"{place}-{seed}" for seed in range(N_SEEDS)]
         series["altered"] = {}
     comparison["spec"]["published_data"] = {word: {"any": True} for word in comparison["sizes"]}
     for claim in comparison["spec"].get("claims", {}).values():
