@@ -75,7 +75,7 @@ def describe(
         "citation": paper["citation"],
         "kind": "figure" if spec["kind"] == "curves" else "table",
         "caption": spec["caption"],
-        "notes": list(spec.get("notes", [])),
+        "notes": [*spec.get("notes", []), *_no_row(comparison.get("no_row", ()))],
         "scale": comparison["scale"],
         "label": describe_runs([one.record for one in results.values()], comparison["scale"]),
         "labels": labels,
@@ -84,6 +84,11 @@ def describe(
         "figure": spec.get("figure"),
         "verdict_counts": counts_by_kind(rows),
     }
+
+
+def _no_row(items: Sequence[str]) -> list[str]:
+    """A note on what is printed and has no row."""
+    return [f"Printed, and without a row here: {'; '.join(items)}."] if items else []
 
 
 def counts_by_kind(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, list[int]]]:
