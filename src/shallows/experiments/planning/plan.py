@@ -81,8 +81,9 @@ class Plan:
         """
         root, folder = self.configuration.root, self.configuration.folder
         found = printed_items.read(folder / "published", root / "workflow" / "schemas")
-        if found:
-            printed_items.check(found, {target: self.configuration.published[target] for target in found})
+        printed_items.check(
+            found, {target: self.configuration.published[target] for target in self.targets if target in found}
+        )
         return found
 
     @property
