@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..constructors import with_parameters
 from .eigenpro_fit import EigenProFit
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
 
@@ -12,8 +13,9 @@ class EigenProClassifier(EigenProFit, LeastSquaresClassifier):
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
+        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
     bandwidth : float, "auto", "median" or None, default="auto"
         σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
         points times powers of two, the one with the smallest leave-one-out error of kernel ridge regression on 400
@@ -25,9 +27,9 @@ class EigenProClassifier(EigenProFit, LeastSquaresClassifier):
         the smallest leave-one-out error on the rows that the bandwidth is chosen with. With 0 nothing regularises but
         an end of the training before its limit.
     calibration : {"auto", None}, default="auto"
-        Of classifiers: how outputs become probabilities, and decide between several classes. "auto" learns a sigmoid,
-        or a linear map and the softmax for several classes, from outputs at training rows of functions that were
-        fitted without them. None leaves the outputs as they are. Regressors have no use for it.
+        How outputs become probabilities, and decide between several classes. "auto" learns a sigmoid, or a linear map
+        and the softmax for several classes, from outputs at training rows of functions that were fitted without them.
+        None leaves the outputs as they are. Regressors have it so that one configuration serves both, without effect.
     rank : int, optional
         q, the number of eigendirections that the preconditioner flattens. None takes a fifth of the subsample, or
         fewer where the spectrum falls below 1/n before; up to 1,000 points, the directions above 1/200 of the
@@ -70,9 +72,15 @@ class EigenProClassifier(EigenProFit, LeastSquaresClassifier):
         The share of the training rows that early stopping holds out.
     n_iter_no_change : int, default=3
         Epochs without a better validation score after which early stopping ends the training.
+    warm_start : bool, default=False
+        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
+        when to stop (``max_epochs``, ``tol``); else begin anew.
     preconditioner : Preconditioner or path, optional
         One made by `shallows.spectrum.fit_preconditioner` on the same training rows, or the file that it was saved
         to.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
+        a class with nⱼ of the n rows, of k classes.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
         int gives the same model.
@@ -123,6 +131,8 @@ class EigenProClassifier(EigenProFit, LeastSquaresClassifier):
     True
     """
 
+    __init__ = with_parameters(EigenProFit.__init__, class_weight=None)
+
 
 class EigenProRegressor(EigenProFit, LeastSquaresRegressor):
     """Kernel regression by EigenPro: least squares, the top of the spectrum flattened.
@@ -130,8 +140,9 @@ class EigenProRegressor(EigenProFit, LeastSquaresRegressor):
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
+        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
     bandwidth : float, "auto", "median" or None, default="auto"
         σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
         points times powers of two, the one with the smallest leave-one-out error of kernel ridge regression on 400
@@ -143,9 +154,9 @@ class EigenProRegressor(EigenProFit, LeastSquaresRegressor):
         the smallest leave-one-out error on the rows that the bandwidth is chosen with. With 0 nothing regularises but
         an end of the training before its limit.
     calibration : {"auto", None}, default="auto"
-        Of classifiers: how outputs become probabilities, and decide between several classes. "auto" learns a sigmoid,
-        or a linear map and the softmax for several classes, from outputs at training rows of functions that were
-        fitted without them. None leaves the outputs as they are. Regressors have no use for it.
+        How outputs become probabilities, and decide between several classes. "auto" learns a sigmoid, or a linear map
+        and the softmax for several classes, from outputs at training rows of functions that were fitted without them.
+        None leaves the outputs as they are. Regressors have it so that one configuration serves both, without effect.
     rank : int, optional
         q, the number of eigendirections that the preconditioner flattens. None takes a fifth of the subsample, or
         fewer where the spectrum falls below 1/n before; up to 1,000 points, the directions above 1/200 of the
@@ -188,6 +199,9 @@ class EigenProRegressor(EigenProFit, LeastSquaresRegressor):
         The share of the training rows that early stopping holds out.
     n_iter_no_change : int, default=3
         Epochs without a better validation score after which early stopping ends the training.
+    warm_start : bool, default=False
+        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
+        when to stop (``max_epochs``, ``tol``); else begin anew.
     preconditioner : Preconditioner or path, optional
         One made by `shallows.spectrum.fit_preconditioner` on the same training rows, or the file that it was saved
         to.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..constructors import with_parameters
 from .eigenpro_centres_fit import EigenProCentresFit
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
 
@@ -17,8 +18,9 @@ class EigenProCentresClassifier(EigenProCentresFit, LeastSquaresClassifier):
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
+        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
     centres : int or array of shape (p, n_features), default=2000
         How many training points, drawn at random, are the centres, or the centres themselves.
     bandwidth : float, "auto", "median" or None, default="auto"
@@ -32,9 +34,9 @@ class EigenProCentresClassifier(EigenProCentresFit, LeastSquaresClassifier):
         the smallest leave-one-out error on the rows that the bandwidth is chosen with. With 0 nothing regularises but
         an end of the training before its limit.
     calibration : {"auto", None}, default="auto"
-        Of classifiers: how outputs become probabilities, and decide between several classes. "auto" learns a sigmoid,
-        or a linear map and the softmax for several classes, from outputs at training rows of functions that were
-        fitted without them. None leaves the outputs as they are. Regressors have no use for it.
+        How outputs become probabilities, and decide between several classes. "auto" learns a sigmoid, or a linear map
+        and the softmax for several classes, from outputs at training rows of functions that were fitted without them.
+        None leaves the outputs as they are. Regressors have it so that one configuration serves both, without effect.
     rank : int, optional
         q, the number of eigendirections that the preconditioner flattens. None takes a quarter of the subsample.
     n_subsample : int, optional
@@ -60,6 +62,12 @@ class EigenProCentresClassifier(EigenProCentresFit, LeastSquaresClassifier):
         The share of the training rows that early stopping holds out.
     n_iter_no_change : int, default=3
         Epochs without a better validation score after which early stopping ends the training.
+    warm_start : bool, default=False
+        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
+        when to stop (``max_epochs``, ``tol``); else begin anew.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
+        a class with nⱼ of the n rows, of k classes.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
         int gives the same model.
@@ -107,6 +115,8 @@ class EigenProCentresClassifier(EigenProCentresFit, LeastSquaresClassifier):
     ((300, 10), True)
     """
 
+    __init__ = with_parameters(EigenProCentresFit.__init__, class_weight=None)
+
 
 class EigenProCentresRegressor(EigenProCentresFit, LeastSquaresRegressor):
     """Kernel regression by EigenPro with fewer centres than data: least squares about the mean of the targets.
@@ -119,8 +129,9 @@ class EigenProCentresRegressor(EigenProCentresFit, LeastSquaresRegressor):
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
+        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
     centres : int or array of shape (p, n_features), default=2000
         How many training points, drawn at random, are the centres, or the centres themselves.
     bandwidth : float, "auto", "median" or None, default="auto"
@@ -134,9 +145,9 @@ class EigenProCentresRegressor(EigenProCentresFit, LeastSquaresRegressor):
         the smallest leave-one-out error on the rows that the bandwidth is chosen with. With 0 nothing regularises but
         an end of the training before its limit.
     calibration : {"auto", None}, default="auto"
-        Of classifiers: how outputs become probabilities, and decide between several classes. "auto" learns a sigmoid,
-        or a linear map and the softmax for several classes, from outputs at training rows of functions that were
-        fitted without them. None leaves the outputs as they are. Regressors have no use for it.
+        How outputs become probabilities, and decide between several classes. "auto" learns a sigmoid, or a linear map
+        and the softmax for several classes, from outputs at training rows of functions that were fitted without them.
+        None leaves the outputs as they are. Regressors have it so that one configuration serves both, without effect.
     rank : int, optional
         q, the number of eigendirections that the preconditioner flattens. None takes a quarter of the subsample.
     n_subsample : int, optional
@@ -162,6 +173,9 @@ class EigenProCentresRegressor(EigenProCentresFit, LeastSquaresRegressor):
         The share of the training rows that early stopping holds out.
     n_iter_no_change : int, default=3
         Epochs without a better validation score after which early stopping ends the training.
+    warm_start : bool, default=False
+        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
+        when to stop (``max_epochs``, ``tol``); else begin anew.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
         int gives the same model.

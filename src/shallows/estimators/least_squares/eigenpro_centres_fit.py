@@ -14,9 +14,11 @@ from ...arrays import Array
 from ...errors import ShallowsError
 from ...kernels import Kernel
 from ...solvers.least_squares.projected import CentresProblem, ProjectedEigenPro, certificate, step_size
-from ..base import SMALL, native
+from .. import precomputed
+from ..base import SMALL
 from ..centring import Centring, TrainingRows
 from ..kernel_checks import check_scale
+from . import given_centres
 from .automatic.choices import AUTO, number_of_rows
 from .centres_matrix import CentresMatrix
 from .kernel_least_squares import Plan
@@ -51,6 +53,7 @@ class EigenProCentresFit:
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 3,
+        warm_start: bool = False,
         random_state: Any = None,
         device: str = "auto",
         memory: int | str | None = None,
@@ -73,6 +76,7 @@ class EigenProCentresFit:
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.warm_start = warm_start
         self.random_state = random_state
         self.device = device
         self.memory = memory
@@ -82,12 +86,9 @@ class EigenProCentresFit:
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_preconditioning(self)
-        counted = isinstance(self.centres, numbers.Integral) and not isinstance(self.centres, bool)
-        if (counted and self.centres < 1) or (not counted and np.ndim(self.centres) == 0):
-            raise ShallowsError(
-                "centres must be a whole number of at least 1, how many training points to take, or an array of "
-                f"points; got {self.centres!r}."
-            )
+        given_centres.check(self.centres)
+        if not isinstance(self.centres, numbers.Integral):
+            precomputed.refuse(self, "Centres that are given are points; with a matrix, centres is a number.")
 
     # ------------------------------------------------------------------------------- points and centres
 
@@ -97,7 +98,7 @@ class EigenProCentresFit:
     def _prepare_points(self, X: Any, order: np.ndarray, device: arrays.Device, dtype: np.dtype) -> Array:
         """Return the centres and, after them, points for measuring the step; all others are read batch by batch."""
         n, d = X.shape
-        given = None if isinstance(self.centres, numbers.Integral) else self._given_centres(d)
+        given = None if isinstance(self.centres, numbers.Integral) else given_centres.as_points(self.centres, d)
         self._p = min(int(self.centres), n) if given is None else len(given)
         budget, n_fresh = self._working_budget(device), min(n, N_FRESH)
         # The factor, the centres and the certificate's matrices, of fresh points with the centres and each other.
@@ -139,17 +140,6 @@ class EigenProCentresFit:
             f"measured on other points), and the budget leaves {budget / 1e9:.2g} GB. "
             f"Use {f'centres={fitting} at most, or ' if fewer_help else ''}{enough}."
         )
-
-    def _given_centres(self, d: int) -> np.ndarray:
-        centres = native(np.asarray(self.centres))
-        if centres.dtype.kind not in "fiub" or centres.ndim != 2 or 0 in centres.shape:
-            raise ShallowsError(f"centres must be a number or an array of shape (p, {d}), got {self.centres!r:.80}.")
-        if centres.shape[1] != d:
-            raise ShallowsError(f"centres have {centres.shape[1]} features and X has {d}.")
-        centres = centres.astype(np.float32 if centres.dtype == np.float32 else np.float64)
-        if not np.isfinite(centres).all():
-            raise ShallowsError("centres hold NaN or infinity.")
-        return centres
 
     # -------------------------------------------------------------------------------------------- plan
 

@@ -18,6 +18,7 @@ from ...solvers.least_squares.kernel_problem import KernelProblem
 from ...solvers.least_squares.selection import solver_for
 from ...solvers.least_squares.step_rules import StepRule
 from ...spectrum import Preconditioner, power_of
+from .. import precomputed
 from ..base import SMALL
 from .automatic.choices import AUTO
 from .kernel_least_squares import Plan
@@ -54,6 +55,7 @@ class EigenProFit:
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 3,
+        warm_start: bool = False,
         preconditioner: Preconditioner | str | os.PathLike | None = None,
         random_state: Any = None,
         device: str = "auto",
@@ -78,6 +80,7 @@ class EigenProFit:
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.warm_start = warm_start
         self.preconditioner = preconditioner
         self.random_state = random_state
         self.device = device
@@ -93,6 +96,8 @@ class EigenProFit:
         check_preconditioning(self)
         power_of(self.power)
         step_rules.make(self.step_rule)
+        if self.preconditioner is not None:
+            precomputed.refuse(self, "A preconditioner that is handed in was made of points and a kernel.")
         if self.early_stopping and self.preconditioner is not None:
             raise ShallowsError(
                 "A preconditioner that is handed in is made of all training rows, and early_stopping=True holds some "
@@ -109,14 +114,14 @@ class EigenProFit:
         given = self._given
         if given is None:
             return super()._make_kernel(points, seed)
-        wanted = kernels.kind(self.kernel)
+        name, bandwidth, parameters = kernels.translated(self.kernel, self.bandwidth, self.kernel_params)
+        wanted = kernels.kind(name)
         if not isinstance(wanted, Kernel):
             # Where no bandwidth is given, it is that of the preconditioner.
-            named = self.bandwidth is None or isinstance(self.bandwidth, str)
-            bandwidth = given.kernel.bandwidth if named else self.bandwidth
-            if not wanted.takes_bandwidth:
-                bandwidth = None if named else self.bandwidth
-            wanted = kernels.make(self.kernel, bandwidth, **(self.kernel_params or {}))
+            if (bandwidth is None or isinstance(bandwidth, str)) and wanted.takes_bandwidth:
+                bandwidth = given.kernel.bandwidth
+            bandwidth = None if isinstance(bandwidth, str) else bandwidth
+            wanted = kernels.make(name, bandwidth, **parameters)
         same = type(wanted) is type(given.kernel) and wanted.parameters == given.kernel.parameters
         if not same or not math.isclose(wanted.bandwidth or 0.0, given.kernel.bandwidth or 0.0):
             raise ShallowsError(

@@ -16,7 +16,8 @@ from ...kernels import Kernel
 from ...solvers.least_squares.cholesky import Cholesky
 from ...solvers.least_squares.conjugate_gradients import ConjugateGradients
 from ...spectrum.certificates import different
-from ..base import SMALL, keeps_model_on_failure
+from ..base import SMALL
+from ..constructors import with_parameters
 from ..parameter_checks import check_whole
 from .kernel_least_squares import Plan
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
@@ -39,6 +40,8 @@ class _ExactKernelRidge:
     # The base class expects these of methods that go through the data in batches; here all rows are one batch.
     batch_size = None
     step_size = None
+    # From the coefficients alone, and so with another regularisation too.
+    _starts_warm_itself = True
 
     def __init__(
         self,
@@ -73,7 +76,7 @@ class _ExactKernelRidge:
         self.dtype = dtype
         self.verbose = verbose
 
-    @keeps_model_on_failure
+    @training.keeps_model_on_failure
     def fit(
         self,
         X: Any,
@@ -237,8 +240,9 @@ class ExactKernelRidgeClassifier(_ExactKernelRidge, LeastSquaresClassifier):
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
+        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
     bandwidth : float, "auto", "median" or None, default="auto"
         σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
         points times powers of two, the one with the smallest leave-one-out error of kernel ridge regression on 400
@@ -250,9 +254,9 @@ class ExactKernelRidgeClassifier(_ExactKernelRidge, LeastSquaresClassifier):
         the smallest leave-one-out error on the rows that the bandwidth is chosen with. With 0 nothing regularises but
         an end of the training before its limit.
     calibration : {"auto", None}, default="auto"
-        Of classifiers: how outputs become probabilities, and decide between several classes. "auto" learns a sigmoid,
-        or a linear map and the softmax for several classes, from outputs at training rows of functions that were
-        fitted without them. None leaves the outputs as they are. Regressors have no use for it.
+        How outputs become probabilities, and decide between several classes. "auto" learns a sigmoid, or a linear map
+        and the softmax for several classes, from outputs at training rows of functions that were fitted without them.
+        None leaves the outputs as they are. Regressors have it so that one configuration serves both, without effect.
     solver : {"auto", "cholesky", "conjugate_gradients"}, default="auto"
         "auto" factors up to 20,000 points where about 10 n² bytes are free. Where rounding makes the matrix singular
         without a regularisation, a little is added to its diagonal, which ``effective_params_["jitter"]`` records.
@@ -263,6 +267,9 @@ class ExactKernelRidgeClassifier(_ExactKernelRidge, LeastSquaresClassifier):
     warm_start : bool, default=False
         Start conjugate gradients from the coefficients of the previous fit, if that had as many points and the same
         ``random_state``. Useful for a path over several ``regularisation``, from the largest to the smallest.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
+        a class with nⱼ of the n rows, of k classes.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
         int gives the same model.
@@ -302,6 +309,8 @@ class ExactKernelRidgeClassifier(_ExactKernelRidge, LeastSquaresClassifier):
     True
     """
 
+    __init__ = with_parameters(_ExactKernelRidge.__init__, class_weight=None)
+
 
 class ExactKernelRidgeRegressor(_ExactKernelRidge, LeastSquaresRegressor):
     """Kernel regression by regularised least squares about the mean of the targets, solved to the end (KRLS).
@@ -313,8 +322,9 @@ class ExactKernelRidgeRegressor(_ExactKernelRidge, LeastSquaresRegressor):
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
+        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
     bandwidth : float, "auto", "median" or None, default="auto"
         σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
         points times powers of two, the one with the smallest leave-one-out error of kernel ridge regression on 400
@@ -326,9 +336,9 @@ class ExactKernelRidgeRegressor(_ExactKernelRidge, LeastSquaresRegressor):
         the smallest leave-one-out error on the rows that the bandwidth is chosen with. With 0 nothing regularises but
         an end of the training before its limit.
     calibration : {"auto", None}, default="auto"
-        Of classifiers: how outputs become probabilities, and decide between several classes. "auto" learns a sigmoid,
-        or a linear map and the softmax for several classes, from outputs at training rows of functions that were
-        fitted without them. None leaves the outputs as they are. Regressors have no use for it.
+        How outputs become probabilities, and decide between several classes. "auto" learns a sigmoid, or a linear map
+        and the softmax for several classes, from outputs at training rows of functions that were fitted without them.
+        None leaves the outputs as they are. Regressors have it so that one configuration serves both, without effect.
     solver : {"auto", "cholesky", "conjugate_gradients"}, default="auto"
         "auto" factors up to 20,000 points where about 10 n² bytes are free. Where rounding makes the matrix singular
         without a regularisation, a little is added to its diagonal, which ``effective_params_["jitter"]`` records.

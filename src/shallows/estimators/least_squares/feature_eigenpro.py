@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..constructors import with_parameters
 from .feature_eigenpro_fit import FeatureEigenProFit
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
 
@@ -22,20 +23,23 @@ class FeatureEigenProClassifier(FeatureEigenProFit, LeastSquaresClassifier):
     n_features : int, default=4000
         How many features. A cosine and a sine are two, so that for pairs an odd number becomes the next even one.
         "linear" and objects have their own number.
-    kernel : str or Kernel, default="gaussian"
-        The kernel whose features a named map makes; see `shallows.kernels`. "linear" and objects need none.
+    kernel : str, Kernel or callable, default="gaussian"
+        The kernel whose features a named map makes; see `shallows.kernels`. Fourier features need one with a law of
+        frequencies, landmarks ("rbf", "nystrom") any. "linear" and objects need none.
     bandwidth : float, "auto", "median" or None, default="auto"
         σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
         points times powers of two, the one with the smallest leave-one-out error of kernel ridge regression on 400
         to 1,000 training rows; "median" and None take the median distance.
+    kernel_params : dict, optional
+        Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
     regularisation : float or "auto", default="auto"
         λ, for the sum of the losses over all points: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto" takes the λ with
         the smallest leave-one-out error on the rows that the bandwidth is chosen with. With 0 nothing regularises but
         an end of the training before its limit.
     calibration : {"auto", None}, default="auto"
-        Of classifiers: how outputs become probabilities, and decide between several classes. "auto" learns a sigmoid,
-        or a linear map and the softmax for several classes, from outputs at training rows of functions that were
-        fitted without them. None leaves the outputs as they are. Regressors have no use for it.
+        How outputs become probabilities, and decide between several classes. "auto" learns a sigmoid, or a linear map
+        and the softmax for several classes, from outputs at training rows of functions that were fitted without them.
+        None leaves the outputs as they are. Regressors have it so that one configuration serves both, without effect.
     rank : int, optional
         q, the number of directions that the preconditioner flattens. None takes a fifth of the subsample, or fewer
         where the spectrum falls below 1/n before; up to 1,000 points, the directions above 1/200 of the largest
@@ -69,6 +73,12 @@ class FeatureEigenProClassifier(FeatureEigenProFit, LeastSquaresClassifier):
         The share of the training rows that early stopping holds out.
     n_iter_no_change : int, default=3
         Epochs without a better validation score after which early stopping ends the training.
+    warm_start : bool, default=False
+        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
+        when to stop (``max_epochs``, ``tol``); else begin anew.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
+        a class with nⱼ of the n rows, of k classes.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
         int gives the same model.
@@ -117,6 +127,8 @@ class FeatureEigenProClassifier(FeatureEigenProFit, LeastSquaresClassifier):
     True
     """
 
+    __init__ = with_parameters(FeatureEigenProFit.__init__, class_weight=None)
+
 
 class FeatureEigenProRegressor(FeatureEigenProFit, LeastSquaresRegressor):
     """Regression by EigenPro on explicit features: a linear model of least squares.
@@ -134,20 +146,23 @@ class FeatureEigenProRegressor(FeatureEigenProFit, LeastSquaresRegressor):
     n_features : int, default=4000
         How many features. A cosine and a sine are two, so that for pairs an odd number becomes the next even one.
         "linear" and objects have their own number.
-    kernel : str or Kernel, default="gaussian"
-        The kernel whose features a named map makes; see `shallows.kernels`. "linear" and objects need none.
+    kernel : str, Kernel or callable, default="gaussian"
+        The kernel whose features a named map makes; see `shallows.kernels`. Fourier features need one with a law of
+        frequencies, landmarks ("rbf", "nystrom") any. "linear" and objects need none.
     bandwidth : float, "auto", "median" or None, default="auto"
         σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
         points times powers of two, the one with the smallest leave-one-out error of kernel ridge regression on 400
         to 1,000 training rows; "median" and None take the median distance.
+    kernel_params : dict, optional
+        Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
     regularisation : float or "auto", default="auto"
         λ, for the sum of the losses over all points: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto" takes the λ with
         the smallest leave-one-out error on the rows that the bandwidth is chosen with. With 0 nothing regularises but
         an end of the training before its limit.
     calibration : {"auto", None}, default="auto"
-        Of classifiers: how outputs become probabilities, and decide between several classes. "auto" learns a sigmoid,
-        or a linear map and the softmax for several classes, from outputs at training rows of functions that were
-        fitted without them. None leaves the outputs as they are. Regressors have no use for it.
+        How outputs become probabilities, and decide between several classes. "auto" learns a sigmoid, or a linear map
+        and the softmax for several classes, from outputs at training rows of functions that were fitted without them.
+        None leaves the outputs as they are. Regressors have it so that one configuration serves both, without effect.
     rank : int, optional
         q, the number of directions that the preconditioner flattens. None takes a fifth of the subsample, or fewer
         where the spectrum falls below 1/n before; up to 1,000 points, the directions above 1/200 of the largest
@@ -181,6 +196,9 @@ class FeatureEigenProRegressor(FeatureEigenProFit, LeastSquaresRegressor):
         The share of the training rows that early stopping holds out.
     n_iter_no_change : int, default=3
         Epochs without a better validation score after which early stopping ends the training.
+    warm_start : bool, default=False
+        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
+        when to stop (``max_epochs``, ``tol``); else begin anew.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
         int gives the same model.

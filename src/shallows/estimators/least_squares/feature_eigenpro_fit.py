@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,26 +11,21 @@ from ... import arrays, kernels, spectrum
 from ... import features as feature_maps
 from ...errors import UnknownNameError
 from ...features import Design
-from ...kernels import Kernel, RadialKernel
+from ...kernels import Kernel
 from ...solvers.least_squares import step_rules
 from ...solvers.least_squares.feature_eigenpro import FeatureEigenPro, FeatureProblem
 from ...solvers.least_squares.step_rules import StepRule
 from ...spectrum import power_of
+from .. import precomputed
 from ..base import SMALL
 from ..centring import Centring
 from ..feature_scores import feature_scores
 from ..kernel_checks import check_scale, check_scores
 from ..parameter_checks import check_whole
+from . import feature_sizes
 from .automatic.choices import inner_products
 from .kernel_least_squares import Plan
-from .preconditioning import (
-    SMALL_FLOOR,
-    check_preconditioning,
-    plan_steps,
-    regularised_step,
-    step_parameters,
-    subsample_size,
-)
+from .preconditioning import check_preconditioning, plan_steps, regularised_step, step_parameters
 
 LEAST_LEVEL, RIDGE_FLOOR = 0.1, 0.1
 """With a regularisation, directions with eigenvalues below the first over n, or in a small problem the second times its
@@ -45,8 +40,9 @@ class FeatureEigenProFit:
         features: str | Any = "fourier",
         *,
         n_features: int = 4000,
-        kernel: str | RadialKernel = "gaussian",
+        kernel: str | Kernel | Callable[..., Any] = "gaussian",
         bandwidth: float | str | None = "auto",
+        kernel_params: Mapping[str, Any] | None = None,
         regularisation: float | str = "auto",
         calibration: str | None = "auto",
         rank: int | None = None,
@@ -62,6 +58,7 @@ class FeatureEigenProFit:
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 3,
+        warm_start: bool = False,
         random_state: Any = None,
         device: str = "auto",
         memory: int | str | None = None,
@@ -72,6 +69,7 @@ class FeatureEigenProFit:
         self.n_features = n_features
         self.kernel = kernel
         self.bandwidth = bandwidth
+        self.kernel_params = kernel_params
         self.regularisation = regularisation
         self.calibration = calibration
         self.rank = rank
@@ -87,6 +85,7 @@ class FeatureEigenProFit:
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.warm_start = warm_start
         self.random_state = random_state
         self.device = device
         self.memory = memory
@@ -102,6 +101,7 @@ class FeatureEigenProFit:
         if self.eigensystem not in spectrum.EIGENSYSTEMS:
             raise UnknownNameError("eigensystem", self.eigensystem, spectrum.EIGENSYSTEMS)
         feature_maps.check(self.features)
+        precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")
 
     @property
     def _takes_kernel(self) -> bool:
@@ -140,7 +140,7 @@ class FeatureEigenProFit:
 
     def _make_plan(self, points: Any, weights: Any, kernel: Any, seed: int, budget: int) -> Plan:
         n, points, ridge = points.shape[0], points[:, :-2], self._choices.regularisation
-        n_subsample, rank = self._sizes(n, self._blocks.n_features, arrays.itemsize(points), budget)
+        n_subsample, rank = feature_sizes.of(self, n, self._blocks.n_features, arrays.itemsize(points), budget)
         small = self.rank is None and n <= SMALL
         level = ridge if small else max(ridge, LEAST_LEVEL if ridge else 1.0)
         p = spectrum.make_feature_preconditioner(
@@ -154,7 +154,7 @@ class FeatureEigenProFit:
             power=power_of(self.power),
             weights=weights,
             # Once λ_{q+1} is 1/n of κ a single batch of all points loses no progress: to flatten more gains nothing.
-            smallest_share=0.0 if not small else self._floor() * (RIDGE_FLOOR if ridge else 1.0),
+            smallest_share=0.0 if not small else feature_sizes.floor(self.features) * (RIDGE_FLOOR if ridge else 1.0),
             smallest=0.0 if self.rank is not None else level / n,
         )
         whole = n <= SMALL and p.n_subsample == n
@@ -163,23 +163,6 @@ class FeatureEigenProFit:
         step_size, self._cycle = plan_steps(self, p, batch_size, n)
         step_size = regularised_step(self, step_size, ridge * batch_size / n)
         return Plan(kernel, p, batch_size, step_size, p.top_eigenvalue, p.largest_diagonal)
-
-    def _floor(self) -> float:
-        """`SMALL_FLOOR`; with kernel functions as features the eigenvalues are those of the kernel, squared."""
-        by_kernel = isinstance(self.features, str) and self.features.startswith("rbf")
-        return SMALL_FLOOR**2 if by_kernel else SMALL_FLOOR
-
-    def _sizes(self, n: int, n_features: int, itemsize: int, budget: int) -> tuple[int, int]:
-        """M and q: those of the user within n and the features, or sizes chosen from the data and the budget."""
-        if self.rank == 0:
-            return min(n, self.n_subsample or 1), 0
-        n_subsample = subsample_size(self, n, itemsize, budget)
-        rank = self.rank
-        if rank is None:
-            rank = n_subsample - 1 if n_subsample == n else n_subsample // 5
-            # The eigenvectors, n_features q numbers, twice while they are made.
-            rank = min(rank, max(1, budget // (8 * itemsize * n_features)))
-        return n_subsample, max(0, min(rank, n_subsample - 1, n_features - 1))
 
     def _step_bytes(self, plan: Plan, n_outputs: int, itemsize: int) -> int:
         width = max(span.stop - span.start for span in self._blocks.spans)
@@ -208,7 +191,7 @@ class FeatureEigenProFit:
             "eigensystem": self.eigensystem,
         }
         if plan.kernel is not None:
-            of_features |= {"kernel": plan.kernel.name, "bandwidth": plan.kernel.bandwidth}
+            of_features |= super()._model_parameters(plan)
         return of_features | step_parameters(self, plan.preconditioner)
 
     def _raw_predict(self, X: Any, coefficients: Any = None) -> np.ndarray:

@@ -15,11 +15,12 @@ from ...errors import ShallowsError
 from ...kernels import Kernel
 from ...solvers.least_squares.kernel_problem import KernelProblem
 from ...spectrum import Preconditioner
-from ..base import SMALL, Estimator, keeps_model_on_failure
+from .. import early_stopping, precomputed, warm_starts
+from ..base import SMALL, Estimator
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
 from ..parameter_checks import check_positive, check_whole, is_number
-from . import convergence_warning, early_stopping
+from . import convergence_warning
 from .automatic import choices as automatic_choice
 from .automatic.calibration_rows import learn_calibration
 from .automatic.choices import Choices
@@ -73,7 +74,7 @@ class KernelLeastSquares(Estimator):
 
     # --------------------------------------------------------------------------- the fit
 
-    @keeps_model_on_failure
+    @training.keeps_model_on_failure
     def fit(
         self,
         X: Any,
@@ -123,7 +124,7 @@ class KernelLeastSquares(Estimator):
             self._held_out = early_stopping.hold_out(X, y, weights, self.validation_fraction, seed, of_labels)
             rows = self._held_out.training_rows
             X, y, weights = X[rows], y[rows], None if weights is None else weights[rows]
-        n = X.shape[0]
+        start, n = warm_starts.Start(self, X, y, weights, seed), X.shape[0]
         targets = self._encode(y, weights)
 
         device = arrays.resolve_device(self.device)
@@ -145,8 +146,11 @@ class KernelLeastSquares(Estimator):
             self._n_outputs, self._calibration = codes.shape[1], None
             prepared = time.perf_counter()
 
-            self._choices = choices = Choices.of(self, *self._choice_rows(points, codes, w), seed)
+            some = self._choice_rows(points, codes, w)
+            self._choices = choices = Choices.begin(self, *some, seed)
             kernel = self._make_kernel(points, seed)
+            choices.of_kernel(self, kernel, *some)
+            budget -= precomputed.held_bytes(kernel)
             self._look_at_all(points, codes, w, kernel, seed, budget - points.nbytes)
             chosen = time.perf_counter()
 
@@ -169,16 +173,19 @@ class KernelLeastSquares(Estimator):
             built = time.perf_counter()
 
             try:
+                solver = self._make_solver(float(plan.step_size))
                 run = training.train(
-                    self._make_solver(float(plan.step_size)),
+                    solver,
                     problem,
-                    training.Batches(n, plan.batch_size, seed),
+                    start.batches(training.Batches(n, plan.batch_size, seed)),
                     self._stopping(),
                     observers=[*self._progress_observers(), *observers],
                     checkpoint=checkpoint,
                     snapshot=lambda state, epoch: LeastSquaresSnapshot(self, state, epoch),
                     may_shrink=self.step_size is None,
+                    state=start.state(solver, problem),
                 )
+                start.remember(run)
                 trained = time.perf_counter()
                 if self._calibrates:
                     self._calibration = learn_calibration(self, run.state, X, targets, weights)
@@ -199,8 +206,8 @@ class KernelLeastSquares(Estimator):
             "calibration": finished - trained,
             "evaluation": max(0.0, trained - built - run.seconds),
         }
-        del self._choices, self._weight_unit
         self._warn_if_unconverged(run)
+        del self._choices, self._weight_unit
         return self
 
     def _set_fitted_attributes(
@@ -271,7 +278,7 @@ class KernelLeastSquares(Estimator):
         """Set the fitted attributes that predictions need; ``rows`` says which of the user's rows the points are."""
         self.dual_coef_ = arrays.to_numpy(state.coefficients[:, : self._n_outputs])
         self.support_ = rows
-        self._points, self._kernel = arrays.to_numpy(points), plan.kernel
+        self._points, self._kernel = arrays.to_numpy(points), precomputed.without_matrix(plan.kernel)
         self.bandwidth_ = plan.kernel.bandwidth
 
     def _model_parameters(self, plan: Plan) -> dict[str, Any]:
@@ -301,8 +308,8 @@ class KernelLeastSquares(Estimator):
             warnings.warn(message, ConvergenceWarning, stacklevel=4)
 
     def _check_parameters(self) -> None:
-        kernel = kernels.kind(self.kernel)
-        kernels.check_own_parameters(kernel, self.bandwidth, getattr(self, "kernel_params", None))
+        kernels.kind(self.kernel)  # It is told first that a name is none.
+        kernels.check_own_parameters(self.kernel, self.bandwidth, getattr(self, "kernel_params", None))
         automatic_choice.check(self, chooses=hasattr(self, "regularisation"))
         check_positive(self, "step_size")
         check_whole(self, "batch_size", optional=True)
@@ -316,8 +323,9 @@ class KernelLeastSquares(Estimator):
 
     def _make_kernel(self, points: Any, seed: int) -> Kernel:
         parameters = getattr(self, "kernel_params", None)
+        kernel = precomputed.kernel_on(self, points) if precomputed.is_asked_for(self) else self.kernel
         bandwidth = self._choices.bandwidth
-        return chosen_kernel(self.kernel, bandwidth, parameters, points, seed, all_equal=self._centring.all_equal)
+        return chosen_kernel(kernel, bandwidth, parameters, points, seed, all_equal=self._centring.all_equal)
 
     @staticmethod
     def _step_bytes(plan: Plan, n_outputs: int, itemsize: int) -> int:
@@ -356,6 +364,9 @@ class KernelLeastSquares(Estimator):
         else:
             points, kernel = arrays.to_device(self._points, device), self._kernel
             coefficients = arrays.to_device(self.dual_coef_, device)
+        if precomputed.are_kernel_values(kernel, X, fitting=fitting):
+            out = precomputed.scores(X, points, coefficients, device)
+            return self._unscale(out)
         budget = min(self._working_budget(device) // 2, BLOCKS_BYTES if device.kind == "cpu" else 2**32)
         kept = self._evaluation_cache.entry_for(X, budget) if fitting and self._evaluation_cache else None
         budget = kept.budget if kept else budget

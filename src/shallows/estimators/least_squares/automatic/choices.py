@@ -12,7 +12,6 @@ from .... import arrays, kernels
 from ....errors import ShallowsError
 from ....kernels import Kernel
 from ....spectrum.leave_one_out import RidgeChoice, RidgePath, candidates_of, choose_ridge
-from ...kernel_checks import check_values
 from ...parameter_checks import is_number, is_positive
 
 AUTO, MEDIAN = "auto", "median"
@@ -46,11 +45,15 @@ def check(estimator: Any, *, chooses: bool) -> None:
         raise ShallowsError(f"calibration must be 'auto' or None, got {calibration!r}.")
 
 
-def search_bandwidth(estimator: Any) -> bool:
-    """Whether the bandwidth is to be chosen: of a kernel that has one, and that is named."""
-    kind = kernels.kind(estimator.kernel)
-    wanted = isinstance(estimator.bandwidth, str) and estimator.bandwidth == AUTO
-    return wanted and not isinstance(kind, Kernel) and kind.takes_bandwidth
+def searches_bandwidth(estimator: Any) -> bool:
+    """Whether the bandwidth is to be chosen: "auto", for a kernel that is named, has one and is needed."""
+    if not (isinstance(estimator.bandwidth, str) and estimator.bandwidth == AUTO):
+        return False
+    if estimator._given is not None or estimator._centring.all_equal or not getattr(estimator, "_takes_kernel", True):
+        return False
+    name, bandwidth, _ = kernels.translated(estimator.kernel, None, getattr(estimator, "kernel_params", None))
+    kind = kernels.kind(name)
+    return not isinstance(kind, Kernel) and kind.takes_bandwidth and bandwidth is None
 
 
 def number_of_rows(n: int) -> int:
@@ -68,19 +71,6 @@ def number_of_folds(n: int, n_subsample: int, n_held_out: int, n_outputs: int) -
     """How many further sets there are, each without other rows."""
     enough = -(-MOST_HELD_OUT // n_held_out)
     return max(1, min(MOST_FOLDS, enough, (n - n_subsample) // n_held_out, MOST_OUTPUTS // n_outputs))
-
-
-def kernel_matrix(estimator: Any, points: np.ndarray, bandwidth: float | None, seed: int) -> np.ndarray:
-    """The kernel matrix of a bandwidth; None takes the estimator's own."""
-    given = getattr(estimator, "_given", None)
-    if given is not None:
-        return kernels.matrix(given.kernel, points)
-    if bandwidth is None and not isinstance(estimator.bandwidth, str):
-        bandwidth = estimator.bandwidth
-    made = kernels.choose(estimator.kernel, bandwidth, points, seed, getattr(estimator, "kernel_params", None))
-    if not made.of_distance:
-        check_values(made, points)
-    return kernels.matrix(made, points)
 
 
 def inner_products(blocks: Any, points: np.ndarray, like: Any) -> np.ndarray:
@@ -159,8 +149,8 @@ class Choices:
     _all: Distinct | None = None
 
     @classmethod
-    def of(cls, estimator: Any, points: Any, targets: Any, weights: Any, seed: int) -> Choices:
-        """Choose the bandwidth, and λ with it.
+    def begin(cls, estimator: Any, points: Any, targets: Any, weights: Any, seed: int) -> Choices:
+        """Choose the bandwidth, and λ with it, if the bandwidth is to be chosen.
 
         Parameters
         ----------
@@ -174,32 +164,51 @@ class Choices:
         seed : int
             Of the median rule.
         """
-        bandwidth = None if isinstance(estimator.bandwidth, str) else estimator.bandwidth
-        chosen = cls(bandwidth)
-        if not hasattr(estimator, "regularisation") or estimator._centring.all_equal:
-            return chosen
-        automatic = isinstance(estimator.regularisation, str)
-        if not automatic:
-            chosen.regularisation = float(estimator.regularisation) / estimator._weight_unit
-        wide = search_bandwidth(estimator) and getattr(estimator, "_given", None) is None
-        if not wide and not automatic:
-            return chosen
-        m = number_of_rows(len(points))
-        rows = Distinct.of(points[:m, :], targets[:m, :], None if weights is None else weights[:m])
+        chosen = cls(None if isinstance(estimator.bandwidth, str) else estimator.bandwidth)
+        if hasattr(estimator, "regularisation") and not estimator._centring.all_equal:
+            if not isinstance(estimator.regularisation, str):
+                chosen.regularisation = float(estimator.regularisation) / estimator._weight_unit
+            if searches_bandwidth(estimator):
+                name, _, parameters = kernels.translated(
+                    estimator.kernel, None, getattr(estimator, "kernel_params", None)
+                )
+                chosen._choose(
+                    estimator,
+                    lambda x, width: kernels.matrix(kernels.make(name, width, **parameters), x),
+                    (points, targets, weights),
+                    seed,
+                )
+        return chosen
+
+    def of_kernel(self, estimator: Any, kernel: Kernel | None, points: Any, targets: Any, weights: Any) -> None:
+        """Choose λ for a kernel whose bandwidth was not chosen; parameters as for `begin`."""
+        automatic = isinstance(getattr(estimator, "regularisation", 0.0), str) and not estimator._centring.all_equal
+        if automatic and self.found is None and kernel is not None:
+            self._choose(estimator, lambda x, _: kernels.matrix(kernel, x), (points, targets, weights))
+
+    def _choose(
+        self,
+        estimator: Any,
+        matrix_of: Callable[[np.ndarray, float | None], np.ndarray],
+        data: tuple[Any, Any, Any],
+        seed: int | None = None,
+    ) -> None:
+        """Choose with the first rows; the bandwidth as well, around the median distance, if there is a seed for it."""
+        n = len(data[0])
+        m = number_of_rows(n)
+        rows = Distinct.of(*(None if part is None else part[:m, ...] for part in data))
         if len(rows.points) < 3:
-            return chosen
-        chosen.found = choose_ridge(
-            lambda width: kernel_matrix(estimator, rows.points, width, seed),
+            return
+        found = choose_ridge(
+            lambda width: np.asarray(_wide(matrix_of(rows.points, width))),
             rows.targets,
-            median=kernels.median_bandwidth(rows.points[:, :-2], seed) if wide else None,
-            regularisation=None if automatic else chosen.regularisation,
+            median=None if seed is None else kernels.median_bandwidth(rows.points[:, :-2], seed),
+            regularisation=None if isinstance(estimator.regularisation, str) else self.regularisation,
             weights=rows.weights,
         )
-        chosen.regularisation = chosen.found.regularisation
-        chosen.bandwidth = chosen.found.bandwidth if wide else bandwidth
-        if m == len(points):
-            chosen._all = rows
-        return chosen
+        self.found, self.regularisation = found, found.regularisation
+        self.bandwidth = self.bandwidth if seed is None else found.bandwidth
+        self._all = rows if m == n else None
 
     def choose_regularisation(
         self, estimator: Any, matrix_of: Callable[[np.ndarray], np.ndarray], points: Any, targets: Any, weights: Any
@@ -207,11 +216,7 @@ class Choices:
         """Choose λ with another matrix than that of the kernel; ``matrix_of`` makes it of augmented points."""
         self._all = None
         if isinstance(estimator.regularisation, str):
-            m = number_of_rows(len(points))
-            rows = Distinct.of(points[:m, :], targets[:m, :], None if weights is None else weights[:m])
-            matrix = matrix_of(rows.points)
-            self.found = choose_ridge(lambda _: matrix, rows.targets, weights=rows.weights)
-            self.regularisation = self.found.regularisation
+            self._choose(estimator, lambda x, _: matrix_of(x), (points, targets, weights))
 
     def look_at_all(
         self, estimator: Any, matrix_of: Callable[[np.ndarray], np.ndarray], points: Any, targets: Any, weights: Any
@@ -224,7 +229,7 @@ class Choices:
             self.path = self.found.path
             return
         self._all = Distinct.of(points, targets, weights)
-        matrix = matrix_of(self._all.points)
+        matrix = _wide(matrix_of(self._all.points))
         self.path = RidgePath(matrix, self._all.targets, self._all.weights)
         if isinstance(estimator.regularisation, str):
             self.regularisation, _ = self.path.best(candidates_of(matrix, self._all.weights))
