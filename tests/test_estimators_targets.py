@@ -102,6 +102,15 @@ def test_a_constant_target_is_that_constant(Estimator):
     assert np.array_equal(Estimator().fit(X, np.full(len(X), 0.1)).predict(new), np.full(len(new), 0.1))
 
 
+@each_regressor
+def test_a_constant_target_whose_mean_is_rounded_is_not_learnt(Estimator):
+    X, y, new = table(Estimator, 120)
+    third = np.full(len(X), 1.1)
+    assert np.mean(third) != 1.1 or np.average(third, weights=np.arange(1.0, 121)) != 1.1  # rounding is there
+    both = Estimator(random_state=0).fit(X, np.stack([third, y], axis=1), sample_weight=np.arange(1.0, 121))
+    assert np.array_equal(both.predict(new)[:, 0], np.full(len(new), 1.1))
+
+
 # --------------------------------------------------------------------------------------------- weights
 
 
