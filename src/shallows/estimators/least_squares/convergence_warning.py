@@ -36,7 +36,8 @@ def message(estimator: Any, run: training.Run) -> str | None:
     losses = run.losses
     if estimator.tol == 0 or run.stopped_by != "max_epochs" or losses[-1] <= FAR:
         return None
-    if estimator._centring.all_equal or _targets_are_equal(estimator) or estimator._choices.regularisation:
+    regularised = getattr(getattr(estimator, "_choices", None), "regularisation", 0.0) > 0
+    if regularised or estimator._centring.all_equal or _targets_are_equal(estimator):
         return None
     advice = _advice(estimator, losses, run.validation_errors)
     return advice and (
