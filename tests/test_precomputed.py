@@ -243,3 +243,14 @@ def expected_failures(estimator):
 )
 def test_scikit_learns_contract_holds_with_a_matrix(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("library", ["numpy", "array_api_strict"])
+def test_values_are_looked_up_in_the_matrix_by_row_and_column(library):
+    xp = pytest.importorskip(library)
+    made = K(sample(9, 2), sample(9, 2))
+    kernel = kernels.Precomputed(xp.asarray(made))
+    rows, columns = [3, 3, 0], [8, 1]
+    points, others = (xp.asarray(np.array(numbers, dtype=float)[:, None]) for numbers in (rows, columns))
+    assert np.array_equal(np.asarray(kernel(points, others)), made[np.ix_(rows, columns)])
+    assert np.array_equal(np.asarray(kernel.diagonal(points)), made[rows, rows])
