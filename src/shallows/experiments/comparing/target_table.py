@@ -106,7 +106,8 @@ def counts_by_kind(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, lis
         verdict = verdicts.of_item(row["verdict"] for row in of_item)
         counts = found[kind].setdefault(verdict, [0, 0])
         counts[0] += 1
-        counts[1] += any(row["fixed"] == verdicts.AFTER for row in of_item if row["verdict"] == verdict)
+        decided = verdict not in (verdicts.NOT_COMPARABLE, verdicts.NOT_RUN)
+        counts[1] += decided and any(row["fixed"] == verdicts.AFTER for row in of_item if row["verdict"] == verdict)
     return {kind: counts for kind, counts in found.items() if counts}
 
 
