@@ -309,3 +309,12 @@ def test_a_target_tells_its_items_by_kind(errors):
         }
     }
     assert sum(target.counts().values()) == 47
+
+
+@pytest.mark.parametrize(("text", "shown"), [("nan", "no number"), ("inf", "∞"), ("-inf", "−∞"), ("", "–")])
+def test_a_value_that_is_not_finite_is_seen_in_the_table(errors, text, shown):
+    changed(errors, "measured_mean", text)
+    changed(errors, "measured_sd", "nan" if text else "")
+    changed(errors, "verdict", "deviates")
+    table = pivot.pivot(read(*errors))
+    assert shown in {cell.measured for cell in table.cells.values()}
