@@ -29,6 +29,9 @@ from .solver_plan import PlannedExpansion
 SAMPLE = 1000
 """Points from which bandwidth, top eigenvalue and variance of the features are estimated before the training."""
 
+CHOSEN_FROM = 600
+"""Those of them on which bandwidth and regularisation are chosen, by an eigensystem for each bandwidth that is tried."""
+
 
 class RandomFeatureExpansion(PlannedExpansion):
     """Base of the estimators whose function is a sum over blocks of random features, made anew from their numbers."""
@@ -161,7 +164,7 @@ class RandomFeatureExpansion(PlannedExpansion):
             n_batches = math.ceil(n / self.batch_size_)
             n_iter, max_epochs = self.n_iter, self.max_epochs
             if n_iter is None and max_epochs is None:
-                n_iter = max(50, 10 * n_batches)
+                n_iter = self._default_steps(n, n_batches)
             run = None
             try:
                 run = training.train(
@@ -269,7 +272,14 @@ class RandomFeatureExpansion(PlannedExpansion):
         )
         check_scale(sample, sample.dtype, may_vanish=bool((sample == sample[0]).all()))
         sample = sample[:, :-2]
-        kernel = self._make_kernel(sample, seed)
+        few = slice(0, CHOSEN_FROM)
+        kernel, nu, chosen = self._choose_kernel(
+            sample[few],
+            None if targets is None else targets[rows][few],
+            None if weights is None else weights[rows][few],
+            n,
+            seed,
+        )
         held = 0 if n is None else n * X.shape[1] * self._dtype.itemsize
         room = max(2**24, (budget - held) // 2)
         self._features = FourierFeatures(
@@ -282,7 +292,7 @@ class RandomFeatureExpansion(PlannedExpansion):
             cache_bytes=room // 2,
         )
         loss = self._make_loss()
-        self._solver, self.effective_params_ = self._plan(sample, loss, seed)
+        self._solver, self.effective_params_ = self._plan(sample, loss, nu, chosen.get("error", 1.0), seed)
         at_once = min(room // 4, 2**28 if device.kind == "cpu" else 2**32)
         self._problem = ExpansionProblem(
             self._features, loss, c, budget=at_once, growth=self._divergence_factor(loss, n is None)
@@ -298,6 +308,7 @@ class RandomFeatureExpansion(PlannedExpansion):
             "precision": self._dtype.name,
             "device": str(device),
             "seed": seed,
+            "choice": chosen,
         }
         self.bandwidth_, self._seed_ = kernel.bandwidth, seed
 

@@ -57,14 +57,16 @@ class ExpansionState(GrowingExpansion):
     n_steps, n_reused : int
         Steps taken, steps that moved an old block.
     last_step : float
+    shrunk : float
+        Σκ over the steps so far, what f would have been shrunk by with steps of one.
     gradient_square : float
         Mean of ‖ℓ'‖² over the batches so far.
     offset : float
         ρ of the novelty loss.
     loss, zero_loss : float
         Over the last batch, before its step: of the function, and of the zero function.
-    direction, direction_block
-        What the last step moved along, until the next batch has settled its length (line search only).
+    direction, direction_block, direction_shrinkage
+        What the last step moved along, and its κ, until the next batch has settled its length (line search only).
     """
 
     trace_buffer: Array
@@ -72,12 +74,14 @@ class ExpansionState(GrowingExpansion):
     n_steps: int = 0
     n_reused: int = 0
     last_step: float = 0.0
+    shrunk: float = 0.0
     gradient_square: float = 0.0
     offset: float = 0.0
     loss: float = 0.0
     zero_loss: float = 0.0
     direction: Array | None = None
     direction_block: int = -1
+    direction_shrinkage: float = 0.0
 
     _by_block: ClassVar[tuple[str, ...]] = ("buffer", "trace_buffer")
 
