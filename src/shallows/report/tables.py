@@ -53,6 +53,8 @@ def markdown(target: Target) -> str:
         f"`{target.id}`" + (f", {_escaped(target.source)}" if target.source else ""),
         "",
     ]
+    if target.meta.get("lead"):
+        lines += [f"**{target.meta['lead']}**", ""]
     if target.meta.get("caption"):
         lines += [str(target.meta["caption"]), ""]
     lines += [

@@ -14,6 +14,7 @@ from ...solvers.expansions import doubly_stochastic
 from ...solvers.expansions.block_policies import POLICIES, Checked, Fresh, UniformReuse
 from ...solvers.expansions.doubly_stochastic import DoublyStochastic
 from ...spectrum.leave_one_out import choose_ridge
+from .. import precomputed
 from ..base import Estimator
 from ..parameter_checks import check_positive, check_whole, is_number, is_positive, is_whole
 
@@ -126,6 +127,7 @@ class PlannedExpansion(Estimator):
                 f"bandwidth must be a positive number, 'median', or None for the one that is chosen, got "
                 f"{self.bandwidth!r}."
             )
+        precomputed.refuse(self, "Its function is made of random frequencies of the kernel, which need its formula.")
         kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
         check_whole(self, "block_size", "batch_size", "n_iter", "max_epochs", optional=True)
         for name, chosen in (("regularisation", True), ("damping", True), ("decrease", False)):
@@ -193,20 +195,21 @@ class PlannedExpansion(Estimator):
             Points that will be trained on; None for a stream.
         seed : int
         """
-        kind = kernels.kind(self.kernel)
+        named = self.bandwidth if is_positive(self.bandwidth) else None
+        name, bandwidth, parameters = kernels.translated(self.kernel, named, self.kernel_params)
+        kind = kernels.kind(name)
         takes_bandwidth = not isinstance(kind, kernels.Kernel) and kind.takes_bandwidth
         # Where all points coincide, every bandwidth gives the same function.
         together = self._centring.all_equal or (sample == sample[0]).all()
-        bandwidth, regularisation = self.bandwidth, self.regularisation
-        median = None
-        if takes_bandwidth and not is_positive(bandwidth):
+        regularisation, median = self.regularisation, None
+        if takes_bandwidth and bandwidth is None:
             median = 1.0 if together else kernels.median_bandwidth(sample, seed)
-            bandwidth = median if targets is None or together or bandwidth == "median" else None
+            bandwidth = median if targets is None or together or self.bandwidth == "median" else None
 
         def made(width: float | None) -> Any:
             if isinstance(kind, kernels.Kernel):
                 return kind
-            return kernels.make(self.kernel, width, **(self.kernel_params or {}))
+            return kernels.make(name, width, **parameters)
 
         if targets is None or (regularisation is not None and (bandwidth is not None or median is None)):
             return made(bandwidth), regularisation, {}
