@@ -57,7 +57,7 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         stream.
     batch_size : int, optional
         B, the rows of a step. None takes 10 F, five examples for every column of a block. The batches of a stream
-        are used as they come; arrays that are handed to `partial_fit` are cut into slices of 2,560 rows.
+        are used as they come; arrays that are handed to `partial_fit` are cut into ten slices of 256 to 2,560 rows.
     schedule : {"auto", "line_search", "constant", "decay", "theory"}, default="auto"
         "line_search" (what "auto" is, but for novelty) gives every block the step that serves the next batch best.
         "decay" has γ₁/(1 + decrease (t − 1)), "theory" θ/(t + t₀) with θ = theta_nu/regularisation.
@@ -140,7 +140,7 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         Parameters
         ----------
         X : array-like, memory map, or iterable of batches
-            Arrays are read in slices of ``batch_size`` rows, one step each, and are never copied whole. An iterable,
+            Arrays are read in slices, see ``batch_size``, one step each, and are never copied whole. An iterable,
             such as a generator, gives tuples ``(X, y)`` or ``(X, y, sample_weight)``, one step each; it need not end
             if ``n_iter`` or ``max_seconds`` is given.
         y : array-like, optional
@@ -171,7 +171,9 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
 
         Notes
         -----
-        Whatever ends the call early, Ctrl-C too, the model is then that of the batches before.
+        Whatever ends the call early, Ctrl-C too, the model is then that of the batches before. Bandwidth,
+        regularisation, centres and units are those of the first 256 rows. Batches are kept until there are so many, and
+        the model is begun anew with them whenever their number has doubled.
         """
         refuse_missing_labels(classes, "classes")
         class_weights.refuse_balanced(self.class_weight)

@@ -9,10 +9,14 @@ import numpy as np
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ... import losses, training
+from ... import arrays, losses, streams, training
 from ...errors import ShallowsError
+from ...solvers.examples import Examples
 from ..array_inputs import follows_input, on_host
 from .random_feature_expansion import RandomFeatureExpansion
+
+OFFSET_ROWS = 2000
+"""Rows of a stream, drawn from all of them, on which the offset is set at the end of a call."""
 
 ROUNDING = 1000.0
 """How many units in the last place a score may be rounded by: sums of so many terms differ by fewer."""
@@ -47,7 +51,7 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         stream.
     batch_size : int, optional
         B, the rows of a step. None takes 10 F, five examples for every column of a block. The batches of a stream
-        are used as they come; arrays that are handed to `partial_fit` are cut into slices of 2,560 rows.
+        are used as they come; arrays that are handed to `partial_fit` are cut into ten slices of 256 to 2,560 rows.
     theta_nu : float, default=1
         θν; the theory asks for (1, 2) or a positive whole number.
     fresh, reused : int, default=1
@@ -228,6 +232,29 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         state.targets_for(self._problem, self._problem.take(slice(0, scores.shape[0])), scores)
 
     @follows_input
+    def _look_at(self, batch: Examples) -> None:
+        # The rows with the smallest of the numbers that are drawn for all rows are a sample of all that came.
+        if self._n_batches_seen == 1:
+            self._sample = None
+        m = batch.points.shape[0]
+        drawn = streams.uniform(self._seed_, "rows of the offset", self._n_batches_seen, (m,))
+        weights = np.ones((m, 1)) if batch.weights is None else arrays.to_numpy(batch.weights)
+        rows = arrays.to_numpy(batch.points)
+        if self._sample is not None:
+            drawn, rows, weights = (
+                np.concatenate(pair) for pair in zip(self._sample, (drawn, rows, weights), strict=True)
+            )
+        kept = np.argsort(drawn, kind="stable")[:OFFSET_ROWS]
+        self._sample = drawn[kept], rows[kept], weights[kept]
+
+    def _finish_stream(self, state: Any) -> None:
+        if getattr(self, "_sample", None) is None:
+            return
+        _, rows, weights = self._sample
+        points = arrays.like(rows, state.buffer)
+        weights = None if (weights == 1.0).all() else arrays.like(weights, state.buffer)
+        state.targets_for(self._problem, Examples(points, None, weights), state.values(self._problem, points))
+
     def score_samples(self, X: Any) -> np.ndarray:
         """Values f(x); the smaller, the more novel.
 

@@ -21,11 +21,13 @@ class LastGoodState(training.Observer):
         The training, once it has started.
     n_batches : int
         Batches that it has taken in.
+    n_repeated : int
+        The first of them, which the model before the call had taken in already.
     """
 
     def __init__(self) -> None:
         self.run: training.Run | None = None
-        self.n_batches = 0
+        self.n_batches = self.n_repeated = 0
         self._kept: states.Kept | None = None
 
     def on_start(self, run: training.Run) -> None:

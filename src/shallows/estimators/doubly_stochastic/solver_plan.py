@@ -22,14 +22,14 @@ SCHEDULES = ("auto", "line_search", "constant", "decay", "theory")
 
 
 SHRINKAGE = 0.1
-"""κ over the curvature of the loss that the damping is chosen for: smaller ones take more steps to the regularised solution, larger ones end further
-from it, since a block then takes less from what the other blocks have learnt."""
+"""κ over the curvature of the loss that the damping is chosen for. Smaller ones take more steps to the regularised
+solution; larger ones end further from it, since a block then takes less from what the other blocks have learnt."""
 
 SHORT = 0.5
 """Steps times L with which that is so for blocks whose covariance is inverted, on all data that were tried."""
 
-DAMPING_OF_BATCH = 0.15
-"""ε of a batch of B examples is at least so many F/B, see `DoublyStochastic`."""
+DAMPING_OF_BATCH, DAMPING_OF_STREAM = 0.15, 0.5
+"""ε of a batch of B examples is at least so many F/B, see `DoublyStochastic`; more where examples come only once."""
 
 LEAST_DAMPING = 1e-4
 """What float32 resolves of the covariance of a block."""
@@ -237,7 +237,7 @@ class PlannedExpansion(Estimator):
         return curvature(loss) * (min(1.0, max(error, LEAST_ERROR)) if loss.for_classes else 1.0)
 
     def _plan(
-        self, sample: np.ndarray, loss: losses.Loss, nu: float, error: float, seed: int
+        self, sample: np.ndarray, loss: losses.Loss, nu: float, error: float, streamed: bool, seed: int
     ) -> tuple[DoublyStochastic, dict[str, Any]]:
         """The solver, and what was decided or estimated for it."""
         preconditioning, schedule = self.preconditioning, self.schedule

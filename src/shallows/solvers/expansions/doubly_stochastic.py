@@ -115,7 +115,7 @@ class DoublyStochastic:
 
         targets = state.targets_for(problem, examples, scores)
         state.loss = _total(xp, problem.loss.value(scores, targets), w)
-        state.zero_loss = _total(xp, problem.loss.value(xp.zeros_like(scores), targets), w)
+        state.observe_zero_loss(_total(xp, problem.loss.value(xp.zeros_like(scores), targets), w), x.shape[0])
         G = state.gradient(problem, scores, targets, w)
 
         state.n_steps += 1
