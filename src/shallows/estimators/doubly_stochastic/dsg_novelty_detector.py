@@ -37,7 +37,7 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
     kernel : str or Kernel, default="gaussian"
         A shift-invariant kernel of `shallows.kernels`: "gaussian", "laplace", "cauchy", "matern", "laplace_product",
         "cauchy_product".
-    bandwidth : float, optional
+    bandwidth : float or "median", optional
         σ, in the units of the features. None takes the median distance of a subsample (of the first batch of a stream).
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 1.5}``.
@@ -52,8 +52,8 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
     batch_size : int, optional
         B, the rows of a step. None takes 10 F, five examples for every column of a block. The batches of a stream
         are used as they come; arrays that are handed to `partial_fit` are cut into ten slices of 256 to 2,560 rows.
-    theta_nu : float, default=1
-        θν; the theory asks for (1, 2) or a positive whole number.
+    theta_nu : float, optional
+        θν; the theory asks for (1, 2) or a positive whole number. None takes 1.
     fresh, reused : int, default=1
         G and U of "udsg": G steps with new blocks, then U steps with old ones, and so on.
     cap : float, default=2

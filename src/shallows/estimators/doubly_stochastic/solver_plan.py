@@ -50,7 +50,7 @@ class PlannedExpansion(Estimator):
         self,
         kernel: Any = "gaussian",
         *,
-        bandwidth: float | str | None = None,
+        bandwidth: float | str | None = "auto",
         kernel_params: dict[str, Any] | None = None,
         loss: Any = "auto",
         method: str = "dsg",
@@ -122,10 +122,9 @@ class PlannedExpansion(Estimator):
                     f"{name} must be one of {', '.join(map(repr, known))}, got {getattr(self, name)!r}."
                 )
         check_positive(self, "step_size", "max_seconds", "gradient_bound", "feature_variance")
-        if not (self.bandwidth in (None, "median") or is_positive(self.bandwidth)):
+        if not (is_positive(self.bandwidth) or self.bandwidth in (None, "auto", "median")):
             raise ShallowsError(
-                f"bandwidth must be a positive number, 'median', or None for the one that is chosen, got "
-                f"{self.bandwidth!r}."
+                f"bandwidth must be a positive number, 'auto', 'median' or None, got {self.bandwidth!r}."
             )
         precomputed.refuse(self, "Its function is made of random frequencies of the kernel, which need its formula.")
         kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
@@ -204,7 +203,7 @@ class PlannedExpansion(Estimator):
         regularisation, median = self.regularisation, None
         if takes_bandwidth and bandwidth is None:
             median = 1.0 if together else kernels.median_bandwidth(sample, seed)
-            bandwidth = median if targets is None or together or self.bandwidth == "median" else None
+            bandwidth = median if targets is None or together or self.bandwidth != "auto" else None
 
         def made(width: float | None) -> Any:
             if isinstance(kind, kernels.Kernel):
@@ -252,7 +251,7 @@ class PlannedExpansion(Estimator):
         if damping is None:
             damping, damping_of_batch = (
                 max(F * nu / (SHRINKAGE * self._curvature_met(error)), LEAST_DAMPING),
-                DAMPING_OF_BATCH,
+                DAMPING_OF_STREAM if streamed else DAMPING_OF_BATCH,
             )
             if preconditioning:
                 # The damping of the batch bounds what one example counts, and so do short steps.
