@@ -11,8 +11,8 @@ import numpy as np
 from .. import arrays
 
 REGULARISATIONS = 10.0 ** np.arange(-3.0, 3.01, 0.5)
-"""Multiples of the kernel's mean diagonal that λ is chosen from. Smaller ones differ little in their errors, and EigenPro
-would take many epochs to reach their solutions; the largest leaves next to nothing but the mean of the targets."""
+"""Multiples of the kernel's mean diagonal that λ is chosen from. Smaller ones differ little in their errors, and
+EigenPro would take many epochs to reach their solutions; the largest leaves next to nothing but the targets' mean."""
 
 FACTORS = 2.0 ** np.arange(-5.0, 3.01)
 """Multiples of the median distance that the bandwidth is chosen from."""
@@ -26,8 +26,8 @@ MARGIN = 0.01
 class RidgePath:
     """Kernel ridge regression on a few points for any λ, from one eigendecomposition.
 
-    The minimiser of Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖² has the coefficients α = (K + λW⁻¹)⁻¹ y. Fitted without the i-th point,
-    it misses the target there by αᵢ / [(K + λW⁻¹)⁻¹]ᵢᵢ (Rasmussen and Williams 2006, section 5.4.2; Wahba 1990).
+    The minimiser of Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖² has the coefficients α = (K + λW⁻¹)⁻¹ y. Fitted without the i-th
+    point, it misses the target there by αᵢ / [(K + λW⁻¹)⁻¹]ᵢᵢ (Rasmussen and Williams 2006, section 5.4.2; Wahba 1990).
 
     Parameters
     ----------
@@ -57,6 +57,12 @@ class RidgePath:
         inverse = 1.0 / (self.values + max(regularisation, self._rounding, 1e-300))
         coefficients = self.vectors @ (inverse[:, None] * self._turned)
         return coefficients / (self._squares @ inverse)[:, None] / self.root
+
+    def best(self, candidates: np.ndarray) -> tuple[float, dict[float, np.ndarray]]:
+        """The largest λ whose error is within `MARGIN` of the least, and the `squares` of every candidate."""
+        squares = {float(value): self.squares(value) for value in candidates}
+        least = min(float(s.mean()) for s in squares.values())
+        return max(value for value, s in squares.items() if s.mean() <= (1.0 + MARGIN) * least), squares
 
     def squares(self, regularisation: float) -> np.ndarray:
         """The weighted squared residuals, summed over the outputs, shape (m,); their mean is the error."""
@@ -96,7 +102,7 @@ class RidgeChoice:
     path: RidgePath
 
     def summary(self) -> dict[str, Any]:
-        """What was chosen and how sure it is, in numbers: the ranges hold all whose error is as good to one deviation."""
+        """What was chosen and how sure it is: ranges hold what is as good within a standard error."""
 
         def indistinguishable(errors: dict[float, float]) -> list[float]:
             near = [value for value, error in errors.items() if error <= self.error + self.standard_error]
@@ -112,6 +118,11 @@ class RidgeChoice:
         return told | ({"bandwidths_as_good": indistinguishable(self.bandwidths)} if self.bandwidths else {})
 
 
+def candidates_of(matrix: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """The λ that are tried for a kernel matrix: `REGULARISATIONS` times its mean diagonal and the mean weight."""
+    return REGULARISATIONS * float(np.mean(np.diagonal(matrix))) * (1.0 if weights is None else float(weights.mean()))
+
+
 def choose_ridge(
     matrix_of: Callable[[float | None], np.ndarray],
     targets: np.ndarray,
@@ -123,8 +134,7 @@ def choose_ridge(
 ) -> RidgeChoice:
     """The bandwidth and the λ of least leave-one-out error, or one of them where the other is given.
 
-    The search begins at the median distance and goes on in the direction in which the error falls, in factors of two;
-    steps of four are tried as well, so that a small rise does not end it.
+    The search begins at the median distance and goes on in factors of two in the direction in which the error falls.
 
     Parameters
     ----------
@@ -144,19 +154,20 @@ def choose_ridge(
     """
     constant = np.average((targets**2).sum(axis=1), weights=weights)
     constant = constant if constant > 0 else 1.0
-    found: dict[float | None, tuple[float, float, np.ndarray, RidgePath, dict[float, float]]] = {}
+    found: dict[float | None, tuple[float, float, np.ndarray, dict[float, float]]] = {}
+    paths: dict[float | None, RidgePath] = {}
 
     def look_at(width: float | None) -> float:
         if width not in found:
             matrix = matrix_of(width)
             path = RidgePath(matrix, targets, weights)
-            candidates = REGULARISATIONS * float(np.mean(np.diagonal(matrix)))
-            candidates = candidates if regularisation is None else np.array([regularisation])
-            squares = {float(value): path.squares(value) / constant for value in candidates}
-            errors = {value: float(s.mean()) for value, s in squares.items()}
-            least = min(errors.values())
-            value = max(value for value, error in errors.items() if error <= (1.0 + MARGIN) * least)
-            found[width] = (errors[value], value, squares[value], path, errors)
+            candidates = candidates_of(matrix, weights) if regularisation is None else np.array([regularisation])
+            value, squares = path.best(candidates)
+            errors = {tried: float(s.mean()) / constant for tried, s in squares.items()}
+            found[width] = (errors[value], value, squares[value] / constant, errors)
+            if errors[value] <= min(tried[0] for tried in found.values()):
+                paths.clear()  # Only that of the best is kept: each holds two matrices.
+                paths[width] = path
         return found[width][0]
 
     if median is None or bandwidth is not None:
@@ -165,13 +176,14 @@ def choose_ridge(
     else:
         k = START
         while True:
-            near = [j for j in (k, k - 1, k + 1, k - 2, k + 2) if 0 <= j < len(FACTORS)]
+            near = [j for j in (k, k - 1, k + 1) if 0 <= j < len(FACTORS)]
             following = min(near, key=lambda j: look_at(median * float(FACTORS[j])))
             if following == k:
                 break
             k = following
         best = median * float(FACTORS[k])
-    error, value, squares, path, errors = found[best]
+    error, value, squares, errors = found[best]
+    path = paths[best] if best in paths else RidgePath(matrix_of(best), targets, weights)
     return RidgeChoice(
         bandwidth=best,
         regularisation=value,
