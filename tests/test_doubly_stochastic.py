@@ -196,9 +196,7 @@ def test_no_step_shrinks_the_function_by_more_than_itself():
 
 
 def test_a_batch_of_few_examples_is_damped_more_and_counts_less_in_the_schedule():
-    solver = DoublyStochastic(
-        0.5, 0.0, 1e-3, preconditioning="block", damping=1e-2, damping_of_batch=0.5, theta_nu=2.0
-    )
+    solver = DoublyStochastic(0.5, 0.0, 1e-3, preconditioning="block", damping=1e-2, damping_of_batch=0.5, theta_nu=2.0)
     assert solver.damping_at(32, 10) == 0.5 * 32 / 10
     assert solver.damping_at(32, 10**6) == 0.5 * 1e-3 * 32  # A step of ½ then shrinks f by no more than f.
     assert solver.shrinkage(32, 10) == 32 * 1e-3 / 1.6

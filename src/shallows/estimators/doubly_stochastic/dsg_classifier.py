@@ -80,8 +80,8 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         same, see `shallows.solvers.expansions.doubly_stochastic`.
     damping : float, optional
         What is added to the diagonal of the covariance. None takes ten times F regularisation/L (more for losses of
-        classes that are easily told), and at least 0.15 F/B (0.5 F/B in a stream). The authors' release has 1e-7, which
-        float32 does not resolve.
+        classes that are easily told), and at least c F/B with c three times the chosen λ, between 0.02 and 0.5. The
+        authors' release has 1e-7, which float32 does not resolve.
     fresh, reused : int, default=1
         G and U of "udsg": G steps with new blocks, then U steps with old ones, and so on.
     cap : float, default=2

@@ -211,6 +211,9 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         rho = float(self._state.offset)
         return rho - ROUNDING * float(np.finfo(np.dtype(self.effective_params_["precision"])).eps) * abs(rho)
 
+    def _learn_targets(self, y: Any, weights: Any, classes: Any) -> None:
+        self._sample = None
+
     def _make_loss(self) -> losses.Loss:
         return self.loss
 
@@ -229,18 +232,18 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
     def _finish_fit(self, state: Any) -> None:
         # On the whole set, where the steps had batches of it.
         scores = state.values(self._problem, self._problem.points)
-        state.targets_for(self._problem, self._problem.take(slice(0, scores.shape[0])), scores)
+        whole = self._problem.take(slice(0, scores.shape[0]))
+        state.targets_for(self._problem, whole, scores)
+        self._n_batches_seen = 0
+        self._look_at(whole)
 
     @follows_input
     def _look_at(self, batch: Examples) -> None:
         # The rows with the smallest of the numbers that are drawn for all rows are a sample of all that came.
-        if self._n_batches_seen == 1:
-            self._sample = None
-        m = batch.points.shape[0]
-        drawn = streams.uniform(self._seed_, "rows of the offset", self._n_batches_seen, (m,))
-        weights = np.ones((m, 1)) if batch.weights is None else arrays.to_numpy(batch.weights)
+        drawn = streams.uniform(self._seed_, "rows of the offset", self._n_batches_seen, (batch.points.shape[0],))
+        weights = np.ones((len(drawn), 1)) if batch.weights is None else arrays.to_numpy(batch.weights)
         rows = arrays.to_numpy(batch.points)
-        if self._sample is not None:
+        if getattr(self, "_sample", None) is not None:
             drawn, rows, weights = (
                 np.concatenate(pair) for pair in zip(self._sample, (drawn, rows, weights), strict=True)
             )

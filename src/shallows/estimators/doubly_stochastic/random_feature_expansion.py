@@ -292,7 +292,7 @@ class RandomFeatureExpansion(PlannedExpansion):
             cache_bytes=room // 2,
         )
         loss = self._make_loss()
-        self._solver, self.effective_params_ = self._plan(sample, loss, nu, chosen.get("error", 1.0), n is None, seed)
+        self._solver, self.effective_params_ = self._plan(sample, loss, nu, chosen, seed)
         at_once = min(room // 4, 2**28 if device.kind == "cpu" else 2**32)
         self._problem = ExpansionProblem(
             self._features, loss, c, budget=at_once, growth=self._divergence_factor(loss, n is None)

@@ -28,8 +28,13 @@ solution; larger ones end further from it, since a block then takes less from wh
 SHORT = 0.5
 """Steps times L with which that is so for blocks whose covariance is inverted, on all data that were tried."""
 
-DAMPING_OF_BATCH, DAMPING_OF_STREAM = 0.15, 0.5
-"""ε of a batch of B examples is at least so many F/B, see `DoublyStochastic`; more where examples come only once."""
+DAMPING_OF_BATCH = (0.02, 0.15, 0.5)
+"""ε of a batch of B examples is at least c F/B, see `DoublyStochastic`. The least c, the one where no λ was chosen, and
+the most."""
+
+RIDGES_OF_BATCH = 3.0
+"""c over the λ that was chosen, which is best for few examples as for many. It is more than 1, since what other batches
+have told is in f already, and what is left has a larger share of noise."""
 
 LEAST_DAMPING = 1e-4
 """What float32 resolves of the covariance of a block."""
@@ -228,7 +233,7 @@ class PlannedExpansion(Estimator):
             regularisation = choice.regularisation / size
             L = curvature(self._make_loss())
             regularisation *= L * self._curvature_met(choice.error)
-        return made(choice.bandwidth), regularisation, choice.summary()
+        return made(choice.bandwidth), regularisation, choice.summary() | {"ridge": choice.regularisation}
 
     def _curvature_met(self, error: float) -> float:
         """The curvature of the loss where the scores will be, from the share of variance that a regression leaves."""
@@ -236,7 +241,7 @@ class PlannedExpansion(Estimator):
         return curvature(loss) * (min(1.0, max(error, LEAST_ERROR)) if loss.for_classes else 1.0)
 
     def _plan(
-        self, sample: np.ndarray, loss: losses.Loss, nu: float, error: float, streamed: bool, seed: int
+        self, sample: np.ndarray, loss: losses.Loss, nu: float, chosen: dict[str, Any], seed: int
     ) -> tuple[DoublyStochastic, dict[str, Any]]:
         """The solver, and what was decided or estimated for it."""
         preconditioning, schedule = self.preconditioning, self.schedule
@@ -250,8 +255,8 @@ class PlannedExpansion(Estimator):
         damping, damping_of_batch = self.damping, 0.0
         if damping is None:
             damping, damping_of_batch = (
-                max(F * nu / (SHRINKAGE * self._curvature_met(error)), LEAST_DAMPING),
-                DAMPING_OF_STREAM if streamed else DAMPING_OF_BATCH,
+                max(F * nu / (SHRINKAGE * self._curvature_met(chosen.get("error", 1.0))), LEAST_DAMPING),
+                _between(RIDGES_OF_BATCH * chosen["ridge"]) if "ridge" in chosen else DAMPING_OF_BATCH[1],
             )
             if preconditioning:
                 # The damping of the batch bounds what one example counts, and so do short steps.
@@ -325,3 +330,8 @@ def curvature(loss: losses.Loss) -> float:
 def _matrix(kernel: Any, sample: np.ndarray) -> np.ndarray:
     matrix = kernel(sample, sample)
     return 0.5 * (matrix + matrix.T)
+
+
+def _between(damping_of_batch: float) -> float:
+    least, _, most = DAMPING_OF_BATCH
+    return min(most, max(least, damping_of_batch))

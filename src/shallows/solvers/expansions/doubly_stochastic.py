@@ -124,6 +124,8 @@ class DoublyStochastic:
         g = xp.mean(G, axis=0)
         state.observe_gradient(float(xp.mean(xp.sum(G * G, axis=1))))
         block, s = self.policy.choose(state, gamma, g, x.shape[0], self.seed)
+        # A re-used block may have a longer step, but none shrinks f by more than f.
+        s = min(s, 1.0 / shrinkage) if shrinkage > 0 and self.preconditioning else s
         direction = self._direction(problem, state.n_blocks if block is None else block, x, G, scores, w)
         state.decay(1.0 - s * shrinkage)
         if block is None:
@@ -152,7 +154,7 @@ class DoublyStochastic:
 
     def damping_at(self, block_size: int, batch_size: int) -> float:
         """ε of a step with F frequencies and B examples."""
-        longest = self.step_size * getattr(self.policy, "cap", 1.0) * (2.0 if self.line_search else 1.0)
+        longest = self.step_size * (2.0 if self.line_search else 1.0)
         return max(
             self.damping,
             self.damping_of_batch * block_size / batch_size,
