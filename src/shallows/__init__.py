@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 
 _WHERE = {
     "DoublyStochasticClassifier": "estimators",
+    "DoublyStochasticKernelPCA": "estimators",
     "DoublyStochasticNoveltyDetector": "estimators",
     "DoublyStochasticRegressor": "estimators",
     "EigenProCentresClassifier": "estimators",

@@ -1,4 +1,4 @@
-"""The scikit-learn face of the solvers, in three families by what is minimised and what the function is made of.
+"""The scikit-learn face of the solvers, in four families by what is sought and what the function is made of.
 
 `least_squares`
     The square loss over the functions of a kernel or of explicit features: EigenPro and its variants, kernel stochastic
@@ -7,6 +7,8 @@
     Any loss with a regulariser, for a fixed kernel or feature map: Pegasos, NORMA, SDCA, SVRG, SAG.
 `doubly_stochastic`
     Any loss, for a function that gains random features step by step.
+`components`
+    Nonlinear components, in functions that gain random features step by step: kernel PCA.
 
 All share `base` (checked data, seeds, memory), `snapshot` (a model in the middle of its training), `centring` (training
 points as the solvers take them), `kernel_checks`, `label_checks` and `parameter_checks`.
@@ -15,6 +17,7 @@ A fit that fails, on bad input or by Ctrl-C, leaves the model that was there bef
 batches that it has taken in.
 """
 
+from .components import DoublyStochasticKernelPCA
 from .doubly_stochastic import DoublyStochasticClassifier, DoublyStochasticNoveltyDetector, DoublyStochasticRegressor
 from .least_squares import (
     EigenProCentresClassifier,
@@ -42,6 +45,7 @@ from .regularised import (
 
 __all__ = [
     "DoublyStochasticClassifier",
+    "DoublyStochasticKernelPCA",
     "DoublyStochasticNoveltyDetector",
     "DoublyStochasticRegressor",
     "EigenProCentresClassifier",
