@@ -8,10 +8,10 @@ import re
 import pytest
 
 from shallows import estimators
-from shallows.estimators import doubly_stochastic, least_squares, regularised
+from shallows.estimators import components, doubly_stochastic, least_squares, regularised
 
 ALL = [getattr(estimators, name) for name in estimators.__all__]
-FAMILIES = (least_squares, regularised, doubly_stochastic)
+FAMILIES = (least_squares, regularised, doubly_stochastic, components)
 PAIRS = [
     (getattr(estimators, name), getattr(estimators, name.replace("Classifier", "Regressor")))
     for name in estimators.__all__

@@ -12,7 +12,9 @@ __version__ = "0.1.0"
 
 _WHERE = {
     "DoublyStochasticClassifier": "estimators",
+    "DoublyStochasticKernelCCA": "estimators",
     "DoublyStochasticKernelPCA": "estimators",
+    "DoublyStochasticKernelSVD": "estimators",
     "DoublyStochasticNoveltyDetector": "estimators",
     "DoublyStochasticRegressor": "estimators",
     "EigenProCentresClassifier": "estimators",
@@ -25,6 +27,7 @@ _WHERE = {
     "FeatureEigenProRegressor": "estimators",
     "KernelSGDClassifier": "estimators",
     "KernelSGDRegressor": "estimators",
+    "KernelSlicedInverseRegression": "estimators",
     "NORMAClassifier": "estimators",
     "NORMARegressor": "estimators",
     "PegasosClassifier": "estimators",

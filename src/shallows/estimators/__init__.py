@@ -8,7 +8,8 @@
 `doubly_stochastic`
     Any loss, for a function that gains random features step by step.
 `components`
-    Nonlinear components, in functions that gain random features step by step: kernel PCA.
+    Nonlinear components, in functions that gain random features step by step: kernel PCA, SVD, CCA and sliced
+    inverse regression.
 
 All share `base` (checked data, seeds, memory), `snapshot` (a model in the middle of its training), `centring` (training
 points as the solvers take them), `kernel_checks`, `label_checks` and `parameter_checks`.
@@ -17,7 +18,12 @@ A fit that fails, on bad input or by Ctrl-C, leaves the model that was there bef
 batches that it has taken in.
 """
 
-from .components import DoublyStochasticKernelPCA
+from .components import (
+    DoublyStochasticKernelCCA,
+    DoublyStochasticKernelPCA,
+    DoublyStochasticKernelSVD,
+    KernelSlicedInverseRegression,
+)
 from .doubly_stochastic import DoublyStochasticClassifier, DoublyStochasticNoveltyDetector, DoublyStochasticRegressor
 from .least_squares import (
     EigenProCentresClassifier,
@@ -45,7 +51,9 @@ from .regularised import (
 
 __all__ = [
     "DoublyStochasticClassifier",
+    "DoublyStochasticKernelCCA",
     "DoublyStochasticKernelPCA",
+    "DoublyStochasticKernelSVD",
     "DoublyStochasticNoveltyDetector",
     "DoublyStochasticRegressor",
     "EigenProCentresClassifier",
@@ -58,6 +66,7 @@ __all__ = [
     "FeatureEigenProRegressor",
     "KernelSGDClassifier",
     "KernelSGDRegressor",
+    "KernelSlicedInverseRegression",
     "NORMAClassifier",
     "NORMARegressor",
     "PegasosClassifier",

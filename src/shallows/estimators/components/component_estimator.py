@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ... import arrays, kernels, streams, training
 from ...errors import DivergenceError, ShallowsError
-from ..base import SMALL, Estimator, keeps_model_on_failure
+from ..base import Estimator, keeps_model_on_failure
 from ..doubly_stochastic.last_good_state import LastGoodState, steps_back_on_failure
 from ..parameter_checks import check_positive, check_whole, is_number
 from . import component_plan, model_files, stream_batches
@@ -26,7 +27,7 @@ LOOKED_AT = 20_000
 """Training points from which the moments of the fitted functions are computed after the last step."""
 
 
-class ComponentEstimator(Estimator):
+class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Base of the estimators of components. Their parameters are written out in each; the work is here."""
 
     _takes_targets = False
@@ -60,6 +61,13 @@ class ComponentEstimator(Estimator):
         """The problem on `_views` that starts from these coefficients, one array a view."""
         raise NotImplementedError
 
+    def _extra_arrays(self) -> dict[str, np.ndarray]:
+        """What a model file holds beside coefficients and features."""
+        return {}
+
+    def _take_extra_arrays(self, held: dict[str, np.ndarray]) -> None:
+        """Take up what `_extra_arrays` gave."""
+
     _state_class: Any
     _solver_class: Any
 
@@ -77,6 +85,7 @@ class ComponentEstimator(Estimator):
             kernels.check_own_parameters(kernel, bandwidth, parameters)
         check_whole(self, "n_components")
         check_whole(self, "block_size", "batch_size", "max_features", "n_iter", "max_epochs", optional=True)
+        check_positive(self, "second_bandwidth")
         decrease = self.decrease
         if decrease is not None and not (is_number(decrease) and math.isfinite(decrease) and decrease >= 0):
             raise ShallowsError(f"decrease must be a number of at least 0 or None, got {decrease!r}.")
@@ -86,15 +95,14 @@ class ComponentEstimator(Estimator):
     def _initialise(self, views: tuple[Any, ...], n: int | None, seed: int, device: arrays.Device) -> None:
         """Choose centring, kernels, features and solver, from the training data or the first batch of a stream."""
         budget = self._working_budget(device)
-        small = n is not None and n <= SMALL
-        self._dtype = np.dtype(("float64" if small else "float32") if self.dtype == "auto" else self.dtype)
+        self._dtype = np.dtype("float32" if self.dtype == "auto" else self.dtype)
         held = 0 if n is None else n * sum(X.shape[1] for X in views) * self._dtype.itemsize
         room = max(2**24, (budget - held) // 2)
         self._views = tuple(
             component_plan.view_of(
                 X,
                 *choice,
-                block_size=self.block_size,
+                block_size=self.block_size or self._default_block_size(views),
                 max_features=self.max_features,
                 n=n,
                 orthogonal=self.orthogonal,
@@ -123,6 +131,10 @@ class ComponentEstimator(Estimator):
             "device": str(device),
             "seed": seed,
         }
+
+    def _default_block_size(self, views: tuple[Any, ...]) -> int | None:
+        """The frequencies of a block where the user sets none; None is the plan's."""
+        return None
 
     def _max_blocks(self, n: int | None) -> int:
         """The budget of blocks."""
@@ -293,6 +305,12 @@ class ComponentEstimator(Estimator):
             kernel that this version does not know or draws otherwise.
         """
         return model_files.load(cls, path, device)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # Values have the precision of the computation, ``dtype``, whatever that of the points.
+        tags.transformer_tags.preserves_dtype = []
+        return tags
 
     @property
     def _n_features_out(self) -> int:

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import validate_data
 
 from ... import arrays, training
 from ...errors import ShallowsError
 from ...solvers.components.component_state import ComponentProblem, ComponentState
-from ...solvers.components.oja import DoublyStochasticOja, second_moment
+from ...solvers.components.moments import second_moment
+from ...solvers.components.oja import DoublyStochasticOja
 from ...solvers.components.warm_start import random_feature_components
 from ..base import native
 from ..kernel_checks import check_scores
@@ -25,7 +25,7 @@ METHODS = ("subspace", "individual")
 SCALINGS = ("eigenvalues", None)
 
 
-class DoublyStochasticKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ComponentEstimator):
+class DoublyStochasticKernelPCA(ComponentEstimator):
     """Kernel PCA by doubly stochastic gradients, for data that the kernel matrix of does not fit into memory.
 
     The components are sums of random Fourier features of the kernel, which gain a block in every step and are moved by
@@ -83,7 +83,7 @@ class DoublyStochasticKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     memory : int or str, optional
         Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" means float32, and float64 for a fit to at most 1,000 points.
+        "auto" means float32: sines and cosines of it are many times faster.
     verbose : int, default=0
         1 shows a progress bar.
 

@@ -59,6 +59,7 @@ def save(model: Any, path: Any) -> None:
         "effective": model.effective_params_,
         "batch_size": model.batch_size_,
     }
+    held |= {f"extra.{name}": array for name, array in model._extra_arrays().items()}
     if hasattr(model, "feature_names_in_"):
         held["feature_names_in_"] = np.asarray(model.feature_names_in_, dtype=str)
     try:
@@ -133,6 +134,7 @@ def _model_of(cls: type, header: dict[str, Any], held: dict[str, np.ndarray], de
         parts = {name.partition(".")[2]: held[name] for name in held if name.startswith("state.")}
         _check_parts(parts, model)
         model._state.recall(parts, header["state"])
+    model._take_extra_arrays({name.partition(".")[2]: held[name] for name in held if name.startswith("extra.")})
     state = model._state
     model._n_batches_seen = model.n_iter_ = state.n_steps
     model.n_blocks_, model.n_revisits_ = state.n_blocks, state.n_revisits

@@ -9,16 +9,14 @@ import numpy as np
 
 from ... import arrays
 from ...arrays import Array
-from ...errors import ShallowsError
 from ...features import FourierFeatures, block_sums
 from ..examples import ExampleSet
 from ..expansions.growing_expansion import FIRST_CAPACITY, GrowingExpansion
+from .moments import share_of_batch
+from .warm_start import check_start
 
 SHARE_OF_A_BATCH = 0.1
 """Weight of a batch in the running moments, if it has examples enough."""
-
-EXAMPLES_OF_A_COMPONENT = 20
-"""Examples for each component that the running moments stretch over at least."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +118,7 @@ class ComponentState(GrowingExpansion):
 
     def observe(self, moment: np.ndarray, mean: np.ndarray, n_examples: int) -> None:
         """Take the moments of a batch into the running ones."""
-        share = min(SHARE_OF_A_BATCH, n_examples / (EXAMPLES_OF_A_COMPONENT * len(mean)))
+        share = share_of_batch(n_examples, len(mean), SHARE_OF_A_BATCH)
         self.moment = self.moment + share * (moment - self.moment)
         # Of the mean nothing is known before the first batch.
         self.mean = self.mean + (share if self.n_steps else 1.0) * (mean - self.mean)
@@ -144,13 +142,3 @@ class ComponentState(GrowingExpansion):
         super().recall(held, numbers)
         for name in self._small:
             setattr(self, name, np.array(held[name], dtype=np.float64))
-
-
-def check_start(start: Array) -> None:
-    """Refuse coefficients of which a component is zero."""
-    xp = arrays.namespace(start)
-    if start.shape[0] == 0 or not bool(xp.all(xp.sum(start * start, axis=(0, 1)) > 0)):
-        raise ShallowsError(
-            "The training cannot start from functions that are zero: every change is a multiple of their values, so "
-            "they would stay zero. Start from the components of a small random-feature problem."
-        )

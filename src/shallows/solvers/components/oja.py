@@ -7,14 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ... import arrays
-from ...arrays import Array
 from ...features import block_sums
 from ..examples import Examples
 from .block_visits import move, next_block
 from .component_state import ComponentProblem, ComponentState
-
-LEAST_EIGENVALUE = 1e-7
-"""Share of the largest eigenvalue below which one is taken for that share, before the moments are inverted."""
+from .moments import floored, positive_inverse, safe_step, second_moment
 
 
 @dataclass(frozen=True)
@@ -99,26 +96,3 @@ class DoublyStochasticOja:
             return C, np.eye(len(C))
         S = np.diag(1.0 / floored(np.diag(running))) if self.individual else positive_inverse(running)
         return C @ S, S
-
-
-def second_moment(H: Array) -> np.ndarray:
-    """HᵀH/B in float64 on the host, shape (k, k)."""
-    return arrays.to_numpy(H.T @ H).astype(np.float64) / H.shape[0]
-
-
-def positive_inverse(matrix: np.ndarray, least: float = LEAST_EIGENVALUE) -> np.ndarray:
-    """The inverse of a symmetric matrix whose eigenvalues are first brought above ``least`` times the largest."""
-    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
-    return (vectors / floored(values, least)) @ vectors.T
-
-
-def floored(values: np.ndarray, least: float = LEAST_EIGENVALUE) -> np.ndarray:
-    """Values of which none is below ``least`` times the largest in size."""
-    sizes = np.abs(values)
-    return np.maximum(sizes, max(least * float(sizes.max()), 1e-300))
-
-
-def safe_step(step: float, shrinking: np.ndarray) -> float:
-    """The step, or the longest that takes no direction beyond zero, where a batch is far from the running moments."""
-    top = float(np.abs(np.linalg.eigvals(shrinking)).max())
-    return min(step, 1.0 / top) if top > 0 else step

@@ -86,3 +86,13 @@ def random_feature_components(
     # Coefficients belong to features without their common factor 1/√(number of frequencies).
     coefficients = xp.reshape(vectors / math.sqrt(n_blocks * features.block_size), (n_blocks, -1, n_components))
     return WarmStart(arrays.contiguous(coefficients), values, variance)
+
+
+def check_start(start: Array) -> None:
+    """Refuse coefficients of which a component is zero."""
+    xp = arrays.namespace(start)
+    if start.shape[0] == 0 or not bool(xp.all(xp.sum(start * start, axis=(0, 1)) > 0)):
+        raise ShallowsError(
+            "The training cannot start from functions that are zero: every change is a multiple of their values, so "
+            "they would stay zero. Start from the components of a small random-feature problem."
+        )
