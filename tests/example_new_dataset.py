@@ -30,13 +30,14 @@ lock file. **A generator** and **a step** are a class each, in a module of its o
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from shallows import streams
-from shallows.datasets.preparation.step import FeatureStep, Rule, is_number, recorded
+from shallows.datasets.parameter_rules import NOT_NEGATIVE, is_number, rule
+from shallows.datasets.preparation.step import FeatureStep, recorded
 from shallows.datasets.preparation.working_table import Table
 from shallows.datasets.synthetic.generator import Generator
 
@@ -55,20 +56,10 @@ class TwoMoons(Generator):
     name = "two_moons"
     task = "classification"
 
-    noise: float = 0.1
+    d = 2
+    n_classes = 2
 
-    @property
-    def d(self) -> int:
-        """The plane."""
-        return 2
-
-    @property
-    def n_classes(self) -> int:
-        """One a moon."""
-        return 2
-
-    def _problem(self) -> str | None:
-        return None if self.noise >= 0 else f"noise must be at least 0, not {self.noise!r}"
+    noise: float = field(default=0.1, metadata=NOT_NEGATIVE)
 
     def _chunk(self, chunk: int, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
         angle, side = streams.uniform(self.seed, f"{self.name}/places", chunk, (n_rows, 2)).T
@@ -88,11 +79,10 @@ class Clip(FeatureStep):
     """
 
     name: ClassVar[str] = "clip"
-    rules: ClassVar[dict[str, Rule]] = {
-        "deviations": (lambda value: is_number(value) and value > 0, "a positive number")
-    }
     learns: ClassVar[bool] = True
-    deviations: float = 3.0
+    deviations: float = field(
+        default=3.0, metadata=rule(lambda value: is_number(value) and value > 0, "a positive number")
+    )
 
     def fit(self, table: Table) -> dict[str, Any]:
         """Learn mean and deviation block by block."""

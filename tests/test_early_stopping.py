@@ -9,7 +9,7 @@ from sklearn.base import is_classifier
 from engine_example import sample
 from shallows import EigenProClassifier, EigenProRegressor, KernelSGDClassifier, KernelSGDRegressor, spectrum, training
 from shallows.errors import ShallowsError
-from shallows.estimators.least_squares import early_stopping
+from shallows.estimators import early_stopping
 from step_rules_example import each, small, table
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")

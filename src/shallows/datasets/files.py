@@ -7,14 +7,13 @@ import errno
 import hashlib
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from shallows import atomic
 from shallows.errors import ShallowsError
 
-_BLOCK = 1 << 20
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -73,27 +72,19 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def digest(path: Path, algorithm: str = "sha256") -> str:
-    """Return the hexadecimal digest of a file's bytes."""
-    return digests(path, [algorithm])[algorithm]
-
-
-def digests(path: Path, algorithms: Iterable[str]) -> dict[str, str]:
-    """Return several digests of a file, which is read once.
+    """Return the hexadecimal digest of a file's bytes.
 
     Parameters
     ----------
     path : Path
-    algorithms : iterable of str
-        Names that `hashlib` knows, or ``"git_sha1"``: what git calls the content.
+    algorithm : str
+        A name that `hashlib` knows, or ``"git_sha1"``: what git calls the content.
     """
-    states = {}
-    for algorithm in algorithms:
+
+    def start() -> Any:
         if algorithm == "git_sha1":
-            states[algorithm] = hashlib.sha1(f"blob {Path(path).stat().st_size}\0".encode(), usedforsecurity=False)
-        else:
-            states[algorithm] = hashlib.new(algorithm, usedforsecurity=algorithm != "md5")
+            return hashlib.sha1(f"blob {Path(path).stat().st_size}\0".encode(), usedforsecurity=False)
+        return hashlib.new(algorithm, usedforsecurity=algorithm != "md5")
+
     with open(path, "rb") as file:
-        while block := file.read(_BLOCK):
-            for state in states.values():
-                state.update(block)
-    return {algorithm: state.hexdigest() for algorithm, state in states.items()}
+        return hashlib.file_digest(file, start).hexdigest()

@@ -80,7 +80,7 @@ def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> Source:
     dataset : Dataset
         Its entry in the catalogue.
     paths : mapping of str to Path
-        The file of every part; empty for what is generated.
+        The file of every part; empty for what is generated from nothing.
 
     Returns
     -------
@@ -93,3 +93,8 @@ def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> Source:
     """
     opener = lookup.load("origin of rows", dataset.state if dataset.state in _OPENERS else "files", _OPENERS)
     return opener(dataset, paths)
+
+
+def label_text(label: Any) -> str:
+    """Return a label as a person writes it: 3, not 3.0."""
+    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)

@@ -10,11 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from .pivot import Pivot, Remark, decimals, pivot
-from .target import VERDICTS, Target, is_number, read, write_text
+from .target import AFTER, VERDICTS, Target, is_number, read, write_text
 from .wording import EN_DASH, heading_of, key_title, label, name_of
 
 FIGURE_SPACE = "\u2007"  # as wide as a digit
 PUNCTUATION_SPACE = "\u2008"  # as wide as a full stop
+#: What is said of a criterion, by when it was set.
+CRITERIA = {
+    "first commit": "Criteria, unchanged since the first commit of this target",
+    AFTER: "Criteria, set or moved after results had been looked at",
+}
 WORDY = 12  # characters; a longer published entry is a claim in words, and is set as text
 
 
@@ -35,8 +40,11 @@ def notes(target: Target, table: Pivot) -> list[str]:
         sentences.append("The source prints no numbers here.")
     if any(cell.measured.find("±") > 0 for cell in table.cells.values()):
         sentences.append("Measured: mean ± standard deviation over the repetitions (seeds, or parts of the data).")
-    if 0 < len(table.tolerances) <= 3:
-        sentences.append(f"Tolerance, fixed before the run: {'; '.join(table.tolerances)}.")
+    for fixed, criteria in table.criteria.items():
+        said = "; ".join(criteria) if len(criteria) <= 3 else f"{len(criteria)}, which the CSV holds"
+        sentences.append(f"{CRITERIA.get(fixed, 'Criteria')}: {said}.")
+    if any(row.derived for row in target.rows):
+        sentences.append("Values that are derived from other printed values, or repeat them, are counted there alone.")
     return sentences
 
 
@@ -53,6 +61,8 @@ def markdown(target: Target) -> str:
         f"`{target.id}`" + (f", {_escaped(target.source)}" if target.source else ""),
         "",
     ]
+    if target.meta.get("lead"):
+        lines += [f"**{target.meta['lead']}**", ""]
     if target.meta.get("caption"):
         lines += [str(target.meta["caption"]), ""]
     lines += [
@@ -171,6 +181,7 @@ def html_context(target: Target) -> dict[str, Any]:
         "notes": notes(target, table),
         "label": label(target.meta),
         "counts": target.counts(),
+        "kinds": target.counts_by_kind(),
         "verdicts": VERDICTS,
         "en_dash": EN_DASH,
     }

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
+import hashlib
 from pathlib import Path
 
 from shallows.datasets.catalogue import File
-from shallows.datasets.files import digests
+from shallows.datasets.files import digest
 from shallows.datasets.formats.containers import CONTAINER_ERRORS, open_binary
-
-_BLOCK = 1 << 18
 
 
 def verify(path: Path, file: File) -> tuple[str | None, str]:
@@ -20,7 +18,7 @@ def verify(path: Path, file: File) -> tuple[str | None, str]:
     path : Path
         The file as it lies.
     file : File
-        What the catalogue says of it. Every checksum that it knows is computed and compared, the file being read once.
+        What the catalogue says of it. Every checksum that it knows is computed and compared.
 
     Returns
     -------
@@ -30,7 +28,7 @@ def verify(path: Path, file: File) -> tuple[str | None, str]:
         The digest of the file as it lies.
     """
     known = {name: getattr(file, name) for name in ("sha256", "md5", "git_sha1") if getattr(file, name) is not None}
-    found = digests(path, dict.fromkeys(("sha256", *known)))
+    found = {name: digest(path, name) for name in ("sha256", *known)}
     size = path.stat().st_size
     if known:
         right = all(found[name] == value for name, value in known.items())
@@ -67,14 +65,11 @@ def expected_checksum(file: File) -> str:
 
 
 def _content_digest(path: Path, name: str) -> str | None:
-    state = sha256()
     try:
         with open_binary(path, name) as content:
-            while block := content.read(_BLOCK):
-                state.update(block)
+            return hashlib.file_digest(content, "sha256").hexdigest()
     except (ValueError, *CONTAINER_ERRORS):
         return None
-    return state.hexdigest()
 
 
 def _is_page(path: Path) -> bool:

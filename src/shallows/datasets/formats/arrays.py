@@ -14,7 +14,7 @@ import numpy as np
 from shallows.datasets.catalogue import Dataset, Form
 from shallows.datasets.formats.parts import Parts, Read
 from shallows.datasets.npy_rows import NpyRows
-from shallows.datasets.sources import Block
+from shallows.datasets.sources import ArrayPart, Block
 
 
 class NpzRows:
@@ -94,8 +94,7 @@ def open_parts(dataset: Dataset, form: Form, paths: Mapping[str, Path]) -> Parts
             raise ValueError("it is stored column by column; save it with np.save(path, np.ascontiguousarray(x))")
         if len(x) != len(y):
             raise ValueError(f"it holds {len(x):,} rows, and {len(y):,} targets stand beside it")
-        for start in range(0, len(y), rows):
-            yield Block(x[start : start + rows], y[start : start + rows])
+        yield from ArrayPart(x, y).blocks(rows)
 
     return {
         part: Read(paths.get("data", paths.get(f"x_{part}")), "NumPy", partial(blocks, part))

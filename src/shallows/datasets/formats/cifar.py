@@ -14,7 +14,7 @@ import numpy as np
 from shallows.datasets.catalogue import Dataset, Form
 from shallows.datasets.formats.containers import tar_members
 from shallows.datasets.formats.parts import Parts, Read, each_part
-from shallows.datasets.sources import Block
+from shallows.datasets.sources import ArrayPart, Block
 
 _CIFAR_RECORD = 1 + 3072
 _CIFAR_BATCHES = {
@@ -116,5 +116,4 @@ def cifar_stream_blocks(file: BinaryIO, python: bool, rows: int) -> Iterator[Blo
         x, y = cifar_pickle_block(io.BufferedReader(file) if not hasattr(file, "peek") else file)
     except (pickle.UnpicklingError, AttributeError, IndexError, ImportError, TypeError) as error:
         raise ValueError(f"it is no pickle of images: {error}") from error
-    for start in range(0, len(y), rows):
-        yield Block(x[start : start + rows], y[start : start + rows])
+    yield from ArrayPart(x, y).blocks(rows)

@@ -6,12 +6,12 @@ import bz2
 import gzip
 import io
 import lzma
-import queue
 import tarfile
-import threading
 import zipfile
 import zlib
+from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
@@ -66,22 +66,9 @@ class ReadAhead(io.RawIOBase):
 
     def __init__(self, stream: BinaryIO, n_pieces: int = 16):
         super().__init__()
-        self._stream = stream
-        self._pieces: queue.Queue[bytes | BaseException] = queue.Queue(n_pieces)
-        self._rest = memoryview(b"")
-        self._ended = self._stopped = False
-        self._thread = threading.Thread(target=self._read_all, name="shallows read ahead", daemon=True)
-        self._thread.start()
-
-    def _read_all(self) -> None:
-        try:
-            while not self._stopped:
-                piece = self._stream.read(_PIECE)
-                self._pieces.put(piece)
-                if not piece:
-                    return
-        except BaseException as error:
-            self._pieces.put(error)
+        self._stream, self._rest = stream, memoryview(b"")
+        self._thread = ThreadPoolExecutor(1, "shallows read ahead")
+        self._pieces = deque(self._thread.submit(stream.read, _PIECE) for _ in range(n_pieces))
 
     def readable(self) -> bool:
         """It is."""
@@ -89,12 +76,9 @@ class ReadAhead(io.RawIOBase):
 
     def readinto(self, buffer: memoryview) -> int:
         """Fill what is given with the next bytes; 0 at the end."""
-        if not self._rest and not self._ended:
-            piece = self._pieces.get()
-            if isinstance(piece, BaseException):
-                self._ended = True
-                raise piece
-            self._rest, self._ended = memoryview(piece), not piece
+        if not self._rest:
+            self._rest = memoryview(self._pieces.popleft().result())
+            self._pieces.append(self._thread.submit(self._stream.read, _PIECE))
         n = min(len(buffer), len(self._rest))
         buffer[:n] = self._rest[:n]
         self._rest = self._rest[n:]
@@ -102,17 +86,10 @@ class ReadAhead(io.RawIOBase):
 
     def close(self) -> None:
         """Stop the thread, then close the stream."""
-        if self.closed:
-            return
-        self._stopped = True
-        while self._thread.is_alive():
-            # It may wait for room.
-            try:
-                self._pieces.get_nowait()
-            except queue.Empty:
-                self._thread.join(0.01)
-        self._stream.close()
-        super().close()
+        if not self.closed:
+            self._thread.shutdown(cancel_futures=True)
+            self._stream.close()
+            super().close()
 
 
 def _open_zipped(path: Path) -> BinaryIO:

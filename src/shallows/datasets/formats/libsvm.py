@@ -13,7 +13,7 @@ from shallows.datasets.catalogue import Dataset, Form
 from shallows.datasets.formats import idx
 from shallows.datasets.formats.containers import open_binary
 from shallows.datasets.formats.parts import Parts, Read, each_part, reader_options
-from shallows.datasets.sources import Block, Part
+from shallows.datasets.sources import ArrayPart, Block, Part
 
 # Text that is parsed at once: enough that the calls cost nothing, and little beside any memory budget.
 TEXT_BYTES = 8 << 20
@@ -83,10 +83,8 @@ def libsvm_blocks(
             except (ValueError, IndexError, OverflowError) as error:
                 raise ValueError(f"{error} (somewhere in lines {seen + 1:,} to {seen + n_lines:,})") from error
             seen += n_lines
-            x = _cast(x, np.dtype(dtype))
-            for start in range(0, len(y), rows):
-                block = x[start : start + rows]
-                yield Block(block.toarray() if dense else block, y[start : start + rows])
+            for block in ArrayPart(_cast(x, np.dtype(dtype)), y).blocks(rows):
+                yield Block(block.x.toarray(), block.y) if dense else block
 
 
 def _whole_lines(file: BinaryIO, n_bytes: int) -> Iterator[bytes]:

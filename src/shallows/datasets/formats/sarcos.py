@@ -9,7 +9,7 @@ from pathlib import Path
 from shallows.datasets.catalogue import Dataset, Form
 from shallows.datasets.formats.matlab import load_matlab
 from shallows.datasets.formats.parts import Parts, Read, each_part
-from shallows.datasets.sources import Block
+from shallows.datasets.sources import ArrayPart, Block
 
 
 def open_parts(dataset: Dataset, form: Form, paths: Mapping[str, Path]) -> Parts:
@@ -22,7 +22,4 @@ def matlab_table_blocks(path: Path, n_targets: int, rows: int) -> Iterator[Block
     tables = [value for value in load_matlab(path).values() if getattr(value, "ndim", 0) == 2]
     if len(tables) != 1:
         raise ValueError(f"it holds {len(tables)} matrices where one is expected")
-    table = tables[0]
-    for start in range(0, len(table), rows):
-        block = table[start : start + rows]
-        yield Block(block[:, :-n_targets], block[:, -n_targets:])
+    yield from ArrayPart(tables[0][:, :-n_targets], tables[0][:, -n_targets:]).blocks(rows)

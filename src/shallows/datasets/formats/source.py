@@ -15,18 +15,10 @@ from shallows.datasets.sources import Source
 
 
 def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> Source:
-    """Open verified files as parts that are read in blocks and held against the catalogue as they pass.
+    """Open verified files as parts that are held against the catalogue as they pass.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Its entry in the catalogue.
-    paths : mapping of str to Path
-        The file of every part. Which of the dataset's forms they are is told by the parts.
-
-    Returns
-    -------
-    Source
+    See `shallows.datasets.sources.open_source`. Which of the dataset's forms the files are is told by the names of the
+    parts in `paths`.
 
     Raises
     ------

@@ -14,6 +14,7 @@ from shallows.datasets.catalogue import Dataset, File
 from shallows.datasets.download import checksum_lock, supplied_files
 from shallows.datasets.listing.local_files import presence
 from shallows.datasets.listing.pictures import ROWS
+from shallows.datasets.sources import label_text, open_source
 
 _BLOCK_ROWS = 16_384
 
@@ -68,8 +69,6 @@ def read_contents(dataset: Dataset, stamp: Path) -> Contents:
     """
     import numpy as np
 
-    from shallows.datasets.sources import open_source
-
     record = json.loads(stamp.read_text(encoding="utf-8"))
     source = open_source(dataset, {file["part"]: stamp.resolve().parent / file["path"] for file in record["files"]})
     found = Contents({}, dataset.n_features or 0, None, None, {}, None, [])
@@ -84,7 +83,7 @@ def read_contents(dataset: Dataset, stamp: Path) -> Contents:
         found.n[name] = n
     if dataset.task == "classification":
         labels = sorted(found.classes)
-        names = dataset.classes if len(dataset.classes) == len(labels) else [_label(label) for label in labels]
+        names = dataset.classes if len(dataset.classes) == len(labels) else [label_text(label) for label in labels]
         found.classes = {str(name): found.classes[label] for name, label in zip(names, labels, strict=True)}
     return found
 
@@ -109,10 +108,6 @@ def _add(found: Contents, dataset: Dataset, block: Any, np: Any) -> None:
     if dataset.picture and wanted > 0:
         rows = block.x[:wanted]
         found.images.extend(rows.toarray() if hasattr(rows, "toarray") else rows)
-
-
-def _label(label: Any) -> str:
-    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
 
 
 def describe(dataset: Dataset, root: Path, found: Contents | None = None) -> Iterator[str]:

@@ -22,7 +22,6 @@ from shallows.datasets.preparation.row_store import Allowance
 from shallows.datasets.preparation.step import Step
 from shallows.datasets.preparation.steps import check_steps
 from shallows.datasets.preparation.working_table import Table
-from shallows.datasets.prepared import CSR, view_widths
 from shallows.datasets.sources import ArrayPart, Source
 
 
@@ -117,7 +116,7 @@ def _read(dataset: Dataset, folder: Path, info: Mapping[str, Any], allowance: Al
         n_features=info["n_features"],
         exact=True,
     )
-    parts = (ArrayPart(_features(folder, part, info), NpyRows(folder / f"y_{part}.npy")) for part in ("train", "test"))
+    parts = (ArrayPart(_Features(folder, part), NpyRows(folder / f"y_{part}.npy")) for part in ("train", "test"))
     table = Table.read(as_left, Source(*parts), allowance, place)
     left = info["table"]
     table.dataset, table.classes, table.target_coding = dataset, info["classes"], info["target_coding"]
@@ -132,46 +131,21 @@ def _read(dataset: Dataset, folder: Path, info: Mapping[str, Any], allowance: Al
     return table
 
 
-def _features(folder: Path, part: str, info: Mapping[str, Any]) -> NpyRows | _SparseRows | _SideBySide:
-    views = []
-    for name, width in view_widths(info).items():
-        place = f"{name}_{part}"
-        if info["sparse"]:
-            views.append(_SparseRows(*(NpyRows(folder / f"{place}{ending}.npy") for ending in CSR), width))
-        else:
-            views.append(NpyRows(folder / f"{place}.npy"))
-    return views[0] if len(views) == 1 else _SideBySide(*views)
-
-
 @dataclass(frozen=True)
-class _SparseRows:
-    """Rows in CSR form, read when they are asked for."""
+class _Features:
+    """The features of a part, the views side by side.
 
-    values: NpyRows
-    columns: NpyRows
-    ends: NpyRows
-    width: int
+    The arrays are mapped anew for every block, since what stays mapped counts as memory of the process.
+    """
+
+    folder: Path
+    part: str
 
     def __getitem__(self, rows: slice) -> Any:
-        from scipy.sparse import csr_matrix
-
-        start, stop, _ = rows.indices(len(self.ends) - 1)
-        ends = self.ends[start : stop + 1]
-        stated = slice(int(ends[0]), int(ends[-1]))
-        parts = self.values[stated], self.columns[stated], ends - ends[0]
-        return csr_matrix(parts, shape=(stop - start, self.width))
-
-
-@dataclass(frozen=True)
-class _SideBySide:
-    """Rows of two views, joined when they are asked for."""
-
-    first: NpyRows | _SparseRows
-    second: NpyRows | _SparseRows
-
-    def __getitem__(self, rows: slice) -> Any:
-        views = self.first[rows], self.second[rows]
-        if isinstance(views[0], np.ndarray):
+        found = prepared.load(self.folder)
+        arrays = (getattr(found, f"{view}_{self.part}") for view in prepared.view_widths(found.info))
+        views = [array[rows] for array in arrays]
+        if not found.info["sparse"]:
             return np.hstack(views)
         from scipy.sparse import hstack
 

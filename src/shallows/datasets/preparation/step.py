@@ -9,9 +9,11 @@ step is fitted, so that a plan can check steps at no cost.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
+
+from shallows.datasets.parameter_rules import broken_rule
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,24 +22,6 @@ if TYPE_CHECKING:
 
 # Longer statistics are recorded by their checksum.
 _MAX_RECORDED = 4096
-
-#: What a parameter must be: a test of its value, and the words for it.
-Rule = tuple[Callable[[Any], bool], str]
-
-
-def is_whole(value: Any, least: int = 0) -> bool:
-    """Tell whether a value is a whole number of at least `least`, and no truth value."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
-
-
-def is_number(value: Any) -> bool:
-    """Tell whether a value is a number, and no truth value."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-SEED: Rule = (is_whole, "a whole number from 0")
-COUNT: Rule = (lambda value: is_whole(value, 1), "a positive whole number")
-COUNT_OR_NULL: Rule = (lambda value: value is None or is_whole(value, 1), "a positive whole number or null")
 
 
 @dataclass(frozen=True)
@@ -57,14 +41,12 @@ class Size:
 
 @dataclass
 class Step:
-    """A step.
+    """A step: a dataclass of its parameters, each with its rule (`shallows.datasets.parameter_rules`) as metadata.
 
     Attributes
     ----------
     name : str
         What configurations call it.
-    rules : mapping of str to Rule
-        What each parameter must be.
     learns, holds_out, fills_missing : bool
         Whether it takes statistics from the training part, whether it makes training rows the test part, and whether
         it takes features that may be NaN.
@@ -73,7 +55,6 @@ class Step:
     """
 
     name: ClassVar[str]
-    rules: ClassVar[Mapping[str, Rule]] = {}
     learns: ClassVar[bool] = False
     holds_out: ClassVar[bool] = False
     fills_missing: ClassVar[bool] = False
@@ -81,10 +62,7 @@ class Step:
 
     def check(self) -> str | None:
         """Return what is wrong with the parameters, or None."""
-        for key, (holds, words) in self.rules.items():
-            if not holds(getattr(self, key)):
-                return f"{key} must be {words}, not {getattr(self, key)!r}"
-        return None
+        return broken_rule(self)
 
     def as_data(self) -> dict[str, dict[str, Any]]:
         """Return the step in the form in which configurations hold it, with every parameter."""

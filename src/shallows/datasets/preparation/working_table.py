@@ -12,7 +12,7 @@ import numpy as np
 from shallows.datasets.catalogue import Dataset
 from shallows.datasets.files import DatasetError
 from shallows.datasets.preparation.row_store import Allowance, RowStore
-from shallows.datasets.sources import Source
+from shallows.datasets.sources import Source, label_text
 
 # Statistics add up block by block, so their last digits depend on where blocks end: on this number and on the data,
 # never on the memory at hand.
@@ -285,25 +285,19 @@ def _class_indices(dataset: Dataset, train: _Labels, test: _Labels) -> tuple[lis
     strangers = sorted(set(test.known) - set(labels))
     if strangers:
         raise DatasetError(
-            f"The test part of '{dataset.name}' has the class {_label(strangers[0])}, which the training part lacks."
+            f"The test part of '{dataset.name}' has the class {label_text(strangers[0])}, which the training part "
+            "lacks."
         )
     if len(labels) < 2:
-        raise DatasetError(f"The training part of '{dataset.name}' has one class only: {_label(labels[0])}.")
+        raise DatasetError(f"The training part of '{dataset.name}' has one class only: {label_text(labels[0])}.")
     if dataset.n_classes and len(labels) != dataset.n_classes:
         raise DatasetError(
             f"The training part of '{dataset.name}' has {len(labels)} classes, where the catalogue "
             f"says {dataset.n_classes}."
         )
-    names = list(dataset.classes) or [_label(label) for label in labels]
+    names = list(dataset.classes) or [label_text(label) for label in labels]
     order = {label: index for index, label in enumerate(labels)}
     return names, {"train": train.coded(order), "test": test.coded(order)}
-
-
-def _label(label: Any) -> str:
-    """Return a label as a person writes it: 3, not 3.0."""
-    if isinstance(label, float) and label.is_integer():
-        return str(int(label))
-    return str(label)
 
 
 def _numbers(name: str, y: Any, first: int) -> np.ndarray:

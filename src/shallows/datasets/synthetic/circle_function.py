@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from shallows import streams
+from shallows.datasets.parameter_rules import NOT_NEGATIVE, POSITIVE
 from shallows.datasets.synthetic.generator import Generator, points
 
 _NEGLIGIBLE = 1e-18
@@ -19,14 +20,10 @@ class CircleFunction(Generator):
     r"""Angles, uniform in [0, 2 pi), a function of them of norm 1, and a kernel whose eigenfunctions are sines."""
 
     task = "regression"
+    d = 1
 
-    width: float = 0.5
-    noise: float = 0.0
-
-    @property
-    def d(self) -> int:
-        """One: the angle."""
-        return 1
+    width: float = field(default=0.5, metadata=POSITIVE)
+    noise: float = field(default=0.0, metadata=NOT_NEGATIVE)
 
     @abstractmethod
     def energies(self, j: np.ndarray) -> np.ndarray:
@@ -79,19 +76,8 @@ class CircleFunction(Generator):
         """Return the relative error of the Fourier series up to the frequency `j`."""
         return math.sqrt(self.energy_above(j))
 
-    def reach(self, t: float) -> float:
-        r"""Return the frequency up to which `t` steps of size 1 fit: :math:`\sqrt{\ln(2t) / s}`, by order."""
-        return math.sqrt(math.log(2 * t) / self.width)
-
     def _last_frequency(self, eigenvalue: float) -> int:
         return math.ceil(math.sqrt(-math.log(eigenvalue) / self.width))
-
-    def _problem(self) -> str | None:
-        if not self.width > 0:
-            return f"width must be above 0, not {self.width!r}"
-        if not self.noise >= 0:
-            return f"noise must be at least 0, not {self.noise!r}"
-        return None
 
     def _numbers_per_row(self) -> int:
         return 3

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from shallows import streams
+from shallows.datasets.parameter_rules import COUNT, NOT_NEGATIVE
 from shallows.datasets.synthetic.generator import Generator, points
 
 
@@ -40,8 +41,8 @@ class DSGRegression(Generator):
     name = "dsg_regression"
     task = "regression"
 
-    dimension: int = 2
-    noise: float = 0.1
+    dimension: int = field(default=2, metadata=COUNT)
+    noise: float = field(default=0.1, metadata=NOT_NEGATIVE)
 
     @property
     def d(self) -> int:
@@ -52,13 +53,6 @@ class DSGRegression(Generator):
         """Return the wave at `x`, without noise."""
         r = np.sqrt((points(x, self.d) ** 2).sum(axis=1))
         return np.cos(math.pi * r / 2) * np.exp(-math.pi * r / 10)
-
-    def _problem(self) -> str | None:
-        if isinstance(self.dimension, bool) or not isinstance(self.dimension, int) or self.dimension < 1:
-            return f"dimension must be a whole number of at least 1, not {self.dimension!r}"
-        if not self.noise >= 0:
-            return f"noise must be at least 0, not {self.noise!r}"
-        return None
 
     def _numbers_per_row(self) -> int:
         return self.dimension + 2

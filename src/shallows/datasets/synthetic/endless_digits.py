@@ -10,12 +10,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 import numpy as np
 
 from shallows import streams
+from shallows.datasets.parameter_rules import between, broken_rule
 from shallows.datasets.synthetic.generator import Generator
 from shallows.errors import ShallowsError, UnknownNameError
 
@@ -59,24 +60,13 @@ class Deformation:
     although a person still reads them.
     """
 
-    translation: float = 0.5
-    rotation: float = 7.5
-    scaling: float = 0.08
-    stretch: float = 0.05
-    shear: float = 0.08
-    displacement: float = 0.45
-    smoothness: float = 4.0
-
-    def problem(self) -> str | None:
-        """Return what is wrong with the numbers, or None."""
-        for key, most in (("translation", 14), ("rotation", 90), ("scaling", 0.5), ("stretch", 0.5), ("shear", 1)):
-            if not 0 <= getattr(self, key) <= most:
-                return f"{key} must lie between 0 and {most}, not {getattr(self, key)!r}"
-        if not 0 <= self.displacement <= 14:
-            return f"displacement must lie between 0 and 14 pixels, not {self.displacement!r}"
-        if not 1 <= self.smoothness <= 28:
-            return f"smoothness must lie between 1 and 28 pixels, not {self.smoothness!r}"
-        return None
+    translation: float = field(default=0.5, metadata=between(0, 14))
+    rotation: float = field(default=7.5, metadata=between(0, 90))
+    scaling: float = field(default=0.08, metadata=between(0, 0.5))
+    stretch: float = field(default=0.05, metadata=between(0, 0.5))
+    shear: float = field(default=0.08, metadata=between(0, 1))
+    displacement: float = field(default=0.45, metadata=between(0, 14))
+    smoothness: float = field(default=4.0, metadata=between(1, 28))
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +96,7 @@ class EndlessDigits(Generator):
     name = "endless_mnist"
     task = "classification"
     made_of = "digits"
+    n_classes = 10
 
     digits: str | Path | tuple[np.ndarray, np.ndarray] = None
     deformation: Deformation = Deformation()
@@ -138,17 +129,12 @@ class EndlessDigits(Generator):
         """Pixels of a row."""
         return self.images.shape[1]
 
-    @property
-    def n_classes(self) -> int:
-        """Ten."""
-        return 10
-
     def source(self, start: int, stop: int) -> np.ndarray:
         """Return the numbers of the digits that the examples ``start``, ..., ``stop - 1`` are made of."""
         return np.arange(start, stop) % len(self.images)
 
     def _problem(self) -> str | None:
-        return self.deformation.problem()
+        return broken_rule(self.deformation)
 
     def _read(self) -> tuple[np.ndarray, np.ndarray]:
         if isinstance(self.digits, str | Path):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from shallows import streams
+from shallows.datasets.parameter_rules import POSITIVE
 from shallows.datasets.synthetic.generator import Generator, points
 
 
@@ -42,14 +43,10 @@ class Gaussian1D(Generator):
 
     name = "gaussian_1d"
     task = "none"
+    d = 1
 
-    scale: float = 1.0
-    bandwidth: float = 0.5
-
-    @property
-    def d(self) -> int:
-        """One."""
-        return 1
+    scale: float = field(default=1.0, metadata=POSITIVE)
+    bandwidth: float = field(default=0.5, metadata=POSITIVE)
 
     def eigenvalues(self, k: int) -> np.ndarray:
         """Return the `k` largest eigenvalues, descending; all of them sum to 1, the value of the kernel at 0."""
@@ -87,11 +84,6 @@ class Gaussian1D(Generator):
     def _constants(self) -> tuple[float, float, float]:
         a, b = 1 / (4 * self.scale**2), 1 / (2 * self.bandwidth**2)
         return a, b, math.sqrt(a**2 + 2 * a * b)
-
-    def _problem(self) -> str | None:
-        if not (self.scale > 0 and self.bandwidth > 0):
-            return f"scale and bandwidth must be above 0, not {self.scale!r} and {self.bandwidth!r}"
-        return None
 
     def _chunk(self, chunk: int, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
         x = self.scale * streams.normal(self.seed, self.name, chunk, (n_rows, 1))

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from shallows.datasets.parameter_rules import broken_rule
 from shallows.errors import ShallowsError
 
 # Numbers that one chunk may hold: some megabytes, so that a chunk stays near the processor.
@@ -18,7 +19,7 @@ _MOST_ROWS = 4096
 
 @dataclass(frozen=True, eq=False)
 class Generator(ABC):
-    """Examples 0, 1, 2, ... of a seed.
+    """Examples 0, 1, 2, ... of a seed; the parameters are fields of a dataclass, each with its rule as metadata.
 
     The examples are made in chunks of a fixed number of rows, always whole, and every random number of a chunk comes
     from `shallows.streams` by the chunk's number. So neither the order in which blocks are asked for nor their bounds
@@ -48,7 +49,9 @@ class Generator(ABC):
 
     name: ClassVar[str]
     task: ClassVar[str]
+    d: ClassVar[int]
     n: ClassVar[int | None] = None
+    n_classes: ClassVar[int] = 0
     made_of: ClassVar[str | None] = None
 
     seed: int = 0
@@ -59,16 +62,6 @@ class Generator(ABC):
         problem = self._problem()
         if problem:
             raise ShallowsError(f"The generator '{self.name}' cannot be made: {problem}.")
-
-    @property
-    @abstractmethod
-    def d(self) -> int:
-        """Features of an example."""
-
-    @property
-    def n_classes(self) -> int:
-        """Classes; 0 where there are none."""
-        return 0
 
     @classmethod
     def parameter_names(cls) -> tuple[str, ...]:
@@ -150,7 +143,7 @@ class Generator(ABC):
 
     def _problem(self) -> str | None:
         """Return what is wrong with the parameters, or None."""
-        return None
+        return broken_rule(self)
 
     def _numbers_per_row(self) -> int:
         """Return how many numbers one example takes while it is made."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from shallows import streams
+from shallows.datasets.parameter_rules import COUNT, NOT_NEGATIVE, is_whole, rule
 from shallows.datasets.synthetic.generator import Generator, points
 
 
@@ -17,11 +18,13 @@ from shallows.datasets.synthetic.generator import Generator, points
 class KernelTeacher(Generator):
     """Normal points, and a sum of `n_units` random functions of them with mean 0 and variance 1 over all points."""
 
-    dimension: int
-    classes: int = 0
-    n_units: int = 512
-    bandwidth: float | None = None
-    noise: float = 0.1
+    dimension: int = field(metadata=COUNT)
+    classes: int = field(
+        default=0, metadata=rule(lambda n: is_whole(n) and n != 1, "0 (regression) or at least 2: one class is no task")
+    )
+    n_units: int = field(default=512, metadata=COUNT)
+    bandwidth: float | None = field(default=None, metadata=rule(lambda b: b is None or b > 0, "above 0 or None"))
+    noise: float = field(default=0.1, metadata=NOT_NEGATIVE)
     teacher_seed: int | None = None
 
     @property
@@ -72,19 +75,6 @@ class KernelTeacher(Generator):
     def _drawn(self, what: str, shape: tuple[int, ...]) -> np.ndarray:
         seed = self.seed if self.teacher_seed is None else self.teacher_seed
         return streams.normal(seed, f"{self.name}/{what}", 0, shape)
-
-    def _problem(self) -> str | None:
-        for key, least in (("dimension", 1), ("n_units", 1), ("classes", 0)):
-            value = getattr(self, key)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                return f"{key} must be a whole number of at least {least}, not {value!r}"
-        if self.classes == 1:
-            return "one class is no task: classes must be 0 (regression) or at least 2"
-        if self.bandwidth is not None and not self.bandwidth > 0:
-            return f"bandwidth must be above 0 or None, not {self.bandwidth!r}"
-        if not self.noise >= 0:
-            return f"noise must be at least 0, not {self.noise!r}"
-        return None
 
     def _numbers_per_row(self) -> int:
         return 2 * self.d + self.n_units

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from shallows import streams
+from shallows.datasets.parameter_rules import COUNT, POSITIVE, between
 from shallows.datasets.synthetic.generator import Generator
 
 
@@ -47,23 +48,19 @@ class LatentViews(Generator):
 
     name = "latent_views"
     task = "classification"
+    n_classes = 2
 
-    n_views: int = 2
-    weight: float = 0.5
+    n_views: int = field(default=2, metadata=COUNT)
+    weight: float = field(default=0.5, metadata=between(0, 1))
     mean: float = -4.0
-    deviation: float = 2.0
-    shape: float = 1.2
-    scale: float = 3.0
+    deviation: float = field(default=2.0, metadata=POSITIVE)
+    shape: float = field(default=1.2, metadata=POSITIVE)
+    scale: float = field(default=3.0, metadata=POSITIVE)
 
     @property
     def d(self) -> int:
         """One feature a view."""
         return self.n_views
-
-    @property
-    def n_classes(self) -> int:
-        """Two components."""
-        return 2
 
     def densities(self, x: np.ndarray) -> np.ndarray:
         """Return the densities of the normal and of the Gamma component at the numbers `x`, shape (n, 2)."""
@@ -94,16 +91,6 @@ class LatentViews(Generator):
             [self.densities(view) for view in x.reshape(-1, self.n_views).T], axis=0
         )
         return joint / joint.sum(axis=1, keepdims=True)
-
-    def _problem(self) -> str | None:
-        if isinstance(self.n_views, bool) or not isinstance(self.n_views, int) or self.n_views < 1:
-            return f"n_views must be a whole number of at least 1, not {self.n_views!r}"
-        if not 0 <= self.weight <= 1:
-            return f"weight must lie between 0 and 1, not {self.weight!r}"
-        for key in ("deviation", "shape", "scale"):
-            if not getattr(self, key) > 0:
-                return f"{key} must be above 0, not {getattr(self, key)!r}"
-        return None
 
     def _numbers_per_row(self) -> int:
         return self.n_views + 1

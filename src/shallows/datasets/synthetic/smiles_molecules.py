@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from shallows.datasets.files import DatasetError
+from shallows.datasets.parameter_rules import COUNT, one_of
 from shallows.datasets.synthetic.coulomb_matrices import BOHR_IN_ANGSTROM, REPRESENTATIONS, coulomb_matrix, represent
 from shallows.datasets.synthetic.generator import Generator
 from shallows.errors import MissingExtraError, ShallowsError
@@ -39,8 +40,8 @@ class SmilesMolecules(Generator):
     made_of = "molecules"
 
     molecules: tuple[Sequence[str], Any] = None
-    size: int = 75
-    representation: str = "sorted"
+    size: int = field(default=75, metadata=COUNT)
+    representation: str = field(default="sorted", metadata=one_of(*REPRESENTATIONS))
 
     def __post_init__(self) -> None:
         if self.molecules is None:
@@ -65,13 +66,6 @@ class SmilesMolecules(Generator):
     def d(self) -> int:
         """Numbers of a triangle, or eigenvalues."""
         return self.size if self.representation == "eigenspectrum" else self.size * (self.size + 1) // 2
-
-    def _problem(self) -> str | None:
-        if self.representation not in REPRESENTATIONS:
-            return f"representation is one of {', '.join(REPRESENTATIONS)}, not {self.representation!r}"
-        if isinstance(self.size, bool) or not isinstance(self.size, int) or self.size < 1:
-            return f"size must be a whole number of at least 1, not {self.size!r}"
-        return None
 
     def _rows_per_chunk(self) -> int:
         return 1  # a geometry takes a tenth of a second, and depends on its molecule alone

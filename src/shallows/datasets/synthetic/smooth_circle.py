@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from shallows.datasets.parameter_rules import COUNT, POSITIVE, one_of
 from shallows.datasets.synthetic.circle_function import CircleFunction
 from shallows.datasets.synthetic.generator import points
 
@@ -37,9 +38,9 @@ class SmoothCircle(CircleFunction):
 
     name = "smooth_circle"
 
-    decay: str = "exponential"
-    rate: float = 1.0
-    n_frequencies: int = 64
+    decay: str = field(default="exponential", metadata=one_of("exponential", "power"))
+    rate: float = field(default=1.0, metadata=POSITIVE)
+    n_frequencies: int = field(default=64, metadata=COUNT)
 
     def energies(self, j: np.ndarray) -> np.ndarray:
         """Return the shares of the frequencies `j`, 0 above the last."""
@@ -63,12 +64,3 @@ class SmoothCircle(CircleFunction):
         j = np.arange(1, self.n_frequencies + 1, dtype=np.float64)
         falling = np.exp(-self.rate * (j - 1)) if self.decay == "exponential" else j**-self.rate
         return falling * math.sqrt(2 / (falling**2).sum())
-
-    def _problem(self) -> str | None:
-        if self.decay not in ("exponential", "power"):
-            return f"decay is 'exponential' or 'power', not {self.decay!r}"
-        if not self.rate > 0:
-            return f"rate must be above 0, not {self.rate!r}"
-        if isinstance(self.n_frequencies, bool) or not isinstance(self.n_frequencies, int) or self.n_frequencies < 1:
-            return f"n_frequencies must be a whole number of at least 1, not {self.n_frequencies!r}"
-        return super()._problem()

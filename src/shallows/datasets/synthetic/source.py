@@ -37,17 +37,8 @@ def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> sources.Source:
 
     Its entry says under ``generator`` the ``name`` of one, its parameters, and, where it is made from another dataset
     (digits, molecules), under ``made_from`` which. Then the test part is the other dataset's; else it is the examples
-    that follow those of the training part.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    paths : mapping of str to Path
-        The files of the dataset that it is made from, if any.
-
-    Returns
-    -------
-    Source
+    that follow those of the training part. `paths` are the files of the other dataset; see
+    `shallows.datasets.sources.open_source`.
     """
     parameters = dict(dataset.generator)
     name = parameters.pop("name")

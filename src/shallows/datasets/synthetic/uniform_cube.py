@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from shallows import streams
+from shallows.datasets.parameter_rules import COUNT
 from shallows.datasets.synthetic.generator import Generator
 
 
@@ -24,17 +25,12 @@ class UniformCube(Generator):
     name = "uniform_cube"
     task = "none"
 
-    dimension: int = 2
+    dimension: int = field(default=2, metadata=COUNT)
 
     @property
     def d(self) -> int:
         """The dimension."""
         return self.dimension
-
-    def _problem(self) -> str | None:
-        if isinstance(self.dimension, bool) or not isinstance(self.dimension, int) or self.dimension < 1:
-            return f"dimension must be a whole number of at least 1, not {self.dimension!r}"
-        return None
 
     def _chunk(self, chunk: int, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
         return streams.uniform(self.seed, self.name, chunk, (n_rows, self.dimension)), np.empty((n_rows, 0))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from shallows import streams
+from shallows.datasets.parameter_rules import NOT_NEGATIVE, one_of
 from shallows.datasets.synthetic.coulomb_matrices import REPRESENTATIONS, represent
 from shallows.datasets.synthetic.generator import Generator
 from shallows.errors import ShallowsError
@@ -38,8 +39,8 @@ class VirtualMolecules(Generator):
     made_of = "molecules"
 
     molecules: tuple[Any, Any] = None
-    noise: float = 1.0
-    representation: str = "sorted"
+    noise: float = field(default=1.0, metadata=NOT_NEGATIVE)
+    representation: str = field(default="sorted", metadata=one_of(*REPRESENTATIONS))
 
     def __post_init__(self) -> None:
         if self.molecules is None:
@@ -63,13 +64,6 @@ class VirtualMolecules(Generator):
     def number(self, index: int, draw: int) -> int:
         """Return the number of the example that is molecule `index` in draw `draw`."""
         return draw * len(self.targets) + index
-
-    def _problem(self) -> str | None:
-        if self.representation not in REPRESENTATIONS:
-            return f"representation is one of {', '.join(REPRESENTATIONS)}, not {self.representation!r}"
-        if not self.noise >= 0:
-            return f"noise must be at least 0, not {self.noise!r}"
-        return None
 
     def _numbers_per_row(self) -> int:
         return self.matrices[0].size

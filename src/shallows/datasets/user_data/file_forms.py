@@ -50,18 +50,9 @@ FORMS = {
 
 
 def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> Source:
-    """Open the files of a dataset that `shallows.datasets.user_data.describe` described.
+    """Open the files of a dataset as `shallows.datasets.user_data.describe.dataset_of` gives it.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        As `shallows.datasets.user_data.describe.dataset_of` gives it.
-    paths : mapping of str to Path
-        The file of "train", and that of "test" where there is one.
-
-    Returns
-    -------
-    Source
+    `paths` are the file of "train", and that of "test" where there is one; see `shallows.datasets.sources.open_source`.
     """
     open_part = FORMS[dataset.options["form"]].part
     train = open_part(paths["train"], dataset.options)

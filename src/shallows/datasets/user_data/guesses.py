@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from shallows.datasets.files import DatasetError
-from shallows.datasets.user_data.column_summaries import TargetSummary
 from shallows.datasets.user_data.request import Request
-from shallows.datasets.user_data.summary import Summary, count_of, plain_value
+from shallows.datasets.user_data.summary import Summary, TargetSummary, count_of, plain_value
 
 # Whole numbers of at most so many different values, each of them on several rows, are taken for classes.
 _MOST_CLASSES = 30
@@ -47,11 +46,7 @@ def guess_task(request: Request, summary: Summary) -> str:
         why = f"the target has {len(values) if values else 'many'} different values"
     else:
         guess = "regression"
-        why = (
-            "the target has "
-            + (f"{len(values):,}" if values else f"more than {TargetSummary.MOST:,}")
-            + " different values"
-        )
+        why = f"the target has {target.how_many} different values"
     task = stated or guess
     if not stated:
         other = "regression" if guess == "classification" else "classification"
@@ -66,10 +61,8 @@ def guess_task(request: Request, summary: Summary) -> str:
 def _check_classes(request: Request, target: TargetSummary) -> None:
     if target.values is None or len(target.values) > max(2, target.n_rows // 2):
         raise DatasetError(
-            f"The target of {request.file} has "
-            + (f"{len(target.values):,}" if target.values else f"more than {TargetSummary.MOST:,}")
-            + f" different values in {target.n_rows:,} rows: those are no classes. "
-            + ("Name another target." if target.text else "Say task=regression, or name another target.")
+            f"The target of {request.file} has {target.how_many} different values in {target.n_rows:,} rows: those are "
+            "no classes. " + ("Name another target." if target.text else "Say task=regression, or name another target.")
         )
     # One row each for training, for choosing and for testing.
     least = min(target.values, key=lambda value: target.values[value])

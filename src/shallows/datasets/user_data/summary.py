@@ -1,14 +1,155 @@
-"""The summary of a user's files after one reading: sizes, ranges, missing values, guesses."""
+"""Summaries of a user's files, of the columns of a table and of the target, built up block by block."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from shallows.datasets.user_data.column_summaries import TargetSummary
+# More different texts than this in one column are not one-hot coded.
+MOST_CATEGORIES = 1000
+# Of the rows with a value, so many may be text before a column of numbers counts as a column of texts.
+_STRAY_SHARE = 0.1
+# Up to so many different texts are categories even where nearly every row has its own.
+_FEW = 20
+_DATE = re.compile(r"(\d{4}-\d{1,2}-\d{1,2}|\d{1,2}([./])\d{1,2}\2\d{2,4}|\d{4}/\d{1,2}/\d{1,2})([ T]\d{1,2}:\d{2}.*)?")
+
+
+@dataclass
+class ColumnSummary:
+    """One column of a table as it has been seen so far."""
+
+    name: str
+    as_text: bool = False
+    is_boolean: bool = False
+    n_rows: int = 0
+    numbers: int = 0
+    texts: int = 0
+    missing: int = 0
+    first_missing: int | None = None
+    first_text: tuple[int, str] | None = None
+    values: dict[str, int] | None = field(default_factory=dict)
+    low: float = np.inf
+    high: float = -np.inf
+    whole: bool = True
+    counts_rows: bool = True
+    _last: float | None = None
+
+    def update(self, values: Any) -> None:
+        """Look at the next values, a pandas Series."""
+        import pandas
+
+        gaps = values.isna().to_numpy()
+        if gaps.any():
+            if self.first_missing is None:
+                self.first_missing = self.n_rows + int(gaps.argmax())
+            self.missing += int(gaps.sum())
+        self.is_boolean |= pandas.api.types.is_bool_dtype(values)
+        is_number = pandas.api.types.is_numeric_dtype(values) and not (self.is_boolean or self.as_text)
+        numeric = values if is_number else pandas.to_numeric(values.astype(object).astype(str), errors="coerce")
+        numbers = numeric.to_numpy(dtype=np.float64, na_value=np.nan)
+        if not is_number:
+            text = np.isnan(numbers) & ~gaps
+            if text.any():
+                place = int(text.argmax())
+                if self.first_text is None:
+                    self.first_text = (self.n_rows + place, str(values.iloc[place]))
+                self.texts += int(text.sum())
+            self._count(values[~gaps].astype(str))
+        self._measure(numbers)
+        self.n_rows += len(values)
+
+    def _count(self, values: Any) -> None:
+        if self.values is None:
+            return
+        for value, count in values.value_counts().items():
+            self.values[value] = self.values.get(value, 0) + int(count)
+        if len(self.values) > 20 * MOST_CATEGORIES:
+            self.values = None
+
+    def _measure(self, numbers: np.ndarray) -> None:
+        seen = numbers[~np.isnan(numbers)]
+        self.numbers += len(seen)
+        self.counts_rows &= len(seen) == len(numbers)
+        if not len(seen):
+            return
+        self.low, self.high = min(self.low, float(seen.min())), max(self.high, float(seen.max()))
+        self.whole = self.whole and bool((np.floor(seen) == seen).all())
+        steps = np.diff(seen, prepend=self._last if self._last is not None else seen[0] - 1)
+        self.counts_rows &= bool((steps == 1).all())
+        self._last = float(seen[-1])
+
+    @property
+    def is_number(self) -> bool:
+        """Whether every value is a number, and no category."""
+        return self.texts == 0 and not self.as_text
+
+    @property
+    def needs_its_text(self) -> bool:
+        """Whether it holds categories of which some were taken for numbers or truth values, and so not seen as text."""
+        return not self.as_text and (self.is_boolean or (self.texts > 0 and self.numbers > 0))
+
+    @property
+    def is_stray(self) -> bool:
+        """Whether a few texts stand among numbers."""
+        return 0 < self.texts <= _STRAY_SHARE * (self.texts + self.numbers)
+
+    @property
+    def n_different(self) -> int | None:
+        """Different texts; None where there are too many to be counted."""
+        return len(self.values) if self.values is not None else None
+
+    @property
+    def is_date(self) -> bool:
+        """Whether every value is a date, with or without a time of the day."""
+        return bool(self.values) and self.numbers == 0 and all(map(_DATE.fullmatch, self.values))
+
+    @property
+    def is_identifier(self) -> bool:
+        """Whether nearly every row has its own text, or there are more of them than can be categories."""
+        if self.is_number:
+            return False
+        different = self.n_different
+        return different is None or different > MOST_CATEGORIES or (different > _FEW and different > 0.5 * self.n_rows)
+
+
+@dataclass
+class TargetSummary:
+    """The values of the target as they have been seen so far."""
+
+    n_rows: int = 0
+    width: int = 1
+    values: dict[Any, int] | None = field(default_factory=dict)
+    text: bool = False
+    whole: bool = True
+    low: float = np.inf
+    high: float = -np.inf
+
+    MOST = 10_000
+
+    def update(self, y: np.ndarray) -> None:
+        """Look at the next targets, shape (m,) or (m, k)."""
+        self.width = 1 if y.ndim == 1 else y.shape[1]
+        self.n_rows += len(y)
+        if y.dtype.kind in "OUS" or str(y.dtype).startswith("str"):
+            self.text, self.whole = True, False
+        elif len(y):
+            self.low, self.high = min(self.low, float(y.min())), max(self.high, float(y.max()))
+            self.whole = self.whole and bool((np.floor(y) == y).all())
+        if self.values is not None and self.width == 1:
+            distinct, counts = np.unique(y, return_counts=True)
+            for value, count in zip(distinct.tolist(), counts.tolist(), strict=True):
+                self.values[value] = self.values.get(value, 0) + count
+            if len(self.values) > self.MOST:
+                self.values = None
+
+    @property
+    def how_many(self) -> str:
+        """How many different values there are, in words."""
+        return f"{len(self.values):,}" if self.values else f"more than {self.MOST:,}"
 
 
 @dataclass

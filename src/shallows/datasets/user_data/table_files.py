@@ -31,7 +31,8 @@ def _rows_at_once(layout: TableLayout) -> int:
 def count_text_rows(path: Path, layout: TableLayout) -> int:
     """Count the rows, and tell of the first one that has not the columns of the others.
 
-    By the csv module, since pandas fills a short row with missing values in silence.
+    By the csv module, since pandas fills a short row with missing values in silence, and pyarrow reads neither comments
+    nor columns that several blanks separate.
 
     Raises
     ------

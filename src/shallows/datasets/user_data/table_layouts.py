@@ -75,8 +75,8 @@ class TableLayout:
 def text_layout(path: Path, request: Request) -> TableLayout:
     """Find out separator, header and encoding of a text table from its first lines.
 
-    By hand, since neither `csv.Sniffer` nor pandas tells columns of text without a header from those with one, nor
-    what it guessed.
+    By hand, since neither `csv.Sniffer` nor DuckDB nor pandas tells columns of text without a header from those with
+    one, nor what it guessed; DuckDB also takes a table with a short row for one of one column.
 
     Raises
     ------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -11,7 +12,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from ... import losses, training
 from ...errors import ShallowsError
-from ..label_checks import check_two_classes, refuse_missing_labels, single_column
+from .. import class_weights
+from ..array_inputs import follows_input
+from ..constructors import with_parameters
+from ..label_checks import (
+    are_several,
+    check_takes_several,
+    check_two_classes,
+    refuse_missing_labels,
+    signs,
+    single_column,
+)
 from .model_file_checks import check_array
 from .random_feature_expansion import RandomFeatureExpansion
 
@@ -78,6 +89,9 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         The most steps and the most passes over the data. If both are None, ten passes and at least 50 steps.
     max_seconds : float, optional
         The most seconds of training.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
+        a class with nⱼ of the n rows, of k classes.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: random features, the order of the rows and which blocks are used again. The
         same int gives the same model.
@@ -107,6 +121,8 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
     gradients for kernel methods", UAI.
     """
 
+    __init__ = with_parameters(RandomFeatureExpansion.__init__, class_weight=None)
+
     def partial_fit(
         self,
         X: Any,
@@ -130,7 +146,8 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         y : array-like, optional
             Labels, where X is an array.
         classes : array-like, optional
-            All labels that will ever come; needed on the first call.
+            All labels that will ever come; needed on the first call. For several labels of each example, the numbers of
+            the columns of y.
         sample_weight : array-like, optional
         n_iter : int, optional
             Batches at most.
@@ -157,6 +174,7 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         Whatever ends the call early, Ctrl-C too, the model is then that of the batches before.
         """
         refuse_missing_labels(classes, "classes")
+        class_weights.refuse_balanced(self.class_weight)
         if classes is None and not hasattr(self, "_state"):
             raise ValueError(
                 "classes must be passed on the first call to partial_fit: all labels that will ever come, which a "
@@ -165,10 +183,18 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         return self._partial_fit(X, y, classes, sample_weight, n_iter, max_seconds, observers, checkpoint)
 
     def _learn_targets(self, y: Any, weights: Any, classes: Any) -> None:
+        self._multilabel = are_several(y)
+        if self._multilabel:
+            self.classes_ = np.arange(np.shape(y)[1])
+            if classes is not None:
+                self._check_classes(classes)
+            check_takes_several(self._make_loss())
+            return
         if classes is None:
             classes = single_column(y)
         self.classes_ = np.unique(np.asarray(classes))
         check_two_classes(self.classes_)
+        class_weights.check(self.class_weight, self.classes_)
 
     def _check_classes(self, classes: Any) -> None:
         if not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
@@ -191,14 +217,19 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         return places
 
     def _encode(self, y: Any) -> np.ndarray:
+        if self._multilabel:
+            return signs(y, len(self.classes_))
         return self._make_loss().encode(self._numbers(y), len(self.classes_))
 
     def _codes(self, y: np.ndarray) -> np.ndarray:
+        if self._multilabel:
+            return signs(y, len(self.classes_))
         return losses.Hinge().encode(self._numbers(y), len(self.classes_))
 
     def _make_loss(self) -> losses.Loss:
         if isinstance(self.loss, str) and self.loss == "auto":
-            return losses.Logistic() if len(self.classes_) == 2 else losses.Softmax()
+            of_signs = self._multilabel or len(self.classes_) == 2
+            return losses.Logistic() if of_signs else losses.Softmax()
         return losses.make(self.loss)
 
     def _check_loss(self) -> None:
@@ -207,8 +238,11 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
             raise ShallowsError(f"The loss {loss.name!r} is none for classes; take the regressor for it.")
 
     def _decode(self, scores: np.ndarray) -> np.ndarray:
+        if self._multilabel:
+            return (scores > 0).astype(int)
         return self.classes_[np.asarray(self._problem.loss.decide(scores))]
 
+    @follows_input
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of the classes.
 
@@ -219,13 +253,17 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         Returns
         -------
         ndarray, shape (n_samples,) for two classes, else (n_samples, n_classes)
-            For two classes, positive speaks for the second.
+            For two classes, positive speaks for the second. (n_samples, n_labels) after a fit to several labels for
+            each example.
         """
         scores = self._raw_predict(self._validated(X))
+        if self._multilabel:
+            return scores
         if scores.shape[1] == 1:
             return scores[:, 0]
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
+    @follows_input
     def predict(self, X: Any) -> np.ndarray:
         """Class labels.
 
@@ -236,9 +274,11 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         Returns
         -------
         ndarray, shape (n_samples,)
+            (n_samples, n_labels) of 0 and 1 after a fit to several labels for each example.
         """
         return self._decode(self._raw_predict(self._validated(X)))
 
+    @follows_input
     def predict_proba(self, X: Any) -> np.ndarray:
         """Estimates of the class probabilities, for losses that have a link to them.
 
@@ -249,6 +289,7 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         Returns
         -------
         ndarray, shape (n_samples, n_classes)
+            Of each label alone, after a fit to several for each example.
 
         Raises
         ------
@@ -258,22 +299,36 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         check_is_fitted(self)
         if not self._problem.loss.has_probabilities:
             self._problem.loss.probabilities(np.empty((0, 1)))
-        return self._problem.loss.probabilities(self._raw_predict(self._validated(X)).astype(np.float64))
+        scores, loss = self._raw_predict(self._validated(X)).astype(np.float64), self._problem.loss
+        if self._multilabel:
+            return np.hstack([loss.probabilities(column[:, None])[:, 1:] for column in scores.T])
+        return loss.probabilities(scores)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        auto = isinstance(self.loss, str) and self.loss == "auto"
+        with contextlib.suppress(ShallowsError):  # an unknown loss is told by the fit
+            tags.classifier_tags.multi_label = auto or losses.make(self.loss).coding != "indicator"
+        return tags
 
     def _targets_to_file(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         classes = self.classes_
         return {"classes": classes.astype(str) if classes.dtype == object else classes}, {
-            "object": classes.dtype == object
+            "object": classes.dtype == object,
+            "multilabel": self._multilabel,
         }
 
     def _targets_from_file(self, stored: dict[str, np.ndarray], options: dict[str, Any]) -> None:
-        as_object = options.get("object")
-        if not isinstance(as_object, bool):
-            raise ShallowsError(f"its header is wrong at 'targets/object': {as_object!r} is not true or false")
+        # Files of versions before this one know of no several labels.
+        as_object, self._multilabel = options.get("object"), options.get("multilabel", False)
+        for name, value in (("object", as_object), ("multilabel", self._multilabel)):
+            if not isinstance(value, bool):
+                raise ShallowsError(f"its header is wrong at 'targets/{name}': {value!r} is not true or false")
         classes = check_array(stored, "classes", (None,), kinds="U" if as_object else "biufUS")
         if len(np.unique(classes)) < len(classes):
             raise ShallowsError("its array 'classes' names a class twice")
         c = self._problem.n_outputs
-        if len(classes) < 2 or self._problem.loss.n_outputs(len(classes)) != c:
+        n_outputs = len(classes) if self._multilabel else self._problem.loss.n_outputs(len(classes))
+        if len(classes) < 2 or n_outputs != c:
             raise ShallowsError(f"it names {len(classes)} classes, and its function has {c} outputs")
         self.classes_ = classes.astype(object) if as_object else classes

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ... import losses, training
 from ...errors import ShallowsError
+from ..array_inputs import follows_input, on_host
 from .random_feature_expansion import RandomFeatureExpansion
 
 ROUNDING = 1000.0
@@ -226,6 +227,7 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         scores = state.values(self._problem, self._problem.points)
         state.targets_for(self._problem, self._problem.take(slice(0, scores.shape[0])), scores)
 
+    @follows_input
     def score_samples(self, X: Any) -> np.ndarray:
         """Values f(x); the smaller, the more novel.
 
@@ -239,6 +241,7 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         """
         return self._raw_predict(self._validated(X))[:, 0]
 
+    @follows_input
     def decision_function(self, X: Any) -> np.ndarray:
         """Values f(x) − ρ; negative for novel points.
 
@@ -250,8 +253,9 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         -------
         ndarray, shape (n_samples,)
         """
-        return self.score_samples(X) - self.offset_
+        return self.score_samples(on_host(X)) - self.offset_
 
+    @follows_input
     def predict(self, X: Any) -> np.ndarray:
         """−1 for novel points and 1 for the others.
 
@@ -263,7 +267,7 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         -------
         ndarray, shape (n_samples,)
         """
-        return np.where(self.decision_function(X) >= 0, 1, -1)
+        return np.where(self.decision_function(on_host(X)) >= 0, 1, -1)
 
     def _targets_to_file(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         return {}, {}

@@ -9,6 +9,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from ... import losses
 from ...errors import ShallowsError
+from ..array_inputs import follows_input
 from .model_file_checks import check_array
 from .random_feature_expansion import RandomFeatureExpansion
 
@@ -147,6 +148,7 @@ class DoublyStochasticRegressor(RegressorMixin, MultiOutputMixin, RandomFeatureE
     def _decode(self, scores: np.ndarray) -> np.ndarray:
         return scores[:, 0] if self._one_column else scores
 
+    @follows_input
     def predict(self, X: Any) -> np.ndarray:
         """Values of the fitted function.
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from ... import training
 from ...training import states
-from ..base import restore_attributes
 
 
 class LastGoodState(training.Observer):
@@ -59,7 +58,7 @@ def steps_back_on_failure(partial_fit: Callable[..., Any]) -> Callable[..., Any]
         except BaseException:
             n_batches, run = last_good.n_batches, last_good.run
             if n_batches == 0:
-                restore_attributes(self, before)
+                training.restore_attributes(self, before)
             if run is not None and hasattr(self, "_state"):
                 self._state = last_good.put_back()
                 self._n_batches_seen = before.get("_n_batches_seen", 0) + n_batches

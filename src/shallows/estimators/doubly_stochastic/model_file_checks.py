@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 import numbers
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,32 +15,6 @@ from ...solvers.expansions.expansion import ExpansionState
 
 MOST_SHOWN = 300
 """Characters of a message about a header: its values may be long."""
-
-
-def read(path: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Read the header and the arrays of a model file; nothing in it is ever unpickled.
-
-    Raises
-    ------
-    ShallowsError
-        If there is no such file, or it is no archive of arrays with a header.
-    """
-    if not Path(path).exists():
-        raise ShallowsError(f"There is no file {path}.")
-    try:
-        file = np.load(path, allow_pickle=False)
-        if not isinstance(file, np.lib.npyio.NpzFile):
-            raise ShallowsError("it is a single array, and a model is an archive of arrays (.npz)")
-        with file:
-            held = {name: file[name] for name in file.files}
-        header = json.loads(str(held.pop("header")))
-        if not isinstance(header, dict):
-            raise ShallowsError(f"its header is a {type(header).__name__}, not a mapping")
-    # Damage shows in many ways: in the archive, its compression, the arrays' own headers, the text.
-    except Exception as error:
-        said = f"no array {error}" if isinstance(error, KeyError) else error
-        raise ShallowsError(f"{path} holds no model, or is damaged ({said}).") from error
-    return header, held
 
 
 def check_header(header: dict[str, Any], policies: Any) -> None:

@@ -18,7 +18,7 @@ from ... import arrays, losses, streams, training
 from ...errors import DivergenceError, ShallowsError
 from ...features import FourierFeatures
 from ...solvers.expansions.expansion import ExpansionProblem, ExpansionState
-from ..base import SMALL, keeps_model_on_failure
+from ..base import SMALL
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores
 from . import model_files, stream_batches
@@ -133,7 +133,7 @@ class RandomFeatureExpansion(PlannedExpansion):
         y = y if self._takes_targets else None
         return self._partial_fit(X, y, None, sample_weight, n_iter, max_seconds, observers, checkpoint)
 
-    @keeps_model_on_failure
+    @training.keeps_model_on_failure
     def _fit(self, X: Any, y: Any, sample_weight: Any, observers: Sequence, checkpoint: Any) -> Self:
         started = time.perf_counter()
         # In the course of a fit there is no model: an old function does not go with the centring of new data.

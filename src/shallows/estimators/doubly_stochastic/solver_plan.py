@@ -13,6 +13,7 @@ from ...errors import ShallowsError
 from ...solvers.expansions import doubly_stochastic
 from ...solvers.expansions.block_policies import POLICIES, Checked, Fresh, UniformReuse
 from ...solvers.expansions.doubly_stochastic import DoublyStochastic
+from .. import precomputed
 from ..base import Estimator
 from ..parameter_checks import check_positive, check_whole, is_number, is_positive, is_whole
 
@@ -100,6 +101,7 @@ class PlannedExpansion(Estimator):
                     f"{name} must be one of {', '.join(map(repr, known))}, got {getattr(self, name)!r}."
                 )
         check_positive(self, "bandwidth", "step_size", "max_seconds", "gradient_bound", "feature_variance")
+        precomputed.refuse(self, "Its function is made of random frequencies of the kernel, which need its formula.")
         kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
         check_whole(self, "block_size", "batch_size", "n_iter", "max_epochs", optional=True)
         for name in ("regularisation", "damping", "decrease"):
@@ -142,15 +144,15 @@ class PlannedExpansion(Estimator):
         return F, min(n, 10 * (self.block_size or F))
 
     def _make_kernel(self, sample: np.ndarray, seed: int) -> Any:
-        kind = kernels.kind(self.kernel)
+        name, bandwidth, parameters = kernels.translated(self.kernel, self.bandwidth, self.kernel_params)
+        kind = kernels.kind(name)
         if isinstance(kind, kernels.Kernel):
             return kind
-        bandwidth = self.bandwidth
         if bandwidth is None and kind.takes_bandwidth:
             together = self._centring.all_equal or (sample == sample[0]).all()
             # Where all points coincide, every bandwidth gives the same function.
             bandwidth = 1.0 if together else kernels.median_bandwidth(sample, seed)
-        return kernels.make(self.kernel, bandwidth, **(self.kernel_params or {}))
+        return kernels.make(name, bandwidth, **parameters)
 
     def _plan(self, sample: np.ndarray, loss: losses.Loss, seed: int) -> tuple[DoublyStochastic, dict[str, Any]]:
         """The solver, and what was decided or estimated for it."""

@@ -12,11 +12,13 @@ from sklearn.utils.validation import validate_data
 from ... import arrays
 from ...errors import ShallowsError
 from ...solvers.examples import Examples
+from ..array_inputs import on_host
 
 
 def batches_of(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Any, Any, Any]]:
     """Yield batches (X, y, sample_weight): slices of the user's arrays, or the items of the user's stream."""
     if hasattr(X, "shape") or isinstance(X, (list, tuple)):
+        X, y, sample_weight = on_host(X), on_host(y), on_host(sample_weight)
         X = X if hasattr(X, "shape") else np.asarray(X)
         X = X.tocsr() if scipy.sparse.issparse(X) else X
         if X.ndim != 2 or X.shape[0] == 0:

@@ -17,7 +17,9 @@ from ...solvers.least_squares.kernel_problem import KernelProblem
 from ...solvers.least_squares.selection import solver_for
 from ...solvers.least_squares.step_rules import StepRule
 from ...spectrum import Preconditioner, power_of
+from .. import precomputed
 from ..base import SMALL
+from ..constructors import with_parameters
 from .kernel_least_squares import Plan
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
 from .preconditioning import SMALL_FLOOR, check_preconditioning, plan_steps, step_parameters, subsample_size
@@ -44,6 +46,7 @@ class _EigenPro:
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 3,
+        warm_start: bool = False,
         preconditioner: Preconditioner | str | os.PathLike | None = None,
         random_state: Any = None,
         device: str = "auto",
@@ -66,6 +69,7 @@ class _EigenPro:
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.warm_start = warm_start
         self.preconditioner = preconditioner
         self.random_state = random_state
         self.device = device
@@ -81,6 +85,8 @@ class _EigenPro:
         check_preconditioning(self)
         power_of(self.power)
         step_rules.make(self.step_rule)
+        if self.preconditioner is not None:
+            precomputed.refuse(self, "A preconditioner that is handed in was made of points and a kernel.")
         if self.early_stopping and self.preconditioner is not None:
             raise ShallowsError(
                 "A preconditioner that is handed in is made of all training rows, and early_stopping=True holds some "
@@ -97,13 +103,13 @@ class _EigenPro:
         given = self._given
         if given is None:
             return super()._make_kernel(points, seed)
-        wanted = kernels.kind(self.kernel)
+        name, bandwidth, parameters = kernels.translated(self.kernel, self.bandwidth, self.kernel_params)
+        wanted = kernels.kind(name)
         if not isinstance(wanted, Kernel):
             # Where no bandwidth is given, it is that of the preconditioner.
-            bandwidth = self.bandwidth if self.bandwidth is not None else given.kernel.bandwidth
-            if not wanted.takes_bandwidth:
-                bandwidth = self.bandwidth
-            wanted = kernels.make(self.kernel, bandwidth, **(self.kernel_params or {}))
+            if bandwidth is None and wanted.takes_bandwidth:
+                bandwidth = given.kernel.bandwidth
+            wanted = kernels.make(name, bandwidth, **parameters)
         same = type(wanted) is type(given.kernel) and wanted.parameters == given.kernel.parameters
         if not same or not math.isclose(wanted.bandwidth or 0.0, given.kernel.bandwidth or 0.0):
             raise ShallowsError(
@@ -179,8 +185,9 @@ class EigenProClassifier(_EigenPro, LeastSquaresClassifier):
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
+        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
     bandwidth : float, optional
         σ, in the units of the features, of the kernels that have one. None takes the median distance between points
         of a subsample.
@@ -228,9 +235,15 @@ class EigenProClassifier(_EigenPro, LeastSquaresClassifier):
         The share of the training rows that early stopping holds out.
     n_iter_no_change : int, default=3
         Epochs without a better validation score after which early stopping ends the training.
+    warm_start : bool, default=False
+        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
+        when to stop (``max_epochs``, ``tol``); else begin anew.
     preconditioner : Preconditioner or path, optional
         One made by `shallows.spectrum.fit_preconditioner` on the same training rows, or the file that it was saved
         to.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
+        a class with nⱼ of the n rows, of k classes.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
         int gives the same model.
@@ -280,6 +293,8 @@ class EigenProClassifier(_EigenPro, LeastSquaresClassifier):
     True
     """
 
+    __init__ = with_parameters(_EigenPro.__init__, class_weight=None)
+
 
 class EigenProRegressor(_EigenPro, LeastSquaresRegressor):
     """Kernel regression by EigenPro: least squares, the top of the spectrum flattened.
@@ -287,8 +302,9 @@ class EigenProRegressor(_EigenPro, LeastSquaresRegressor):
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
+        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
     bandwidth : float, optional
         σ, in the units of the features, of the kernels that have one. None takes the median distance between points
         of a subsample.
@@ -336,6 +352,9 @@ class EigenProRegressor(_EigenPro, LeastSquaresRegressor):
         The share of the training rows that early stopping holds out.
     n_iter_no_change : int, default=3
         Epochs without a better validation score after which early stopping ends the training.
+    warm_start : bool, default=False
+        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
+        when to stop (``max_epochs``, ``tol``); else begin anew.
     preconditioner : Preconditioner or path, optional
         One made by `shallows.spectrum.fit_preconditioner` on the same training rows, or the file that it was saved
         to.

@@ -14,9 +14,12 @@ from ...arrays import Array
 from ...errors import ShallowsError
 from ...kernels import Kernel
 from ...solvers.least_squares.projected import CentresProblem, ProjectedEigenPro, certificate, step_size
-from ..base import SMALL, native
+from .. import precomputed
+from ..base import SMALL
 from ..centring import Centring, TrainingRows
+from ..constructors import with_parameters
 from ..kernel_checks import check_scale
+from . import given_centres
 from .centres_matrix import CentresMatrix
 from .kernel_least_squares import Plan
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
@@ -49,6 +52,7 @@ class _EigenProCentres:
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 3,
+        warm_start: bool = False,
         random_state: Any = None,
         device: str = "auto",
         memory: int | str | None = None,
@@ -69,6 +73,7 @@ class _EigenProCentres:
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.warm_start = warm_start
         self.random_state = random_state
         self.device = device
         self.memory = memory
@@ -78,19 +83,16 @@ class _EigenProCentres:
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_preconditioning(self)
-        counted = isinstance(self.centres, numbers.Integral) and not isinstance(self.centres, bool)
-        if (counted and self.centres < 1) or (not counted and np.ndim(self.centres) == 0):
-            raise ShallowsError(
-                "centres must be a whole number of at least 1, how many training points to take, or an array of "
-                f"points; got {self.centres!r}."
-            )
+        given_centres.check(self.centres)
+        if not isinstance(self.centres, numbers.Integral):
+            precomputed.refuse(self, "Centres that are given are points; with a matrix, centres is a number.")
 
     # ------------------------------------------------------------------------------- points and centres
 
     def _prepare_points(self, X: Any, order: np.ndarray, device: arrays.Device, dtype: np.dtype) -> Array:
         """Return the centres and, after them, points for measuring the step; all others are read batch by batch."""
         n, d = X.shape
-        given = None if isinstance(self.centres, numbers.Integral) else self._given_centres(d)
+        given = None if isinstance(self.centres, numbers.Integral) else given_centres.as_points(self.centres, d)
         self._p = min(int(self.centres), n) if given is None else len(given)
         budget, n_fresh = self._working_budget(device), min(n, N_FRESH)
         # The factor, the centres and the certificate's matrices, of fresh points with the centres and each other.
@@ -132,17 +134,6 @@ class _EigenProCentres:
             f"measured on other points), and the budget leaves {budget / 1e9:.2g} GB. "
             f"Use {f'centres={fitting} at most, or ' if fewer_help else ''}{enough}."
         )
-
-    def _given_centres(self, d: int) -> np.ndarray:
-        centres = native(np.asarray(self.centres))
-        if centres.dtype.kind not in "fiub" or centres.ndim != 2 or 0 in centres.shape:
-            raise ShallowsError(f"centres must be a number or an array of shape (p, {d}), got {self.centres!r:.80}.")
-        if centres.shape[1] != d:
-            raise ShallowsError(f"centres have {centres.shape[1]} features and X has {d}.")
-        centres = centres.astype(np.float32 if centres.dtype == np.float32 else np.float64)
-        if not np.isfinite(centres).all():
-            raise ShallowsError("centres hold NaN or infinity.")
-        return centres
 
     # -------------------------------------------------------------------------------------------- plan
 
@@ -231,8 +222,9 @@ class EigenProCentresClassifier(_EigenProCentres, LeastSquaresClassifier):
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
+        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
     centres : int or array of shape (p, n_features), default=2000
         How many training points, drawn at random, are the centres, or the centres themselves.
     bandwidth : float, optional
@@ -265,6 +257,12 @@ class EigenProCentresClassifier(_EigenProCentres, LeastSquaresClassifier):
         The share of the training rows that early stopping holds out.
     n_iter_no_change : int, default=3
         Epochs without a better validation score after which early stopping ends the training.
+    warm_start : bool, default=False
+        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
+        when to stop (``max_epochs``, ``tol``); else begin anew.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
+        a class with nⱼ of the n rows, of k classes.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
         int gives the same model.
@@ -311,6 +309,8 @@ class EigenProCentresClassifier(_EigenProCentres, LeastSquaresClassifier):
     ((300, 10), True)
     """
 
+    __init__ = with_parameters(_EigenProCentres.__init__, class_weight=None)
+
 
 class EigenProCentresRegressor(_EigenProCentres, LeastSquaresRegressor):
     """Kernel regression by EigenPro with fewer centres than data: least squares about the mean of the targets.
@@ -323,8 +323,9 @@ class EigenProCentresRegressor(_EigenProCentres, LeastSquaresRegressor):
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
+        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
     centres : int or array of shape (p, n_features), default=2000
         How many training points, drawn at random, are the centres, or the centres themselves.
     bandwidth : float, optional
@@ -357,6 +358,9 @@ class EigenProCentresRegressor(_EigenProCentres, LeastSquaresRegressor):
         The share of the training rows that early stopping holds out.
     n_iter_no_change : int, default=3
         Epochs without a better validation score after which early stopping ends the training.
+    warm_start : bool, default=False
+        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
+        when to stop (``max_epochs``, ``tol``); else begin anew.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
         int gives the same model.

@@ -15,7 +15,7 @@ from ...errors import ShallowsError
 from ...kernels import Kernel
 from ...solvers.least_squares.cholesky import Cholesky
 from ...solvers.least_squares.conjugate_gradients import ConjugateGradients
-from ..base import keeps_model_on_failure
+from ..constructors import with_parameters
 from ..parameter_checks import check_whole, is_number
 from .kernel_least_squares import Plan
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
@@ -35,6 +35,8 @@ class _ExactKernelRidge:
     # The base class expects these of methods that go through the data in batches; here all rows are one batch.
     batch_size = None
     step_size = None
+    # From the coefficients alone, and so with another regularisation too.
+    _starts_warm_itself = True
 
     def __init__(
         self,
@@ -67,7 +69,7 @@ class _ExactKernelRidge:
         self.dtype = dtype
         self.verbose = verbose
 
-    @keeps_model_on_failure
+    @training.keeps_model_on_failure
     def fit(
         self,
         X: Any,
@@ -217,8 +219,9 @@ class ExactKernelRidgeClassifier(_ExactKernelRidge, LeastSquaresClassifier):
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
+        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
     bandwidth : float, optional
         σ, in the units of the features, of the kernels that have one. None takes the median distance between points
         of a subsample.
@@ -237,6 +240,9 @@ class ExactKernelRidgeClassifier(_ExactKernelRidge, LeastSquaresClassifier):
     warm_start : bool, default=False
         Start conjugate gradients from the coefficients of the previous fit, if that had as many points and the same
         ``random_state``. Useful for a path over several ``regularisation``, from the largest to the smallest.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
+        a class with nⱼ of the n rows, of k classes.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
         int gives the same model.
@@ -276,6 +282,8 @@ class ExactKernelRidgeClassifier(_ExactKernelRidge, LeastSquaresClassifier):
     True
     """
 
+    __init__ = with_parameters(_ExactKernelRidge.__init__, class_weight=None)
+
 
 class ExactKernelRidgeRegressor(_ExactKernelRidge, LeastSquaresRegressor):
     """Kernel regression by regularised least squares about the mean of the targets, solved to the end (KRLS).
@@ -287,8 +295,9 @@ class ExactKernelRidgeRegressor(_ExactKernelRidge, LeastSquaresRegressor):
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
+        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
     bandwidth : float, optional
         σ, in the units of the features, of the kernels that have one. None takes the median distance between points
         of a subsample.

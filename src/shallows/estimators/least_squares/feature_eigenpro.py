@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,19 +11,22 @@ from ... import arrays, kernels, spectrum
 from ... import features as feature_maps
 from ...errors import UnknownNameError
 from ...features import Design
-from ...kernels import Kernel, RadialKernel
+from ...kernels import Kernel
 from ...solvers.least_squares import step_rules
 from ...solvers.least_squares.feature_eigenpro import FeatureEigenPro, FeatureProblem
 from ...solvers.least_squares.step_rules import StepRule
 from ...spectrum import power_of
+from .. import precomputed
 from ..base import SMALL
 from ..centring import Centring
+from ..constructors import with_parameters
 from ..feature_scores import feature_scores
 from ..kernel_checks import check_scale, check_scores
 from ..parameter_checks import check_whole
+from . import feature_sizes
 from .kernel_least_squares import Plan
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
-from .preconditioning import SMALL_FLOOR, check_preconditioning, plan_steps, step_parameters, subsample_size
+from .preconditioning import check_preconditioning, plan_steps, step_parameters
 
 
 class _FeatureEigenPro:
@@ -34,8 +37,9 @@ class _FeatureEigenPro:
         features: str | Any = "fourier",
         *,
         n_features: int = 4000,
-        kernel: str | RadialKernel = "gaussian",
+        kernel: str | Kernel | Callable[..., Any] = "gaussian",
         bandwidth: float | None = None,
+        kernel_params: Mapping[str, Any] | None = None,
         rank: int | None = None,
         n_subsample: int | None = None,
         eigensystem: str = "nsvd",
@@ -49,6 +53,7 @@ class _FeatureEigenPro:
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 3,
+        warm_start: bool = False,
         random_state: Any = None,
         device: str = "auto",
         memory: int | str | None = None,
@@ -59,6 +64,7 @@ class _FeatureEigenPro:
         self.n_features = n_features
         self.kernel = kernel
         self.bandwidth = bandwidth
+        self.kernel_params = kernel_params
         self.rank = rank
         self.n_subsample = n_subsample
         self.eigensystem = eigensystem
@@ -72,6 +78,7 @@ class _FeatureEigenPro:
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.warm_start = warm_start
         self.random_state = random_state
         self.device = device
         self.memory = memory
@@ -87,6 +94,7 @@ class _FeatureEigenPro:
         if self.eigensystem not in spectrum.EIGENSYSTEMS:
             raise UnknownNameError("eigensystem", self.eigensystem, spectrum.EIGENSYSTEMS)
         feature_maps.check(self.features)
+        precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")
 
     @property
     def _takes_kernel(self) -> bool:
@@ -107,7 +115,7 @@ class _FeatureEigenPro:
     def _make_plan(self, points: Any, weights: Any, kernel: Any, seed: int, budget: int) -> Plan:
         n, points = points.shape[0], points[:, :-2]
         self._blocks = feature_maps.in_blocks(self.features, kernel, points, self.n_features, seed, budget)
-        n_subsample, rank = self._sizes(n, self._blocks.n_features, arrays.itemsize(points), budget)
+        n_subsample, rank = feature_sizes.of(self, n, self._blocks.n_features, arrays.itemsize(points), budget)
         small = self.rank is None and n <= SMALL
         p = spectrum.make_feature_preconditioner(
             self._blocks,
@@ -120,7 +128,7 @@ class _FeatureEigenPro:
             power=power_of(self.power),
             weights=weights,
             # Once λ_{q+1} is 1/n of κ a single batch of all points loses no progress: to flatten more gains nothing.
-            smallest_share=self._floor() if small else 0.0,
+            smallest_share=feature_sizes.floor(self.features) if small else 0.0,
             smallest=0.0 if self.rank is not None or small else 1.0 / n,
         )
         whole = n <= SMALL and p.n_subsample == n
@@ -128,23 +136,6 @@ class _FeatureEigenPro:
         batch_size = int(min(n, self.batch_size or critical))
         step_size, self._cycle = plan_steps(self, p, batch_size, n)
         return Plan(kernel, p, batch_size, step_size, p.top_eigenvalue, p.largest_diagonal)
-
-    def _floor(self) -> float:
-        """`SMALL_FLOOR`; with kernel functions as features the eigenvalues are those of the kernel, squared."""
-        by_kernel = isinstance(self.features, str) and self.features.startswith("rbf")
-        return SMALL_FLOOR**2 if by_kernel else SMALL_FLOOR
-
-    def _sizes(self, n: int, n_features: int, itemsize: int, budget: int) -> tuple[int, int]:
-        """M and q: those of the user within n and the features, or sizes chosen from the data and the budget."""
-        if self.rank == 0:
-            return min(n, self.n_subsample or 1), 0
-        n_subsample = subsample_size(self, n, itemsize, budget)
-        rank = self.rank
-        if rank is None:
-            rank = n_subsample - 1 if n_subsample == n else n_subsample // 5
-            # The eigenvectors, n_features q numbers, twice while they are made.
-            rank = min(rank, max(1, budget // (8 * itemsize * n_features)))
-        return n_subsample, max(0, min(rank, n_subsample - 1, n_features - 1))
 
     def _step_bytes(self, plan: Plan, n_outputs: int, itemsize: int) -> int:
         width = max(span.stop - span.start for span in self._blocks.spans)
@@ -173,7 +164,7 @@ class _FeatureEigenPro:
             "eigensystem": self.eigensystem,
         }
         if plan.kernel is not None:
-            of_features |= {"kernel": plan.kernel.name, "bandwidth": plan.kernel.bandwidth}
+            of_features |= super()._model_parameters(plan)
         return of_features | step_parameters(self, plan.preconditioner)
 
     def _raw_predict(self, X: Any, coefficients: Any = None) -> np.ndarray:
@@ -209,11 +200,14 @@ class FeatureEigenProClassifier(_FeatureEigenPro, LeastSquaresClassifier):
     n_features : int, default=4000
         How many features. A cosine and a sine are two, so that for pairs an odd number becomes the next even one.
         "linear" and objects have their own number.
-    kernel : str or Kernel, default="gaussian"
-        The kernel whose features a named map makes; see `shallows.kernels`. "linear" and objects need none.
+    kernel : str, Kernel or callable, default="gaussian"
+        The kernel whose features a named map makes; see `shallows.kernels`. Fourier features need one with a law of
+        frequencies, landmarks ("rbf", "nystrom") any. "linear" and objects need none.
     bandwidth : float, optional
         σ, in the units of the features, of the kernels that have one. None takes the median distance between points
         of a subsample.
+    kernel_params : dict, optional
+        Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
     rank : int, optional
         q, the number of directions that the preconditioner flattens. None takes a fifth of the subsample, or fewer
         where the spectrum falls below 1/n before; up to 1,000 points, the directions above 1/200 of the largest
@@ -247,6 +241,12 @@ class FeatureEigenProClassifier(_FeatureEigenPro, LeastSquaresClassifier):
         The share of the training rows that early stopping holds out.
     n_iter_no_change : int, default=3
         Epochs without a better validation score after which early stopping ends the training.
+    warm_start : bool, default=False
+        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
+        when to stop (``max_epochs``, ``tol``); else begin anew.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
+        a class with nⱼ of the n rows, of k classes.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
         int gives the same model.
@@ -294,6 +294,8 @@ class FeatureEigenProClassifier(_FeatureEigenPro, LeastSquaresClassifier):
     True
     """
 
+    __init__ = with_parameters(_FeatureEigenPro.__init__, class_weight=None)
+
 
 class FeatureEigenProRegressor(_FeatureEigenPro, LeastSquaresRegressor):
     """Regression by EigenPro on explicit features: a linear model of least squares.
@@ -311,11 +313,14 @@ class FeatureEigenProRegressor(_FeatureEigenPro, LeastSquaresRegressor):
     n_features : int, default=4000
         How many features. A cosine and a sine are two, so that for pairs an odd number becomes the next even one.
         "linear" and objects have their own number.
-    kernel : str or Kernel, default="gaussian"
-        The kernel whose features a named map makes; see `shallows.kernels`. "linear" and objects need none.
+    kernel : str, Kernel or callable, default="gaussian"
+        The kernel whose features a named map makes; see `shallows.kernels`. Fourier features need one with a law of
+        frequencies, landmarks ("rbf", "nystrom") any. "linear" and objects need none.
     bandwidth : float, optional
         σ, in the units of the features, of the kernels that have one. None takes the median distance between points
         of a subsample.
+    kernel_params : dict, optional
+        Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
     rank : int, optional
         q, the number of directions that the preconditioner flattens. None takes a fifth of the subsample, or fewer
         where the spectrum falls below 1/n before; up to 1,000 points, the directions above 1/200 of the largest
@@ -349,6 +354,9 @@ class FeatureEigenProRegressor(_FeatureEigenPro, LeastSquaresRegressor):
         The share of the training rows that early stopping holds out.
     n_iter_no_change : int, default=3
         Epochs without a better validation score after which early stopping ends the training.
+    warm_start : bool, default=False
+        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
+        when to stop (``max_epochs``, ``tol``); else begin anew.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
         int gives the same model.

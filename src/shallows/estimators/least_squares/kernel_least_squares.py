@@ -16,12 +16,13 @@ from ...errors import ShallowsError
 from ...kernels import Kernel
 from ...solvers.least_squares.kernel_problem import KernelProblem
 from ...spectrum import Preconditioner
-from ..base import SMALL, Estimator, keeps_model_on_failure
+from .. import early_stopping, precomputed, warm_starts
+from ..base import SMALL, Estimator
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
 from ..parameter_checks import check_positive, check_whole, is_number, is_positive
 from ..snapshot import Snapshot
-from . import convergence_warning, early_stopping
+from . import convergence_warning
 from .evaluation_cache import EvaluationCache
 
 BLOCKS_BYTES = 2**28
@@ -104,7 +105,7 @@ class KernelLeastSquares(Estimator):
 
     # --------------------------------------------------------------------------- the fit
 
-    @keeps_model_on_failure
+    @training.keeps_model_on_failure
     def fit(
         self,
         X: Any,
@@ -154,7 +155,7 @@ class KernelLeastSquares(Estimator):
             self._held_out = early_stopping.hold_out(X, y, weights, self.validation_fraction, seed, of_labels)
             rows = self._held_out.training_rows
             X, y, weights = X[rows], y[rows], None if weights is None else weights[rows]
-        n = X.shape[0]
+        start, n = warm_starts.Start(self, X, y, weights, seed), X.shape[0]
         targets = self._encode(y, weights)
 
         device = arrays.resolve_device(self.device)
@@ -170,6 +171,7 @@ class KernelLeastSquares(Estimator):
                 order = _subsample_first(self._given.indices, order)
             points = self._prepare_points(X, order, device, dtype)
             kernel = self._make_kernel(points, seed)
+            budget -= precomputed.held_bytes(kernel)
             w = None if weights is None else arrays.to_device(weights[order] / weights.max(), device, dtype)
             prepared = time.perf_counter()
 
@@ -189,16 +191,19 @@ class KernelLeastSquares(Estimator):
             built = time.perf_counter()
 
             try:
+                solver = self._make_solver(float(plan.step_size))
                 run = training.train(
-                    self._make_solver(float(plan.step_size)),
+                    solver,
                     problem,
-                    training.Batches(n, plan.batch_size, seed),
+                    start.batches(training.Batches(n, plan.batch_size, seed)),
                     self._stopping(),
                     observers=[*self._progress_observers(), *observers],
                     checkpoint=checkpoint,
                     snapshot=lambda state, epoch: LeastSquaresSnapshot(self, state, epoch),
                     may_shrink=self.step_size is None,
+                    state=start.state(solver, problem),
                 )
+                start.remember(run)
             finally:
                 kept_fraction, held_out = self._gram.kept_fraction, self._held_out
                 del self._gram, self._order, self._evaluation_cache, self._held_out
@@ -283,7 +288,7 @@ class KernelLeastSquares(Estimator):
         """Set the fitted attributes that predictions need; ``rows`` says which of the user's rows the points are."""
         self.dual_coef_ = arrays.to_numpy(state.coefficients)
         self.support_ = rows
-        self._points, self._kernel = arrays.to_numpy(points), plan.kernel
+        self._points, self._kernel = arrays.to_numpy(points), precomputed.without_matrix(plan.kernel)
         self.bandwidth_ = plan.kernel.bandwidth
 
     def _model_parameters(self, plan: Plan) -> dict[str, Any]:
@@ -313,8 +318,8 @@ class KernelLeastSquares(Estimator):
             warnings.warn(message, ConvergenceWarning, stacklevel=4)
 
     def _check_parameters(self) -> None:
-        kernel = kernels.kind(self.kernel)
-        kernels.check_own_parameters(kernel, self.bandwidth, getattr(self, "kernel_params", None))
+        kernels.kind(self.kernel)  # It is told first that a name is none.
+        kernels.check_own_parameters(self.kernel, self.bandwidth, getattr(self, "kernel_params", None))
         if self.bandwidth is not None and not is_positive(self.bandwidth):
             raise ShallowsError(
                 f"bandwidth must be a positive number or None for the median rule, got {self.bandwidth!r}."
@@ -331,7 +336,8 @@ class KernelLeastSquares(Estimator):
 
     def _make_kernel(self, points: Any, seed: int) -> Kernel:
         parameters = getattr(self, "kernel_params", None)
-        return chosen_kernel(self.kernel, self.bandwidth, parameters, points, seed, all_equal=self._centring.all_equal)
+        kernel = precomputed.kernel_on(self, points) if precomputed.is_asked_for(self) else self.kernel
+        return chosen_kernel(kernel, self.bandwidth, parameters, points, seed, all_equal=self._centring.all_equal)
 
     @staticmethod
     def _step_bytes(plan: Plan, n_outputs: int, itemsize: int) -> int:
@@ -353,6 +359,9 @@ class KernelLeastSquares(Estimator):
         else:
             points, kernel = arrays.to_device(self._points, device), self._kernel
             coefficients = arrays.to_device(self.dual_coef_, device)
+        if precomputed.are_kernel_values(kernel, X, fitting=fitting):
+            out = precomputed.scores(X, points, coefficients, device)
+            return self._unscale(out)
         budget = min(self._working_budget(device) // 2, BLOCKS_BYTES if device.kind == "cpu" else 2**32)
         kept = self._evaluation_cache.entry_for(X, budget) if fitting and self._evaluation_cache else None
         budget = kept.budget if kept else budget

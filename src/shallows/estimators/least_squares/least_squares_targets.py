@@ -11,6 +11,8 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import column_or_1d
 
 from ...errors import ShallowsError
+from .. import class_weights
+from ..array_inputs import follows_input
 from ..label_checks import check_two_classes
 from .kernel_least_squares import KernelLeastSquares
 
@@ -30,6 +32,7 @@ class LeastSquaresClassifier(ClassifierMixin, KernelLeastSquares):
         self._binarizer = LabelBinarizer(neg_label=-1, pos_label=1).fit(y)
         self.classes_ = self._binarizer.classes_
         check_two_classes(self.classes_)
+        class_weights.check(getattr(self, "class_weight", None), self.classes_)
         return self._codes(y)
 
     def _codes(self, y: np.ndarray) -> np.ndarray:
@@ -42,6 +45,7 @@ class LeastSquaresClassifier(ClassifierMixin, KernelLeastSquares):
             return self.classes_[(scores[:, 0] > 0).astype(int)]
         return self.classes_[scores.argmax(axis=1)]
 
+    @follows_input
     def decision_function(self, X: Any) -> np.ndarray:
         """Outputs of the fitted function, aimed at +1 for the class and −1 elsewhere.
 
@@ -56,6 +60,7 @@ class LeastSquaresClassifier(ClassifierMixin, KernelLeastSquares):
         scores = self._raw_predict(self._validated(X))
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
+    @follows_input
     def predict(self, X: Any) -> np.ndarray:
         """Class labels.
 
@@ -70,6 +75,7 @@ class LeastSquaresClassifier(ClassifierMixin, KernelLeastSquares):
         """
         return self._decode(self._raw_predict(self._validated(X)))
 
+    @follows_input
     def predict_proba(self, X: Any) -> np.ndarray:
         """Estimates of the class probabilities.
 
@@ -130,6 +136,7 @@ class LeastSquaresRegressor(RegressorMixin, MultiOutputMixin, KernelLeastSquares
     def _decode(self, scores: np.ndarray) -> np.ndarray:
         return scores[:, 0] if self._one_column else scores
 
+    @follows_input
     def predict(self, X: Any) -> np.ndarray:
         """Values of the fitted function.
 

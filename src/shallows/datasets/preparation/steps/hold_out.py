@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shallows.datasets.files import DatasetError
-from shallows.datasets.preparation.step import SEED, Rule, Size, Step, is_whole
+from shallows.datasets.parameter_rules import SEED, is_whole, rule
+from shallows.datasets.preparation.step import Size, Step
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,15 +44,13 @@ class Split(_HoldOut):
     """
 
     name: ClassVar[str] = "split"
-    rules: ClassVar[dict[str, Rule]] = {
-        "n": (
+    n: int | float = field(
+        metadata=rule(
             lambda n: is_whole(n, 1) or (isinstance(n, float) and 0 < n < 1),
             "a positive whole number or a share between 0 and 1",
-        ),
-        "seed": SEED,
-    }
-    n: int | float
-    seed: int = 0
+        )
+    )
+    seed: int = field(default=0, metadata=SEED)
     stratify: bool | None = None
 
     def held_out(self, n_rows: int) -> int:
@@ -90,10 +89,9 @@ class Fold(_HoldOut):
     """
 
     name: ClassVar[str] = "fold"
-    rules: ClassVar[dict[str, Rule]] = {"of": (lambda of: is_whole(of, 2), "a whole number above 1"), "seed": SEED}
     fold: int
-    of: int
-    seed: int = 0
+    of: int = field(metadata=rule(lambda of: is_whole(of, 2), "a whole number above 1"))
+    seed: int = field(default=0, metadata=SEED)
     stratify: bool | None = None
 
     def check(self) -> str | None:

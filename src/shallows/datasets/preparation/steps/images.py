@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shallows.datasets.files import DatasetError
-from shallows.datasets.preparation.step import COUNT_OR_NULL, FeatureStep, Rule, Size, is_number
+from shallows.datasets.parameter_rules import is_number, is_whole, rule
+from shallows.datasets.preparation.step import FeatureStep, Size
 
 if TYPE_CHECKING:
     from shallows.datasets.preparation.working_table import Table
 
-_PIXELS: Rule = (COUNT_OR_NULL[0], "a positive whole number")
-_IMAGE_RULES: dict[str, Rule] = {
-    "height": _PIXELS,
-    "width": _PIXELS,
-    "order": (lambda value: value in (None, "planar", "interleaved"), "planar or interleaved"),
-}
+_PIXELS = rule(lambda value: value is None or is_whole(value, 1), "a positive whole number")
+_ORDER = rule(lambda value: value in (None, "planar", "interleaved"), "planar or interleaved")
 
 
 def _are_weights(weights: Any) -> bool:
@@ -61,11 +58,10 @@ class Grayscale(_ImageStep):
     """
 
     name: ClassVar[str] = "grayscale"
-    rules: ClassVar[dict[str, Rule]] = {"weights": (_are_weights, "three numbers"), **_IMAGE_RULES}
-    weights: Sequence[float] = (0.299, 0.587, 0.114)
-    height: int | None = None
-    width: int | None = None
-    order: str | None = None
+    weights: Sequence[float] = field(default=(0.299, 0.587, 0.114), metadata=rule(_are_weights, "three numbers"))
+    height: int | None = field(default=None, metadata=_PIXELS)
+    width: int | None = field(default=None, metadata=_PIXELS)
+    order: str | None = field(default=None, metadata=_ORDER)
 
     def size_after(self, size: Size) -> Size:
         return size.with_features(size.n_features // 3, size.image and {**size.image, "channels": 1})
@@ -111,11 +107,10 @@ class Halves(_ImageStep):
     """
 
     name: ClassVar[str] = "halves"
-    rules: ClassVar[dict[str, Rule]] = _IMAGE_RULES
     keeps_sparse = True
-    height: int | None = None
-    width: int | None = None
-    order: str | None = None
+    height: int | None = field(default=None, metadata=_PIXELS)
+    width: int | None = field(default=None, metadata=_PIXELS)
+    order: str | None = field(default=None, metadata=_ORDER)
 
     def fit(self, table: Table) -> dict[str, Any]:
         import numpy as np

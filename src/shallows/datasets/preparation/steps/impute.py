@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shallows.datasets.files import DatasetError
-from shallows.datasets.preparation.step import FeatureStep, Rule, is_number, recorded
+from shallows.datasets.parameter_rules import is_number, rule
+from shallows.datasets.preparation.step import FeatureStep, recorded
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,7 +23,7 @@ _MEDIAN_BYTES = 64 << 20
 class Impute(FeatureStep):
     """Fill in missing values (NaN) by what the training part has in their column.
 
-    By hand, since scikit-learn's SimpleImputer wants all rows at once.
+    By hand, since scikit-learn's SimpleImputer wants all rows at once, and takes eight times as long for a median.
 
     Attributes
     ----------
@@ -31,15 +32,14 @@ class Impute(FeatureStep):
     """
 
     name: ClassVar[str] = "impute"
-    rules: ClassVar[dict[str, Rule]] = {
-        "strategy": (
-            lambda value: value in STRATEGIES or is_number(value),
-            f"one of {', '.join(STRATEGIES)}, or a number",
-        )
-    }
     learns: ClassVar[bool] = True
     fills_missing: ClassVar[bool] = True
-    strategy: str | float = "mean"
+    strategy: str | float = field(
+        default="mean",
+        metadata=rule(
+            lambda value: value in STRATEGIES or is_number(value), f"one of {', '.join(STRATEGIES)}, or a number"
+        ),
+    )
 
     def fit(self, table: Table) -> dict[str, Any]:
         import numpy as np

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shallows.datasets.files import DatasetError
-from shallows.datasets.preparation.step import Rule, Size, Step
+from shallows.datasets.parameter_rules import rule
+from shallows.datasets.preparation.step import Size, Step
 from shallows.errors import UnknownNameError
 
 if TYPE_CHECKING:
@@ -30,8 +31,7 @@ class KeepClasses(Step):
     """
 
     name: ClassVar[str] = "keep_classes"
-    rules: ClassVar[dict[str, Rule]] = {"classes": (_are_names, "two or more different names")}
-    classes: Sequence[str | int]
+    classes: Sequence[str | int] = field(metadata=rule(_are_names, "two or more different names"))
 
     def size_after(self, size: Size) -> Size:
         share = len(self.classes) / max(size.n_classes, len(self.classes))

@@ -9,11 +9,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shallows.datasets.files import DatasetError
-from shallows.datasets.preparation.step import COUNT, COUNT_OR_NULL, SEED, FeatureStep, Rule, Size, is_number
+from shallows.datasets.parameter_rules import COUNT, COUNT_OR_NULL, SEED, is_number, rule
+from shallows.datasets.preparation.step import FeatureStep, Size
 from shallows.errors import MissingExtraError, ShallowsError
 from shallows.nets import architectures
 
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
     from shallows.datasets.preparation.working_table import Table
 
-_STEP_SIZE: Rule = (lambda value: value is None or (is_number(value) and value > 0), "a positive number or null")
+_STEP_SIZE = rule(lambda value: value is None or (is_number(value) and value > 0), "a positive number or null")
+_DEVICE = rule(lambda device: device in ("auto", "cpu", "gpu"), "auto, cpu or gpu")
 
 
 @dataclass
@@ -48,23 +50,15 @@ class NetFeatures(FeatureStep):
     """
 
     name: ClassVar[str] = "net_features"
-    rules: ClassVar[dict[str, Rule]] = {
-        "epochs": COUNT,
-        "batch_size": COUNT,
-        "rows": COUNT_OR_NULL,
-        "step_size": _STEP_SIZE,
-        "device": (lambda device: device in ("auto", "cpu", "gpu"), "auto, cpu or gpu"),
-        "seed": SEED,
-    }
     learns: ClassVar[bool] = True
     extra: ClassVar[str | None] = "nets"
     architecture: str
-    epochs: int = 10
-    batch_size: int = 128
-    step_size: float | None = None
-    rows: int | None = None
-    seed: int = 0
-    device: str = "auto"
+    epochs: int = field(default=10, metadata=COUNT)
+    batch_size: int = field(default=128, metadata=COUNT)
+    step_size: float | None = field(default=None, metadata=_STEP_SIZE)
+    rows: int | None = field(default=None, metadata=COUNT_OR_NULL)
+    seed: int = field(default=0, metadata=SEED)
+    device: str = field(default="auto", metadata=_DEVICE)
 
     def check(self) -> str | None:
         architectures.find(self.architecture)

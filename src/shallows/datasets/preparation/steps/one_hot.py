@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shallows.datasets.files import DatasetError
-from shallows.datasets.preparation.step import FeatureStep, Rule, is_whole, recorded
+from shallows.datasets.parameter_rules import is_whole, rule
+from shallows.datasets.preparation.step import FeatureStep, recorded
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,11 +30,11 @@ class OneHot(FeatureStep):
     """
 
     name: ClassVar[str] = "one_hot"
-    rules: ClassVar[dict[str, Rule]] = {
-        "columns": (lambda columns: columns is None or all(map(is_whole, columns)), "column numbers from 0")
-    }
     learns: ClassVar[bool] = True
-    columns: Sequence[int] | None = None
+    columns: Sequence[int] | None = field(
+        default=None,
+        metadata=rule(lambda columns: columns is None or all(map(is_whole, columns)), "column numbers from 0"),
+    )
 
     def fit(self, table: Table) -> dict[str, Any]:
         import numpy as np

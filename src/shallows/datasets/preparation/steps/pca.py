@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shallows.datasets.files import DatasetError
-from shallows.datasets.preparation.step import COUNT, SEED, FeatureStep, Rule, Size, recorded
+from shallows.datasets.parameter_rules import COUNT, SEED
+from shallows.datasets.preparation.step import FeatureStep, Size, recorded
 from shallows.errors import UnknownNameError
 
 if TYPE_CHECKING:
@@ -37,14 +38,13 @@ class PCA(FeatureStep):
     """
 
     name: ClassVar[str] = "pca"
-    rules: ClassVar[dict[str, Rule]] = {"n_components": COUNT, "iterations": COUNT, "seed": SEED}
     learns: ClassVar[bool] = True
     keeps_sparse = True
-    n_components: int
+    n_components: int = field(metadata=COUNT)
     whiten: bool = False
     method: str = "auto"
-    iterations: int = 4
-    seed: int = 0
+    iterations: int = field(default=4, metadata=COUNT)
+    seed: int = field(default=0, metadata=SEED)
 
     def check(self) -> str | None:
         if self.method not in METHODS:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shallows.datasets.files import DatasetError
-from shallows.datasets.preparation.step import COUNT_OR_NULL, SEED, Rule, Size, Step
+from shallows.datasets.parameter_rules import COUNT_OR_NULL, SEED
+from shallows.datasets.preparation.step import Size, Step
 
 if TYPE_CHECKING:
     from shallows.datasets.preparation.working_table import Table
@@ -26,10 +27,9 @@ class Subset(Step):
     """
 
     name: ClassVar[str] = "subset"
-    rules: ClassVar[dict[str, Rule]] = {"n_train": COUNT_OR_NULL, "n_test": COUNT_OR_NULL, "seed": SEED}
-    n_train: int | None = None
-    n_test: int | None = None
-    seed: int = 0
+    n_train: int | None = field(default=None, metadata=COUNT_OR_NULL)
+    n_test: int | None = field(default=None, metadata=COUNT_OR_NULL)
+    seed: int = field(default=0, metadata=SEED)
     stratify: bool | None = None
 
     def size_after(self, size: Size) -> Size:

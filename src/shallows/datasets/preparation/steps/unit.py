@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from shallows.datasets.preparation.step import FeatureStep, Rule, is_number, recorded
+from shallows.datasets.parameter_rules import is_number, rule
+from shallows.datasets.preparation.step import FeatureStep, recorded
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,9 +36,8 @@ class Unit(FeatureStep):
     """
 
     name: ClassVar[str] = "unit"
-    rules: ClassVar[dict[str, Rule]] = {"range": (_is_range, "two ascending numbers")}
     learns: ClassVar[bool] = True
-    range: Sequence[float] | None = None
+    range: Sequence[float] | None = field(default=None, metadata=rule(_is_range, "two ascending numbers"))
 
     def fit(self, table: Table) -> dict[str, Any]:
         import numpy as np

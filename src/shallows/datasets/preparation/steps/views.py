@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shallows.datasets.files import DatasetError
-from shallows.datasets.preparation.step import COUNT, Rule, Step
+from shallows.datasets.parameter_rules import COUNT
+from shallows.datasets.preparation.step import Step
 
 if TYPE_CHECKING:
     from shallows.datasets.preparation.working_table import Table
@@ -23,8 +24,7 @@ class Views(Step):
     """
 
     name: ClassVar[str] = "views"
-    rules: ClassVar[dict[str, Rule]] = {"n_first": COUNT}
-    n_first: int
+    n_first: int = field(metadata=COUNT)
 
     def apply(self, table: Table) -> dict[str, Any]:
         if self.n_first >= table.n_features:

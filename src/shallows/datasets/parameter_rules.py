@@ -1,0 +1,51 @@
+"""Rules for the parameters of steps and generators: metadata of a dataclass's field, with the words for an error.
+
+By hand, since scikit-learn's validation of parameters is private and imports NumPy, which a plan does without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Any
+
+
+def rule(holds: Callable[[Any], bool], words: str) -> Mapping[str, Any]:
+    """Return the metadata of a field whose value must pass the test `holds`; `words` say what it must be."""
+    return {"holds": holds, "words": words}
+
+
+def one_of(*values: Any) -> Mapping[str, Any]:
+    """Return the rule that a parameter is one of some values."""
+    return rule(lambda value: value in values, f"one of {', '.join(map(str, values))}")
+
+
+def between(low: float, high: float) -> Mapping[str, Any]:
+    """Return the rule that a parameter is a number from `low` to `high`."""
+    return rule(lambda value: low <= value <= high, f"between {low:g} and {high:g}")
+
+
+def is_whole(value: Any, least: int = 0) -> bool:
+    """Tell whether a value is a whole number of at least `least`, and no truth value."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether a value is a number, and no truth value."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+SEED = rule(is_whole, "a whole number from 0")
+COUNT = rule(lambda value: is_whole(value, 1), "a positive whole number")
+COUNT_OR_NULL = rule(lambda value: value is None or is_whole(value, 1), "a positive whole number or null")
+POSITIVE = rule(lambda value: value > 0, "above 0")
+NOT_NEGATIVE = rule(lambda value: value >= 0, "at least 0")
+
+
+def broken_rule(holder: Any) -> str | None:
+    """Return which field of a dataclass's instance breaks its rule, in words; None where none does."""
+    for field in fields(holder):
+        value = getattr(holder, field.name)
+        if field.metadata and not field.metadata["holds"](value):
+            return f"{field.name} must be {field.metadata['words']}, not {value!r}"
+    return None
