@@ -17,7 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ... import arrays, kernels, streams, training
 from ...errors import DivergenceError, ShallowsError
-from ..base import Estimator, keeps_model_on_failure
+from ...training.failed_fits import keeps_model_on_failure
+from ..base import Estimator
 from ..doubly_stochastic.last_good_state import LastGoodState, steps_back_on_failure
 from ..parameter_checks import check_positive, check_whole, is_number
 from . import component_plan, model_files, stream_batches

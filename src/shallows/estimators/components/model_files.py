@@ -6,14 +6,14 @@ import dataclasses
 import json
 import math
 import numbers
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ... import __version__, arrays, atomic, kernels
+from ... import __version__, arrays, kernels
 from ...errors import ShallowsError
 from ...features import FourierFeatures
+from .. import archive
 from ..centring import Centring
 from .component_plan import View
 
@@ -28,7 +28,6 @@ MOST_SHOWN = 300
 
 def save(model: Any, path: Any) -> None:
     """Write a fitted model to a file, which has its final name only once it is complete."""
-    path = Path(path)
     state = model._state
     if not state.is_finite():
         raise ShallowsError(f"The model's coefficients are no longer finite numbers; it is not written to {path}.")
@@ -62,42 +61,22 @@ def save(model: Any, path: Any) -> None:
     held |= {f"extra.{name}": array for name, array in model._extra_arrays().items()}
     if hasattr(model, "feature_names_in_"):
         held["feature_names_in_"] = np.asarray(model.feature_names_in_, dtype=str)
-    try:
-        with atomic.replacing(path) as partial, open(partial, "wb") as file:
-            np.savez(file, header=np.array(json.dumps(header, default=_as_builtin)), **held)
-    except OSError as error:
-        raise ShallowsError(f"The model could not be written to {path}: {error.strerror or error}.") from error
+    archive.write(path, json.loads(json.dumps(header, default=_as_builtin)), held)
 
 
 def load(cls: type, path: Any, device: str) -> Any:
     """Read a model that `save` wrote, or raise an error that says why it cannot be read."""
     where = arrays.resolve_device(device)
-    header, held = _read(path)
+    header, held = archive.read(path)
     try:
-        return _model_of(cls, header, held, device, where)
+        model = _model_of(cls, header, held, device, where)
+        archive.check_unchanged(header, held)
+        return model
     except ShallowsError as error:
         raise ShallowsError(f"The model in {path} cannot be read: {str(error).rstrip('.')}.") from error
     # What no check foresaw is an edited file all the same.
     except Exception as error:
         raise ShallowsError(f"The model in {path} cannot be read ({type(error).__name__}: {error}).") from error
-
-
-def _read(path: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The header and the arrays of a model file; nothing in it is ever unpickled."""
-    if not Path(path).exists():
-        raise ShallowsError(f"There is no file {path}.")
-    try:
-        file = np.load(path, allow_pickle=False)
-        with file:
-            held = {name: file[name] for name in file.files}
-        header = json.loads(str(held.pop("header")))
-        if not isinstance(header, dict):
-            raise ShallowsError(f"its header is a {type(header).__name__}, not a mapping")
-    # Damage shows in many ways: in the archive, its compression, the arrays' own headers, the text.
-    except Exception as error:
-        said = f"no array {error}" if isinstance(error, KeyError) else error
-        raise ShallowsError(f"{path} holds no model, or is damaged ({said}).") from error
-    return header, held
 
 
 def _model_of(cls: type, header: dict[str, Any], held: dict[str, np.ndarray], device: str, where: arrays.Device) -> Any:
