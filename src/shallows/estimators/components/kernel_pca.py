@@ -15,6 +15,7 @@ from ...solvers.components.component_state import ComponentProblem, ComponentSta
 from ...solvers.components.moments import second_moment
 from ...solvers.components.oja import DoublyStochasticOja
 from ...solvers.components.warm_start import random_feature_components
+from ..array_inputs import follows_input
 from ..base import native
 from ..kernel_checks import check_scores
 from ..snapshot import ComponentSnapshot
@@ -236,6 +237,7 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
         """
         return self._partial_fit((X,), n_iter, max_seconds, observers, checkpoint)
 
+    @follows_input
     def transform(self, X: Any) -> np.ndarray:
         """Values of the components.
 

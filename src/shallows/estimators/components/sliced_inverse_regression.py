@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_array, validate_data
 from ... import arrays, training
 from ...solvers.components.kernel_cca import DoublyStochasticCCA
 from ...solvers.components.two_view_state import TwoViewState
+from ..array_inputs import follows_input, on_host
 from ..base import native
 from ..label_checks import refuse_missing_labels
 from ..parameter_checks import check_positive, is_number
@@ -227,6 +228,7 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
         """
         return self._partial_fit((X, y), n_iter, max_seconds, observers, checkpoint)
 
+    @follows_input
     def transform(self, X: Any) -> np.ndarray:
         """Values of the functions.
 
@@ -238,7 +240,7 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
         -------
         ndarray, shape (n_samples, n_components)
         """
-        return self._transform(X)
+        return self._project_new(X)
 
     @property
     def dual_coef_(self) -> np.ndarray:
@@ -260,6 +262,7 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
     def _validated_views(self, X: Any, Y: Any, *, first: bool) -> tuple[Any, ...]:
         if Y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        Y = on_host(Y)
         refuse_missing_labels(Y)
         X, y = validate_data(
             self,

@@ -11,6 +11,7 @@ import scipy.sparse
 from ... import arrays
 from ...errors import ShallowsError
 from ...solvers.examples import Examples
+from ..array_inputs import on_host
 
 
 def batches_of(views: tuple[Any, ...], size: int) -> Iterator[tuple[Any, ...]]:
@@ -23,6 +24,7 @@ def batches_of(views: tuple[Any, ...], size: int) -> Iterator[tuple[Any, ...]]:
     size : int
         Rows of a slice.
     """
+    views = tuple(on_host(view) for view in views)
     X = views[0]
     if hasattr(X, "shape") or isinstance(X, (list, tuple)):
         found = [_sliceable(view) for view in views]

@@ -12,6 +12,7 @@ from ... import arrays
 from ...errors import ShallowsError
 from ...solvers.components.two_view_start import TwoViewStart, random_feature_pairs
 from ...solvers.components.two_view_state import TwoViewProblem, TwoViewState, moments
+from ..array_inputs import follows_input
 from ..base import native
 from ..kernel_checks import check_scores
 from ..snapshot import ComponentSnapshot
@@ -138,8 +139,17 @@ class TwoViewEstimator(ComponentEstimator):
 
     # -------------------------------------------------------------------------------------- what users call
 
+    @follows_input
+    def _transform_first(self, X: Any) -> np.ndarray:
+        """Values of the functions of the first view."""
+        return self._project_new(X)
+
     def _transform(self, X: Any, Y: Any = None) -> Any:
         """Values of the functions of the first view, or of both."""
+        return self._transform_first(X) if Y is None else self._project_new(X, Y)
+
+    def _project_new(self, X: Any, Y: Any = None) -> Any:
+        """Values of the functions of the first view, or of both, for new points."""
         check_is_fitted(self)
         views = [self._validated(X)]
         if Y is not None:
