@@ -65,6 +65,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
     parser.add_argument("--problems", nargs="+", choices=list(PROBLEMS), default=list(PROBLEMS))
+    parser.add_argument("--estimators", nargs="+", choices=list(ESTIMATORS), default=list(ESTIMATORS))
     parser.add_argument("--limit", type=float, default=600.0, help="seconds of one fit (default: %(default)s)")
     parser.add_argument("--again", action="store_true", help="measure again what is there")
     parser.add_argument("--draw", action="store_true", help="measure nothing")
@@ -75,12 +76,12 @@ def main() -> None:
         print(json.dumps(measure(asked.one[0], asked.one[1], int(asked.one[2]))))
         return
     path = asked.page.with_suffix(".csv")
-    found = {} if asked.again else read(path)
+    found = read(path)
     for rows in [] if asked.draw else sorted(asked.sizes):
         for problem in asked.problems:
-            for estimator in ESTIMATORS:
+            for estimator in asked.estimators:
                 key = (problem, estimator, rows)
-                if key in found and not found[key]["note"]:
+                if key in found and not found[key]["note"] and not asked.again:
                     continue
                 found[key] = one_row(problem, estimator, rows, asked.limit, found)
                 told = found[key]["note"] or f"error {found[key]['error']}, {found[key]['fit_seconds']} s"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import subprocess
 import sys
@@ -10,7 +11,6 @@ import numpy as np
 import pytest
 import threadpoolctl
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils.validation import has_fit_parameter
 
 import shallows
 from bad_input_example import few
@@ -45,7 +45,8 @@ def outputs(model, new):
 def test_arrays_of_another_library_are_those_of_numpy(name):
     xp = pytest.importorskip("array_api_strict")
     y, weights = targets(name), np.linspace(1.0, 2.0, 60)
-    weighted = {"sample_weight": weights} if has_fit_parameter(unfitted(name), "sample_weight") else {}
+    takes_weights = "sample_weight" in inspect.signature(getattr(shallows, name).fit).parameters
+    weighted = {"sample_weight": weights} if takes_weights else {}
     of_numpy = unfitted(name).fit(X, y, **weighted)
     other = unfitted(name).fit(xp.asarray(X), xp.asarray(y), **{key: xp.asarray(one) for key, one in weighted.items()})
     for expected, made in zip(outputs(of_numpy, NEW), outputs(other, xp.asarray(NEW)), strict=True):

@@ -226,7 +226,7 @@ def test_classes_of_one_row_each_leave_none_to_hold_out(Estimator, fraction):
 def test_a_rank_above_that_of_the_matrix_is_brought_down_to_it(Estimator):
     X, y, new = table(Estimator)
     kernel = kernels.Polynomial(2, 1.0, 0.3)
-    model = Estimator(kernel, rank=100, random_state=0, tol=0, max_epochs=60).fit(X, y)
+    model = Estimator(kernel, regularisation=0.0, rank=100, random_state=0, tol=0, max_epochs=60).fit(X, y)
     # Ten monomials of degree two or less in three features, and the function is least squares over them.
     assert model.effective_params_["rank"] <= 10
     powers = [np.ones(len(X) + len(new)), *np.concatenate([X, new]).T]

@@ -63,6 +63,17 @@ def test_inner_products_of_nystroem_features_are_the_kernel_at_the_landmarks():
     assert all((np.abs(X - z).max(axis=1) < 1e-12).any() for z in model.landmarks_)
 
 
+@each
+def test_the_bandwidth_is_the_median_rule_unless_one_is_given(transformer):
+    X = sample(100, 3)
+    named, left_out = (clone(transformer).set_params(bandwidth=given).fit(X) for given in ("median", None))
+    assert np.array_equal(named.transform(X), left_out.transform(X))
+    expected = None if transformer.kernel == "polynomial" else kernels.median_bandwidth(X)
+    assert left_out.bandwidth_ == (expected and pytest.approx(expected, rel=1e-12))
+    with pytest.raises(ShallowsError, match="bandwidth must be a positive number"):
+        clone(transformer).set_params(bandwidth="wide").fit(X)
+
+
 def test_landmarks_of_k_means_are_no_training_points():
     X = sample(200, 3)
     means = NystroemFeatures(landmarks="kmeans", n_features=5, random_state=0).fit(X).landmarks_

@@ -169,7 +169,13 @@ def test_ridge_regression_with_a_polynomial_is_that_over_its_monomials(solver):
     x, y = sample(100), sample(100, 1, seed=1)[:, 0]
     parameters = {"degree": 2, "offset": 1.0, "scale": 1.0}
     model = ExactKernelRidgeRegressor(
-        "polynomial", kernel_params=parameters, solver=solver, tol=1e-10, random_state=0, dtype="float64"
+        "polynomial",
+        kernel_params=parameters,
+        solver=solver,
+        tol=1e-10,
+        random_state=0,
+        dtype="float64",
+        regularisation=1.0,
     ).fit(x, y)
     K = (x @ x.T + 1.0) ** 2
     truth = K @ np.linalg.solve(K + np.eye(100), y - y.mean()) + y.mean()

@@ -218,7 +218,7 @@ def test_a_model_makes_nothing_but_estimators(tmp_path, place):
     content = json.loads(path.read_text())
     content["estimator"]["class"] = place
     path.write_text(json.dumps(content))
-    with pytest.raises(ShallowsError, match="is no estimator of shallows or sklearn"):
+    with pytest.raises(ShallowsError, match="is no estimator of sklearn"):
         saved_model.load(tmp_path / "model")
 
 

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .. import arrays, training
+from ..training import keeps_model_on_failure as keeps_model_on_failure
 from . import class_weights, precomputed
 from .array_inputs import on_host
 from .label_checks import refuse_missing_labels

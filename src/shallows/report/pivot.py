@@ -214,7 +214,7 @@ def _style(rows: Sequence[Row]) -> Callable[[Row], str]:
         if row.mean is None:
             return "not run" if row.verdict == "not run" else EN_DASH
         if not math.isfinite(row.mean):
-            return str(row.mean)
+            return "no number" if math.isnan(row.mean) else f"{'−' if row.mean < 0 else ''}∞"
         bound = "≥ " if row.is_bound else ""
         return bound + write(row.mean) + (f" ± {write(row.sd)}" if row.sd is not None else "")
 

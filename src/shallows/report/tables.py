@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
@@ -29,7 +29,7 @@ def notes(target: Target, table: Pivot) -> list[str]:
     if table.constant:
         sentences.append(
             "Throughout: "
-            + ", ".join(f"{key_title(target, key)} {name_of(target, key, value)}" for key, value in table.constant)
+            + ", ".join(f"{key_title(target, key)} {titled(target, key, value)}" for key, value in table.constant)
             + "."
         )
     if table.n_rows > len(table.rows):
@@ -48,12 +48,18 @@ def notes(target: Target, table: Pivot) -> list[str]:
     return sentences
 
 
+def titled(target: Target, key: str, value: str, name: Callable[[Target, str, str], str] = name_of) -> str:
+    """A value of a key for people; what is printed has its kind of evidence behind it."""
+    kind = (target.meta.get("kinds") or {}).get(value, "") if key == "metric" else ""
+    return name(target, key, value) + (f" [{kind}]" if kind else "")
+
+
 def markdown(target: Target) -> str:
     """The target as a Markdown document of its own."""
     table = pivot(target)
     headings = [_escaped(key_title(target, key)) for key in table.row_keys]
     for column in table.columns:
-        names = [heading_of(target, key, value) for key, value in zip(table.column_keys, column, strict=True)]
+        names = [titled(target, key, value, heading_of) for key, value in zip(table.column_keys, column, strict=True)]
         headings += [_escaped(" · ".join([*names, part])) for part in table.parts]
     lines = [
         f"# {_escaped(target.title)}",
@@ -70,7 +76,7 @@ def markdown(target: Target) -> str:
         _line([":--"] * len(table.row_keys) + ["--:"] * (len(headings) - len(table.row_keys))),
     ]
     for row in table.rows:
-        texts = [_escaped(name_of(target, key, value)) for key, value in zip(table.row_keys, row, strict=True)]
+        texts = [_escaped(titled(target, key, value)) for key, value in zip(table.row_keys, row, strict=True)]
         for column in table.columns:
             cell = table.cells.get((row, column))
             if cell is None:
@@ -124,7 +130,7 @@ def heading_rows(target: Target, table: Pivot) -> list[list[Heading]]:
     for level, key in enumerate(table.column_keys):
         line = []
         for prefix, group in groupby(table.columns, key=lambda column: column[: level + 1]):
-            line.append(Heading(heading_of(target, key, prefix[-1]), parts * len(list(group)), "colgroup"))
+            line.append(Heading(titled(target, key, prefix[-1], heading_of), parts * len(list(group)), "colgroup"))
         levels.append(line)
     return levels
 
@@ -137,7 +143,7 @@ def row_headings(target: Target, table: Pivot) -> list[list[Heading]]:
         for prefix, group in groupby(table.rows, key=lambda row: row[: level + 1]):
             span = len(list(group))
             scope = "rowgroup" if span > 1 else "row"
-            lines[start].append(Heading(name_of(target, key, prefix[-1]), span, scope))
+            lines[start].append(Heading(titled(target, key, prefix[-1]), span, scope))
             start += span
     return lines
 

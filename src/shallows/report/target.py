@@ -89,7 +89,7 @@ class Row:
     published : str
         As printed; empty where the source prints nothing.
     mean, sd : float or None
-        Measured, over the repetitions.
+        Measured, over the repetitions; the mean may be infinite or not a number, where that came out.
     verdict : str
         One of ``VERDICTS``.
     reason, unit, tolerance : str
@@ -260,9 +260,7 @@ def is_number(text: str) -> bool:
 
 def _number(text: str) -> float | None:
     text = text.strip()
-    if not text or text.lower() in ("nan", "none"):
-        return None
-    return float(text)
+    return float(text) if text and text.lower() != "none" else None
 
 
 def read(csv_path: str | Path, meta_path: str | Path) -> Target:
@@ -307,7 +305,7 @@ def _row(raw: Mapping[str, str | None]) -> Row:
         keys={**{name: text[name] for name in NAMED_KEYS}, **parse_setting(text["setting"])},
         published="" if published.lower() in ("nan", "none") else published,
         mean=_number(text["measured_mean"]),
-        sd=_number(text["measured_sd"]),
+        sd=_finite(_number(text["measured_sd"])),
         verdict=text["verdict"],
         reason=text.get("reason", ""),
         unit=text.get("unit", ""),
@@ -317,6 +315,10 @@ def _row(raw: Mapping[str, str | None]) -> Row:
         fixed=text.get("fixed", ""),
         records=tuple(part.strip() for part in text.get("records", "").split(";") if part.strip()),
     )
+
+
+def _finite(number: float | None) -> float | None:
+    return number if number is None or math.isfinite(number) else None
 
 
 def write_text(path: str | Path, text: str) -> None:

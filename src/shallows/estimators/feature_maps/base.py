@@ -41,7 +41,8 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         raise NotImplementedError
 
     def _check_parameters(self) -> None:
-        check_positive(self, "bandwidth")
+        if self.bandwidth != "median":
+            check_positive(self, "bandwidth")
         check_whole(self, "n_features")
         precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")
         kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
@@ -84,8 +85,9 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
             rows = streams.permutation(seed, "median bandwidth", 0, X.shape[0])[:SAMPLE]
             sample = self._centring.training_points(X, rows, device, self._dtype)
             check_scale(sample, self._dtype, may_vanish=self._centring.all_equal or not kind.shift_invariant)
+            bandwidth = None if self.bandwidth == "median" else self.bandwidth
             kernel = chosen_kernel(
-                self.kernel, self.bandwidth, self.kernel_params, sample, seed, all_equal=self._centring.all_equal
+                self.kernel, bandwidth, self.kernel_params, sample, seed, all_equal=self._centring.all_equal
             )
             made = self._make_map(X, kernel, seed, device, budget)
             self._blocks = Blocks(made, self._n_columns(made)).to(arrays.Device("cpu"))

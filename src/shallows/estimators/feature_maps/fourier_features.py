@@ -30,8 +30,8 @@ class FourierFeatures(FeatureMapTransformer):
     kernel : str or Kernel, default="gaussian"
         "gaussian", "laplace", "cauchy", "matern", "laplace_product", "cauchy_product", or a kernel object of
         `shallows.kernels`, which brings its own parameters.
-    bandwidth : float, optional
-        σ, in the units of the inputs. None takes the median distance between points of a subsample.
+    bandwidth : float, "median" or None, optional
+        σ, in the units of the inputs. None and "median" take the median distance between points of a subsample.
     kernel_params : dict, optional
         Further parameters of a kernel that is named, such as ``{"nu": 1.5}``.
     n_features : int, default=1000
@@ -81,7 +81,7 @@ class FourierFeatures(FeatureMapTransformer):
         self,
         kernel: str | Kernel = "gaussian",
         *,
-        bandwidth: float | None = None,
+        bandwidth: float | str | None = None,
         kernel_params: Mapping[str, Any] | None = None,
         n_features: int = 1000,
         form: str = "pair",

@@ -28,9 +28,9 @@ class NystroemFeatures(FeatureMapTransformer):
     kernel : str, Kernel or callable, default="gaussian"
         A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
         points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
-    bandwidth : float, optional
-        σ, in the units of the inputs, of the kernels that have one. None takes the median distance between points of a
-        subsample.
+    bandwidth : float, "median" or None, optional
+        σ, in the units of the inputs, of the kernels that have one. None and "median" take the median distance
+        between points of a subsample.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
     n_features : int, default=1000
@@ -79,7 +79,7 @@ class NystroemFeatures(FeatureMapTransformer):
         self,
         kernel: str | Kernel | Callable[..., Any] = "gaussian",
         *,
-        bandwidth: float | None = None,
+        bandwidth: float | str | None = None,
         kernel_params: Mapping[str, Any] | None = None,
         n_features: int = 1000,
         landmarks: str = "sample",

@@ -57,13 +57,8 @@ def describe(
 ) -> dict[str, Any]:
     """What rendering needs besides the numbers."""
     spec, paper, sizes = comparison["spec"], comparison["paper"], comparison["sizes"]
-    said = {one["metric"] for one in comparison["published"]}
-    labels = {
-        name: one["label"]
-        + (f" ({one['unit']})" if one.get("unit") else "")
-        + (f" [{one['evidence']}]" if name in said and "evidence" in one else "")
-        for name, one in {**spec["metrics"], **spec.get("claims", {})}.items()
-    }
+    said, defined = {one["metric"] for one in comparison["published"]}, {**spec["metrics"], **spec.get("claims", {})}
+    labels = {name: one["label"] + (f" ({one['unit']})" if one.get("unit") else "") for name, one in defined.items()}
     for word, one in sizes.items():
         name = dataset_name(sizes, word)
         labels[name] = one["title"] if name == one["dataset"] else f"{one['title']} ({word})"
@@ -79,6 +74,7 @@ def describe(
         "scale": comparison["scale"],
         "label": describe_runs([one.record for one in results.values()], comparison["scale"]),
         "labels": labels,
+        "kinds": {name: one["evidence"] for name, one in defined.items() if name in said and "evidence" in one},
         "marks": list(dict.fromkeys(one.along for one in results.values() if one.along)),
         "layout": spec["layout"],
         "figure": spec.get("figure"),
@@ -106,7 +102,8 @@ def counts_by_kind(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, lis
         verdict = verdicts.of_item(row["verdict"] for row in of_item)
         counts = found[kind].setdefault(verdict, [0, 0])
         counts[0] += 1
-        counts[1] += any(row["fixed"] == verdicts.AFTER for row in of_item if row["verdict"] == verdict)
+        decided = verdict not in (verdicts.NOT_COMPARABLE, verdicts.NOT_RUN)
+        counts[1] += decided and any(row["fixed"] == verdicts.AFTER for row in of_item if row["verdict"] == verdict)
     return {kind: counts for kind, counts in found.items() if counts}
 
 

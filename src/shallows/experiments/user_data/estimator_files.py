@@ -7,7 +7,6 @@ they are loaded: the same numbers, for the seconds of a fit.
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from shallows import saving
 from shallows.atomic import replacing
 from shallows.datasets.files import digest
 from shallows.errors import ShallowsError
@@ -22,8 +22,8 @@ from shallows.errors import ShallowsError
 from ..running import record
 
 NAME = "estimator.npz"
-#: Only classes of these packages are made by a file.
-_PACKAGES = ("shallows", "sklearn")
+#: Only classes of this package are made by a file.
+_PACKAGE = "sklearn"
 
 
 def save(estimator: Any, x: Any, y: np.ndarray, folder: Path) -> dict[str, Any]:
@@ -43,11 +43,10 @@ def save(estimator: Any, x: Any, y: np.ndarray, folder: Path) -> dict[str, Any]:
         What `load` has to know besides the file.
     """
     kind, path = type(estimator), folder / NAME
-    if kind.__module__.startswith("shallows.") and (saving := _saving()) is not None:
+    if kind.__module__.startswith("shallows."):
         folder.mkdir(parents=True, exist_ok=True)
         saving.save(estimator, path)
         return {"file": NAME, "sha256": digest(path), "form": "fitted"}
-    parameters = record.plain(estimator.get_params(deep=False))
     held = {"y": y}
     if hasattr(x, "indptr"):
         held |= {"data": x.data, "indices": x.indices, "indptr": x.indptr, "shape": np.asarray(x.shape)}
@@ -60,7 +59,7 @@ def save(estimator: Any, x: Any, y: np.ndarray, folder: Path) -> dict[str, Any]:
         "sha256": digest(path),
         "form": "to be fitted",
         "class": f"{kind.__module__}:{kind.__qualname__}",
-        "parameters": {**parameters, **({"device": "auto"} if "device" in parameters else {})},
+        "parameters": record.plain(estimator.get_params(deep=False)),
     }
 
 
@@ -70,7 +69,7 @@ def load(known: Mapping[str, Any], folder: Path) -> Any:
     Raises
     ------
     ShallowsError
-        When the file is missing or another one, or names something that is no estimator of these packages.
+        When the file is missing or another one, or names something that is no estimator of scikit-learn.
     """
     path = folder / known["file"]
     if not path.is_file() or digest(path) != known["sha256"]:
@@ -78,7 +77,7 @@ def load(known: Mapping[str, Any], folder: Path) -> Any:
             f"{path} is missing, or is not the file that was written with the rest of the model. Copy the whole folder."
         )
     if known["form"] == "fitted":
-        return _saving().load(path)
+        return saving.load(path)
     kind = _class(known["class"])
     with np.load(path, allow_pickle=False) as held:
         y = held["y"]
@@ -93,19 +92,13 @@ def load(known: Mapping[str, Any], folder: Path) -> Any:
         return kind(**known["parameters"]).fit(x, y)
 
 
-def _saving() -> Any:
-    """The package's own files of fitted estimators; None in a version that has none."""
-    found = importlib.util.find_spec("shallows.saving")
-    return importlib.import_module("shallows.saving") if found else None
-
-
 def _class(place: str) -> Any:
     from sklearn.base import BaseEstimator
 
     module, _, name = place.partition(":")
     found = None
-    if module.partition(".")[0] in _PACKAGES:
+    if module.partition(".")[0] == _PACKAGE:
         found = getattr(importlib.import_module(module), name, None)
     if not (isinstance(found, type) and issubclass(found, BaseEstimator)):
-        raise ShallowsError(f"{place} is no estimator of {' or '.join(_PACKAGES)}, and is not made from a file.")
+        raise ShallowsError(f"{place} is no estimator of {_PACKAGE}, and is not made from a file.")
     return found

@@ -15,10 +15,11 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean with the half width of its 95 % interval; infinite where nothing is known of it."""
+    """A mean with the half width of its 95 % interval and its standard error; infinite where nothing is known of it."""
 
     mean: float
     half_width: float
+    standard_error: float
 
     @property
     def low(self) -> float:
@@ -51,9 +52,9 @@ def over_splits(values: Sequence[float], n_train: int, n_test: int) -> Interval:
 
     k = len(values)
     if k < 2:
-        return Interval(float(np.mean(values)), math.inf)
-    variance = np.var(values, ddof=1) * (1 / k + n_test / n_train)
-    return Interval(float(np.mean(values)), float(stats.t.ppf((1 + LEVEL) / 2, k - 1) * math.sqrt(variance)))
+        return Interval(float(np.mean(values)), math.inf, math.inf)
+    error = math.sqrt(np.var(values, ddof=1) * (1 / k + n_test / n_train))
+    return Interval(float(np.mean(values)), float(stats.t.ppf((1 + LEVEL) / 2, k - 1)) * error, error)
 
 
 def over_rows(losses: Any) -> Interval:
@@ -62,6 +63,6 @@ def over_rows(losses: Any) -> Interval:
 
     losses = np.asarray(losses, dtype=np.float64)
     if len(losses) < 2:
-        return Interval(float(np.mean(losses)), math.inf)
-    error = np.std(losses, ddof=1) / math.sqrt(len(losses))
-    return Interval(float(np.mean(losses)), float(stats.norm.ppf((1 + LEVEL) / 2) * error))
+        return Interval(float(np.mean(losses)), math.inf, math.inf)
+    error = float(np.std(losses, ddof=1)) / math.sqrt(len(losses))
+    return Interval(float(np.mean(losses)), float(stats.norm.ppf((1 + LEVEL) / 2)) * error, error)

@@ -14,7 +14,7 @@ import numpy as np
 from shallows.datasets.files import write_json
 
 from ..comparing.target_table import write_rows
-from .comparison import TABLES, TARGET
+from .comparison import TABLES, TARGET, has_test_rows
 from .final_model import target_names
 from .intervals import Interval
 from .recommendation import Recommendation, recommend, sentence
@@ -90,7 +90,6 @@ def _division(results: Results) -> Iterable[str]:
         return
     one = results.done[0]
     by, (n_train, n_test) = one.records[0]["selection"], one.sizes
-    own = "The test rows are those that were given" if results.by_rows and results.n_splits < 2 else ""
     times = "once" if results.n_splits == 1 else f"{results.n_splits} times, by the seeds {_seeds(one)}"
     yield (
         f"The rows were divided {times}. Each time parameters were chosen with {by['n_train']:,} training rows by "
@@ -99,10 +98,12 @@ def _division(results: Results) -> Iterable[str]:
         "training rows; shown are the parameters that did best on the validation rows in the mean."
     )
     if results.by_rows:
+        why = (
+            "the test rows are given" if has_test_rows(results.description) else "there are fewer than three divisions"
+        )
         yield (
-            "Intervals are those of a mean over the test rows of one division"
-            + (", since the test rows are given" if own else ", since there is one")
-            + "; they leave out that other training rows would give other models."
+            f"Intervals are those of a mean over the test rows of the first division, since {why}; they leave out that "
+            "other training rows would give other models."
         )
     else:
         yield (

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from .intervals import Interval
 from .results import MethodResult, Results
 from .scores import reported
+
+#: The best is taken where another one is faster by less than this, in seconds or as a share of the time.
+_SOON, _MUCH = 0.1, 2.0
 
 
 @dataclass(frozen=True)
@@ -17,67 +19,77 @@ class Recommendation:
     Attributes
     ----------
     chosen : MethodResult
-        The fastest of those that cannot be told from the best.
+        The fastest of those that are as good as the best; the best itself where none of them is much faster.
     best : MethodResult
         The one of the lowest test error.
     equals : tuple of MethodResult
-        Those whose difference from the best has an interval that holds zero, the best among them.
+        Those within one standard error of the best, which is the first of them.
     behind : Interval
         How much worse the chosen one is than the best.
+    learned : bool
+        Whether the best can be told from one answer for all rows, where that was tried.
     """
 
     chosen: MethodResult
     best: MethodResult
     equals: tuple[MethodResult, ...]
     behind: Interval
+    learned: bool = True
 
 
 def recommend(results: Results) -> Recommendation | None:
-    """Choose the fastest of the methods that cannot be told from the best; None where none was run.
+    """Choose the fastest of the methods that are as good as the best; None where none was run.
 
-    A method is as good as the best where the 95 % interval of their difference on the same rows holds zero. Where
-    nothing is known of the differences, as of a single test row, the best is taken.
+    As good is one whose difference from the best on the same rows is within one standard error of that difference (the
+    rule of one standard error). A method that only cannot be told from the best, as it may be where there are few test
+    rows, is not as good for that. Times of less than a tenth of a second, or up to twice another, count as equal.
+
+    References
+    ----------
+    L. Breiman, J. Friedman, R. Olshen and C. Stone (1984), "Classification and regression trees", section 3.4.3.
     """
     if not results.done:
         return None
     best = results.done[0]
     gaps = {one.method: results.difference(one, best) for one in results.done[1:]}
-    equals = [best, *(one for one in results.done[1:] if _holds_zero(gaps[one.method]))]
+    equals = [best, *(one for one in results.done[1:] if gaps[one.method].mean <= gaps[one.method].standard_error)]
     chosen = min(equals, key=lambda one: one.seconds)
-    return Recommendation(chosen, best, tuple(equals), gaps.get(chosen.method, Interval(0.0, 0.0)))
+    if best.seconds <= max(_SOON, _MUCH * chosen.seconds):
+        chosen = best
+    constant = gaps.get("constant")
+    learned = best.method != "constant" and (constant is None or constant.low > 0)
+    return Recommendation(chosen, best, tuple(equals), gaps.get(chosen.method, Interval(0.0, 0.0, 0.0)), learned)
 
 
 def sentence(results: Results, found: Recommendation | None) -> str:
     """The recommendation in words, with the measured numbers."""
     if found is None:
         return "No method could be run on these data, so none is recommended; the reasons stand below the table."
-    chosen, best = found.chosen, found.best
+    chosen, best, n_equals = found.chosen, found.best, len(found.equals)
+    over = f" over {results.n_splits} divisions of the rows" if not results.by_rows else ""
     text = f"Take {chosen.label}: "
     if chosen is best:
-        text += f"it has the {_best(results)} of all, {error(results, best)}"
-        others = len(found.equals) - 1
-        if others:
-            text += (
-                f", and is the fastest of the {others + 1} methods that cannot be told from it "
-                f"({listed(found.equals[1:])}): it fits and predicts in {seconds(best.seconds)} s"
-            )
+        text += (
+            f"it has the {_best(results)} of all, {error(results, best)}{over}, and fits and predicts in "
+            f"{seconds(best.seconds)} s"
+        )
+        if n_equals == 1:
+            text += "; no other method is within one standard error of it"
         else:
-            text += (
-                f", and every other method is worse by more than chance explains; it takes {seconds(best.seconds)} s"
-            )
+            text += f"; none of those within one standard error of it ({listed(found.equals[1:])}) is much faster"
     else:
         text += (
-            f"{error(results, chosen)} on the test rows cannot be told from the {_best(results)}, "
+            f"{error(results, chosen)}{over} is within one standard error of the {_best(results)}, "
             f"{error(results, best)} by {best.label} (difference {_gap(results, found.behind)}), and it fits and "
             f"predicts in {seconds(chosen.seconds)} s, where {best.label} takes {seconds(best.seconds)} s"
         )
-        if len(found.equals) > 2:
-            text += f"; {len(found.equals)} methods are as good as the best, and it is the fastest of them"
+        if n_equals > 2:
+            text += f"; {n_equals} methods are as good as the best, and it is the fastest of them"
     text += "."
-    if chosen.method == "constant":
+    if not found.learned:
         text += (
-            " It gives one answer for all rows: no method that was tried has learned anything from these features that "
-            "can be told from chance."
+            " Beware: not even the best method can be told from one answer for all rows, so these features say nothing "
+            "of the target that so few rows would show."
         )
     return text
 
@@ -110,9 +122,5 @@ def _best(results: Results) -> str:
 
 def _gap(results: Results, gap: Interval) -> str:
     if results.task == "classification":
-        return f"{gap.mean:.2g} points, 95 % interval {gap.low:.2g} to {gap.high:.2g}"
-    return f"{gap.mean:.2g} of the target's variance, 95 % interval {gap.low:.2g} to {gap.high:.2g}"
-
-
-def _holds_zero(gap: Interval) -> bool:
-    return math.isfinite(gap.half_width) and gap.low <= 0
+        return f"{gap.mean:.2g} points, standard error {gap.standard_error:.2g}"
+    return f"{gap.mean:.2g} of the target's variance, standard error {gap.standard_error:.2g}"

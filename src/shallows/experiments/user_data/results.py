@@ -126,8 +126,8 @@ class Results:
 
     @property
     def by_rows(self) -> bool:
-        """Whether intervals follow from the test rows of one division, of which there is no other."""
-        return has_test_rows(self.description) or self.n_splits < 2
+        """Whether intervals follow from the test rows of the first division, as where there are fewer than three."""
+        return has_test_rows(self.description) or self.n_splits < 3
 
     def interval(self, one: MethodResult) -> Interval:
         """The interval of a method's mean test score."""
