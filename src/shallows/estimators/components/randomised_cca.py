@@ -8,8 +8,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
-from ... import arrays, streams
+from ... import streams
 from ...errors import ShallowsError
+from ...spectrum.eigensystems import eigensystem, top_eigensystem
 from ..feature_maps import FourierFeatures, NystroemFeatures
 
 MAPS = {"fourier": FourierFeatures, "nystroem": NystroemFeatures, "linear": None}
@@ -17,6 +18,9 @@ RIDGES = tuple(10.0**-e for e in range(1, 8))
 """Ridges that are tried where none is given, as shares of the mean variance of a view's features times their number."""
 
 VALIDATION = 0.2
+
+FULL_BELOW = 500
+"""Columns up to which all correlations are computed, and only the largest beyond."""
 
 
 class RandomisedCCA(BaseEstimator):
@@ -145,9 +149,13 @@ def _directions(
     """Canonical directions of both views, (p, k) and (q, k), and their correlations."""
     *covariances, cross = moments
     factors = [np.linalg.cholesky(C + (ridge * np.trace(C) + 1e-12) * np.eye(len(C))) for C in covariances]
-    with arrays.one_blas_thread():
-        whitened = np.linalg.solve(factors[1], np.linalg.solve(factors[0], cross).T).T
-        left, values, right = np.linalg.svd(whitened, full_matrices=False)
-    pairs = zip(factors, (left[:, :k], right[:k].T), strict=True)
+    whitened = np.linalg.solve(factors[1], np.linalg.solve(factors[0], cross).T).T
+    square = whitened.T @ whitened
+    if len(square) <= FULL_BELOW:
+        squares, right = eigensystem(square, k)
+    else:
+        squares, right = top_eigensystem(lambda a: square @ a, len(square), k, like=square, tolerance=1e-5)
+    values = np.sqrt(squares)
+    pairs = zip(factors, (whitened @ right / np.maximum(values, 1e-12), right), strict=True)
     a, b = (np.linalg.solve(L.T, vectors) for L, vectors in pairs)
-    return a, b, np.clip(values[:k], 0.0, 1.0)
+    return a, b, np.clip(values, 0.0, 1.0)
