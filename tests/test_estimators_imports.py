@@ -12,6 +12,9 @@ STREAMED = {f"expansions.{name}" for name in ("doubly_stochastic", "block_polici
 
 SOLVERS = {
     "DoublyStochasticClassifier": STREAMED,
+    "DoublyStochasticKernelCCA": {"components.kernel_cca"},
+    "DoublyStochasticKernelPCA": {"components.component_state", "components.oja"},
+    "DoublyStochasticKernelSVD": {"components.kernel_svd"},
     "DoublyStochasticNoveltyDetector": STREAMED,
     "DoublyStochasticRegressor": STREAMED,
     "EigenProCentresClassifier": {"least_squares.projected"},

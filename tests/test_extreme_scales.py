@@ -63,7 +63,8 @@ def test_a_matrix_of_ones_averages_contradicting_targets_in_any_batches(Estimato
     n = 1500
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(n, 3)), (rng.random(n) < 0.4).astype(int)
-    model = Estimator(kernel, bandwidth=1e8, batch_size=batch_size, max_epochs=5, random_state=0).fit(X, y)
+    options = {"batch_size": batch_size, "max_epochs": 5, "random_state": 0, **published(Estimator, "bandwidth")}
+    model = Estimator(kernel, bandwidth=1e8, **options).fit(X, y)
     assert model.n_rollbacks_ == 0
     found = (1 + outputs(model, X)) / 2 if is_classifier(model) else model.predict(X)
     # The mean of so many targets has itself an error of 0.013. A batch of 16 has one of 0.12, and a step is longer.

@@ -12,6 +12,9 @@ __version__ = "0.1.0"
 
 _WHERE = {
     "DoublyStochasticClassifier": "estimators",
+    "DoublyStochasticKernelCCA": "estimators",
+    "DoublyStochasticKernelPCA": "estimators",
+    "DoublyStochasticKernelSVD": "estimators",
     "DoublyStochasticNoveltyDetector": "estimators",
     "DoublyStochasticRegressor": "estimators",
     "EigenProCentresClassifier": "estimators",
@@ -25,6 +28,7 @@ _WHERE = {
     "FourierFeatures": "estimators",
     "KernelSGDClassifier": "estimators",
     "KernelSGDRegressor": "estimators",
+    "KernelSlicedInverseRegression": "estimators",
     "NORMAClassifier": "estimators",
     "NORMARegressor": "estimators",
     "NystroemFeatures": "estimators",

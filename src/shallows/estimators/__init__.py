@@ -1,4 +1,4 @@
-"""The scikit-learn face of the solvers, in four families by what is minimised and what the function is made of.
+"""The scikit-learn face of the solvers, in five families by what is sought and what the function is made of.
 
 `least_squares`
     The square loss over the functions of a kernel or of explicit features: EigenPro and its variants, kernel stochastic
@@ -7,6 +7,9 @@
     Any loss with a regulariser, for a fixed kernel or feature map: Pegasos, NORMA, SDCA, SVRG, SAG.
 `doubly_stochastic`
     Any loss, for a function that gains random features step by step.
+`components`
+    Nonlinear components, in functions that gain random features step by step: kernel PCA, SVD, CCA and sliced
+    inverse regression.
 `feature_maps`
     Transformers of points to explicit features of a kernel, for pipelines.
 
@@ -36,6 +39,12 @@ What users of scikit-learn look for:
     ``kernel="precomputed"`` where the values of the kernel are enough.
 """
 
+from .components import (
+    DoublyStochasticKernelCCA,
+    DoublyStochasticKernelPCA,
+    DoublyStochasticKernelSVD,
+    KernelSlicedInverseRegression,
+)
 from .doubly_stochastic import DoublyStochasticClassifier, DoublyStochasticNoveltyDetector, DoublyStochasticRegressor
 from .feature_maps import FourierFeatures, NystroemFeatures
 from .least_squares import (
@@ -64,6 +73,9 @@ from .regularised import (
 
 __all__ = [
     "DoublyStochasticClassifier",
+    "DoublyStochasticKernelCCA",
+    "DoublyStochasticKernelPCA",
+    "DoublyStochasticKernelSVD",
     "DoublyStochasticNoveltyDetector",
     "DoublyStochasticRegressor",
     "EigenProCentresClassifier",
@@ -77,6 +89,7 @@ __all__ = [
     "FourierFeatures",
     "KernelSGDClassifier",
     "KernelSGDRegressor",
+    "KernelSlicedInverseRegression",
     "NORMAClassifier",
     "NORMARegressor",
     "NystroemFeatures",

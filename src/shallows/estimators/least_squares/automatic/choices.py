@@ -20,7 +20,7 @@ LEAST_ROWS, MOST_ROWS = 400, 1000
 """Rows to choose with, where there are so many: a tenth of the data between these. A search among bandwidths with 400
 takes about a tenth of a second."""
 
-LEAST_HELD_OUT, MOST_HELD_OUT = 200, 2000
+LEAST_HELD_OUT, MOST_HELD_OUT = 200, 1000
 """Rows that a further set of outputs of a larger fit is not trained on: a fifth of the data between these."""
 
 MOST_FOLDS, MOST_OUTPUTS = 3, 40
