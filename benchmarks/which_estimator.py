@@ -312,6 +312,14 @@ def page(found: dict[Any, dict[str, str]]) -> str:
     for problem, (title, unit, _) in PROBLEMS.items():
         lines += [f"### {title}", "", *table(problem, unit, sizes, found), ""]
     notes = [one for one in found.values() if one["note"]]
+    blank = {"note": "not run yet"}
+    notes += [
+        {"problem": problem, "estimator": estimator, "rows": str(size), **blank}
+        for size in sizes
+        for problem in PROBLEMS
+        for estimator in ESTIMATORS
+        if (problem, estimator, size) not in found
+    ]
     if notes:
         lines += ["## What was not run", ""]
         lines += [
