@@ -47,7 +47,7 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
     regularisation : float, default=1.0
         ν (λ), for ν/2 ‖f‖².
     block_size : int, optional
-        F, the frequencies of a block. None takes n/64 rounded up to a power of two, between 8 and 1,024; 256 for a
+        F, the frequencies of a block. None takes n/32 rounded up to a power of two, between 32 and 1,024; 256 for a
         stream.
     batch_size : int, optional
         B, the rows of a step. None takes 10 F, five examples for every column of a block. The batches of a stream
