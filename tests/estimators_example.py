@@ -38,6 +38,17 @@ def outputs(model, X):
     return model.decision_function(X) if is_classifier(model) else model.predict(X)
 
 
+def uncalibrated(Estimator):
+    """The parameter by which a classifier's scores are the outputs of its function, where it has one."""
+    return {"calibration": None} if "calibration" in Estimator().get_params() else {}
+
+
+def published(Estimator, *but):
+    """The method as published: the median rule, no regularisation but an early end, outputs as they are."""
+    parameters = {"bandwidth": None, "regularisation": 0.0, "calibration": None}
+    return {name: parameters[name] for name in sorted(set(parameters) & set(Estimator().get_params()) - set(but))}
+
+
 def one_by_hand(model, X, new):
     """f(x) = Σ αⱼ k(x, xⱼ) with the coefficients that were learnt, by the naive formula."""
     name, bandwidth = model.effective_params_["kernel"], model.bandwidth_

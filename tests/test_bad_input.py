@@ -43,10 +43,13 @@ pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.excepti
 def test_a_single_feature_is_what_two_copies_of_it_are_apart_by_the_root_of_two(Estimator, n):
     X, y, new = table(Estimator, n, d=1)
     options = {"max_epochs": 3, "dtype": "float64"}
+    if "calibration" in Estimator().get_params():
+        options |= {"regularisation": 1.0, "calibration": None}
     one = made(Estimator, bandwidth=1.0, **options).fit(X, y)
     two = made(Estimator, bandwidth=2**0.5, **options).fit(np.hstack([X, X]), y)
-    # The same distances but for rounding, which the preconditioner's inverse amplifies.
-    assert np.abs(outputs(one, new) - outputs(two, np.hstack([new, new]))).max() < 1e-4
+    # The same distances but for rounding, which the preconditioner's inverse amplifies, and that of the matrix of sixty
+    # centres on a line more.
+    assert np.abs(outputs(one, new) - outputs(two, np.hstack([new, new]))).max() < 1e-3
 
 
 @every
@@ -226,7 +229,7 @@ def test_classes_of_one_row_each_leave_none_to_hold_out(Estimator, fraction):
 def test_a_rank_above_that_of_the_matrix_is_brought_down_to_it(Estimator):
     X, y, new = table(Estimator)
     kernel = kernels.Polynomial(2, 1.0, 0.3)
-    model = Estimator(kernel, rank=100, random_state=0, tol=0, max_epochs=60).fit(X, y)
+    model = Estimator(kernel, regularisation=0.0, rank=100, random_state=0, tol=0, max_epochs=60).fit(X, y)
     # Ten monomials of degree two or less in three features, and the function is least squares over them.
     assert model.effective_params_["rank"] <= 10
     powers = [np.ones(len(X) + len(new)), *np.concatenate([X, new]).T]

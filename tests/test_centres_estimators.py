@@ -42,7 +42,8 @@ def test_scikit_learns_contract_holds(estimator, check):
 def test_predictions_are_the_expansion_in_the_centres(Estimator, given):
     X, y, new = table(Estimator)
     Z = sample(60, seed=5)
-    model = Estimator("cauchy", bandwidth=2.0, centres=Z if given else 60, random_state=0, max_epochs=2).fit(X, y)
+    options = {"centres": Z if given else 60, "calibration": None, "random_state": 0, "max_epochs": 2}
+    model = Estimator("cauchy", bandwidth=2.0, **options).fit(X, y)
     assert model.dual_coef_.shape == (60, 3 if is_classifier(model) else 1)
     centres = Z[np.argsort(np.argsort(Z[:, 0]))] if given else X[model.support_]
     if given:
@@ -124,7 +125,8 @@ def test_several_outputs_are_what_they_are_apart(Estimator):
         y = np.stack([y > 0, y > 1], axis=1).astype(int)
     else:
         y = np.stack([y, np.cos(y)], axis=1)
-    together = Estimator(centres=60, random_state=0, max_epochs=3, bandwidth=1.5).fit(X, y)
+    options = {"regularisation": 0.1, "calibration": None, "bandwidth": 1.5}
+    together = Estimator(centres=60, random_state=0, max_epochs=3, **options).fit(X, y)
     for j in range(2):
         apart = clone(together).fit(X, y[:, j])
         # Products of two columns are rounded otherwise than those of one.

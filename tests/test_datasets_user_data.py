@@ -224,6 +224,14 @@ def test_identifiers_row_numbers_and_empty_columns_are_left_out_and_told(tmp_pat
         assert word in description["told"]
 
 
+@pytest.mark.parametrize("date", ["2024-03-{d:02d}", "{d}.3.2024", "3/{d}/24", "2024-03-{d:02d}T10:00:00Z"])
+def test_dates_are_left_out_with_what_would_be_used_in_their_place(tmp_path, date):
+    lines = [f"{date.format(d=i % 28 + 1)},{i % 7}.5,{i % 2}" for i in range(40)]
+    description = described(write(tmp_path / "dates.csv", "\n".join(["day,b,y", *lines])))
+    assert description["entry"]["n_features"] == 1
+    assert "day (dates; numbers such as the year or the days since a day would be used)" in description["told"]
+
+
 def test_pixels_are_scaled_together_and_other_numbers_each(tmp_path):
     rng = np.random.default_rng(0)
     pixels = rng.integers(0, 256, size=(200, 20))

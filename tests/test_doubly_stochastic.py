@@ -43,9 +43,9 @@ def batches(n_steps, n=N, size=B):
     return [slices[(7 * i) % len(slices)] for i in range(n_steps)]
 
 
-def run(solver, problem, n_steps=20, state=None, start=0):
+def run(solver, problem, n_steps=20, state=None, start=0, size=B):
     state = solver.init(problem) if state is None else state
-    for batch in batches(n_steps)[start:]:
+    for batch in batches(n_steps, size=size)[start:]:
         state = solver.step(problem, state, batch)
     return state
 
@@ -60,12 +60,14 @@ def naive(problem, steps, blocks, nu, n_steps, preconditioned=False, damping=0.0
         G = w * problem.loss.derivative(f, y)
         k, s = blocks(i, len(A)), steps(i + 1)
         Phi = features.block(k, x)
+        kappa = nu
         if preconditioned:
+            kappa = features.block_size * nu / damping
             covariance = Phi.T @ (w * Phi) / len(x) + damping * np.eye(Phi.shape[1])
-            step = -s * np.linalg.solve(covariance, Phi.T @ G / len(x))
+            step = -s * np.linalg.solve(covariance, Phi.T @ (G - kappa * w * f) / len(x))
         else:
             step = -s * Phi.T @ G / (len(x) * features.block_size)
-        A, beta = [(1 - s * nu) * a for a in A], [(1 - s * nu) * b for b in beta]
+        A, beta = [(1 - s * kappa) * a for a in A], [(1 - s * kappa) * b for b in beta]
         if k == len(A):
             A.append(step), beta.append(-s * G.mean(axis=0))
         else:
@@ -156,9 +158,54 @@ def test_a_schedule_gives_the_steps_it_names(decrease):
 @pytest.mark.parametrize("weights", [False, True])
 def test_the_preconditioned_step_inverts_the_covariance_of_the_block(weights):
     problem = make(weights=weights, block_size=4)
-    solver = DoublyStochastic(0.5, 0.0, 0.1, preconditioning="block", damping=1e-3)
-    A, _ = naive(problem, lambda t: 0.5, fresh, 0.1, 12, preconditioned=True, damping=1e-3)
+    solver = DoublyStochastic(0.5, 0.0, 0.1, preconditioning="block", damping=1.0)
+    A, _ = naive(problem, lambda t: 0.5, fresh, 0.1, 12, preconditioned=True, damping=1.0)
     assert np.abs(run(solver, problem, 12).coefficients - A).max() < 1e-10
+
+
+@pytest.mark.parametrize("nu", [1e-2, 1e-3])
+def test_preconditioned_steps_lead_to_exact_kernel_ridge(nu):
+    problem = make(block_size=64)
+    x, y = problem.points, problem.targets
+    K = problem.features.kernel(x, x)
+    ridge = K @ np.linalg.solve(K + N * nu * np.eye(N), y)
+    solver = DoublyStochastic(0.5, 0.0, nu, preconditioning="block", damping=64 * nu / 0.1, theta_nu=2.0)
+    distances = []
+    for t in (25, 400):
+        f = run(solver, problem, t, size=N).values(problem, x)
+        distances.append(np.linalg.norm(f - ridge) / np.linalg.norm(ridge))
+    assert distances[1] < 0.05
+    assert distances[1] < 0.5 * distances[0]
+
+
+def test_a_larger_regularisation_has_a_larger_loss_and_a_smaller_function():
+    problem = make(block_size=64)
+    losses, sizes = [], []
+    for nu in (1e-4, 1e-3, 1e-2, 1e-1):
+        solver = DoublyStochastic(0.5, 0.0, nu, preconditioning="block", damping=640 * nu, theta_nu=2.0)
+        f = run(solver, problem, 200, size=N).values(problem, problem.points)
+        losses.append(float(np.mean((f - problem.targets) ** 2)))
+        sizes.append(float(np.linalg.norm(f)))
+    assert losses == sorted(losses)
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_no_step_shrinks_the_function_by_more_than_itself():
+    solver = DoublyStochastic(2.0, 0.0, 0.5, preconditioning="block", damping=1e-7)
+    assert 2.0 * solver.shrinkage(16, 100) == 1.0
+
+
+def test_a_batch_of_few_examples_is_damped_more_and_counts_less_in_the_schedule():
+    solver = DoublyStochastic(0.5, 0.0, 1e-3, preconditioning="block", damping=1e-2, damping_of_batch=0.5, theta_nu=2.0)
+    assert solver.damping_at(32, 10) == 0.5 * 32 / 10
+    assert solver.damping_at(32, 10**6) == 0.5 * 1e-3 * 32  # A step of ½ then shrinks f by no more than f.
+    assert solver.shrinkage(32, 10) == 32 * 1e-3 / 1.6
+    problem = make(block_size=4)
+    few, many = (run(solver, problem, 9, size=size) for size in (3, 60))
+    assert few.shrunk == pytest.approx(9 * solver.shrinkage(4, 3))
+    assert many.shrunk == pytest.approx(9 * solver.shrinkage(4, 60))
+    assert few.shrunk < many.shrunk
+    assert few.last_step > many.last_step
 
 
 def test_what_is_seen_in_training_is_what_is_predicted_to_the_bit():
@@ -305,7 +352,7 @@ def test_the_mean_of_a_re_used_step_is_the_step_on_all_old_features():
     problem, m = make(), 5
     solver = DoublyStochastic(1.0)
     x, z, G = problem.points[:B], sample(9, D, seed=2), problem.targets[:B]
-    steps = [problem.features.block(k, z) @ solver._direction(problem, k, x, G, None) for k in range(m)]
+    steps = [problem.features.block(k, z) @ solver._direction(problem, k, x, G, None, None) for k in range(m)]
     Phi, Psi = (problem.features.map(points, m) for points in (x, z))
     assert np.abs(np.mean(steps, axis=0) + Psi @ (Phi.T @ G) / B).max() < 1e-13
 

@@ -98,8 +98,9 @@ def test_a_regressor_learns_with_each_loss(loss, n_outputs):
     predicted = model.predict(X_new)
     assert predicted.shape == ((800,) if n_outputs is None else (800, 2))
     first = predicted if n_outputs is None else predicted[:, 0]
-    # Outputs share one step, so that with kinks the smaller one holds the larger back.
-    assert 1 - np.var(first - y_new) / np.var(y_new) > (0.97 if n_outputs is None else 0.8)
+    # With kinks the gradient does not grow with the error, so that the last steps find less. Outputs share one step, so
+    # that the smaller one holds the larger back.
+    assert 1 - np.var(first - y_new) / np.var(y_new) > (0.95 if n_outputs is None else 0.8)
 
 
 def test_a_quantile_is_exceeded_by_the_share_that_it_names():
@@ -147,7 +148,7 @@ def test_weights_are_repetitions():
     X, y = waves(60)
     w = np.random.default_rng(0).integers(0, 4, 60)
     # Full batches of the same size rule, so that both take the same steps.
-    options = {"random_state": 0, "block_size": 8, "batch_size": 1000}
+    options = {"random_state": 0, "block_size": 8, "batch_size": 1000, "bandwidth": 1.0, "regularisation": 1e-4}
     one = DoublyStochasticRegressor(**options).fit(X, y, sample_weight=w)
     other = DoublyStochasticRegressor(**options).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
     assert np.abs(one.predict(X) - other.predict(X)).max() < 1e-6 * y.std()
@@ -172,7 +173,8 @@ def test_what_was_chosen_and_estimated_is_recorded():
     X, y = moons()
     model = DoublyStochasticClassifier(method="cdsg", schedule="theory", regularisation=0.01, random_state=0).fit(X, y)
     told = model.effective_params_
-    assert told["theta"] == 100.0 and told["theta_nu"] == 1.0 and told["cap"] == 2.0
+    assert told["theta"] == 200.0 and told["theta_nu"] == 2.0 and told["cap"] == 2.0
+    assert told["shrinkage"] == pytest.approx(model.block_size_ * 0.01 / told["damping"])
     assert 0 < told["feature_variance"] < 1 / model.block_size_
     assert 0 < told["gradient_rms"] <= 1
     assert told["n_random_features"] == model.n_blocks_ * model.block_size_

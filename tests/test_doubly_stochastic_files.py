@@ -252,9 +252,8 @@ EDITS = {
 @pytest.fixture(scope="module")
 def three_classes():
     X, y = moons(classes=3)
-    return DoublyStochasticClassifier(random_state=0, block_size=8, n_iter=5).fit(
-        X, np.unique(y, return_inverse=True)[1]
-    )
+    model = DoublyStochasticClassifier(random_state=0, block_size=8, n_iter=5, schedule="line_search")
+    return model.fit(X, np.unique(y, return_inverse=True)[1])
 
 
 @pytest.mark.parametrize("change", EDITS.values(), ids=EDITS)

@@ -21,7 +21,7 @@ def test_one_class_in_all_is_an_error():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"regularisation": -1.0}, "regularisation must be a number of at least 0, got -1.0"),
+        ({"regularisation": -1.0}, "regularisation must be a number of at least 0, or None.*, got -1.0"),
         ({"regularisation": float("nan")}, "regularisation must be a number of at least 0"),
         ({"method": "sgd"}, "method must be one of 'dsg', 'udsg', 'cdsg', got 'sgd'"),
         ({"schedule": "slow"}, "schedule must be one of"),
@@ -31,7 +31,7 @@ def test_one_class_in_all_is_an_error():
         ({"loss": "huber"}, "is none for classes"),
         ({"kernel": "gausian"}, "no kernel 'gausian'.*Did you mean 'gaussian'"),
         ({"kernel": "polynomial"}, "polynomial.*no"),
-        ({"bandwidth": -2.0}, "bandwidth must be a positive number or None"),
+        ({"bandwidth": -2.0}, "bandwidth must be a positive number, 'auto', 'median' or None"),
         ({"step_size": 0.0}, "step_size must be a positive number or None"),
         ({"block_size": 0}, "block_size must be a whole number of at least 1 or None"),
         ({"batch_size": 2.5}, "batch_size must be a whole number of at least 1 or None"),

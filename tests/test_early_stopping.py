@@ -7,9 +7,10 @@ import pytest
 from sklearn.base import is_classifier
 
 from engine_example import sample
+from estimators_example import published
 from shallows import EigenProClassifier, EigenProRegressor, KernelSGDClassifier, KernelSGDRegressor, spectrum, training
 from shallows.errors import ShallowsError
-from shallows.estimators.least_squares import early_stopping
+from shallows.estimators import early_stopping
 from step_rules_example import each, small, table
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
@@ -74,7 +75,8 @@ def test_scores_are_weighted_as_the_rows_are(Estimator):
     X, y, *_ = table(Estimator, noise=0.8)
     w = np.random.default_rng(0).uniform(0.1, 3, len(X))
     asked = {"max_epochs": 2, "tol": 0, "random_state": 0, "early_stopping": True, "n_iter_no_change": 50}
-    model = Estimator(**small(Estimator), rank=10, n_subsample=100, **asked).fit(X, y, sample_weight=w)
+    asked |= {"rank": 10, "n_subsample": 100, **published(Estimator)}
+    model = Estimator(**small(Estimator), **asked).fit(X, y, sample_weight=w)
     rows = held_out_rows(model, X)
     assert model.score(X[rows], y[rows], sample_weight=w[rows]) == pytest.approx(model.best_validation_score_, abs=1e-9)
 
@@ -85,7 +87,8 @@ def test_observers_see_all_training_rows_although_some_are_held_out(Estimator):
     seen = []
     curve = training.Curve([1, 2], lambda s: seen.append(s.predict_training()) or {"n": float(len(seen[-1]))})
     asked = {"max_epochs": 2, "tol": 0, "random_state": 0, "early_stopping": True, "n_iter_no_change": 50}
-    model = Estimator(**small(Estimator), rank=10, n_subsample=100, **asked).fit(X, y, observers=[curve])
+    asked |= {"rank": 10, "n_subsample": 100, **published(Estimator)}
+    model = Estimator(**small(Estimator), **asked).fit(X, y, observers=[curve])
     assert [row["n"] for row in curve.rows] == [len(X)] * 2
     best = seen[int(np.argmax(model.validation_scores_))]  # The model is that of the best epoch.
     assert np.abs(np.asarray(best, float) - np.asarray(model.predict(X), float)).max() < 1e-9

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import EUCLIDEAN, naive_kernel, sample
-from estimators_example import ALL, brief, each, each_eigenpro, one_by_hand, outputs, table
+from estimators_example import ALL, brief, each, each_eigenpro, one_by_hand, outputs, table, uncalibrated
 from shallows import EigenProClassifier, EigenProRegressor, KernelSGDClassifier, gram, kernels, training
 
 pytestmark = brief
@@ -44,7 +44,7 @@ def test_scikit_learns_contract_holds_with_a_seed(estimator, check):
 @pytest.mark.parametrize("kernel", EUCLIDEAN)
 def test_predictions_are_the_kernel_expansion_of_the_coefficients(Estimator, kernel):
     X, y, new = table(Estimator)
-    model = Estimator(kernel, max_epochs=3, tol=0, random_state=0).fit(X, y)
+    model = Estimator(kernel, max_epochs=3, tol=0, random_state=0, **uncalibrated(Estimator)).fit(X, y)
     predicted = outputs(model, new).reshape(len(new), -1)
     expected = one_by_hand(model, X, new)
     assert np.abs(predicted - expected).max() < 1e-12 * np.abs(model.dual_coef_).sum()
@@ -54,7 +54,7 @@ def test_predictions_are_the_kernel_expansion_of_the_coefficients(Estimator, ker
 def test_a_small_problem_is_solved_where_that_is_asked_for(Estimator):
     # Interpolation: K α = y in the coding of the targets, on Laplace's well-conditioned matrix.
     X, y, _ = table(Estimator)
-    model = Estimator("laplace", random_state=0, rank=len(X), tol=0, max_epochs=50).fit(X, y)
+    model = Estimator("laplace", regularisation=0.0, random_state=0, rank=len(X), tol=0, max_epochs=50).fit(X, y)
     K = naive_kernel("laplace", model.bandwidth_, X, X)
     if is_classifier(model):
         truth = np.linalg.solve(K, 2.0 * (y[:, None] == np.unique(y)) - 1)
@@ -73,9 +73,10 @@ def test_digits_are_told_apart():
     assert KernelSGDClassifier(random_state=0, max_epochs=5).fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]) > 0.93
 
 
-def test_the_bandwidth_is_the_median_rule_unless_one_is_named():
+@pytest.mark.parametrize("named", ["median", None])
+def test_the_bandwidth_is_the_median_rule_where_that_is_asked_for(named):
     X, y, _ = table(EigenProRegressor)
-    fitted = EigenProRegressor(random_state=0).fit(X, y)
+    fitted = EigenProRegressor(bandwidth=named, random_state=0).fit(X, y)
     assert fitted.bandwidth_ == pytest.approx(kernels.median_bandwidth(X), rel=1e-9)
     assert EigenProRegressor(bandwidth=0.7).fit(X, y).bandwidth_ == 0.7
 

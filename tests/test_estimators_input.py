@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pytest
 import scipy.sparse
 from sklearn.base import is_classifier
 
 from engine_example import sample
-from estimators_example import CLASSIFIERS, EIGENPRO, EPS32, brief, each, each_eigenpro, one_by_hand, outputs, table
+from estimators_example import (
+    CLASSIFIERS,
+    EIGENPRO,
+    EPS32,
+    brief,
+    each,
+    each_eigenpro,
+    one_by_hand,
+    outputs,
+    published,
+    table,
+)
 from shallows import EigenProClassifier, EigenProRegressor, arrays, kernels
 from shallows.estimators.centring import Centring
 
@@ -58,9 +71,11 @@ def test_half_precision_is_read_as_what_it_holds(Estimator):
 def test_the_precision_that_was_asked_for_is_the_one_that_is_used(Estimator, dtype):
     X, y, new = table(Estimator)
     rule = {} if Estimator in EIGENPRO else {"step_rule": "constant"}
-    model = Estimator(random_state=0, max_epochs=2, dtype=dtype, **rule).fit(X, y)
+    model = Estimator(random_state=0, max_epochs=2, dtype=dtype, **rule, **published(Estimator)).fit(X, y)
     assert model.dual_coef_.dtype == model.effective_params_["precision"] == dtype
-    exact = Estimator(random_state=0, max_epochs=2, dtype="float64", step_size=model.step_size_).fit(X, y)
+    exact = Estimator(
+        random_state=0, max_epochs=2, dtype="float64", step_size=model.step_size_, **published(Estimator)
+    ).fit(X, y)
     if Estimator in CLASSIFIERS:
         assert model.decision_function(new).dtype == dtype
     # Kernel SGD takes few dozen steps; EigenPro solves the problem, and amplifies what a kernel value lacks.
@@ -96,7 +111,9 @@ def test_a_shift_of_all_points_changes_nothing_even_in_float32(Estimator):
 def test_a_small_memory_gives_the_predictions_of_a_large_one(Estimator):
     X, y, new = table(Estimator, 1500)
     options = {"random_state": 0, "max_epochs": 2, "tol": 0, "bandwidth": 1.0, "batch_size": 100}
-    small, large = (Estimator(memory=memory, **options).fit(X, y) for memory in ("100MB", "8GB"))
+    # Less than the process holds already is refused, see test_memory_budget.py.
+    with mock.patch.object(Estimator, "_check_memory"):
+        small, large = (Estimator(memory=memory, **options).fit(X, y) for memory in ("100MB", "8GB"))
     assert small.effective_params_["kept_fraction"] < 1.0 == large.effective_params_["kept_fraction"]
     for name in ("rank", "n_subsample", "batch_size", "step_size"):
         assert small.effective_params_[name] == large.effective_params_[name]
@@ -142,7 +159,7 @@ def test_coordinates_are_centred_and_without_constants_whatever_the_blocks(monke
 def test_a_feature_that_is_constant_in_training_still_counts_in_a_new_point(Estimator):
     X, y, new = table(Estimator)
     X, new = np.hstack([X, np.full((len(X), 1), 3.0)]), np.hstack([new, sample(len(new), 1)])
-    model = Estimator("laplace", random_state=0, max_epochs=2).fit(X, y)
+    model = Estimator("laplace", random_state=0, max_epochs=2, **published(Estimator)).fit(X, y)
     assert model.effective_params_["n_features_used"] == 4
     expected = one_by_hand(model, X, new)
     assert np.abs(outputs(model, new).reshape(len(new), -1) - expected).max() < 1e-11
@@ -169,7 +186,8 @@ def test_a_handful_of_points_is_fitted(Estimator, n):
         with pytest.raises(ValueError, match="one class"):
             Estimator().fit(X, y)
         return
-    model = Estimator("laplace", bandwidth=0.2, random_state=0, tol=0).fit(X, y)
+    options = published(Estimator, "bandwidth")
+    model = Estimator("laplace", bandwidth=0.2, random_state=0, tol=0, **options).fit(X, y)
     assert model.predict(X) == pytest.approx(y, abs=1e-3)
 
 

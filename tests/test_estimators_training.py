@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import is_classifier
 
-from estimators_example import brief, each, each_eigenpro, outputs, table
+from estimators_example import brief, each, each_eigenpro, outputs, published, table
 from resumed_example import StopAt
 from shallows import EigenProRegressor, arrays, kernels, spectrum, streams, training
 from shallows.errors import ShallowsError, TrainingInterrupted
@@ -118,9 +118,9 @@ def test_an_observer_sees_the_model_of_each_epoch(Estimator):
             snapshot = run.snapshot()
             seen[run.epoch] = snapshot.predict(new), snapshot.predict_training()
 
-    Estimator(max_epochs=3, **options).fit(X, y, observers=[Look()])
+    Estimator(max_epochs=3, **options, **published(Estimator)).fit(X, y, observers=[Look()])
     for epoch in (1, 3):
-        model = Estimator(max_epochs=epoch, **options).fit(X, y)
+        model = Estimator(max_epochs=epoch, **options, **published(Estimator)).fit(X, y)
         on_new, on_training = seen[epoch]
         if is_classifier(model):
             assert np.array_equal(on_new, model.predict(new))

@@ -57,7 +57,7 @@ def test_a_buffer_that_is_filled_anew_is_not_taken_for_what_it_held():
             buffer[7, 2] += 1.0
         return buffer
 
-    looking, model = looked_on(filled)
+    looking, model = looked_on(filled, calibration=None)
     assert looking.kept == [False, False, True, False]
     assert looking.scores[-1][:, 0] == pytest.approx(model.decision_function(buffer), abs=1e-6)
     assert looking.scores[-1][7, 0] != pytest.approx(model.decision_function(NEW)[7], abs=1e-3)

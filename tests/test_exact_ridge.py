@@ -213,7 +213,8 @@ def test_a_classifier_codes_its_classes_as_the_others_do():
     rng = np.random.default_rng(0)
     labels = np.array(["a", "b", "c"])[rng.integers(0, 3, size=200)]
     x = sample(200, 3) + 4.0 * np.stack([labels == "a", labels == "b", labels == "c"], axis=1)
-    model = ExactKernelRidgeClassifier(bandwidth=2.0, regularisation=0.1, random_state=0, device="cpu").fit(x, labels)
+    options = {"bandwidth": 2.0, "regularisation": 0.1, "calibration": None, "device": "cpu"}
+    model = ExactKernelRidgeClassifier(random_state=0, **options).fit(x, labels)
     codes = np.where(labels[:, None] == np.array(["a", "b", "c"]), 1.0, -1.0)
     K = naive_kernel("gaussian", 2.0, x, x)
     expected = K @ np.linalg.solve(K + 0.1 * np.eye(200), codes)

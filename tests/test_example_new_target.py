@@ -79,8 +79,8 @@ def test_a_claim_may_need_a_function_of_its_own(project, evaluation, monkeypatch
     path = project / "config" / "papers" / "example.yaml"
     before = path.read_text()
     contents = yaml.safe_load(before)
-    claim = {"label": "share of points with less than 20 % of errors", "metric": "test_error", "at_least": 0.3}
-    claim |= {"of": {"features": 256}, "reduce": "share_at_most", "parameters": {"level": 20.0}}
+    claim = {"label": "share of points with less than 20 % of errors", "evidence": "own", "metric": "test_error"}
+    claim |= {"of": {"features": 256}, "reduce": "share_at_most", "parameters": {"level": 20.0}, "at_least": 0.3}
     contents["targets"][TARGET]["claims"]["early"] = claim
     path.write_text(json.dumps(contents))
     try:

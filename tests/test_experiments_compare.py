@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from shallows.experiments import claim_functions
-from shallows.experiments.comparing import cells, target_table, verdicts
+from shallows.experiments.comparing import cells, target_table, uncertainty, verdicts
 from shallows.experiments.comparing.rows import COLUMNS, dataset_name
 from shallows.experiments.planning.plan import Plan
 from shallows.report.wording import code_text
@@ -38,7 +38,8 @@ def plan():
     ],
 )
 def test_a_verdict_is_the_tolerance_and_the_side(published, measured, better, verdict):
-    assert verdicts.judge(published, measured, TOLERANCE, better) == verdict
+    margin = uncertainty.margin(str(published), TOLERANCE)
+    assert verdicts.judge(published, measured, margin, better) == verdict
 
 
 def test_data_can_be_compared_where_it_is_the_papers():
@@ -133,7 +134,8 @@ def test_whole_data_at_the_laptop_scale_is_compared(tmp_path, plan, shift, verdi
     missing = [row for row in rows if not row["measured_mean"]]
     assert {row["verdict"] for row in missing} == {"not run"}
     assert all(row["reason"] and row["published"] for row in missing)
-    assert meta["verdict_counts"] == {verdict: len(measured), "not run": len(missing)}
+    number = len(measured)
+    assert meta["verdict_counts"] == {"number": {verdict: [number, number], "not run": [len(missing), 0]}}
     assert measured[0]["setting"] == "kernel=Gaussian; epochs=1"
 
 
@@ -197,7 +199,7 @@ def test_drawn_points_are_ratios_to_the_first(tmp_path, plan):
     for row in drawn:
         index = int(row["setting"].rpartition("=")[2])
         assert float(row["measured_mean"]) == pytest.approx(1 / index, rel=1e-6)
-    assert sum(meta["verdict_counts"].values()) < len(rows) / 4
+    assert meta["verdict_counts"] == {"order": {"not comparable": [2, 0]}}  # a drop, and an agreement
 
 
 def test_the_spread_is_that_of_the_two_curves_furthest_apart():

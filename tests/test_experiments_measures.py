@@ -150,6 +150,21 @@ def test_a_model_of_two_views_is_fitted_on_both_and_its_total_correlation_measur
     assert pairs - 1e-9 <= found["total_correlation"] <= 3
 
 
+def test_a_second_view_that_a_preparation_wrote_apart_is_taken_as_it_is(job, prepared, monkeypatch):
+    data = replace(
+        prepared,
+        x_train=prepared.x_train[:, :6],
+        x_test=prepared.x_test[:, :6],
+        z_train=prepared.x_train[:, 6:],
+        z_test=prepared.x_test[:, 6:],
+        info={**prepared.info, "views": [[0, 6], [6, 12]]},
+    )
+    monkeypatch.setattr(run.datasets, "load", lambda folder: data)
+    apart = run.execute(job(f"{__name__}:TwoViews", n_components=3), CONDITIONS)
+    left, right = CCA(3).fit(data.x_train, data.z_train).transform(data.x_test, data.z_test)
+    assert apart["metrics"]["final"] == {"total_correlation": pytest.approx(total_correlation(left, right))}
+
+
 @pytest.mark.usefixtures("two_views")
 def test_a_measure_that_a_method_names_goes_before_what_its_estimator_offers(job):
     assert hasattr(CCA(), "predict")

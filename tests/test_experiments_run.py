@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from estimators_example import published
 from shallows import datasets
 from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.experiments.comparing import evaluations
@@ -37,7 +38,7 @@ def prepared(tmp_path_factory):
 @pytest.fixture
 def job(tmp_path, prepared):
     def make(method="eigenpro", marks=(1, 2, 5), seed=0, **parameters):
-        given = {"kernel": "gaussian", "bandwidth": 5.0, **METHODS[method].get("parameters", {}), **parameters}
+        given = {"kernel": "gaussian", **METHODS[method].get("parameters", {}), "bandwidth": 5.0, **parameters}
         asked = {
             "id": digest(method, marks, seed, given),
             "target_ids": ["some_table"],
@@ -80,7 +81,15 @@ def test_errors_are_those_of_the_fitted_estimator_in_percent(job, prepared):
     made = run.execute(eigenpro(job, marks=(3,)), CONDITIONS)
     data = datasets.load(prepared)
     model = EigenProClassifier(
-        bandwidth=5.0, rank=20, n_subsample=200, batch_size=32, tol=0.0, max_epochs=3, random_state=0, device="cpu"
+        bandwidth=5.0,
+        rank=20,
+        n_subsample=200,
+        batch_size=32,
+        tol=0.0,
+        max_epochs=3,
+        random_state=0,
+        device="cpu",
+        **published(EigenProClassifier, "bandwidth"),
     ).fit(data.x_train, data.y_train)
     assert made["metrics"]["final"]["test_error"] == pytest.approx(100 * (1 - model.score(data.x_test, data.y_test)))
     assert made["metrics"]["final"]["train_error"] == pytest.approx(100 * (1 - model.score(data.x_train, data.y_train)))
@@ -310,7 +319,13 @@ def test_an_exact_solution_is_measured_once_at_no_mark_with_its_training_error(j
     data = datasets.load(prepared)
     from shallows import ExactKernelRidgeClassifier
 
-    model = ExactKernelRidgeClassifier(bandwidth=5.0, regularisation=0.1, random_state=0, device="cpu")
+    model = ExactKernelRidgeClassifier(
+        bandwidth=5.0,
+        regularisation=0.1,
+        random_state=0,
+        device="cpu",
+        **published(ExactKernelRidgeClassifier, "bandwidth", "regularisation"),
+    )
     model.fit(data.x_train, data.y_train)
     final = made["metrics"]["final"]
     assert final["test_error"] == pytest.approx(100 * (1 - model.score(data.x_test, data.y_test)))

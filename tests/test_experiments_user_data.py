@@ -17,7 +17,7 @@ from shallows.experiments.planning import configuration
 from shallows.experiments.planning.configuration import ConfigurationError
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.running.job import Conditions
-from shallows.experiments.user_data import comparison, leaderboard, model_selection
+from shallows.experiments.user_data import comparison, leaderboard, model_selection, trials
 from workflow_runs import PROJECT, copy_project
 
 CONDITIONS = Conditions("cpu", None, 60.0)
@@ -99,7 +99,7 @@ def test_the_choice_is_the_best_of_all_on_the_validation_part(prepared, tmp_path
     rules = {"bandwidth": {"parameter": "gamma", "values": [0.5, 2.0]}, "choose": {"C": [1.0, 100.0]}}
     _, kept = run(prepared, tmp_path, asked_of("svm", **rules))
     data = datasets.load(prepared / "choose")
-    median = model_selection.median_distance(data.x_train, 0)
+    median = trials.median_distance(data.x_train, 0)
     scores = {
         (c, 1 / (2 * (factor * median) ** 2)): SVR(C=c, gamma=1 / (2 * (factor * median) ** 2))
         .fit(data.x_train, data.y_train)
@@ -178,8 +178,8 @@ def test_a_method_that_was_not_run_stands_in_the_table_with_its_reason(prepared,
             asked_of(method, **rules), prepared / "choose", prepared / "test", folders[-1], CONDITIONS
         )
     outcomes = [folder / "outcome.json" for folder in folders]
-    leaderboard.write(outcomes, prepared / "verified.json", tmp_path / "t.csv", tmp_path / "t.json")
-    with open(tmp_path / "t.csv", newline="") as stream:
+    leaderboard.write(outcomes, prepared / "verified.json", tmp_path / "tables")
+    with open(tmp_path / "tables" / "comparison.csv", newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert rows[-1]["verdict"] == "not run" and "up to 10 training rows" in rows[-1]["reason"]
     assert {row["verdict"] for row in rows[:-1]} == {"measured"}
@@ -189,8 +189,8 @@ def test_the_median_distance_is_that_of_the_rows_and_one_where_they_coincide():
     x = np.random.default_rng(0).normal(size=(200, 4))
     from scipy.spatial.distance import pdist
 
-    assert model_selection.median_distance(x, 0) == pytest.approx(np.median(pdist(x)))
-    assert model_selection.median_distance(np.ones((30, 2)), 0) == 1.0
+    assert trials.median_distance(x, 0) == pytest.approx(np.median(pdist(x)))
+    assert trials.median_distance(np.ones((30, 2)), 0) == 1.0
 
 
 def test_methods_of_the_comparison_are_checked_with_the_rest_of_the_configuration(tmp_path):

@@ -11,7 +11,7 @@ import pytest
 import scipy.stats
 
 from engine_example import naive_kernel, sample
-from shallows import features, kernels, streams
+from shallows import arrays, features, kernels, streams
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.features import FourierFeatures, NystromFeatures, RBFNetwork
 from shallows.features.fourier import BlockCache
@@ -367,3 +367,14 @@ def test_seeds_give_independent_features():
     a, b = (fourier(F=2000, seed=s).frequencies(0, np.ones(1)).ravel() for s in (0, 1))
     assert abs(np.corrcoef(a, b)[0, 1]) < 4 / np.sqrt(a.size)
     assert streams.integers(0, "frequencies", 0, 1)[0] != streams.integers(0, "phases", 0, 1)[0]
+
+
+def test_nystrom_features_are_the_same_on_another_device(monkeypatch):
+    x = sample(30, 3)
+    made = NystromFeatures(kernels.Gaussian(1.0), x[:10])
+    made.root[:, 0] *= -1.0  # as the eigenvectors of another library may come
+    with monkeypatch.context() as patch:
+        patch.setattr(arrays, "device_of", lambda _: arrays.Device("gpu"))
+        moved = made.to(arrays.Device("cpu"))
+    assert moved is not made
+    assert np.array_equal(moved.map(x), made.map(x))

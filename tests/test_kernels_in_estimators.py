@@ -10,6 +10,7 @@ from sklearn.base import is_classifier
 
 from bad_input_example import each, few, outputs, table
 from engine_example import sample
+from estimators_example import published
 from shallows import (
     EigenProRegressor,
     ExactKernelRidgeRegressor,
@@ -61,6 +62,7 @@ def test_predictions_are_the_expansion_in_every_kernel(Estimator, name, n):
     X, new = X + 0.5, new + 0.5
     bandwidth = 1.5 if kernels.kind(name).takes_bandwidth else None
     options = {"kernel_params": PARAMETERS[name], "random_state": 0, "max_epochs": 2, **few(Estimator)}
+    options |= published(Estimator, "bandwidth")
     model = Estimator(name, bandwidth=bandwidth, **options).fit(X, y)
     kernel = kernels.make(name, bandwidth, **(PARAMETERS[name] or {}))
     assert model.effective_params_.get("kernel_params", {}) == kernel.parameters
@@ -169,7 +171,13 @@ def test_ridge_regression_with_a_polynomial_is_that_over_its_monomials(solver):
     x, y = sample(100), sample(100, 1, seed=1)[:, 0]
     parameters = {"degree": 2, "offset": 1.0, "scale": 1.0}
     model = ExactKernelRidgeRegressor(
-        "polynomial", kernel_params=parameters, solver=solver, tol=1e-10, random_state=0, dtype="float64"
+        "polynomial",
+        kernel_params=parameters,
+        solver=solver,
+        tol=1e-10,
+        random_state=0,
+        dtype="float64",
+        regularisation=1.0,
     ).fit(x, y)
     K = (x @ x.T + 1.0) ** 2
     truth = K @ np.linalg.solve(K + np.eye(100), y - y.mean()) + y.mean()

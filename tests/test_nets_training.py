@@ -273,3 +273,36 @@ def test_a_gpu_that_is_not_there_is_told():
 def test_an_unknown_architecture_is_told_with_the_nearest_name():
     with pytest.raises(UnknownNameError, match="Did you mean 'lenet'"):
         NeuralNetClassifier("lenet5").fit(*bars())
+
+
+# Fits that fail
+
+
+class Interrupt(training.Observer):
+    def on_batch(self, run):
+        raise KeyboardInterrupt
+
+
+@needs_torch
+@pytest.mark.parametrize("how", ["NaN", "Ctrl-C", "a parameter"])
+def test_a_net_that_is_fitted_again_and_fails_is_the_one_it_was(how):
+    x, y = bars()
+    net = tiny().fit(x, y)
+    before, names = net.decision_function(x), set(vars(net))
+    other = np.hstack([x, x])
+    if how == "NaN":
+        other[0, 0] = np.nan
+    with pytest.raises((ValueError, KeyboardInterrupt, ShallowsError)):
+        net.set_params(momentum=2.0 if how == "a parameter" else 0.9).fit(other, y, observers=[Interrupt()])
+    assert np.array_equal(net.decision_function(x), before)
+    assert set(vars(net)) == names
+
+
+def test_a_refused_refit_leaves_the_weights_where_they_were():
+    net = NeuralNetClassifier(TINY, random_state=0)
+    net.weights_ = {"output.bias": np.zeros(2, dtype=np.float32)}
+    before = dict(vars(net))
+    x, y = bars()
+    with pytest.raises(ValueError, match="NaN"):
+        net.fit(np.full_like(x, np.nan), y)
+    assert vars(net) == before

@@ -275,8 +275,46 @@ def test_the_verdicts_are_those_that_the_comparison_gives():
     assert tuple(VERDICTS) == verdicts.VERDICTS
 
 
-def test_only_values_beside_which_the_source_says_something_are_counted(errors):
+def test_what_is_printed_has_its_kind_of_evidence_beside_its_name(errors):
+    meta = json.loads(errors[1].read_text())
+    meta["kinds"] = {"test_error": "number"}
+    errors[1].write_text(json.dumps(meta))
     target = read(*errors)
-    assert sum(row.verdict == "reproduced" for row in target.rows) == 14
-    assert target.counts()["reproduced"] == 13  # one of them was never printed
+    for text in (tables.markdown(target), tables.html(target)):
+        assert "test error (%) [number]" in text and "train error (%) [" not in text
+
+
+def test_a_table_says_which_criteria_were_set_after_a_look(errors):
+    text = tables.markdown(read(*errors))
+    assert "Criteria, unchanged since the first commit of this target: 0.3 points." in text
+    assert "Criteria, set or moved after results had been looked at: 0.3 points." in text
+    assert "before the run" not in text
+
+
+def test_a_table_says_what_is_counted_elsewhere(errors):
+    assert "counted there alone" not in tables.markdown(read(*errors))
+    changed(errors, "derived", "143/4 of Table 3")
+    assert "are counted there alone" in tables.markdown(read(*errors))
+
+
+def test_a_target_tells_its_items_by_kind(errors):
+    target = read(*errors)
+    assert target.counts_by_kind() == {
+        "number": {
+            "reproduced": (13, 7),
+            "better": (1, 0),
+            "deviates": (1, 0),
+            "not comparable": (16, 0),
+            "not run": (16, 0),
+        }
+    }
     assert sum(target.counts().values()) == 47
+
+
+@pytest.mark.parametrize(("text", "shown"), [("nan", "no number"), ("inf", "∞"), ("-inf", "−∞"), ("", "–")])
+def test_a_value_that_is_not_finite_is_seen_in_the_table(errors, text, shown):
+    changed(errors, "measured_mean", text)
+    changed(errors, "measured_sd", "nan" if text else "")
+    changed(errors, "verdict", "deviates")
+    table = pivot.pivot(read(*errors))
+    assert shown in {cell.measured for cell in table.cells.values()}

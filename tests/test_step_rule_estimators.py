@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from estimators_example import published
 from resumed_example import StopAt
 from shallows import EigenProRegressor, KernelSGDRegressor, training
 from shallows.errors import ShallowsError, TrainingInterrupted, UnknownNameError
@@ -38,8 +39,8 @@ def test_every_rule_can_be_asked_for_with_any_batch(Estimator, rule, batch_size)
 def test_a_step_of_the_users_is_taken_at_every_step(Estimator):
     X, y, *_ = table(Estimator)
     asked = {"rank": 20, "n_subsample": 100, "batch_size": 50, "max_epochs": 2, "tol": 0, "random_state": 0}
-    by_number = Estimator(**small(Estimator), step_size=0.05, **asked).fit(X, y)
-    by_rule = Estimator(**small(Estimator), step_rule=lambda p, m, n: 0.05, **asked).fit(X, y)
+    by_number = Estimator(**small(Estimator), step_size=0.05, **asked, **published(Estimator)).fit(X, y)
+    by_rule = Estimator(**small(Estimator), step_rule=lambda p, m, n: 0.05, **asked, **published(Estimator)).fit(X, y)
     assert by_number.step_size_ == by_rule.step_size_ == 0.05
     assert by_number.losses_ == by_rule.losses_
 
@@ -63,7 +64,7 @@ def test_kernel_sgd_takes_the_steps_of_eigenpro_with_nothing_flattened(batch_siz
     X, y, new, _ = table(KernelSGDRegressor)
     asked = {"batch_size": batch_size, "max_epochs": 4, "tol": 0, "random_state": 0, "bandwidth": 1.0}
     plain = KernelSGDRegressor(**asked).fit(X, y)
-    bare = EigenProRegressor(rank=0, n_subsample=1, **asked).fit(X, y)
+    bare = EigenProRegressor(rank=0, n_subsample=1, regularisation=0.0, **asked).fit(X, y)
     assert np.abs(plain.predict(new) - bare.predict(new)).max() < 1e-10
     constant = KernelSGDRegressor(step_rule="constant", **asked).fit(X, y)
     assert constant.step_size_ == pytest.approx(0.75 * plain.step_size_)

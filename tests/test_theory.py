@@ -205,9 +205,9 @@ def truncating(request, monkeypatch):
 def test_the_solvers_leave_in_each_direction_what_the_eigenvalues_say(data):
     found = residuals_by_direction(data, "laplace", 2.0, rank=10, n_directions=60, n_points=240)
     assert found.numbers["difference"] < 1e-9 and found.numbers["solved"] < 1e-9
-    gains = np.asarray(found.curve["acceleration"])[12:]
+    gains = np.asarray(found.curve["acceleration"][12:])
     assert np.all(gains >= found.numbers["eigenvalue_ratio"])
-    np.testing.assert_allclose(gains, np.asarray(found.curve["acceleration_predicted"])[12:], rtol=1e-6)
+    np.testing.assert_allclose(gains, np.asarray(found.curve["acceleration_predicted"][12:]), rtol=1e-6)
 
 
 def test_epochs_to_a_level_are_those_of_the_closed_form_with_full_batches(data):
@@ -379,3 +379,24 @@ def test_an_analysis_imports_the_solvers_that_it_runs_and_no_others(imports, ana
     reached = imports.find_upstream_modules(f"shallows.theory.{analysis}")
     solvers = {name.rpartition(".")[2] for name in reached if name.startswith("shallows.solvers.")}
     assert solvers & ALGORITHMS <= RUNS[analysis]
+
+
+# What would contradict a bound
+
+
+@pytest.mark.parametrize("norms", [norms_of_feature_batches, norms_of_kernel_batches])
+def test_batches_twice_as_large_or_not_flattened_are_beyond_the_bounds_of_theorems_3_and_4(data, norms):
+    more = {"n_features": 60} if norms is norms_of_feature_batches else {}
+    plain, flattened = (
+        norms(data, bandwidth=2.0, rank=rank, n_points=240, batch_sizes=[16, 200], n_batches=20, **more).curve
+        for rank in (0, 20)
+    )
+    assert plain["largest_norm"][1] < plain["bound"][1] < 2.0 * plain["largest_norm"][1]
+    assert flattened["largest_norm"][1] < flattened["bound"][1] < plain["largest_norm"][1]
+
+
+def test_deviations_of_much_smaller_batches_are_beyond_the_bound_of_lemma_1(data):
+    found = norms_of_feature_batches(
+        data, bandwidth=2.0, rank=0, n_features=60, batch_sizes=[8, 200], n_batches=20
+    ).curve
+    assert found["largest_deviation"][1] < found["deviation_bound"][1] < found["largest_deviation"][0]

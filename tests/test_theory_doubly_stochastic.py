@@ -1,6 +1,7 @@
 """Checks of the theory of doubly stochastic gradients, against closed forms and against the solver itself."""
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,7 +13,7 @@ from shallows.features import FourierFeatures
 from shallows.solvers.expansions.block_policies import Checked, Fresh, UniformReuse, admitted_steps
 from shallows.theory.doubly_stochastic import batched_trajectories, expansion_cost
 from shallows.theory.doubly_stochastic.batched_trajectories import Trajectories
-from shallows.theory.doubly_stochastic.bounds import Bounds, coefficient_ratio
+from shallows.theory.doubly_stochastic.bounds import Bounds
 from shallows.theory.doubly_stochastic.convergence import cost_of_reuse, errors_by_iteration
 from shallows.theory.doubly_stochastic.orders_of_cost import orders_of_cost
 from shallows.theory.doubly_stochastic.population import Population, curvature, minimiser
@@ -60,7 +61,7 @@ def test_losses_that_are_not_smooth_have_no_known_minimum(data):
 def test_trajectories_are_those_of_the_solver(population, policy, theta_nu):
     many = Trajectories(population, theta_nu / 0.1, policy, [5, 6, 7])
     assert list(many.run([150])) == [150]
-    by_solver = batched_trajectories.by_the_solver(many, 150)
+    by_solver, _ = batched_trajectories.by_the_solver(many, 150)
     np.testing.assert_allclose(many.values[0], by_solver, atol=1e-10 * np.abs(by_solver).max())
     if isinstance(policy, Checked):
         assert (many.in_use < 150).all()  # some were used again, so that this branch was tried
@@ -89,18 +90,35 @@ def test_longest_steps_are_those_of_the_rule_for_each_trajectory():
         np.testing.assert_allclose(found[r], admitted_steps(traces[r][:, None], g[r : r + 1], 0.5, 0.02))
 
 
+def coefficient_ratio(theta_nu, t):
+    """The largest |aᵗᵢ| over i ≤ t, in units of θ/t, of aᵗᵢ = −γᵢ Π_{j>i} (1 − γⱼν) with γᵢ = θ/i."""
+    return max(abs(t / i * math.prod(1 - theta_nu / j for j in range(i + 1, t + 1))) for i in range(1, t + 1))
+
+
 @pytest.mark.parametrize("theta_nu", [1.0, 1.4, 4.0])
-def test_coefficients_are_the_products_of_their_formula(theta_nu):
-    nu, t = 0.2, 9
-    theta = theta_nu / nu
-    a = [-theta / i * math.prod(1 - theta / j * nu for j in range(i + 1, t + 1)) for i in range(1, t + 1)]
-    assert coefficient_ratio(theta_nu, t) == pytest.approx(max(map(abs, a)) / (theta / t))
+def test_coefficients_of_the_solver_are_the_products_of_their_formula(population, theta_nu):
+    many = Trajectories(population, theta_nu / population.regularisation, Fresh(), [5])
+    _, sizes = batched_trajectories.by_the_solver(many, 40)
+    np.testing.assert_allclose(sizes, [coefficient_ratio(theta_nu, t) for t in range(1, 41)], rtol=1e-9)
 
 
-def test_coefficients_keep_to_the_bound_where_it_is_true_and_leave_it_where_it_is_not():
-    assert all(coefficient_ratio(q, t) <= 1 + 1e-12 for q in (1.0, 1.5, 2.0, 3.0) for t in range(1, 60))
-    assert coefficient_ratio(6.0, 3) > 1  # whole θν of 4 and more, before t = θν
-    assert coefficient_ratio(6.0, 30) <= 1 + 1e-12
+@pytest.mark.parametrize(("theta_nu", "largest"), [(1.5, 1.0), (2.0, 1.0), (4.0, 2.0), (6.0, 6.0)])
+def test_coefficients_keep_to_the_bound_where_it_is_true_and_leave_it_where_it_is_not(data, theta_nu, largest):
+    found = errors_by_iteration(data, theta_nu=theta_nu, n_points=40, n_places=5, n_iterations=60, n_repeats=1).numbers
+    assert found["coefficient"] == pytest.approx(largest, rel=1e-9)
+    assert found["coefficient"] == pytest.approx(max(coefficient_ratio(theta_nu, t) for t in range(1, 61)))
+    assert found["later_coefficient"] == pytest.approx(1.0)
+
+
+def test_a_solver_with_another_step_leaves_the_bound(data, monkeypatch):
+    decay = batched_trajectories.DoublyStochastic.step
+
+    def without_shrinking(solver, problem, state, batch):
+        return decay(replace(solver, regularisation=0.0), problem, state, batch)
+
+    monkeypatch.setattr(batched_trajectories.DoublyStochastic, "step", without_shrinking)
+    found = errors_by_iteration(data, n_points=40, n_places=5, n_iterations=60, n_repeats=1).numbers
+    assert found["coefficient"] > 10
 
 
 def test_the_bound_without_reuse_is_that_of_theorem_4():
@@ -146,11 +164,26 @@ def test_reuse_tells_the_share_of_features_and_what_was_printed(data):
     assert found["printed_bound"][1] == 1.5 and found["corrected"][1] == 4.5  # G = U = 1
 
 
+def exponent(sizes, values):
+    return np.polyfit(np.log(sizes), np.log(values), 1)[0]
+
+
 def test_what_dsg_keeps_grows_with_its_features_and_not_with_the_inputs():
-    found = expansion_cost.iteration_cost(sizes=(256, 512, 1024), n_inputs=8, rounds=1).curve
-    np.testing.assert_allclose(np.array(found["bytes"]) / found["bytes"][0], [1, 2, 4])
-    found = expansion_cost.iteration_cost(along="n_inputs", sizes=(4, 400), n_features=128, rounds=1).curve
-    assert found["bytes"][0] == found["bytes"][1]
+    features, inputs = (8192, 16384, 32768), (8, 64, 512)
+    found = expansion_cost.iteration_cost(sizes=features, n_inputs=8, rounds=1).curve["bytes"]
+    assert 0.85 < exponent(features, found) < 1.15
+    found = expansion_cost.iteration_cost(along="n_inputs", sizes=inputs, n_features=4096, rounds=1).curve["bytes"]
+    assert abs(exponent(inputs, found)) < 0.1
+
+
+def test_frequencies_that_were_kept_would_be_seen_in_the_bytes(monkeypatch):
+    def keeping(*given, cache_bytes, **more):
+        return FourierFeatures(*given, cache_bytes=2**30, **more)
+
+    monkeypatch.setattr(expansion_cost, "FourierFeatures", keeping)
+    inputs = (64, 512, 4096)
+    found = expansion_cost.iteration_cost(along="n_inputs", sizes=inputs, n_features=1024, rounds=1).curve["bytes"]
+    assert exponent(inputs, found) > 0.3
 
 
 def test_a_landmark_method_stores_its_landmarks():

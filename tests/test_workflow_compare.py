@@ -5,13 +5,16 @@ from __future__ import annotations
 import csv
 import json
 import re
+import statistics
+import subprocess
+import sys
 
 import pytest
 
 from houses_example import write_houses
 from shallows.experiments.planning import configuration
 from shallows.experiments.running import record
-from workflow_runs import PROJECT, copy_project, snakemake
+from workflow_runs import PROJECT, copy_project, environment, snakemake
 
 pytestmark = pytest.mark.workflow
 METHODS = configuration.load(PROJECT).methods
@@ -26,10 +29,11 @@ def compared(tmp_path_factory):
     path = root / "config" / "methods.yaml"
     # The choices are thinned, so that the test is about the way and not about the numbers.
     text = re.sub(r"\[1, 2, 5, 10, 20(, 40)?\]", "[1, 10]", path.read_text())
-    text = text.replace("[0.25, 0.5, 1.0, 2.0, 4.0]", "[0.5, 1.0]").replace("[gaussian, laplace]", "[laplace]")
+    text = text.replace("seeds: [0, 1, 2, 3, 4]", "seeds: [0]").replace("[0.25, 0.5, 1.0, 2.0, 4.0]", "[0.5, 1.0]")
+    text = text.replace("[gaussian, laplace]", "[laplace]")
     path.write_text(text.replace("[1.0, 10.0, 100.0]", "[10.0, 100.0]"))
     write_houses(root / "houses.csv")
-    done = snakemake(root, "--cores", "2", "compare", "--config", "dataset=houses.csv")
+    done = snakemake(root, "--cores", "2", "compare", "--config", "dataset=houses.csv", timeout=900)
     assert done.returncode == 0, done.stdout
     return root, done.stdout
 
@@ -68,6 +72,45 @@ def test_every_run_left_a_record_with_its_choice(compared):
         parameters = {**chosen["parameters"], **({"epochs": chosen["epochs"]} if "epochs" in chosen else {})}
         assert parameters.items() <= kept["run"]["parameters"].items()
         assert (kept["data"]["n_train"], kept["data"]["n_test"]) == (128, 32)
+
+
+def test_the_page_says_which_method_to_take_with_three_pictures_and_no_seconds_are_nothing(compared):
+    root, _ = compared
+    folder = root / "results" / "own" / "houses"
+    text = (folder / "report" / "index.html").read_text()
+    with open(folder / "tables" / "comparison.csv", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    (sentence,) = re.findall(r'<p class="lead">(Take [^<]*)</p>', text)
+    taken = sentence.removeprefix("Take ").partition(":")[0]
+    assert taken in {row["method"] for row in rows}
+    assert text.count("<img src=") == 3
+    assert "What a search finds beside the defaults" in text
+    assert all(float(row["measured_mean"]) > 0 for row in rows if row["metric"].endswith("_seconds"))
+    assert {row["seeds"] for row in rows} == {"0"}
+
+
+def test_the_saved_model_predicts_new_rows(compared):
+    root, said = compared
+    assert (
+        "was fitted to all 160 rows and saved. To predict new rows: shallows predict results/own/houses/model" in said
+    )
+    with open(root / "houses.csv", newline="") as stream:
+        houses = list(csv.DictReader(stream))
+    done = predict(root, "houses.csv")
+    assert done.returncode == 0, done.stderr
+    with open(root / "houses.predictions.csv", newline="") as stream:
+        found = [float(row["predicted price"]) for row in csv.DictReader(stream)]
+    prices = [float(one["price"]) for one in houses]
+    assert len(found) == len(prices) and statistics.correlation(found, prices) > 0.9
+    (root / "less.csv").write_text("area,kind\n100,a\n")
+    refused = predict(root, "less.csv")
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("shallows: less.csv lacks the column age, which the model was fitted with")
+
+
+def predict(root, rows):
+    command = [sys.executable, "-m", "shallows.cli", "predict", "results/own/houses/model", rows]
+    return subprocess.run(command, cwd=root, env=environment(root), capture_output=True, text=True)
 
 
 def test_asked_again_it_does_nothing_and_still_says_where_the_report_is(compared):

@@ -12,6 +12,9 @@ __version__ = "0.1.0"
 
 _WHERE = {
     "DoublyStochasticClassifier": "estimators",
+    "DoublyStochasticKernelCCA": "estimators",
+    "DoublyStochasticKernelPCA": "estimators",
+    "DoublyStochasticKernelSVD": "estimators",
     "DoublyStochasticNoveltyDetector": "estimators",
     "DoublyStochasticRegressor": "estimators",
     "EigenProCentresClassifier": "estimators",
@@ -22,10 +25,13 @@ _WHERE = {
     "ExactKernelRidgeRegressor": "estimators",
     "FeatureEigenProClassifier": "estimators",
     "FeatureEigenProRegressor": "estimators",
+    "FourierFeatures": "estimators",
     "KernelSGDClassifier": "estimators",
     "KernelSGDRegressor": "estimators",
+    "KernelSlicedInverseRegression": "estimators",
     "NORMAClassifier": "estimators",
     "NORMARegressor": "estimators",
+    "NystroemFeatures": "estimators",
     "PegasosClassifier": "estimators",
     "SAGClassifier": "estimators",
     "SAGRegressor": "estimators",
@@ -33,6 +39,8 @@ _WHERE = {
     "SDCARegressor": "estimators",
     "SVRGClassifier": "estimators",
     "SVRGRegressor": "estimators",
+    "load": "saving",
+    "save": "saving",
 }
 _ROOMS = (
     "arrays",
@@ -47,6 +55,7 @@ _ROOMS = (
     "nets",
     "projection",
     "report",
+    "saving",
     "solvers",
     "spectrum",
     "streams",

@@ -1,4 +1,4 @@
-"""The command line: ``shallows data`` lists, fetches, verifies, describes and removes datasets."""
+"""The command line: ``shallows data`` lists and fetches datasets, ``shallows predict`` uses a saved model."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
-    top = argparse.ArgumentParser(prog="shallows", description="Kernel machines at scale: their datasets.")
+    top = argparse.ArgumentParser(prog="shallows", description="Kernel machines at scale: their datasets and models.")
     top.add_argument("--version", action="version", version=f"shallows {__version__}")
     rooms = top.add_subparsers(required=True, metavar="COMMAND")
     data = rooms.add_parser("data", help="list, fetch, verify, describe and remove datasets")
@@ -90,6 +90,13 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--out", type=Path, default=Path("data/README.md"), help="(default: %(default)s)")
     one.add_argument("--measure", nargs="*", metavar="NAME", help="measure these first, or all that can be had offline")
     mirror(one)
+
+    words = "predict new rows by the model that a comparison on one's own data saved"
+    predict = rooms.add_parser("predict", help=words, description=words[0].upper() + words[1:] + ".")
+    predict.add_argument("model", type=Path, metavar="MODEL", help="its folder, such as results/own/my/model")
+    predict.add_argument("rows", type=Path, metavar="ROWS", help="a file with the columns that the model was fitted to")
+    predict.add_argument("--out", type=Path, help="where the predictions go (default: NAME.predictions.csv here)")
+    predict.set_defaults(run=_predict)
     return top
 
 
@@ -221,6 +228,17 @@ def _table(chosen: argparse.Namespace) -> int:
     with files.replacing(chosen.out) as partial:
         partial.write_text(overview.table(measured), encoding="utf-8")
     print(chosen.out)
+    return 0
+
+
+def _predict(chosen: argparse.Namespace) -> int:
+    from shallows.experiments.user_data import saved_model
+
+    model = saved_model.load(chosen.model)
+    out = chosen.out or Path(f"{chosen.rows.name.partition('.')[0]}.predictions.csv")
+    n_rows = model.write_predictions(chosen.rows, out)
+    about = model.about
+    print(f"{out}: {n_rows:,} row{'s' * (n_rows != 1)} predicted by {about['label']} ({about['measured']})")
     return 0
 
 

@@ -21,17 +21,18 @@ if COMPARISON is not None:
         input:
             COMPARISON.stamp,
         output:
-            record=COMPARISON.prepared("{purpose}"),
+            record=COMPARISON.prepared("{purpose}", "{seed}"),
             arrays=[
-                COMPARISON.prepared("{purpose}").replace(
+                COMPARISON.prepared("{purpose}", "{seed}").replace(
                     "prepared.json", f"{array}.npy"
                 )
                 for array in ("x_train", "y_train", "x_test", "y_test")
             ],
         log:
-            COMPARISON.below("logs/preparation_{purpose}.log"),
+            COMPARISON.below("logs/preparation_{purpose}_seed{seed}.log"),
         wildcard_constraints:
             purpose="|".join(user_data.PURPOSES),
+            seed=r"\d+",
         conda:
             ENVIRONMENT
         params:
@@ -42,8 +43,8 @@ if COMPARISON is not None:
 
     rule compare_method:
         input:
-            choose=COMPARISON.prepared("choose"),
-            test=COMPARISON.prepared("test"),
+            choose=COMPARISON.prepared("choose", "{seed}"),
+            test=COMPARISON.prepared("test", "{seed}"),
         output:
             COMPARISON.outcome("{method}", "{seed}"),
         log:
@@ -75,10 +76,10 @@ if COMPARISON is not None:
             outcomes=COMPARISON.outcomes,
             stamp=COMPARISON.stamp,
         output:
-            numbers=COMPARISON.table("csv"),
-            meta=COMPARISON.table("json"),
-            md=COMPARISON.table("md"),
-            html=COMPARISON.table("html"),
+            csv=COMPARISON.tables("csv"),
+            json=COMPARISON.tables("json"),
+            md=COMPARISON.tables("md"),
+            html=COMPARISON.tables("html"),
         log:
             COMPARISON.below("logs/table.log"),
         conda:
@@ -88,10 +89,54 @@ if COMPARISON is not None:
         script:
             "../scripts/tabulate_comparison.py"
 
+    rule draw_comparison:
+        input:
+            COMPARISON.tables("csv"),
+        output:
+            svg=COMPARISON.pictures("svg"),
+            png=COMPARISON.pictures("png"),
+        log:
+            COMPARISON.below("logs/pictures.log"),
+        conda:
+            ENVIRONMENT
+        params:
+            code=code_of_script("draw_comparison"),
+        script:
+            "../scripts/draw_comparison.py"
+
+    # The method to take is known when the others were measured, so the job asks for what the most demanding needs.
+    rule save_model:
+        input:
+            outcomes=COMPARISON.outcomes,
+            stamp=COMPARISON.stamp,
+            prepared=COMPARISON.prepared("test", COMPARISON.seeds[0]),
+        output:
+            COMPARISON.model,
+        log:
+            COMPARISON.below("logs/model.log"),
+        conda:
+            ENVIRONMENT
+        threads: 2
+        resources:
+            mem_mb=lambda wildcards, input, attempt: scheduling.megabytes(
+                COMPARISON.largest_cost(input.prepared), attempt
+            ),
+            runtime=lambda wildcards, input, attempt: scheduling.minutes(
+                COMPARISON.largest_cost(input.prepared), attempt
+            ),
+            gpu=GPUS,
+        params:
+            methods=COMPARISON.methods,
+            code=code_of_script("save_model"),
+        script:
+            "../scripts/save_model.py"
+
     rule report_comparison:
         input:
-            multiext(COMPARISON.table(""), "csv", "md", "html"),
-            meta=[COMPARISON.table("json")],
+            COMPARISON.tables("csv"),
+            COMPARISON.tables("html"),
+            COMPARISON.pictures("svg"),
+            meta=COMPARISON.tables("json"),
         output:
             COMPARISON.report,
         log:
@@ -106,3 +151,4 @@ if COMPARISON is not None:
     rule compare:
         input:
             COMPARISON.report,
+            COMPARISON.model,

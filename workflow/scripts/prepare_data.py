@@ -5,4 +5,5 @@ from shallows.experiments.user_data import comparison
 
 with journal(snakemake.log[0]):
     out = Path(snakemake.output.record).parent
-    comparison.prepare(snakemake.input[0], out, snakemake.params.division, snakemake.config["memory"])
+    memory, seed = snakemake.config["memory"], int(snakemake.wildcards.seed)
+    comparison.prepare(snakemake.input[0], out, snakemake.params.division, memory, seed)

@@ -1,8 +1,11 @@
+from pathlib import Path
+
 from shallows.experiments.running.journal import journal
 from shallows.experiments.user_data import leaderboard
 from shallows.report import tables
 
 with journal(snakemake.log[0]):
-    out = snakemake.output
-    leaderboard.write(snakemake.input.outcomes, snakemake.input.stamp, out.numbers, out.meta)
-    tables.render(out.numbers, out.meta, out.md, out.html)
+    leaderboard.write(snakemake.input.outcomes, snakemake.input.stamp, Path(snakemake.output.csv[0]).parent)
+    for numbers in map(Path, snakemake.output.csv):
+        forms = (numbers.with_suffix(ending) for ending in (".json", ".md", ".html"))
+        tables.render(numbers, *forms)

@@ -1,4 +1,4 @@
-"""The scikit-learn face of the solvers, in three families by what is minimised and what the function is made of.
+"""The scikit-learn face of the solvers, in five families by what is sought and what the function is made of.
 
 `least_squares`
     The square loss over the functions of a kernel or of explicit features: EigenPro and its variants, kernel stochastic
@@ -7,15 +7,46 @@
     Any loss with a regulariser, for a fixed kernel or feature map: Pegasos, NORMA, SDCA, SVRG, SAG.
 `doubly_stochastic`
     Any loss, for a function that gains random features step by step.
+`components`
+    Nonlinear components, in functions that gain random features step by step: kernel PCA, SVD, CCA and sliced
+    inverse regression.
+`feature_maps`
+    Transformers of points to explicit features of a kernel, for pipelines.
 
 All share `base` (checked data, seeds, memory), `snapshot` (a model in the middle of its training), `centring` (training
 points as the solvers take them), `kernel_checks`, `label_checks` and `parameter_checks`.
 
-A fit that fails, on bad input or by Ctrl-C, leaves the model that was there before it. A stream leaves the model of the
-batches that it has taken in.
+What users of scikit-learn look for:
+
+*failed fits*
+    A fit that fails, on bad input or by Ctrl-C, leaves the model that was there before it. A stream leaves the model of
+    the batches that it has taken in.
+*n_jobs*
+    There is none. A fit and a prediction take as many threads as the BLAS has, which ``OMP_NUM_THREADS`` or
+    ``threadpoolctl.threadpool_limits`` sets. `GridSearchCV` and its like may run several fits at once with their own
+    ``n_jobs``: in processes, joblib gives each its share of the cores; in threads, set the number of the BLAS to the
+    cores divided by ``n_jobs``. Models do not depend on what runs beside them.
+*warm_start, tol, early_stopping*
+    Methods that go through the data in epochs have all three. Exact ridge regression starts warm from its coefficients,
+    also with another regularisation; its tolerance is that of the residual, and there is nothing to stop early. Doubly
+    stochastic gradients go on by ``partial_fit``.
+*saving*
+    `shallows.save` and `shallows.load`, without pickle.
+*array libraries*
+    Arrays of CuPy and others of the array API standard are taken, see `array_inputs`.
+*labels, weights, kernels*
+    Several labels for each example for every loss that treats each label alone; ``class_weight``;
+    ``kernel="precomputed"`` where the values of the kernel are enough.
 """
 
+from .components import (
+    DoublyStochasticKernelCCA,
+    DoublyStochasticKernelPCA,
+    DoublyStochasticKernelSVD,
+    KernelSlicedInverseRegression,
+)
 from .doubly_stochastic import DoublyStochasticClassifier, DoublyStochasticNoveltyDetector, DoublyStochasticRegressor
+from .feature_maps import FourierFeatures, NystroemFeatures
 from .least_squares import (
     EigenProCentresClassifier,
     EigenProCentresRegressor,
@@ -42,6 +73,9 @@ from .regularised import (
 
 __all__ = [
     "DoublyStochasticClassifier",
+    "DoublyStochasticKernelCCA",
+    "DoublyStochasticKernelPCA",
+    "DoublyStochasticKernelSVD",
     "DoublyStochasticNoveltyDetector",
     "DoublyStochasticRegressor",
     "EigenProCentresClassifier",
@@ -52,10 +86,13 @@ __all__ = [
     "ExactKernelRidgeRegressor",
     "FeatureEigenProClassifier",
     "FeatureEigenProRegressor",
+    "FourierFeatures",
     "KernelSGDClassifier",
     "KernelSGDRegressor",
+    "KernelSlicedInverseRegression",
     "NORMAClassifier",
     "NORMARegressor",
+    "NystroemFeatures",
     "PegasosClassifier",
     "SAGClassifier",
     "SAGRegressor",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
+import inspect
 import numbers
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,43 +13,22 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .. import arrays, training
+from ..training import keeps_model_on_failure as keeps_model_on_failure
+from . import class_weights, precomputed
+from .array_inputs import on_host
 from .label_checks import refuse_missing_labels
+from .other_parameter_names import refuse_other_names
 
 SMALL = 1000
 """Up to so many points the whole kernel matrix is decomposed and a batch holds all rows, in float64: that is cheap."""
 
 
 def native(X: Any) -> Any:
-    """Return an array in the machine's byte order; scikit-learn turns float32 of the other order into float64."""
+    """Return an array on the host in its byte order; scikit-learn turns float32 of the other order into float64."""
+    X = on_host(X)
     dtype = getattr(X, "dtype", None)
     foreign = isinstance(dtype, np.dtype) and dtype.kind == "f" and not dtype.isnative
     return X.astype(dtype.newbyteorder("=")) if foreign else X
-
-
-def keeps_model_on_failure(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a method that fits: if it raises, the estimator is as it was before the call.
-
-    A model that was fitted before goes on predicting, and an estimator without one stays unfitted, whatever ended the
-    fit: a refused input, divergence, or Ctrl-C. For methods that write new values into the attributes and leave the
-    objects that the old values are as they are.
-    """
-
-    @functools.wraps(fit)
-    def fit_or_restore(self: Any, *args: Any, **kwargs: Any) -> Any:
-        before = dict(vars(self))
-        try:
-            return fit(self, *args, **kwargs)
-        except BaseException:
-            restore_attributes(self, before)
-            raise
-
-    return fit_or_restore
-
-
-def restore_attributes(estimator: Any, attributes: dict[str, Any]) -> None:
-    """Give an estimator these attributes and no others."""
-    vars(estimator).clear()
-    vars(estimator).update(attributes)
 
 
 class Estimator(BaseEstimator):
@@ -59,6 +37,37 @@ class Estimator(BaseEstimator):
     _y_is_numeric = False
     _takes_targets = True
     _least_memory = 2**24
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        # Else the signature that editors and tools show were that of `__new__`.
+        of_constructor = inspect.signature(cls.__init__)
+        cls.__signature__ = of_constructor.replace(parameters=list(of_constructor.parameters.values())[1:])
+
+    def __new__(cls, *args: Any, **parameters: Any) -> Any:
+        """Refuse names that other libraries have for a parameter; of them the constructor would know nothing to say."""
+        refuse_other_names(cls, parameters, TypeError)
+        return super().__new__(cls)
+
+    def set_params(self, **parameters: Any) -> Any:
+        """Set parameters of the estimator.
+
+        Parameters
+        ----------
+        **parameters
+            By their names.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If the estimator has no such parameter; of one that other libraries call otherwise, with our name.
+        """
+        refuse_other_names(type(self), parameters, ValueError)
+        return super().set_params(**parameters)
 
     # ------------------------------------------------------------------- what a subclass must define
 
@@ -88,7 +97,7 @@ class Estimator(BaseEstimator):
 
         ``first`` is False for further data of a model, which must have the features that the model knows.
         """
-        X = native(X)
+        X, y, sample_weight = native(X), on_host(y), on_host(sample_weight)
         if self._takes_targets and not self._y_is_numeric:
             refuse_missing_labels(y)
         options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "reset": first}
@@ -98,6 +107,8 @@ class Estimator(BaseEstimator):
             X, y = validate_data(self, X, y, multi_output=True, y_numeric=self._y_is_numeric, **options)
             # In C order, so that their means do not depend on the layout in memory.
             y = np.ascontiguousarray(y.toarray() if scipy.sparse.issparse(y) else y)
+        if precomputed.is_asked_for(self):
+            X = precomputed.take_matrix(self, X)
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
@@ -106,11 +117,12 @@ class Estimator(BaseEstimator):
             if not weights.all():
                 kept = weights > 0
                 X, y, weights = X[kept], None if y is None else y[kept], weights[kept]
-        return X, y, weights
+        return X, y, class_weights.weighted(getattr(self, "class_weight", None), y, weights)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.pairwise = precomputed.is_asked_for(self)
         return tags
 
     # ------------------------------------------------------------------------- seed, memory, progress

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import arrays, kernels
 from ..errors import ShallowsError
-from ..kernels import FunctionKernel, Kernel
+from ..kernels import FunctionKernel, Kernel, Precomputed
 
 
 def check_scale(points: Any, dtype: np.dtype, *, may_vanish: bool = False) -> None:
@@ -60,6 +60,7 @@ def chosen_kernel(
     ShallowsError
         If the kernel does not take so many features, or has no usable values on the points.
     """
+    kernel, bandwidth, parameters = kernels.translated(kernel, bandwidth, parameters)
     kind = kernels.kind(kernel)
     if all_equal and bandwidth is None and kind.takes_bandwidth and not isinstance(kind, Kernel):
         bandwidth = 1.0  # Every bandwidth gives the same function.
@@ -87,15 +88,16 @@ def check_values(kernel: Kernel, points: Any) -> None:
             f"The largest value of the kernel {kernel.name!r} on the training points is {largest:g}; it must be "
             "positive and finite. Scale X, or take other parameters of the kernel."
         )
-    if isinstance(kernel, FunctionKernel):
+    if isinstance(kernel, (FunctionKernel, Precomputed)):
+        said = "precomputed kernel matrix" if isinstance(kernel, Precomputed) else f"kernel function {kernel.name!r}"
         some = points[:100, :]
         matrix = arrays.to_numpy(kernels.values(kernel, some, some)).astype(np.float64)
         rounding = 1e-3 if points.dtype == np.float32 else 1e-6
         if not np.isfinite(matrix).all() or np.abs(matrix - matrix.T).max() > rounding * np.abs(matrix).max():
-            raise ShallowsError(f"The kernel function {kernel.name!r} is not symmetric: k(x, z) must equal k(z, x).")
+            raise ShallowsError(f"The {said} is not symmetric: k(x, z) must equal k(z, x).")
         values = np.linalg.eigvalsh((matrix + matrix.T) / 2)
         if values[0] < -rounding * values[-1]:
             raise ShallowsError(
-                f"The kernel function {kernel.name!r} is not positive semi-definite: its matrix on {len(matrix)} "
+                f"The {said} is not positive semi-definite: its matrix on {len(matrix)} "
                 f"training points has the eigenvalue {values[0]:.3g}."
             )

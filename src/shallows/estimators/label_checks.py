@@ -10,6 +10,8 @@ import scipy.sparse
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
+from ..errors import ShallowsError
+
 
 def refuse_missing_labels(labels: Any, name: str = "y") -> None:
     """Raise an error if a label is NaN, None or another mark of a missing value.
@@ -70,6 +72,36 @@ def single_column(y: Any) -> np.ndarray:
     if type_of_target(y).startswith("multi") and np.ndim(y) == 2 and np.shape(y)[1] > 1:
         raise ValueError("y has several columns; fit one classifier for each output.")
     return column_or_1d(y, warn=True)
+
+
+def are_several(y: Any) -> bool:
+    """Whether targets are several labels for each example: a column of 0 and 1 for each label, two at least."""
+    return np.ndim(y) == 2 and np.shape(y)[1] > 1 and type_of_target(y) == "multilabel-indicator"
+
+
+def check_takes_several(loss: Any) -> None:
+    """Refuse several labels for a loss that is of all classes together, one of which is right."""
+    if loss.coding == "indicator":
+        raise ShallowsError(
+            f"The loss {loss.name!r} is for examples of one class each, and y has several labels for an example. Take "
+            "loss='logistic', 'hinge', 'squared_hinge' or 'square', which treat each label alone."
+        )
+
+
+def signs(y: Any, n_labels: int) -> np.ndarray:
+    """Columns of 0 and 1 as −1 and +1, float64, shape (n_samples, n_labels).
+
+    Raises
+    ------
+    ValueError
+        If there are other numbers, or another number of columns.
+    """
+    y = np.asarray(y)
+    if not are_several(y) or y.shape[1] != n_labels:
+        raise ValueError(
+            f"y must have a column of 0 and 1 for each of the {n_labels} labels of the model, got the shape {y.shape}."
+        )
+    return np.where(y > 0, 1.0, -1.0)
 
 
 def _is_missing(label: Any) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import operator
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, get_args, get_type_hints
@@ -47,11 +48,22 @@ def divide(curve: Mapping[Point, float], divisor: Mapping[Point, float], *, ends
 
     With ``ends``, curves without a common point (those of a net and of a kernel machine) are divided at their ends.
     """
-    if set(divisor) == {None}:
-        return {point: ratio(value, divisor[None]) for point, value in curve.items()}
-    if ends and curve and divisor and not set(curve) & set(divisor):
-        return {in_order(curve)[-1]: ratio(last(curve), last(divisor))}
-    return {point: ratio(value, divisor[point]) for point, value in curve.items() if point in divisor}
+    return _pointwise(ratio, curve, divisor, ends)
+
+
+def subtract(curve: Mapping[Point, float], other: Mapping[Point, float], *, ends: bool = False) -> Curve:
+    """Subtract the values at each evaluation point, as `divide` divides them."""
+    return _pointwise(operator.sub, curve, other, ends)
+
+
+def _pointwise(
+    function: Callable[[float, float], float], curve: Mapping[Point, float], other: Mapping[Point, float], ends: bool
+) -> Curve:
+    if set(other) == {None}:
+        return {point: function(value, other[None]) for point, value in curve.items()}
+    if ends and curve and other and not set(curve) & set(other):
+        return {in_order(curve)[-1]: function(last(curve), last(other))}
+    return {point: function(value, other[point]) for point, value in curve.items() if point in other}
 
 
 def divide_by_first(curve: Mapping[Point, float]) -> Curve:
@@ -63,6 +75,26 @@ def divide_by_first(curve: Mapping[Point, float]) -> Curve:
 def mean_curve(curves: Sequence[Mapping[Point, float]]) -> Curve:
     """The mean of several curves at their common evaluation points."""
     return {point: statistics.fmean(curve[point] for curve in curves) for point in common_points(curves)}
+
+
+def least(values: Iterable[float]) -> float:
+    """The smallest of some numbers; not a number where one of them is not finite, since what diverged has no size."""
+    return _of_finite(min, values)
+
+
+def most(values: Iterable[float]) -> float:
+    """The largest of some numbers; not a number where one of them is not finite."""
+    return _of_finite(max, values)
+
+
+def median(values: Iterable[float]) -> float:
+    """The median of some numbers; not a number where one of them is not finite."""
+    return _of_finite(statistics.median, values)
+
+
+def _of_finite(function: Callable[[Sequence[float]], float], values: Iterable[float]) -> float:
+    values = list(values)
+    return function(values) if all(map(math.isfinite, values)) else math.nan
 
 
 # Reductions of one curve to one number -------------------------------------------------------------------------------
@@ -79,13 +111,13 @@ def last(curve: Mapping[Point, float]) -> float:
 
 
 def smallest(curve: Mapping[Point, float]) -> float:
-    """The smallest value of a curve."""
-    return min(curve.values())
+    """The smallest value of a curve; not a number where one of them is not finite."""
+    return least(curve.values())
 
 
 def largest(curve: Mapping[Point, float]) -> float:
-    """The largest value of a curve."""
-    return max(curve.values())
+    """The largest value of a curve; not a number where one of them is not finite."""
+    return most(curve.values())
 
 
 def mean(curve: Mapping[Point, float]) -> float:
@@ -99,17 +131,19 @@ def growth(curve: Mapping[Point, float]) -> float:
 
 
 def slope(curve: Mapping[Point, float], *, x: Axis = "log", y: Axis = "log") -> float | None:
-    """The slope of the least-squares line through a curve, on logarithmic axes unless ``x`` or ``y`` says otherwise."""
+    """The slope of the least-squares line through a curve, on logarithmic axes unless ``x`` or ``y`` says otherwise.
+
+    It is not a number where a value is infinite, is none, or has no logarithm that its axis asks for: a curve that
+    diverges has no slope, whatever its other values are. None is returned for fewer than two points.
+    """
     scales: list[Callable[[float], float]] = [math.log if axis == "log" else float for axis in (x, y)]
-    points = [
-        pair
-        for pair in curve.items()
-        if pair[0] is not None
-        and math.isfinite(pair[1])
-        and all(number > 0 for number, scale in zip(pair, scales, strict=True) if scale is math.log)
-    ]
-    if len({point for point, _ in points}) < 2:
+    points = [pair for pair in curve.items() if pair[0] is not None]
+    if len(points) < 2:
         return None
+    for pair in points:
+        for number, scale in zip(pair, scales, strict=True):
+            if not math.isfinite(number) or (scale is math.log and number <= 0):
+                return math.nan
     along, values = ([scale(pair[side]) for pair in points] for side, scale in enumerate(scales))
     return statistics.linear_regression(along, values).slope
 
@@ -118,11 +152,12 @@ def slope(curve: Mapping[Point, float], *, x: Axis = "log", y: Axis = "log") -> 
 
 
 def largest_log_gap(curves: Sequence[Mapping[Point, float]]) -> float | None:
-    """The largest difference in log₁₀ between two curves, over their common evaluation points."""
+    """The largest difference in log₁₀ between two curves, over their common points; infinite beside what has no log."""
     gaps = []
     for point in common_points(curves):
-        logs = [math.log10(curve[point]) for curve in curves if curve[point] > 0]
-        gaps.append(max(logs) - min(logs) if len(logs) == len(curves) else math.inf)
+        values = [curve[point] for curve in curves]
+        whole = all(value > 0 and math.isfinite(value) for value in values)
+        gaps.append(math.log10(max(values) / min(values)) if whole else math.inf)
     return max(gaps, default=None)
 
 
@@ -135,7 +170,7 @@ REDUCTIONS: dict[str, Callable[..., Any]] = {
     "growth": growth,
 }
 #: Functions over several settings: of the numbers that their curves are reduced to, or of the curves themselves.
-ACROSS: dict[str, Callable[[Sequence[float]], float]] = {"smallest": min, "largest": max}
+ACROSS: dict[str, Callable[[Sequence[float]], float]] = {"smallest": least, "largest": most, "median": median}
 ACROSS_CURVES: dict[str, Callable[[Sequence[Curve]], float | None]] = {"largest_log_gap": largest_log_gap}
 
 

@@ -12,7 +12,7 @@ from shallows.errors import ShallowsError, UnknownNameError
 
 from .planning.configuration import SCALES, ConfigurationError
 from .planning.plan import Plan
-from .user_data.comparison import PURPOSES, Comparison
+from .user_data.comparison import Comparison
 
 #: Options of Snakemake that name stages, with what stands after the name.
 OF_STAGES = {"--set-resources": ":", "--set-threads": "=", "--set-resource-scopes": "="}
@@ -115,15 +115,9 @@ def check(words: Iterable[str], plan: Plan, rules: Iterable[str], comparison: Co
             continue
         for root, judge in ((settings["results"], _result), (settings["data"], _data)):
             root_parts = PurePosixPath(root).parts
-            own = comparison is not None and one in _products(comparison)
+            own = comparison is not None and one in comparison.products
             if parts[: len(root_parts)] == root_parts and not own:
                 judge(parts[len(root_parts) :], plan)
-
-
-def _products(comparison: Comparison) -> set[str]:
-    tables = {comparison.table(ending) for ending in ("csv", "json", "md", "html")}
-    prepared = {comparison.prepared(purpose) for purpose in PURPOSES}
-    return {comparison.report, comparison.stamp, *comparison.outcomes, *tables, *prepared}
 
 
 def _result(parts: tuple[str, ...], plan: Plan) -> None:

@@ -131,7 +131,11 @@ class NystromFeatures(FeatureMap):
         """The same map with its landmarks on a device."""
         if arrays.device_of(self.landmarks) == device:
             return self
-        return replace(self, landmarks=arrays.to_device(self.landmarks, device))
+        made = replace(self, landmarks=arrays.to_device(self.landmarks, device))
+        if "root" in vars(self):
+            # Computed anew elsewhere, an eigenvector may have the other sign, and coefficients belong to this one.
+            vars(made)["root"] = arrays.to_device(self.root, device)
+        return made
 
     def map(self, x: Array) -> Array:
         """z(x), shape (m, n_features)."""

@@ -13,11 +13,13 @@ polynomial        (scale · xᵀz + offset)^degree           none
 linear            scale · xᵀz + offset                    none
 arc_cosine        ‖x‖^s ‖z‖^s J_s(θ) / π                  none
 heat_circle       Σⱼ exp(−j²s) cos j(x − z) / (2π)        none here: its spectrum is exp(−j²s)
+precomputed       a matrix that the user gives            none
 ================  ======================================  ===============================================
 
 with g ~ N(0, I) and g₀ ~ N(0, 1). "laplace" and "cauchy" are the Euclidean (isotropic) forms of Ma and Belkin (2017);
 the product forms that also go by these names agree with them for one feature only. A function of the user's is a kernel
-too, see `FunctionKernel`.
+too, see `FunctionKernel`. scikit-learn's "rbf", "poly" and "laplacian", with gamma, degree and coef0, are understood,
+see `other_names`.
 """
 
 from __future__ import annotations
@@ -33,6 +35,8 @@ from .base import Kernel, add_to_diagonal, augmented, fill, left_factor, matrix,
 from .function import FunctionKernel
 from .heat import HeatCircle
 from .inner import ArcCosine, Linear, Polynomial
+from .other_names import own_name, translated
+from .precomputed import Precomputed
 from .products import CauchyProduct, LaplaceProduct, ProductKernel
 from .radial import Cauchy, Gaussian, Laplace, Matern, RadialKernel
 
@@ -50,6 +54,7 @@ __all__ = [
     "Linear",
     "Matern",
     "Polynomial",
+    "Precomputed",
     "ProductKernel",
     "RadialKernel",
     "add_to_diagonal",
@@ -65,6 +70,7 @@ __all__ = [
     "matrix",
     "median_bandwidth",
     "set_diagonal",
+    "translated",
     "values",
 ]
 
@@ -79,6 +85,7 @@ KERNELS: dict[str, type[Kernel]] = {
     "linear": Linear,
     "arc_cosine": ArcCosine,
     "heat_circle": HeatCircle,
+    "precomputed": Precomputed,
 }
 """Every kernel by its name. The table is written out, so that whoever reads the source finds the module of a name."""
 
@@ -97,6 +104,7 @@ def kind(name: Any) -> type[Kernel] | Kernel:
         raise ShallowsError(f"{name.__name__} is a class of kernels; give a kernel, such as {name.__name__}(...).")
     if callable(name):
         return FunctionKernel
+    name = own_name(name)
     if not isinstance(name, str) or name not in KERNELS:
         raise UnknownNameError("kernel", name, KERNELS)
     return KERNELS[name]
@@ -110,7 +118,7 @@ def check_own_parameters(
     Parameters
     ----------
     kernel : str, Kernel or callable
-        Names and functions have no parameters of their own, and pass.
+        Functions have no parameters of their own, and pass; names too, unless they have a bandwidth and a gamma.
     bandwidth : float or str, optional
         A number is refused. None, and the name of a rule that would choose a bandwidth, contradict nothing.
     parameters : mapping, optional
@@ -123,6 +131,9 @@ def check_own_parameters(
     if not (parameters is None or isinstance(parameters, Mapping)):
         raise ShallowsError(f"kernel_params must be a dictionary or None, got {parameters!r}.")
     if not isinstance(kernel, Kernel):
+        translated(kernel, bandwidth, parameters)
+        if kernel == Precomputed.name and (parameters or not (bandwidth is None or isinstance(bandwidth, str))):
+            raise ShallowsError("A precomputed kernel has no parameters: leave bandwidth and kernel_params out.")
         return
     if bandwidth is not None and not isinstance(bandwidth, str):
         named = kernel.takes_bandwidth and kernel.name in KERNELS
@@ -148,7 +159,7 @@ def make(name: Any, bandwidth: float | None = None, **parameters: Any) -> Kernel
     bandwidth : float, optional
         σ of the kernels that have one.
     **parameters
-        Those of the kernel's class, such as ``nu`` or ``degree``.
+        Those of the kernel's class, such as ``nu`` or ``degree``, or scikit-learn's ``gamma`` and ``coef0``.
 
     Raises
     ------
@@ -157,10 +168,13 @@ def make(name: Any, bandwidth: float | None = None, **parameters: Any) -> Kernel
     ShallowsError
         If a parameter is missing, unknown or out of its range, or is given beside a kernel object.
     """
+    name, bandwidth, parameters = translated(name, bandwidth, parameters)
     made = kind(name)
     if isinstance(made, Kernel):
         check_own_parameters(made, bandwidth, parameters)
         return made
+    if made is Precomputed:
+        raise ShallowsError("kernel='precomputed' has no values for points; here a kernel is needed that has.")
     if made is FunctionKernel:
         if bandwidth is not None:
             raise ShallowsError("A kernel function has no bandwidth; hand it on as one of its own parameters.")
@@ -200,11 +214,12 @@ def choose(
     ShallowsError
         As for `make`, and if the kernel does not take points of so many features.
     """
+    name, bandwidth, parameters = translated(name, bandwidth, parameters)
     made = kind(name)
     made.check_inputs(points.shape[1] - 2)
     if bandwidth is None and made.takes_bandwidth and not isinstance(made, Kernel):
         bandwidth = median_bandwidth(points[:, :-2], seed)
-    return make(name, bandwidth, **(parameters or {}))
+    return make(name, bandwidth, **parameters)
 
 
 def described(kernel: Kernel) -> str:

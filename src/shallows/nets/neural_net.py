@@ -91,6 +91,7 @@ class NeuralNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     # --------------------------------------------------------------------------- the fit
 
+    @training.keeps_model_on_failure
     def fit(
         self,
         X: Any,

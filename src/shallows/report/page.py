@@ -6,14 +6,14 @@ import base64
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .findings import render
 from .tables import environment, html_context
-from .target import VERDICTS, Target, read, write_text
+from .target import KINDS, VERDICTS, Target, read, write_text
 
 SCALES = {
     "demo": "Small real data that the repository carries, on any machine, in minutes. "
@@ -64,9 +64,7 @@ def write(
     """
     out_html = Path(out_html)
     sections = [_section(*paths, out_html.parent) for paths in targets]
-    totals = Counter()
-    for section in sections:
-        totals.update(section["counts"])
+    kinds = totals(section["kinds"] for section in sections)
     counts = {section["target"].id: section["counts"] for section in sections}
     scales = list(dict.fromkeys(section["target"].scale for section in sections))
     text = (
@@ -80,12 +78,27 @@ def write(
             compares_with_papers=any(section["target"].paper_is_known for section in sections) or not sections,
             codes=_distinct(sections, "Code"),
             machines=_distinct(sections, "Hardware"),
-            totals={name: totals[name] for name in VERDICTS if totals[name]},
+            kinds=kinds,
+            columns=[name for name in VERDICTS if any(name in counts for counts in kinds.values())],
+            kind_meanings=KINDS,
             verdicts=VERDICTS,
             findings=[render(path, counts) for path in findings],
         )
     )
     write_text(out_html, text)
+
+
+def totals(
+    by_target: Iterable[Mapping[str, Mapping[str, tuple[int, int]]]],
+) -> dict[str, dict[str, tuple[int, int]]]:
+    """The counts of several targets (`Target.counts_by_kind`) together."""
+    found: dict[str, dict[str, tuple[int, int]]] = {kind: {} for kind in KINDS}
+    for kinds in by_target:
+        for kind, counts in kinds.items():
+            for name, (number, after) in counts.items():
+                before = found[kind].get(name, (0, 0))
+                found[kind][name] = (before[0] + number, before[1] + after)
+    return {kind: counts for kind, counts in found.items() if counts}
 
 
 def _distinct(sections: Iterable[dict[str, Any]], name: str) -> list[str]:

@@ -59,8 +59,8 @@ class Pivot:
         Those that occur.
     remarks : tuple of Remark
         The reasons.
-    tolerances : tuple of str
-        Those that occur.
+    criteria : dict of tuple of str
+        The criteria that occur, by when they were set.
     n_rows : int
         Rows before a long table was thinned.
     n_drawn : int
@@ -76,7 +76,7 @@ class Pivot:
     has_published: bool
     verdicts: tuple[Verdict, ...]
     remarks: tuple[Remark, ...]
-    tolerances: tuple[str, ...]
+    criteria: dict[str, tuple[str, ...]]
     n_rows: int
     n_drawn: int
 
@@ -161,7 +161,10 @@ def pivot(target: Target) -> Pivot:
         has_published=any(row.published for row in shown),
         verdicts=tuple(VERDICTS[name] for name in VERDICTS if any(row.verdict == name for row in shown)),
         remarks=tuple(_remarks(target)),
-        tolerances=tuple(dict.fromkeys(row.tolerance for row in target.rows if row.tolerance)),
+        criteria={
+            fixed: tuple(dict.fromkeys(row.tolerance for row in target.rows if row.tolerance and row.fixed == fixed))
+            for fixed in sorted({row.fixed for row in target.rows if row.tolerance})
+        },
         n_rows=n_rows,
         n_drawn=len(target.rows) - len(rest),
     )
@@ -211,7 +214,7 @@ def _style(rows: Sequence[Row]) -> Callable[[Row], str]:
         if row.mean is None:
             return "not run" if row.verdict == "not run" else EN_DASH
         if not math.isfinite(row.mean):
-            return str(row.mean)
+            return "no number" if math.isnan(row.mean) else f"{'−' if row.mean < 0 else ''}∞"
         bound = "≥ " if row.is_bound else ""
         return bound + write(row.mean) + (f" ± {write(row.sd)}" if row.sd is not None else "")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
@@ -10,11 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from .pivot import Pivot, Remark, decimals, pivot
-from .target import VERDICTS, Target, is_number, read, write_text
+from .target import AFTER, VERDICTS, Target, is_number, read, write_text
 from .wording import EN_DASH, heading_of, key_title, label, name_of
 
 FIGURE_SPACE = "\u2007"  # as wide as a digit
 PUNCTUATION_SPACE = "\u2008"  # as wide as a full stop
+#: What is said of a criterion, by when it was set.
+CRITERIA = {
+    "first commit": "Criteria, unchanged since the first commit of this target",
+    AFTER: "Criteria, set or moved after results had been looked at",
+}
 WORDY = 12  # characters; a longer published entry is a claim in words, and is set as text
 
 
@@ -24,7 +29,7 @@ def notes(target: Target, table: Pivot) -> list[str]:
     if table.constant:
         sentences.append(
             "Throughout: "
-            + ", ".join(f"{key_title(target, key)} {name_of(target, key, value)}" for key, value in table.constant)
+            + ", ".join(f"{key_title(target, key)} {titled(target, key, value)}" for key, value in table.constant)
             + "."
         )
     if table.n_rows > len(table.rows):
@@ -35,9 +40,18 @@ def notes(target: Target, table: Pivot) -> list[str]:
         sentences.append("The source prints no numbers here.")
     if any(cell.measured.find("±") > 0 for cell in table.cells.values()):
         sentences.append("Measured: mean ± standard deviation over the repetitions (seeds, or parts of the data).")
-    if 0 < len(table.tolerances) <= 3:
-        sentences.append(f"Tolerance, fixed before the run: {'; '.join(table.tolerances)}.")
+    for fixed, criteria in table.criteria.items():
+        said = "; ".join(criteria) if len(criteria) <= 3 else f"{len(criteria)}, which the CSV holds"
+        sentences.append(f"{CRITERIA.get(fixed, 'Criteria')}: {said}.")
+    if any(row.derived for row in target.rows):
+        sentences.append("Values that are derived from other printed values, or repeat them, are counted there alone.")
     return sentences
+
+
+def titled(target: Target, key: str, value: str, name: Callable[[Target, str, str], str] = name_of) -> str:
+    """A value of a key for people; what is printed has its kind of evidence behind it."""
+    kind = (target.meta.get("kinds") or {}).get(value, "") if key == "metric" else ""
+    return name(target, key, value) + (f" [{kind}]" if kind else "")
 
 
 def markdown(target: Target) -> str:
@@ -45,7 +59,7 @@ def markdown(target: Target) -> str:
     table = pivot(target)
     headings = [_escaped(key_title(target, key)) for key in table.row_keys]
     for column in table.columns:
-        names = [heading_of(target, key, value) for key, value in zip(table.column_keys, column, strict=True)]
+        names = [titled(target, key, value, heading_of) for key, value in zip(table.column_keys, column, strict=True)]
         headings += [_escaped(" · ".join([*names, part])) for part in table.parts]
     lines = [
         f"# {_escaped(target.title)}",
@@ -53,6 +67,8 @@ def markdown(target: Target) -> str:
         f"`{target.id}`" + (f", {_escaped(target.source)}" if target.source else ""),
         "",
     ]
+    if target.meta.get("lead"):
+        lines += [f"**{target.meta['lead']}**", ""]
     if target.meta.get("caption"):
         lines += [str(target.meta["caption"]), ""]
     lines += [
@@ -60,7 +76,7 @@ def markdown(target: Target) -> str:
         _line([":--"] * len(table.row_keys) + ["--:"] * (len(headings) - len(table.row_keys))),
     ]
     for row in table.rows:
-        texts = [_escaped(name_of(target, key, value)) for key, value in zip(table.row_keys, row, strict=True)]
+        texts = [_escaped(titled(target, key, value)) for key, value in zip(table.row_keys, row, strict=True)]
         for column in table.columns:
             cell = table.cells.get((row, column))
             if cell is None:
@@ -114,7 +130,7 @@ def heading_rows(target: Target, table: Pivot) -> list[list[Heading]]:
     for level, key in enumerate(table.column_keys):
         line = []
         for prefix, group in groupby(table.columns, key=lambda column: column[: level + 1]):
-            line.append(Heading(heading_of(target, key, prefix[-1]), parts * len(list(group)), "colgroup"))
+            line.append(Heading(titled(target, key, prefix[-1], heading_of), parts * len(list(group)), "colgroup"))
         levels.append(line)
     return levels
 
@@ -127,7 +143,7 @@ def row_headings(target: Target, table: Pivot) -> list[list[Heading]]:
         for prefix, group in groupby(table.rows, key=lambda row: row[: level + 1]):
             span = len(list(group))
             scope = "rowgroup" if span > 1 else "row"
-            lines[start].append(Heading(name_of(target, key, prefix[-1]), span, scope))
+            lines[start].append(Heading(titled(target, key, prefix[-1]), span, scope))
             start += span
     return lines
 
@@ -171,6 +187,7 @@ def html_context(target: Target) -> dict[str, Any]:
         "notes": notes(target, table),
         "label": label(target.meta),
         "counts": target.counts(),
+        "kinds": target.counts_by_kind(),
         "verdicts": VERDICTS,
         "en_dash": EN_DASH,
     }

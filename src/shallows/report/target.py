@@ -16,6 +16,9 @@ from shallows.datasets.files import replacing
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.experiments.setting_text import parse_setting
 
+#: Of a criterion that was set or moved after results had been looked at.
+AFTER = "after a look"
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -34,13 +37,26 @@ class Verdict:
 VERDICTS: dict[str, Verdict] = {
     verdict.name: verdict
     for verdict in (
-        Verdict("reproduced", "✓", "within the tolerance that was fixed before the run"),
-        Verdict("better", "▲", "beyond the tolerance, on the good side"),
-        Verdict("deviates", "✗", "beyond the tolerance, on the bad side"),
+        Verdict("reproduced", "✓", "within the tolerance, or as the criterion asks"),
+        Verdict("better", "▲", "a number beyond the tolerance, on the good side"),
+        Verdict("agrees", "✓", "a fact that is the same here"),
+        Verdict("deviates", "✗", "beyond the tolerance on the bad side, against the criterion, or not finite"),
+        Verdict("undecided", "?", "the interval holds both what agrees and what does not, or there is none"),
         Verdict("not comparable", "○", "measured at another scale, on other data, or beside no printed number"),
         Verdict("not run", "", "not measured; the reason is given"),
+        Verdict(
+            "derivation", "∴", "follows from a formula or from the program itself, so that no run can contradict it"
+        ),
         Verdict("measured", "", "measured on your own data, beside which nothing is published"),
     )
+}
+
+#: What a printed item may be, and what that means.
+KINDS = {
+    "number": "printed and measured",
+    "order": "which is larger, or what power, printed in words",
+    "theorem": "a statement that a run could have contradicted",
+    "fact": "a size or a parameter, which agrees or does not",
 }
 
 REQUIRED = (
@@ -73,13 +89,19 @@ class Row:
     published : str
         As printed; empty where the source prints nothing.
     mean, sd : float or None
-        Measured, over the repetitions.
+        Measured, over the repetitions; the mean may be infinite or not a number, where that came out.
     verdict : str
         One of ``VERDICTS``.
     reason, unit, tolerance : str
         Optional words; empty where there are none.
     records : tuple of str
         Folders of the runs behind the value.
+    evidence : str
+        One of ``KINDS``, or ``derivation`` or ``own``; empty where the source says nothing.
+    derived : str
+        From which printed items the published value is derived, where it is; those are counted in its place.
+    fixed : str
+        When the criterion was set: ``first commit`` or ``after a look``.
     """
 
     keys: dict[str, str]
@@ -91,6 +113,9 @@ class Row:
     unit: str = ""
     tolerance: str = ""
     records: tuple[str, ...] = ()
+    evidence: str = ""
+    derived: str = ""
+    fixed: str = ""
 
     @property
     def is_bound(self) -> bool:
@@ -195,12 +220,24 @@ class Target:
         """Distinct values of a key: in numeric order where all are numbers, else in order of appearance."""
         return ordered(row.keys.get(key, "") for row in self.rows)
 
-    def counts(self) -> dict[str, int]:
-        """How many of the values that the source prints or claims carry each verdict, and how many were not run.
+    def counts_by_kind(self) -> dict[str, dict[str, tuple[int, int]]]:
+        """How many printed items of each kind carry each verdict, and how many of them by a criterion set after a look.
 
-        Values beside which the source says nothing are no part of the comparison; neither are verdicts without any.
+        Each item is counted once. What is derived from other items, what no run can contradict, and what the source
+        does not print is no part of it.
         """
-        counted = Counter(row.verdict for row in self.rows if row.published or row.verdict == "not run")
+        given = self.meta.get("verdict_counts") or {}
+        return {
+            kind: {name: tuple(given[kind][name]) for name in VERDICTS if name in given[kind]}
+            for kind in KINDS
+            if kind in given
+        }
+
+    def counts(self) -> dict[str, int]:
+        """How many printed items carry each verdict; verdicts without any are left out."""
+        counted = Counter()
+        for of_kind in self.counts_by_kind().values():
+            counted.update({name: number for name, (number, _) in of_kind.items()})
         return {name: counted[name] for name in VERDICTS if counted[name]}
 
 
@@ -223,9 +260,7 @@ def is_number(text: str) -> bool:
 
 def _number(text: str) -> float | None:
     text = text.strip()
-    if not text or text.lower() in ("nan", "none"):
-        return None
-    return float(text)
+    return float(text) if text and text.lower() != "none" else None
 
 
 def read(csv_path: str | Path, meta_path: str | Path) -> Target:
@@ -270,13 +305,20 @@ def _row(raw: Mapping[str, str | None]) -> Row:
         keys={**{name: text[name] for name in NAMED_KEYS}, **parse_setting(text["setting"])},
         published="" if published.lower() in ("nan", "none") else published,
         mean=_number(text["measured_mean"]),
-        sd=_number(text["measured_sd"]),
+        sd=_finite(_number(text["measured_sd"])),
         verdict=text["verdict"],
         reason=text.get("reason", ""),
         unit=text.get("unit", ""),
         tolerance=text.get("tolerance", ""),
+        evidence=text.get("evidence", ""),
+        derived=text.get("derived", ""),
+        fixed=text.get("fixed", ""),
         records=tuple(part.strip() for part in text.get("records", "").split(";") if part.strip()),
     )
+
+
+def _finite(number: float | None) -> float | None:
+    return number if number is None or math.isfinite(number) else None
 
 
 def write_text(path: str | Path, text: str) -> None:

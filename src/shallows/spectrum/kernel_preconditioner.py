@@ -222,6 +222,8 @@ def make_preconditioner(
     tolerance: float = 0.0,
     smallest: float = 0.0,
     smallest_share: float = 0.0,
+    known: tuple[Array, Array] | None = None,
+    resolves_more: bool = False,
 ) -> Preconditioner:
     """The preconditioner of a kernel on points that are on a device already, in random order.
 
@@ -252,6 +254,11 @@ def make_preconditioner(
         Directions with a smaller eigenvalue (of the matrix over M) are left as they are.
     smallest_share : float
         So are those below this share of the largest eigenvalue.
+    known : tuple of arrays, optional
+        The whole eigensystem of the subsample's matrix, K or W^½ K W^½, in descending order, if it is known already.
+    resolves_more : bool
+        Rounding of the entries is taken for the random matrix that it is, whose norm is some √M ε, and not for M ε, the
+        most that it can be: a wide kernel's eigenvalues behind the first lie between the two.
 
     Notes
     -----
@@ -265,16 +272,19 @@ def make_preconditioner(
     sample, fresh = subsample_and_fresh(n, m)
     sample_weights, fresh_weights = (None if weights is None else weights[which] for which in (sample, fresh))
     sample, fresh = points[sample, :], points[fresh, :]
-    matrix = kernels.matrix(kernel, sample)
-    root = None
-    if weights is not None:
-        root = xp.sqrt(sample_weights)[:, None]
-        matrix = matrix * root * root.T
-    values, vectors = eigensystem(matrix, min(rank + 1, m), seed=seed, tolerance=tolerance)
-    del matrix
+    root = None if weights is None else xp.sqrt(sample_weights)[:, None]
+    if known is None:
+        matrix = kernels.matrix(kernel, sample)
+        matrix = matrix if root is None else matrix * root * root.T
+        values, vectors = eigensystem(matrix, min(rank + 1, m), seed=seed, tolerance=tolerance)
+        del matrix
+    else:
+        values, vectors = (arrays.like(part, points) for part in known)
+        values, vectors = values[: rank + 1], vectors[:, : rank + 1]
     values = values / m
     level = max(smallest, smallest_share * float(values[0]))
-    q = choose_rank(values, rank=rank, level=level, rounding=float(xp.finfo(points.dtype).eps) * m)
+    rounding = float(xp.finfo(points.dtype).eps) * (4.0 * math.sqrt(m) if resolves_more else m)
+    q = choose_rank(values, rank=rank, level=level, rounding=rounding)
     leverage = float(xp.min(xp.sum(vectors[:, :q] ** 2, axis=1)))
     vectors = arrays.contiguous(vectors[:, :q] if root is None else vectors[:, :q] * root)
     functions = kernels.values(kernel, fresh, sample) @ vectors / xp.sqrt(values[:q] * m)[None, :]

@@ -285,5 +285,5 @@ def iterations_needed(
         beyond = size[width * j**2 > math.log(2.0) + log_steps]
         found["unfitted"].append(float(beyond.max(initial=0.0)) / (math.sqrt(3.0) * error))
     slopes = np.diff(found["log_iterations"]) / np.diff(np.log(np.asarray(inverse_errors, dtype=np.float64)))
-    found["exponent"] = [float(slopes[0]), *map(float, slopes)] if len(slopes) else [math.nan]
+    found["exponent"] = [float(slopes[0]), *map(float, slopes)] if len(slopes) else [None]
     return AnalysisResult(list(inverse_errors), found, effective={"function": name, "width": width})

@@ -15,8 +15,9 @@ class AnalysisResult:
     ----------
     index : sequence of numbers
         The x axis of the curves.
-    curve : mapping of str to sequence of float
-        Metric -> one value for each place of the index.
+    curve : mapping of str to sequence of float or None
+        Metric -> one value for each place of the index; None where it has none there. What came out as no number, or
+        infinite, is given as that.
     numbers : mapping of str to float
         Metrics that have no place on the index.
     effective : mapping
@@ -24,6 +25,6 @@ class AnalysisResult:
     """
 
     index: Sequence[float]
-    curve: Mapping[str, Sequence[float]]
+    curve: Mapping[str, Sequence[float | None]]
     numbers: Mapping[str, float] = field(default_factory=dict)
     effective: Mapping[str, Any] = field(default_factory=dict)

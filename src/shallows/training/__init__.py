@@ -7,6 +7,7 @@ for divergence. It does not know which solver it drives: `protocols` says what i
 from ..errors import TrainingInterrupted
 from .batches import Batches, OwnRows, Stream
 from .checkpoints import Checkpoint
+from .failed_fits import keeps_model_on_failure, restore_attributes
 from .loop import MAX_ROLLBACKS, train
 from .monitors import EPOCH_GROWTH, GROWTH
 from .observers import Curve, Observer, Progress
@@ -27,5 +28,7 @@ __all__ = [
     "Stopping",
     "Stream",
     "TrainingInterrupted",
+    "keeps_model_on_failure",
+    "restore_attributes",
     "train",
 ]

@@ -119,6 +119,8 @@ def _features(
             )
         elif place in as_text and (column.n_different is None or column.n_different > MOST_CATEGORIES):
             raise DatasetError(f"The column {column.name} has more than {MOST_CATEGORIES:,} categories.")
+        elif place not in as_text and column.is_date:
+            left_out.append(f"{column.name} (dates; numbers such as the year or the days since a day would be used)")
         elif place not in as_text and column.is_identifier:
             left_out.append(f"{column.name} (nearly every row has a text of its own)")
         elif column.counts_rows and _is_row_number(column.name):

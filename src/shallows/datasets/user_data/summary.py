@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +15,7 @@ MOST_CATEGORIES = 1000
 _STRAY_SHARE = 0.1
 # Up to so many different texts are categories even where nearly every row has its own.
 _FEW = 20
+_DATE = re.compile(r"(\d{4}-\d{1,2}-\d{1,2}|\d{1,2}([./])\d{1,2}\2\d{2,4}|\d{4}/\d{1,2}/\d{1,2})([ T]\d{1,2}:\d{2}.*)?")
 
 
 @dataclass
@@ -99,6 +101,11 @@ class ColumnSummary:
     def n_different(self) -> int | None:
         """Different texts; None where there are too many to be counted."""
         return len(self.values) if self.values is not None else None
+
+    @property
+    def is_date(self) -> bool:
+        """Whether every value is a date, with or without a time of the day."""
+        return bool(self.values) and self.numbers == 0 and all(map(_DATE.fullmatch, self.values))
 
     @property
     def is_identifier(self) -> bool:

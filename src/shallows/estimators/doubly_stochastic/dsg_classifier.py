@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -11,7 +12,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from ... import losses, training
 from ...errors import ShallowsError
-from ..label_checks import check_two_classes, refuse_missing_labels, single_column
+from .. import class_weights
+from ..array_inputs import follows_input
+from ..constructors import with_parameters
+from ..label_checks import (
+    are_several,
+    check_takes_several,
+    check_two_classes,
+    refuse_missing_labels,
+    signs,
+    single_column,
+)
 from .model_file_checks import check_array
 from .random_feature_expansion import RandomFeatureExpansion
 
@@ -22,7 +33,7 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
     The function is a sum of random Fourier features of the kernel, which gains a block of them in every step. Features
     are regenerated from a seed whenever they are needed: memory does not depend on the number of inputs, and data may
     stream past (`partial_fit`). By default every block of features is fitted through its covariance on one batch, as
-    the authors' release does, and its step is the one that serves the batch after it best.
+    the authors' release does, and the steps are θ/(t + t₀), as in the theory.
 
     Parameters
     ----------
@@ -32,37 +43,45 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
     kernel : str or Kernel, default="gaussian"
         A shift-invariant kernel of `shallows.kernels`: "gaussian", "laplace", "cauchy", "matern", "laplace_product",
         "cauchy_product".
-    bandwidth : float, optional
-        σ, in the units of the features. None takes the median distance of a subsample (of the first batch of a stream).
+    bandwidth : float, "auto", "median" or None, default="auto"
+        σ, in the units of the features. "auto" takes the multiple of the median distance with which kernel ridge
+        regression has the least leave-one-out error on 600 points (on the first rows of a stream). "median" and None
+        take the median distance of a subsample.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 1.5}``.
     method : {"dsg", "udsg", "cdsg"}, default="dsg"
         Which block of features a step moves: always a new one ("dsg"), in some steps an old one at random ("udsg"),
         or an old one wherever the variance bound then allows a longer step ("cdsg").
-    regularisation : float, default=1e-6
-        ν (λ), for ν/2 ‖f‖².
+    regularisation : float, optional
+        ν (λ), for ν/2 ‖f‖². None takes what has the least leave-one-out error on these points, for a loss of classes
+        in units of its curvature.
     block_size : int, optional
-        F, the frequencies of a block. None takes n/64 rounded up to a power of two, between 8 and 1,024; 256 for a
+        F, the frequencies of a block. None takes n/32 rounded up to a power of two, between 32 and 1,024; 256 for a
         stream.
     batch_size : int, optional
         B, the rows of a step. None takes 10 F, five examples for every column of a block. The batches of a stream
-        are used as they come; arrays that are handed to `partial_fit` are cut into slices of 2,560 rows.
+        are used as they come; arrays that are handed to `partial_fit` are cut into ten slices of 256 to 2,560 rows.
     schedule : {"auto", "line_search", "constant", "decay", "theory"}, default="auto"
-        "line_search" (what "auto" is, but for novelty) gives every block the step that serves the next batch best.
-        "decay" has γ₁/(1 + decrease (t − 1)), "theory" θ/(t + t₀) with θ = theta_nu/regularisation.
+        "theory" has steps θ/(t + t₀) with θ = theta_nu/κ, where a step of one shrinks f by κ: regularisation/damping
+        times F with preconditioning, else regularisation. "line_search" gives every block the step that serves the next
+        batch best, "decay" has γ₁/(1 + decrease (t − 1)). "auto" is "theory" with preconditioning and a regularisation
+        above 0, else "line_search".
     step_size : float, optional
-        The first step; with the line search the longest one. None takes half of the edge of stability; for the line
-        search 2/L, with the smoothness L of the loss (without preconditioning, 16 times half of the edge). With
-        schedule="theory", a step_size of at least θ gives the plain θ/t.
-    theta_nu : float, default=1
-        θν; the theory asks for (1, 2) or a positive whole number.
+        The first step; with the line search the longest one. None takes 1/(2L) with the smoothness L of the loss where
+        the damping is chosen, else half of the edge of stability; for the line search 2/L (without preconditioning, 16
+        times half of the edge). With schedule="theory" and without preconditioning, a step_size of at least θ gives the
+        plain θ/t.
+    theta_nu : float, optional
+        θν; the theory asks for (1, 2) or a positive whole number. None takes 2 with preconditioning, else 1.
     decrease : float, default=1e-4
         How fast the steps of schedule="decay" fall; the default is that of the authors' release.
     preconditioning : {"block", None}, default="block"
-        Whether the covariance of a block on the batch is inverted.
-    damping : float, default=1e-4
-        What is added to the diagonal of the covariance. The authors' release has 1e-7, which float32 does not
-        resolve.
+        Whether the covariance of a block on the batch is inverted. The steps lead to the regularised solution all the
+        same, see `shallows.solvers.expansions.doubly_stochastic`.
+    damping : float, optional
+        What is added to the diagonal of the covariance. None takes ten times F regularisation/L (more for losses of
+        classes that are easily told), and at least c F/B with c three times the chosen λ, between 0.02 and 0.5. The
+        authors' release has 1e-7, which float32 does not resolve.
     fresh, reused : int, default=1
         G and U of "udsg": G steps with new blocks, then U steps with old ones, and so on.
     cap : float, default=2
@@ -75,9 +94,13 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
     orthogonal : bool, default=False
         Whether the frequencies of a block are at right angles to each other.
     n_iter, max_epochs : int, optional
-        The most steps and the most passes over the data. If both are None, ten passes and at least 50 steps.
+        The most steps and the most passes over the data. If both are None, ten passes and at least 200 steps for up to
+        1,000 rows, 100 for 4,000, 50 for 16,000 and more.
     max_seconds : float, optional
         The most seconds of training.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
+        a class with nⱼ of the n rows, of k classes.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: random features, the order of the rows and which blocks are used again. The
         same int gives the same model.
@@ -107,6 +130,8 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
     gradients for kernel methods", UAI.
     """
 
+    __init__ = with_parameters(RandomFeatureExpansion.__init__, class_weight=None)
+
     def partial_fit(
         self,
         X: Any,
@@ -124,13 +149,14 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         Parameters
         ----------
         X : array-like, memory map, or iterable of batches
-            Arrays are read in slices of ``batch_size`` rows, one step each, and are never copied whole. An iterable,
+            Arrays are read in slices, see ``batch_size``, one step each, and are never copied whole. An iterable,
             such as a generator, gives tuples ``(X, y)`` or ``(X, y, sample_weight)``, one step each; it need not end
             if ``n_iter`` or ``max_seconds`` is given.
         y : array-like, optional
             Labels, where X is an array.
         classes : array-like, optional
-            All labels that will ever come; needed on the first call.
+            All labels that will ever come; needed on the first call. For several labels of each example, the numbers of
+            the columns of y.
         sample_weight : array-like, optional
         n_iter : int, optional
             Batches at most.
@@ -154,9 +180,12 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
 
         Notes
         -----
-        Whatever ends the call early, Ctrl-C too, the model is then that of the batches before.
+        Whatever ends the call early, Ctrl-C too, the model is then that of the batches before. Bandwidth,
+        regularisation, centres and units are those of the first 256 rows. Batches are kept until there are so many, and
+        the model is begun anew with them whenever their number has doubled.
         """
         refuse_missing_labels(classes, "classes")
+        class_weights.refuse_balanced(self.class_weight)
         if classes is None and not hasattr(self, "_state"):
             raise ValueError(
                 "classes must be passed on the first call to partial_fit: all labels that will ever come, which a "
@@ -165,10 +194,18 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         return self._partial_fit(X, y, classes, sample_weight, n_iter, max_seconds, observers, checkpoint)
 
     def _learn_targets(self, y: Any, weights: Any, classes: Any) -> None:
+        self._multilabel = are_several(y)
+        if self._multilabel:
+            self.classes_ = np.arange(np.shape(y)[1])
+            if classes is not None:
+                self._check_classes(classes)
+            check_takes_several(self._make_loss())
+            return
         if classes is None:
             classes = single_column(y)
         self.classes_ = np.unique(np.asarray(classes))
         check_two_classes(self.classes_)
+        class_weights.check(self.class_weight, self.classes_)
 
     def _check_classes(self, classes: Any) -> None:
         if not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
@@ -191,14 +228,19 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         return places
 
     def _encode(self, y: Any) -> np.ndarray:
+        if self._multilabel:
+            return signs(y, len(self.classes_))
         return self._make_loss().encode(self._numbers(y), len(self.classes_))
 
     def _codes(self, y: np.ndarray) -> np.ndarray:
+        if self._multilabel:
+            return signs(y, len(self.classes_))
         return losses.Hinge().encode(self._numbers(y), len(self.classes_))
 
     def _make_loss(self) -> losses.Loss:
         if isinstance(self.loss, str) and self.loss == "auto":
-            return losses.Logistic() if len(self.classes_) == 2 else losses.Softmax()
+            of_signs = self._multilabel or len(self.classes_) == 2
+            return losses.Logistic() if of_signs else losses.Softmax()
         return losses.make(self.loss)
 
     def _check_loss(self) -> None:
@@ -207,8 +249,11 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
             raise ShallowsError(f"The loss {loss.name!r} is none for classes; take the regressor for it.")
 
     def _decode(self, scores: np.ndarray) -> np.ndarray:
+        if self._multilabel:
+            return (scores > 0).astype(int)
         return self.classes_[np.asarray(self._problem.loss.decide(scores))]
 
+    @follows_input
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of the classes.
 
@@ -219,13 +264,17 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         Returns
         -------
         ndarray, shape (n_samples,) for two classes, else (n_samples, n_classes)
-            For two classes, positive speaks for the second.
+            For two classes, positive speaks for the second. (n_samples, n_labels) after a fit to several labels for
+            each example.
         """
         scores = self._raw_predict(self._validated(X))
+        if self._multilabel:
+            return scores
         if scores.shape[1] == 1:
             return scores[:, 0]
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
+    @follows_input
     def predict(self, X: Any) -> np.ndarray:
         """Class labels.
 
@@ -236,9 +285,11 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         Returns
         -------
         ndarray, shape (n_samples,)
+            (n_samples, n_labels) of 0 and 1 after a fit to several labels for each example.
         """
         return self._decode(self._raw_predict(self._validated(X)))
 
+    @follows_input
     def predict_proba(self, X: Any) -> np.ndarray:
         """Estimates of the class probabilities, for losses that have a link to them.
 
@@ -249,6 +300,7 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         Returns
         -------
         ndarray, shape (n_samples, n_classes)
+            Of each label alone, after a fit to several for each example.
 
         Raises
         ------
@@ -258,22 +310,36 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         check_is_fitted(self)
         if not self._problem.loss.has_probabilities:
             self._problem.loss.probabilities(np.empty((0, 1)))
-        return self._problem.loss.probabilities(self._raw_predict(self._validated(X)).astype(np.float64))
+        scores, loss = self._raw_predict(self._validated(X)).astype(np.float64), self._problem.loss
+        if self._multilabel:
+            return np.hstack([loss.probabilities(column[:, None])[:, 1:] for column in scores.T])
+        return loss.probabilities(scores)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        auto = isinstance(self.loss, str) and self.loss == "auto"
+        with contextlib.suppress(ShallowsError):  # an unknown loss is told by the fit
+            tags.classifier_tags.multi_label = auto or losses.make(self.loss).coding != "indicator"
+        return tags
 
     def _targets_to_file(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         classes = self.classes_
         return {"classes": classes.astype(str) if classes.dtype == object else classes}, {
-            "object": classes.dtype == object
+            "object": classes.dtype == object,
+            "multilabel": self._multilabel,
         }
 
     def _targets_from_file(self, stored: dict[str, np.ndarray], options: dict[str, Any]) -> None:
-        as_object = options.get("object")
-        if not isinstance(as_object, bool):
-            raise ShallowsError(f"its header is wrong at 'targets/object': {as_object!r} is not true or false")
+        # Files of versions before this one know of no several labels.
+        as_object, self._multilabel = options.get("object"), options.get("multilabel", False)
+        for name, value in (("object", as_object), ("multilabel", self._multilabel)):
+            if not isinstance(value, bool):
+                raise ShallowsError(f"its header is wrong at 'targets/{name}': {value!r} is not true or false")
         classes = check_array(stored, "classes", (None,), kinds="U" if as_object else "biufUS")
         if len(np.unique(classes)) < len(classes):
             raise ShallowsError("its array 'classes' names a class twice")
         c = self._problem.n_outputs
-        if len(classes) < 2 or self._problem.loss.n_outputs(len(classes)) != c:
+        n_outputs = len(classes) if self._multilabel else self._problem.loss.n_outputs(len(classes))
+        if len(classes) < 2 or n_outputs != c:
             raise ShallowsError(f"it names {len(classes)} classes, and its function has {c} outputs")
         self.classes_ = classes.astype(object) if as_object else classes

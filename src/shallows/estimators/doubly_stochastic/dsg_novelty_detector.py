@@ -9,9 +9,14 @@ import numpy as np
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ... import losses, training
+from ... import arrays, losses, streams, training
 from ...errors import ShallowsError
+from ...solvers.examples import Examples
+from ..array_inputs import follows_input, on_host
 from .random_feature_expansion import RandomFeatureExpansion
+
+OFFSET_ROWS = 2000
+"""Rows of a stream, drawn from all of them, on which the offset is set at the end of a call."""
 
 ROUNDING = 1000.0
 """How many units in the last place a score may be rounded by: sums of so many terms differ by fewer."""
@@ -32,7 +37,7 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
     kernel : str or Kernel, default="gaussian"
         A shift-invariant kernel of `shallows.kernels`: "gaussian", "laplace", "cauchy", "matern", "laplace_product",
         "cauchy_product".
-    bandwidth : float, optional
+    bandwidth : float or "median", optional
         σ, in the units of the features. None takes the median distance of a subsample (of the first batch of a stream).
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 1.5}``.
@@ -42,13 +47,13 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
     regularisation : float, default=1.0
         ν (λ), for ν/2 ‖f‖².
     block_size : int, optional
-        F, the frequencies of a block. None takes n/64 rounded up to a power of two, between 8 and 1,024; 256 for a
+        F, the frequencies of a block. None takes n/32 rounded up to a power of two, between 32 and 1,024; 256 for a
         stream.
     batch_size : int, optional
         B, the rows of a step. None takes 10 F, five examples for every column of a block. The batches of a stream
-        are used as they come; arrays that are handed to `partial_fit` are cut into slices of 2,560 rows.
-    theta_nu : float, default=1
-        θν; the theory asks for (1, 2) or a positive whole number.
+        are used as they come; arrays that are handed to `partial_fit` are cut into ten slices of 256 to 2,560 rows.
+    theta_nu : float, optional
+        θν; the theory asks for (1, 2) or a positive whole number. None takes 1.
     fresh, reused : int, default=1
         G and U of "udsg": G steps with new blocks, then U steps with old ones, and so on.
     cap : float, default=2
@@ -102,14 +107,14 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         self,
         kernel: Any = "gaussian",
         *,
-        bandwidth: float | None = None,
+        bandwidth: float | str | None = None,
         kernel_params: dict[str, Any] | None = None,
         fraction: float = 0.1,
         method: str = "dsg",
         regularisation: float = 1.0,
         block_size: int | None = None,
         batch_size: int | None = None,
-        theta_nu: float = 1.0,
+        theta_nu: float | None = None,
         fresh: int = 1,
         reused: int = 1,
         cap: float = 2.0,
@@ -206,6 +211,9 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         rho = float(self._state.offset)
         return rho - ROUNDING * float(np.finfo(np.dtype(self.effective_params_["precision"])).eps) * abs(rho)
 
+    def _learn_targets(self, y: Any, weights: Any, classes: Any) -> None:
+        self._sample = None
+
     def _make_loss(self) -> losses.Loss:
         return self.loss
 
@@ -224,7 +232,31 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
     def _finish_fit(self, state: Any) -> None:
         # On the whole set, where the steps had batches of it.
         scores = state.values(self._problem, self._problem.points)
-        state.targets_for(self._problem, self._problem.take(slice(0, scores.shape[0])), scores)
+        whole = self._problem.take(slice(0, scores.shape[0]))
+        state.targets_for(self._problem, whole, scores)
+        self._n_batches_seen = 0
+        self._look_at(whole)
+
+    @follows_input
+    def _look_at(self, batch: Examples) -> None:
+        # The rows with the smallest of the numbers that are drawn for all rows are a sample of all that came.
+        drawn = streams.uniform(self._seed_, "rows of the offset", self._n_batches_seen, (batch.points.shape[0],))
+        weights = np.ones((len(drawn), 1)) if batch.weights is None else arrays.to_numpy(batch.weights)
+        rows = arrays.to_numpy(batch.points)
+        if getattr(self, "_sample", None) is not None:
+            drawn, rows, weights = (
+                np.concatenate(pair) for pair in zip(self._sample, (drawn, rows, weights), strict=True)
+            )
+        kept = np.argsort(drawn, kind="stable")[:OFFSET_ROWS]
+        self._sample = drawn[kept], rows[kept], weights[kept]
+
+    def _finish_stream(self, state: Any) -> None:
+        if getattr(self, "_sample", None) is None:
+            return
+        _, rows, weights = self._sample
+        points = arrays.like(rows, state.buffer)
+        weights = None if (weights == 1.0).all() else arrays.like(weights, state.buffer)
+        state.targets_for(self._problem, Examples(points, None, weights), state.values(self._problem, points))
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Values f(x); the smaller, the more novel.
@@ -239,6 +271,7 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         """
         return self._raw_predict(self._validated(X))[:, 0]
 
+    @follows_input
     def decision_function(self, X: Any) -> np.ndarray:
         """Values f(x) − ρ; negative for novel points.
 
@@ -250,8 +283,9 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         -------
         ndarray, shape (n_samples,)
         """
-        return self.score_samples(X) - self.offset_
+        return self.score_samples(on_host(X)) - self.offset_
 
+    @follows_input
     def predict(self, X: Any) -> np.ndarray:
         """−1 for novel points and 1 for the others.
 
@@ -263,7 +297,7 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         -------
         ndarray, shape (n_samples,)
         """
-        return np.where(self.decision_function(X) >= 0, 1, -1)
+        return np.where(self.decision_function(on_host(X)) >= 0, 1, -1)
 
     def _targets_to_file(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         return {}, {}

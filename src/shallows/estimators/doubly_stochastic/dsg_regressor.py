@@ -9,6 +9,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from ... import losses
 from ...errors import ShallowsError
+from ..array_inputs import follows_input
 from .model_file_checks import check_array
 from .random_feature_expansion import RandomFeatureExpansion
 
@@ -19,7 +20,7 @@ class DoublyStochasticRegressor(RegressorMixin, MultiOutputMixin, RandomFeatureE
     The function is a sum of random Fourier features of the kernel, which gains a block of them in every step. Features
     are regenerated from a seed whenever they are needed: memory does not depend on the number of inputs, and data may
     stream past (`partial_fit`). By default every block of features is fitted through its covariance on one batch, as
-    the authors' release does, and its step is the one that serves the batch after it best.
+    the authors' release does, and the steps are θ/(t + t₀), as in the theory.
 
     Parameters
     ----------
@@ -29,37 +30,45 @@ class DoublyStochasticRegressor(RegressorMixin, MultiOutputMixin, RandomFeatureE
     kernel : str or Kernel, default="gaussian"
         A shift-invariant kernel of `shallows.kernels`: "gaussian", "laplace", "cauchy", "matern", "laplace_product",
         "cauchy_product".
-    bandwidth : float, optional
-        σ, in the units of the features. None takes the median distance of a subsample (of the first batch of a stream).
+    bandwidth : float, "auto", "median" or None, default="auto"
+        σ, in the units of the features. "auto" takes the multiple of the median distance with which kernel ridge
+        regression has the least leave-one-out error on 600 points (on the first rows of a stream). "median" and None
+        take the median distance of a subsample.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 1.5}``.
     method : {"dsg", "udsg", "cdsg"}, default="dsg"
         Which block of features a step moves: always a new one ("dsg"), in some steps an old one at random ("udsg"),
         or an old one wherever the variance bound then allows a longer step ("cdsg").
-    regularisation : float, default=1e-6
-        ν (λ), for ν/2 ‖f‖².
+    regularisation : float, optional
+        ν (λ), for ν/2 ‖f‖². None takes what has the least leave-one-out error on these points, for a loss of classes
+        in units of its curvature.
     block_size : int, optional
-        F, the frequencies of a block. None takes n/64 rounded up to a power of two, between 8 and 1,024; 256 for a
+        F, the frequencies of a block. None takes n/32 rounded up to a power of two, between 32 and 1,024; 256 for a
         stream.
     batch_size : int, optional
         B, the rows of a step. None takes 10 F, five examples for every column of a block. The batches of a stream
-        are used as they come; arrays that are handed to `partial_fit` are cut into slices of 2,560 rows.
+        are used as they come; arrays that are handed to `partial_fit` are cut into ten slices of 256 to 2,560 rows.
     schedule : {"auto", "line_search", "constant", "decay", "theory"}, default="auto"
-        "line_search" (what "auto" is, but for novelty) gives every block the step that serves the next batch best.
-        "decay" has γ₁/(1 + decrease (t − 1)), "theory" θ/(t + t₀) with θ = theta_nu/regularisation.
+        "theory" has steps θ/(t + t₀) with θ = theta_nu/κ, where a step of one shrinks f by κ: regularisation/damping
+        times F with preconditioning, else regularisation. "line_search" gives every block the step that serves the next
+        batch best, "decay" has γ₁/(1 + decrease (t − 1)). "auto" is "theory" with preconditioning and a regularisation
+        above 0, else "line_search".
     step_size : float, optional
-        The first step; with the line search the longest one. None takes half of the edge of stability; for the line
-        search 2/L, with the smoothness L of the loss (without preconditioning, 16 times half of the edge). With
-        schedule="theory", a step_size of at least θ gives the plain θ/t.
-    theta_nu : float, default=1
-        θν; the theory asks for (1, 2) or a positive whole number.
+        The first step; with the line search the longest one. None takes 1/(2L) with the smoothness L of the loss where
+        the damping is chosen, else half of the edge of stability; for the line search 2/L (without preconditioning, 16
+        times half of the edge). With schedule="theory" and without preconditioning, a step_size of at least θ gives the
+        plain θ/t.
+    theta_nu : float, optional
+        θν; the theory asks for (1, 2) or a positive whole number. None takes 2 with preconditioning, else 1.
     decrease : float, default=1e-4
         How fast the steps of schedule="decay" fall; the default is that of the authors' release.
     preconditioning : {"block", None}, default="block"
-        Whether the covariance of a block on the batch is inverted.
-    damping : float, default=1e-4
-        What is added to the diagonal of the covariance. The authors' release has 1e-7, which float32 does not
-        resolve.
+        Whether the covariance of a block on the batch is inverted. The steps lead to the regularised solution all the
+        same, see `shallows.solvers.expansions.doubly_stochastic`.
+    damping : float, optional
+        What is added to the diagonal of the covariance. None takes ten times F regularisation/L (more for losses of
+        classes that are easily told), and at least c F/B with c three times the chosen λ, between 0.02 and 0.5. The
+        authors' release has 1e-7, which float32 does not resolve.
     fresh, reused : int, default=1
         G and U of "udsg": G steps with new blocks, then U steps with old ones, and so on.
     cap : float, default=2
@@ -72,7 +81,8 @@ class DoublyStochasticRegressor(RegressorMixin, MultiOutputMixin, RandomFeatureE
     orthogonal : bool, default=False
         Whether the frequencies of a block are at right angles to each other.
     n_iter, max_epochs : int, optional
-        The most steps and the most passes over the data. If both are None, ten passes and at least 50 steps.
+        The most steps and the most passes over the data. If both are None, ten passes and at least 200 steps for up to
+        1,000 rows, 100 for 4,000, 50 for 16,000 and more.
     max_seconds : float, optional
         The most seconds of training.
     random_state : int, RandomState or None, default=None
@@ -147,6 +157,7 @@ class DoublyStochasticRegressor(RegressorMixin, MultiOutputMixin, RandomFeatureE
     def _decode(self, scores: np.ndarray) -> np.ndarray:
         return scores[:, 0] if self._one_column else scores
 
+    @follows_input
     def predict(self, X: Any) -> np.ndarray:
         """Values of the fitted function.
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from ... import training
 from ...training import states
-from ..base import restore_attributes
 
 
 class LastGoodState(training.Observer):
@@ -22,11 +21,13 @@ class LastGoodState(training.Observer):
         The training, once it has started.
     n_batches : int
         Batches that it has taken in.
+    n_repeated : int
+        The first of them, which the model before the call had taken in already.
     """
 
     def __init__(self) -> None:
         self.run: training.Run | None = None
-        self.n_batches = 0
+        self.n_batches = self.n_repeated = 0
         self._kept: states.Kept | None = None
 
     def on_start(self, run: training.Run) -> None:
@@ -57,13 +58,16 @@ def steps_back_on_failure(partial_fit: Callable[..., Any]) -> Callable[..., Any]
         try:
             return partial_fit(self, *args, last_good)
         except BaseException:
-            n_batches, run = last_good.n_batches, last_good.run
-            if n_batches == 0:
-                restore_attributes(self, before)
-            if run is not None and hasattr(self, "_state"):
+            n_batches, n_repeated, run = last_good.n_batches, last_good.n_repeated, last_good.run
+            if n_batches <= n_repeated:
+                training.restore_attributes(self, before)
+            if run is not None and hasattr(self, "_state") and (n_batches > n_repeated or n_repeated == 0):
                 self._state = last_good.put_back()
-                self._n_batches_seen = before.get("_n_batches_seen", 0) + n_batches
-            if n_batches:
+                self._n_batches_seen = n_batches + (0 if n_repeated else before.get("_n_batches_seen", 0))
+                if "_first_batches" in vars(self):
+                    self._first_batches = self._first_batches[: self._n_batches_seen]
+            if n_batches > n_repeated:
+                self._finish_stream(self._state)
                 self._set_fitted_attributes(run, {"preparation": 0.0}, run.seconds)
             raise
 

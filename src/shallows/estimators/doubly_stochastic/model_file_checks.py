@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 import numbers
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,32 +15,6 @@ from ...solvers.expansions.expansion import ExpansionState
 
 MOST_SHOWN = 300
 """Characters of a message about a header: its values may be long."""
-
-
-def read(path: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Read the header and the arrays of a model file; nothing in it is ever unpickled.
-
-    Raises
-    ------
-    ShallowsError
-        If there is no such file, or it is no archive of arrays with a header.
-    """
-    if not Path(path).exists():
-        raise ShallowsError(f"There is no file {path}.")
-    try:
-        file = np.load(path, allow_pickle=False)
-        if not isinstance(file, np.lib.npyio.NpzFile):
-            raise ShallowsError("it is a single array, and a model is an archive of arrays (.npz)")
-        with file:
-            held = {name: file[name] for name in file.files}
-        header = json.loads(str(held.pop("header")))
-        if not isinstance(header, dict):
-            raise ShallowsError(f"its header is a {type(header).__name__}, not a mapping")
-    # Damage shows in many ways: in the archive, its compression, the arrays' own headers, the text.
-    except Exception as error:
-        said = f"no array {error}" if isinstance(error, KeyError) else error
-        raise ShallowsError(f"{path} holds no model, or is damaged ({said}).") from error
-    return header, held
 
 
 def check_header(header: dict[str, Any], policies: Any) -> None:
@@ -155,15 +127,24 @@ def _schema(policies: list[str]) -> dict[str, Any]:
     empty = np.empty(0)
     state = _mapping(_types(ExpansionState(empty, empty, 0.0).remember()[1]))
     # Of the last batch, which may have been one too much; the function does not depend on them.
-    state["properties"] |= {"loss": {"type": "real"}, "zero_loss": {"type": "real"}, "direction_block": _whole(-1)}
+    state["properties"] |= {name: {"type": "real"} for name in ("loss", "zero_loss", "loss_seen", "mean_zero_loss")}
+    state["properties"] |= {"direction_block": _whole(-1)}
+    # Files of the first version have none of these, whose defaults are what they did.
+    later = {"shrunk", "direction_shrinkage", "rows_seen", "loss_seen", "mean_zero_loss"}
+    state["required"] = [name for name in state["required"] if name not in later]
     solver = {field.name: getattr(DoublyStochastic(1.0), field.name) for field in dataclasses.fields(DoublyStochastic)}
-    solver = _types({name: value for name, value in solver.items() if name not in ("policy", "preconditioning")})
-    solver |= {name: {"type": "number", "minimum": 0} for name in ("decrease", "regularisation", "damping")}
+    others = ("policy", "preconditioning", "theta_nu")
+    solver = _types({name: value for name, value in solver.items() if name not in others})
+    solver |= {
+        name: {"type": "number", "minimum": 0} for name in ("decrease", "regularisation", "damping", "damping_of_batch")
+    }
     solver |= {
         "seed": {"type": "integer"},
         "policy": _named({"enum": policies}),
         "preconditioning": {"enum": list(PRECONDITIONINGS)},
     }
+    solver["theta_nu"] = {"type": ["number", "null"], "exclusiveMinimum": 0}
+    solver = _mapping(solver) | {"required": [name for name in solver if name not in ("damping_of_batch", "theta_nu")]}
     features = {"n_inputs": _whole(1), "block_size": _whole(1), "seed": {"type": "integer"}}
     features |= {"form": {"type": "string"}, "orthogonal": {"type": "boolean"}}
     precision = {"enum": ["float32", "float64"]}
@@ -172,7 +153,7 @@ def _schema(policies: list[str]) -> dict[str, Any]:
             "kernel": {"type": "string"},
             "loss": _named({"type": "string"}),
             "loss_asked_for": _named({"type": "string"}),
-            "solver": _mapping(solver),
+            "solver": solver,
             "features": _mapping(features),
             "dtype": precision,
             "n_outputs": _whole(1),

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
 import math
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ... import __version__, arrays, atomic, kernels, losses
+from ... import __version__, arrays, kernels, losses
 from ...errors import ShallowsError
 from ...features import FourierFeatures
 from ...solvers.expansions.block_policies import POLICIES
 from ...solvers.expansions.doubly_stochastic import DoublyStochastic
 from ...solvers.expansions.expansion import ExpansionProblem, ExpansionState
+from .. import archive
 from ..centring import Centring
 from . import model_file_checks
 
@@ -28,7 +29,6 @@ N_PROBES = 16
 
 def save(model: Any, path: Any) -> None:
     """Write a fitted model to a file, which has its final name only once it is complete."""
-    path = Path(path)
     state, features = model._state, model._features
     if not state.is_finite():
         raise ShallowsError(f"The model's coefficients are no longer finite numbers; it is not written to {path}.")
@@ -61,11 +61,7 @@ def save(model: Any, path: Any) -> None:
     held |= {"mean": model._centring.mean, "probes": _probes(features), **target_arrays}
     if hasattr(model, "feature_names_in_"):
         held["feature_names_in_"] = np.asarray(model.feature_names_in_, dtype=str)
-    try:
-        with atomic.replacing(path) as partial, open(partial, "wb") as file:
-            np.savez(file, header=np.array(json.dumps(header, default=_as_builtin)), **held)
-    except OSError as error:
-        raise ShallowsError(f"The model could not be written to {path}: {error.strerror or error}.") from error
+    archive.write(path, json.loads(json.dumps(header, default=_as_builtin)), held)
 
 
 def load(cls: type, path: Any, device: str) -> Any:
@@ -74,9 +70,13 @@ def load(cls: type, path: Any, device: str) -> Any:
     Whatever is wrong with the file is found here and not at a prediction.
     """
     where = arrays.resolve_device(device)
-    header, held = model_file_checks.read(path)
+    header, held = archive.read(path)
     try:
-        return _model_of(cls, header, held, device, where)
+        model = _model_of(cls, copy.deepcopy(header), dict(held), device, where)
+        # Files of versions before this one have no checksum. What a check foresaw is told by that check.
+        if "checksum" in header:
+            archive.check_unchanged(header, held)
+        return model
     except ShallowsError as error:
         raise ShallowsError(f"The model in {path} cannot be read: {str(error).rstrip('.')}.") from error
     # What no check foresaw is an edited file all the same.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 import time
 import warnings
@@ -15,10 +14,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ... import arrays, losses, streams, training
-from ...errors import DivergenceError, ShallowsError
+from ...errors import DivergenceError
 from ...features import FourierFeatures
+from ...solvers.examples import Examples
 from ...solvers.expansions.expansion import ExpansionProblem, ExpansionState
-from ..base import SMALL, keeps_model_on_failure
+from ..base import SMALL
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores
 from . import model_files, stream_batches
@@ -28,6 +28,9 @@ from .solver_plan import PlannedExpansion
 
 SAMPLE = 1000
 """Points from which bandwidth, top eigenvalue and variance of the features are estimated before the training."""
+
+CHOSEN_FROM = 600
+"""Those of them on which bandwidth and regularisation are chosen; each bandwidth that is tried takes an eigensystem."""
 
 
 class RandomFeatureExpansion(PlannedExpansion):
@@ -100,7 +103,7 @@ class RandomFeatureExpansion(PlannedExpansion):
         Parameters
         ----------
         X : array-like, memory map, or iterable of batches
-            Arrays are read in slices of ``batch_size`` rows, one step each, and are never copied whole. An iterable,
+            Arrays are read in slices, see ``batch_size``, one step each, and are never copied whole. An iterable,
             such as a generator, gives tuples ``(X, y)`` or ``(X, y, sample_weight)``, one step each; it need not end
             if ``n_iter`` or ``max_seconds`` is given.
         y : array-like, optional
@@ -128,16 +131,19 @@ class RandomFeatureExpansion(PlannedExpansion):
 
         Notes
         -----
-        Whatever ends the call early, Ctrl-C too, the model is then that of the batches before.
+        Whatever ends the call early, Ctrl-C too, the model is then that of the batches before. Bandwidth,
+        regularisation, centres and units are those of the first 256 rows. Batches are kept until there are so many, and
+        the model is begun anew with them whenever their number has doubled.
         """
         y = y if self._takes_targets else None
         return self._partial_fit(X, y, None, sample_weight, n_iter, max_seconds, observers, checkpoint)
 
-    @keeps_model_on_failure
+    @training.keeps_model_on_failure
     def _fit(self, X: Any, y: Any, sample_weight: Any, observers: Sequence, checkpoint: Any) -> Self:
         started = time.perf_counter()
         # In the course of a fit there is no model: an old function does not go with the centring of new data.
-        vars(self).pop("_state", None)
+        for name in ("_state", "_first_batches"):
+            vars(self).pop(name, None)
         self._check_parameters()
         X, y, weights = self._validated_training_set(X, y, sample_weight)
         n = X.shape[0]
@@ -161,7 +167,7 @@ class RandomFeatureExpansion(PlannedExpansion):
             n_batches = math.ceil(n / self.batch_size_)
             n_iter, max_epochs = self.n_iter, self.max_epochs
             if n_iter is None and max_epochs is None:
-                n_iter = max(50, 10 * n_batches)
+                n_iter = self._default_steps(n, n_batches)
             run = None
             try:
                 run = training.train(
@@ -178,7 +184,10 @@ class RandomFeatureExpansion(PlannedExpansion):
                     may_shrink=self.step_size is None,
                 )
                 if not run.state.is_finite():
-                    raise DivergenceError(_DIVERGED.format(self._solver.step_size))
+                    raise DivergenceError(
+                        f"Training diverged with step_size={self._solver.step_size:.3g}. Take a smaller step_size, or "
+                        "leave it to the program (step_size=None)."
+                    )
                 self._finish_fit(run.state)
             finally:
                 self._problem = dataclasses.replace(self._problem, points=None, targets=None, weights=None)
@@ -204,20 +213,10 @@ class RandomFeatureExpansion(PlannedExpansion):
         self._check_parameters()
         started = time.perf_counter()
         source = stream_batches.batches_of(self, X, y, sample_weight)
-        if not hasattr(self, "_state"):
-            first = next(source, None)
-            if first is None:
-                raise ShallowsError("The stream ended before its first batch.")
-            device, seed = arrays.resolve_device(self.device), self._seed()
-            first_X, first_y, first_w = self._validated_training_set(*first)
-            with device.active():
-                self._initialise(first_X, first_y, first_w, None, seed, device, classes=classes)
-                like = arrays.to_device(np.empty(0), device, self._dtype)
-                self._state = ExpansionState.zero(self._problem, self._solver.step_size, like)
-            self._n_batches_seen = 0
-            source = itertools.chain([first], source)
-        elif classes is not None:
+        if hasattr(self, "_state") and classes is not None:
             self._check_classes(classes)
+        if not hasattr(self, "_state") or hasattr(self, "_first_batches"):
+            source, last_good.n_repeated = stream_batches.begin(self, source, classes, n_iter)
         device = arrays.resolve_device(self.device)
         prepared = time.perf_counter()
         with device.active():
@@ -226,18 +225,22 @@ class RandomFeatureExpansion(PlannedExpansion):
                 self._solver,
                 self._problem,
                 training.Stream(stream_batches.examples(self, source, device)),
-                training.Stopping(1, n_iter, max_seconds, tolerance=-math.inf),
+                training.Stopping(
+                    1, None if n_iter is None else n_iter + last_good.n_repeated, max_seconds, tolerance=-math.inf
+                ),
                 # What keeps the state comes before what may fail.
                 observers=[last_good, *self._progress_observers(), *observers],
                 checkpoint=checkpoint,
                 snapshot=lambda state, epoch: ExpansionSnapshot(self, state, epoch),
                 state=self._state,
             )
+            self._finish_stream(self._state)
         if run.stopped_by == "max_epochs":
             run.stopped_by = "end of the stream"
+            n_taken = run.iteration - last_good.n_repeated
             if n_iter is not None:
                 warnings.warn(
-                    f"The stream ended after {run.iteration} of the {n_iter} batches that were asked for; the model is "
+                    f"The stream ended after {n_taken} of the {n_iter} batches that were asked for; the model is "
                     "what those made.",
                     ConvergenceWarning,
                     stacklevel=4,
@@ -259,7 +262,7 @@ class RandomFeatureExpansion(PlannedExpansion):
         self._centring = Centring.of(X, without_constants=False)
         block_size, batch_size = self._default_sizes(n)
         self.block_size_ = self.block_size or block_size
-        self.batch_size_ = self.batch_size or (batch_size if n is not None else X.shape[0])
+        self.batch_size_ = self.batch_size or batch_size
         if n is not None:
             self.batch_size_ = min(n, self.batch_size_)
 
@@ -269,7 +272,14 @@ class RandomFeatureExpansion(PlannedExpansion):
         )
         check_scale(sample, sample.dtype, may_vanish=bool((sample == sample[0]).all()))
         sample = sample[:, :-2]
-        kernel = self._make_kernel(sample, seed)
+        few = slice(0, CHOSEN_FROM)
+        kernel, nu, chosen = self._choose_kernel(
+            sample[few],
+            None if targets is None else targets[rows][few],
+            None if weights is None else weights[rows][few],
+            n,
+            seed,
+        )
         held = 0 if n is None else n * X.shape[1] * self._dtype.itemsize
         room = max(2**24, (budget - held) // 2)
         self._features = FourierFeatures(
@@ -282,7 +292,7 @@ class RandomFeatureExpansion(PlannedExpansion):
             cache_bytes=room // 2,
         )
         loss = self._make_loss()
-        self._solver, self.effective_params_ = self._plan(sample, loss, seed)
+        self._solver, self.effective_params_ = self._plan(sample, loss, nu, chosen, seed)
         at_once = min(room // 4, 2**28 if device.kind == "cpu" else 2**32)
         self._problem = ExpansionProblem(
             self._features, loss, c, budget=at_once, growth=self._divergence_factor(loss, n is None)
@@ -298,11 +308,18 @@ class RandomFeatureExpansion(PlannedExpansion):
             "precision": self._dtype.name,
             "device": str(device),
             "seed": seed,
+            "choice": chosen,
         }
         self.bandwidth_, self._seed_ = kernel.bandwidth, seed
 
     def _finish_fit(self, state: ExpansionState) -> None:
         """Compute what needs the whole training set, after the last step of a fit."""
+
+    def _look_at(self, batch: Examples) -> None:
+        """Note what `_finish_stream` needs of a batch of a stream."""
+
+    def _finish_stream(self, state: ExpansionState) -> None:
+        """Compute what the last batch does not tell, after the last step of a call."""
 
     def _set_fitted_attributes(self, run: training.Run, timings: dict[str, float], spent: float) -> None:
         state = run.state
@@ -381,8 +398,3 @@ class RandomFeatureExpansion(PlannedExpansion):
             kernel that this version does not know or draws otherwise.
         """
         return model_files.load(cls, path, device)
-
-
-_DIVERGED = (
-    "Training diverged with step_size={:.3g}. Take a smaller step_size, or leave it to the program (step_size=None)."
-)

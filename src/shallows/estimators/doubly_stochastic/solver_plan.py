@@ -13,10 +13,37 @@ from ...errors import ShallowsError
 from ...solvers.expansions import doubly_stochastic
 from ...solvers.expansions.block_policies import POLICIES, Checked, Fresh, UniformReuse
 from ...solvers.expansions.doubly_stochastic import DoublyStochastic
+from ...spectrum.leave_one_out import choose_ridge
+from .. import precomputed
 from ..base import Estimator
 from ..parameter_checks import check_positive, check_whole, is_number, is_positive, is_whole
 
 SCHEDULES = ("auto", "line_search", "constant", "decay", "theory")
+
+
+SHRINKAGE = 0.1
+"""κ over the curvature of the loss that the damping is chosen for. Smaller ones take more steps to the regularised
+solution; larger ones end further from it, since a block then takes less from what the other blocks have learnt."""
+
+SHORT = 0.5
+"""Steps times L with which that is so for blocks whose covariance is inverted, on all data that were tried."""
+
+DAMPING_OF_BATCH = (0.02, 0.15, 0.5)
+"""ε of a batch of B examples is at least c F/B, see `DoublyStochastic`. The least c, the one where no λ was chosen, and
+the most."""
+
+RIDGES_OF_BATCH = 3.0
+"""c over the λ that was chosen, which is best for few examples as for many. It is more than 1, since what other batches
+have told is in f already, and what is left has a larger share of noise."""
+
+LEAST_DAMPING = 1e-4
+"""What float32 resolves of the covariance of a block."""
+
+LEAST_ERROR = 0.01
+"""The least share of the variance of labels that is believed to be left."""
+
+STREAM_ROWS = 10_000
+"""Rows that a stream is taken to have where the regularisation is chosen from its first ones."""
 
 
 class PlannedExpansion(Estimator):
@@ -28,19 +55,19 @@ class PlannedExpansion(Estimator):
         self,
         kernel: Any = "gaussian",
         *,
-        bandwidth: float | None = None,
+        bandwidth: float | str | None = "auto",
         kernel_params: dict[str, Any] | None = None,
         loss: Any = "auto",
         method: str = "dsg",
-        regularisation: float = 1e-6,
+        regularisation: float | None = None,
         block_size: int | None = None,
         batch_size: int | None = None,
         schedule: str = "auto",
         step_size: float | None = None,
-        theta_nu: float = 1.0,
+        theta_nu: float | None = None,
         decrease: float = 1e-4,
         preconditioning: str | None = "block",
-        damping: float = 1e-4,
+        damping: float | None = None,
         fresh: int = 1,
         reused: int = 1,
         cap: float = 2.0,
@@ -99,13 +126,19 @@ class PlannedExpansion(Estimator):
                 raise ShallowsError(
                     f"{name} must be one of {', '.join(map(repr, known))}, got {getattr(self, name)!r}."
                 )
-        check_positive(self, "bandwidth", "step_size", "max_seconds", "gradient_bound", "feature_variance")
+        check_positive(self, "step_size", "max_seconds", "gradient_bound", "feature_variance")
+        if not (is_positive(self.bandwidth) or self.bandwidth in (None, "auto", "median")):
+            raise ShallowsError(
+                f"bandwidth must be a positive number, 'auto', 'median' or None, got {self.bandwidth!r}."
+            )
+        precomputed.refuse(self, "Its function is made of random frequencies of the kernel, which need its formula.")
         kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
         check_whole(self, "block_size", "batch_size", "n_iter", "max_epochs", optional=True)
-        for name in ("regularisation", "damping", "decrease"):
+        for name, chosen in (("regularisation", True), ("damping", True), ("decrease", False)):
             value = getattr(self, name)
-            if not (is_number(value) and math.isfinite(value) and value >= 0):
-                raise ShallowsError(f"{name} must be a number of at least 0, got {value!r}.")
+            if not ((chosen and value is None) or (is_number(value) and math.isfinite(value) and value >= 0)):
+                either = ", or None for the one that is chosen" if chosen else ""
+                raise ShallowsError(f"{name} must be a number of at least 0{either}, got {value!r}.")
         for name, least in (("fresh", 1), ("reused", 0)):
             if not is_whole(getattr(self, name), least):
                 raise ShallowsError(
@@ -114,15 +147,15 @@ class PlannedExpansion(Estimator):
                 )
         if not (is_number(self.cap) and self.cap >= 1):
             raise ShallowsError(f"cap, the longest step over the plain one, must be at least 1, got {self.cap!r}.")
-        if self._schedule() == "theory":
-            if not self._regularisation() > 0:
+        if self.schedule == "theory":
+            if self.regularisation == 0:
                 raise ShallowsError(
                     "schedule='theory' has steps θ/t with θ = theta_nu / regularisation, so regularisation must be "
                     "positive."
                 )
-            if not is_positive(self.theta_nu):
-                raise ShallowsError(f"theta_nu must be a positive number, got {self.theta_nu!r}.")
-            if not (1 < self.theta_nu < 2 or float(self.theta_nu).is_integer()):
+            if not (self.theta_nu is None or is_positive(self.theta_nu)):
+                raise ShallowsError(f"theta_nu must be a positive number or None, got {self.theta_nu!r}.")
+            if self.theta_nu is not None and not (1 < self.theta_nu < 2 or float(self.theta_nu).is_integer()):
                 warnings.warn(
                     f"theta_nu={self.theta_nu} lies outside (1, 2) and the positive whole numbers, for which the rate "
                     "1/t is proved; training goes on.",
@@ -138,40 +171,109 @@ class PlannedExpansion(Estimator):
         """F and B; with five examples for every column of a block its covariance can be inverted safely."""
         if n is None:
             return 256, 2560
-        F = min(1024, max(8, 2 ** math.ceil(math.log2(max(1.0, n / 64)))))
+        F = min(1024, max(32, 2 ** math.ceil(math.log2(max(1.0, n / 32)))))
         return F, min(n, 10 * (self.block_size or F))
 
-    def _make_kernel(self, sample: np.ndarray, seed: int) -> Any:
-        kind = kernels.kind(self.kernel)
-        if isinstance(kind, kernels.Kernel):
-            return kind
-        bandwidth = self.bandwidth
-        if bandwidth is None and kind.takes_bandwidth:
-            together = self._centring.all_equal or (sample == sample[0]).all()
-            # Where all points coincide, every bandwidth gives the same function.
-            bandwidth = 1.0 if together else kernels.median_bandwidth(sample, seed)
-        return kernels.make(self.kernel, bandwidth, **(self.kernel_params or {}))
+    def _default_steps(self, n: int, n_batches: int) -> int:
+        """Ten passes; more where they are short, since small data need no fewer steps to the solution."""
+        return max(10 * n_batches, 50, min(200, math.ceil(200 * math.sqrt(1000 / n))))
 
-    def _plan(self, sample: np.ndarray, loss: losses.Loss, seed: int) -> tuple[DoublyStochastic, dict[str, Any]]:
+    def _choose_kernel(
+        self, sample: np.ndarray, targets: np.ndarray | None, weights: np.ndarray | None, n: int | None, seed: int
+    ) -> tuple[Any, float, dict[str, Any]]:
+        """The kernel, the regularisation, and what was found about both where they were chosen.
+
+        What the user gives stays. The rest is what leaves the least error of kernel ridge regression in leaving out one
+        point of the sample after the other. A loss of classes has a curvature of L at the decision and less away from
+        it, on average L e with the share e of the variance of the labels that the regression leaves; scores are then
+        larger than labels by as much, and so ν = L² e λ/n.
+
+        Parameters
+        ----------
+        sample : ndarray, shape (m, d)
+            Points of the training set, centred as in the training.
+        targets : ndarray, shape (m, c), optional
+            None for novelty, where nothing is there to be predicted.
+        weights : ndarray, shape (m,), optional
+        n : int or None
+            Points that will be trained on; None for a stream.
+        seed : int
+        """
+        named = self.bandwidth if is_positive(self.bandwidth) else None
+        name, bandwidth, parameters = kernels.translated(self.kernel, named, self.kernel_params)
+        kind = kernels.kind(name)
+        takes_bandwidth = not isinstance(kind, kernels.Kernel) and kind.takes_bandwidth
+        # Where all points coincide, every bandwidth gives the same function.
+        together = self._centring.all_equal or (sample == sample[0]).all()
+        regularisation, median = self.regularisation, None
+        if takes_bandwidth and bandwidth is None:
+            median = 1.0 if together else kernels.median_bandwidth(sample, seed)
+            bandwidth = median if targets is None or together or self.bandwidth != "auto" else None
+
+        def made(width: float | None) -> Any:
+            if isinstance(kind, kernels.Kernel):
+                return kind
+            return kernels.make(name, width, **parameters)
+
+        if targets is None or (regularisation is not None and (bandwidth is not None or median is None)):
+            return made(bandwidth), regularisation, {}
+        m = len(sample)
+        centred = targets - np.average(targets, axis=0, weights=weights)
+        # Minimising Σ (f − y)² + λ‖f‖² over n points is ν = λ/n; with more points than the sample has, λ grows as √n.
+        size = math.sqrt(m * max(m, STREAM_ROWS if n is None else n))
+        choice = choose_ridge(
+            lambda width: _matrix(made(width), sample),
+            centred,
+            median=median,
+            bandwidth=bandwidth,
+            regularisation=None if regularisation is None else regularisation * size,
+            weights=weights,
+        )
+        if regularisation is None:
+            regularisation = choice.regularisation / size
+            L = curvature(self._make_loss())
+            regularisation *= L * self._curvature_met(choice.error)
+        return made(choice.bandwidth), regularisation, choice.summary() | {"ridge": choice.regularisation}
+
+    def _curvature_met(self, error: float) -> float:
+        """The curvature of the loss where the scores will be, from the share of variance that a regression leaves."""
+        loss = self._make_loss()
+        return curvature(loss) * (min(1.0, max(error, LEAST_ERROR)) if loss.for_classes else 1.0)
+
+    def _plan(
+        self, sample: np.ndarray, loss: losses.Loss, nu: float, chosen: dict[str, Any], seed: int
+    ) -> tuple[DoublyStochastic, dict[str, Any]]:
         """The solver, and what was decided or estimated for it."""
-        nu, preconditioning = self._regularisation(), self._preconditioning()
-        schedule = self._schedule()
+        preconditioning, schedule = self.preconditioning, self.schedule
+        if schedule == "auto":
+            schedule = "theory" if preconditioning and nu > 0 else "line_search"
+        F, L = self.block_size_, curvature(loss)
         K = self._features.kernel(sample, sample)
         with arrays.one_blas_thread():
             top = float(np.linalg.eigvalsh(K[:500, :500] / min(500, len(K)))[-1])
-        stable = doubly_stochastic.stable_step(
-            loss, top, self.batch_size_, self.block_size_, preconditioning is not None
-        )
-        theta = None
+        stable = doubly_stochastic.stable_step(loss, top, self.batch_size_, F, preconditioning is not None)
+        damping, damping_of_batch = self.damping, 0.0
+        if damping is None:
+            damping, damping_of_batch = (
+                max(F * nu / (SHRINKAGE * self._curvature_met(chosen.get("error", 1.0))), LEAST_DAMPING),
+                _between(RIDGES_OF_BATCH * chosen["ridge"]) if "ridge" in chosen else DAMPING_OF_BATCH[1],
+            )
+            if preconditioning:
+                # The damping of the batch bounds what one example counts, and so do short steps.
+                stable = SHORT / L
+        theta = theta_nu = None
+        decrease = 0.0
         if schedule == "line_search":
             # With the covariance inverted, 2/L is the edge of stability where the loss is most curved.
-            longest = 2.0 / min(loss.smoothness, 1.0) if preconditioning else 16.0 * stable
-            step, decrease = self.step_size or longest, 0.0
+            step = self.step_size or (2.0 / L if preconditioning else 16.0 * stable)
         elif schedule == "theory":
-            theta = self.theta_nu / nu
+            theta_nu = self.theta_nu or (2.0 if preconditioning else 1.0)
+            theta = theta_nu / nu
             # θ/(t + t₀) with t₀ such that the first step is a stable one; a step of θ itself is the plain θ/t.
-            step = min(theta, self.step_size or stable)
-            decrease = step / theta
+            step = self.step_size or stable
+            if not preconditioning:
+                step = min(theta, step)
+                decrease = step / theta
         else:
             step, decrease = self.step_size or stable, self.decrease if schedule == "decay" else 0.0
         variance = bound = cap = None
@@ -190,9 +292,11 @@ class PlannedExpansion(Estimator):
             float(nu),
             policy,
             preconditioning,
-            float(self.damping),
+            float(damping),
             schedule == "line_search",
             seed,
+            damping_of_batch,
+            theta_nu if preconditioning else None,
         )
         return solver, {
             "method": self.method,
@@ -202,7 +306,9 @@ class PlannedExpansion(Estimator):
             "top_eigenvalue": top,
             "preconditioning": preconditioning,
             "theta": theta,
-            "theta_nu": float(self.theta_nu) if schedule == "theory" else None,
+            "theta_nu": theta_nu,
+            "damping": solver.damping_at(F, self.batch_size_) if preconditioning else None,
+            "shrinkage": solver.shrinkage(F, self.batch_size_),
             "feature_variance": variance,
             "gradient_bound": bound,
             "cap": cap,
@@ -210,16 +316,22 @@ class PlannedExpansion(Estimator):
 
     def _divergence_factor(self, loss: losses.Loss, streamed: bool) -> float:
         """The multiple of the zero function's loss that counts as divergence; steps of θ/t are long by design."""
-        if loss.coding == "offset" or (self._schedule() == "theory" and self.step_size is not None):
+        if loss.coding == "offset" or (self.schedule == "theory" and self.step_size is not None):
             return math.inf
         # A stream may bring first one class and then the other.
         return 100.0 * training.GROWTH if streamed else training.GROWTH
 
-    def _schedule(self) -> str:
-        return "line_search" if self.schedule == "auto" else self.schedule
 
-    def _preconditioning(self) -> str | None:
-        return self.preconditioning
+def curvature(loss: losses.Loss) -> float:
+    """L, the most that ℓ'' comes to; 1 where the loss has kinks, as for the square."""
+    return min(loss.smoothness, 1.0)
 
-    def _regularisation(self) -> float:
-        return self.regularisation
+
+def _matrix(kernel: Any, sample: np.ndarray) -> np.ndarray:
+    matrix = kernel(sample, sample)
+    return 0.5 * (matrix + matrix.T)
+
+
+def _between(damping_of_batch: float) -> float:
+    least, _, most = DAMPING_OF_BATCH
+    return min(most, max(least, damping_of_batch))

@@ -23,6 +23,7 @@ def message(estimator: Any, run: training.Run) -> str | None:
     """What the user should know of a training, or None where nothing is known to help.
 
     Nothing is said where all points or all targets are equal: the mean of the targets is then all there is to learn.
+    Nor with a regularisation, which keeps a loss from falling where it was chosen for noisy targets.
     Nor is anything said where the loss has come to rest at a step of the program's: what is left of it is noise, or too
     fine for the kernel, and more epochs do not change that.
 
@@ -35,7 +36,8 @@ def message(estimator: Any, run: training.Run) -> str | None:
     losses = run.losses
     if estimator.tol == 0 or run.stopped_by != "max_epochs" or losses[-1] <= FAR:
         return None
-    if estimator._centring.all_equal or _targets_are_equal(estimator):
+    regularised = getattr(getattr(estimator, "_choices", None), "regularisation", 0.0) > 0
+    if regularised or estimator._centring.all_equal or _targets_are_equal(estimator):
         return None
     advice = _advice(estimator, losses, run.validation_errors)
     return advice and (

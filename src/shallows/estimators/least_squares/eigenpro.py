@@ -2,190 +2,34 @@
 
 from __future__ import annotations
 
-import math
-import os
-from collections.abc import Callable, Mapping
-from typing import Any
-
-from ... import arrays, kernels, spectrum
-from ...errors import ShallowsError
-from ...kernels import Kernel
-from ...solvers.least_squares import step_rules
-from ...solvers.least_squares.conjugate_residuals import ConjugateResiduals
-from ...solvers.least_squares.eigenpro import EigenPro
-from ...solvers.least_squares.kernel_problem import KernelProblem
-from ...solvers.least_squares.selection import solver_for
-from ...solvers.least_squares.step_rules import StepRule
-from ...spectrum import Preconditioner, power_of
-from ..base import SMALL
-from .kernel_least_squares import Plan
+from ..constructors import with_parameters
+from .eigenpro_fit import EigenProFit
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
-from .preconditioning import SMALL_FLOOR, check_preconditioning, plan_steps, step_parameters, subsample_size
 
 
-class _EigenPro:
-    """Parameters, plan and solver of EigenPro, for classes and for values."""
-
-    def __init__(
-        self,
-        kernel: str | Kernel | Callable[..., Any] = "gaussian",
-        *,
-        bandwidth: float | None = None,
-        kernel_params: Mapping[str, Any] | None = None,
-        rank: int | None = None,
-        n_subsample: int | None = None,
-        batch_size: int | None = None,
-        step_size: float | None = None,
-        step_rule: str | Mapping[str, Any] | StepRule = "certified",
-        damping: float = 1.0,
-        power: str | float = "full",
-        max_epochs: int = 20,
-        tol: float = 5e-3,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 3,
-        preconditioner: Preconditioner | str | os.PathLike | None = None,
-        random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-        verbose: int = 0,
-    ):
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.kernel_params = kernel_params
-        self.rank = rank
-        self.n_subsample = n_subsample
-        self.batch_size = batch_size
-        self.step_size = step_size
-        self.step_rule = step_rule
-        self.damping = damping
-        self.power = power
-        self.max_epochs = max_epochs
-        self.tol = tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.preconditioner = preconditioner
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
-
-    # The iterate is kept with an average, so that there are twice as many arrays, see the base class.
-    _n_arrays = 10
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_preconditioning(self)
-        power_of(self.power)
-        step_rules.make(self.step_rule)
-        if self.early_stopping and self.preconditioner is not None:
-            raise ShallowsError(
-                "A preconditioner that is handed in is made of all training rows, and early_stopping=True holds some "
-                "of them out; leave one of the two out."
-            )
-
-    def _load_preconditioner(self) -> Preconditioner | None:
-        """The preconditioner that the user handed in, as an object or a file, if one was."""
-        if self.preconditioner is None or isinstance(self.preconditioner, Preconditioner):
-            return self.preconditioner
-        return spectrum.load_preconditioner(self.preconditioner)
-
-    def _make_kernel(self, points: Any, seed: int) -> Kernel:
-        given = self._given
-        if given is None:
-            return super()._make_kernel(points, seed)
-        wanted = kernels.kind(self.kernel)
-        if not isinstance(wanted, Kernel):
-            # Where no bandwidth is given, it is that of the preconditioner.
-            bandwidth = self.bandwidth if self.bandwidth is not None else given.kernel.bandwidth
-            if not wanted.takes_bandwidth:
-                bandwidth = self.bandwidth
-            wanted = kernels.make(self.kernel, bandwidth, **(self.kernel_params or {}))
-        same = type(wanted) is type(given.kernel) and wanted.parameters == given.kernel.parameters
-        if not same or not math.isclose(wanted.bandwidth or 0.0, given.kernel.bandwidth or 0.0):
-            raise ShallowsError(
-                f"The preconditioner was made for the kernel {given.kernel.name!r} of bandwidth "
-                f"{given.kernel.bandwidth} and parameters {given.kernel.parameters}, but kernel={self.kernel!r}, "
-                f"bandwidth={self.bandwidth!r}, kernel_params={self.kernel_params!r} was asked for."
-            )
-        return given.kernel
-
-    def _make_plan(self, points: Any, weights: Any, kernel: Kernel, seed: int, budget: int) -> Plan:
-        n = points.shape[0]
-        p = self._given
-        if p is None:
-            n_subsample, rank = self._sizes(n, arrays.itemsize(points), budget)
-            # Once λ_{q+1} is 1/n a single batch of all n points loses no progress: to flatten more gains nothing.
-            smallest = 0.0 if self.rank is not None or n <= SMALL else 1.0 / n
-            smallest_share = SMALL_FLOOR if self.rank is None and n <= SMALL else 0.0
-            p = spectrum.make_preconditioner(
-                kernel,
-                points,
-                rank=rank,
-                n_subsample=n_subsample,
-                seed=seed,
-                damping=self.damping,
-                power=power_of(self.power),
-                weights=weights,
-                smallest=smallest,
-                smallest_share=smallest_share,
-            )
-        else:
-            if weights is not None:
-                raise ShallowsError(
-                    "A preconditioner that is handed in knows no sample weights; leave one of the two out."
-                )
-            p = p.to(arrays.device_of(points), points.dtype)
-        batch_size = min(n, self.batch_size or self._batch_size(p, n))
-        step_size, self._cycle = plan_steps(self, p, batch_size, n)
-        return Plan(kernel, p, batch_size, step_size, p.top_eigenvalue, p.largest_diagonal)
-
-    def _make_problem(self, plan: Plan, points: Any, targets: Any, weights: Any, budget: int) -> KernelProblem:
-        self._sides = (plan.batch_size, targets.shape[1])
-        solver = self._make_solver(plan.step_size)
-        if isinstance(solver, ConjugateResiduals):
-            budget -= solver.held_numbers(*targets.shape, plan.preconditioner.rank) * arrays.itemsize(targets)
-        return super()._make_problem(plan, points, targets, weights, budget)
-
-    def _model_parameters(self, plan: Plan) -> dict[str, Any]:
-        solver = type(self._make_solver(plan.step_size)).__name__
-        return super()._model_parameters(plan) | step_parameters(self, plan.preconditioner) | {"solver": solver}
-
-    def _sizes(self, n: int, itemsize: int, budget: int) -> tuple[int, int]:
-        """M and q: those of the user, at most n, or sizes chosen from the number of points and the budget."""
-        n_subsample = subsample_size(self, n, itemsize, budget)
-        rank = self.rank
-        if rank is None:
-            rank = n_subsample - 1 if n_subsample == n else n_subsample // 5
-        return n_subsample, min(rank, n_subsample - 1)
-
-    @staticmethod
-    def _batch_size(p: Preconditioner, n: int) -> int:
-        """All rows of a small problem; else half of the critical size, up to which an epoch makes the same progress."""
-        if n <= SMALL:
-            return n
-        return int(min(n, max(16, p.critical_batch_size() / 2)))
-
-    def _make_solver(self, step_size: float) -> EigenPro | ConjugateResiduals:
-        return solver_for(step_size, self._cycle, *self._sides)
-
-
-class EigenProClassifier(_EigenPro, LeastSquaresClassifier):
+class EigenProClassifier(EigenProFit, LeastSquaresClassifier):
     """Kernel classification by EigenPro: least squares on ±1 targets, the top of the spectrum flattened.
 
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
-    bandwidth : float, optional
-        σ, in the units of the features, of the kernels that have one. None takes the median distance between points
-        of a subsample.
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
+        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
+    bandwidth : float, "auto", "median" or None, default="auto"
+        σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
+        points times powers of two, the one with the smallest leave-one-out error of kernel ridge regression on 400
+        to 1,000 training rows; "median" and None take the median distance.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
+    regularisation : float or "auto", default="auto"
+        λ, for the sum of the losses over all points: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto" takes the λ with
+        the smallest leave-one-out error on the rows that the bandwidth is chosen with. With 0 nothing regularises but
+        an end of the training before its limit.
+    calibration : {"auto", None}, default="auto"
+        How outputs become probabilities, and decide between several classes. "auto" learns a sigmoid, or a linear map
+        and the softmax for several classes, from outputs at training rows of functions that were fitted without them.
+        None leaves the outputs as they are. Regressors have it so that one configuration serves both, without effect.
     rank : int, optional
         q, the number of eigendirections that the preconditioner flattens. None takes a fifth of the subsample, or
         fewer where the spectrum falls below 1/n before; up to 1,000 points, the directions above 1/200 of the
@@ -228,9 +72,15 @@ class EigenProClassifier(_EigenPro, LeastSquaresClassifier):
         The share of the training rows that early stopping holds out.
     n_iter_no_change : int, default=3
         Epochs without a better validation score after which early stopping ends the training.
+    warm_start : bool, default=False
+        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
+        when to stop (``max_epochs``, ``tol``); else begin anew.
     preconditioner : Preconditioner or path, optional
         One made by `shallows.spectrum.fit_preconditioner` on the same training rows, or the file that it was saved
         to.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
+        a class with nⱼ of the n rows, of k classes.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
         int gives the same model.
@@ -260,7 +110,8 @@ class EigenProClassifier(_EigenPro, LeastSquaresClassifier):
         step.
     effective_params_ : dict
         What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
-        device.
+        device. ``selection`` says how the bandwidth and λ were chosen, and which ones are as good within a standard
+        error; ``calibration`` the log-loss on the rows that it was learnt on.
     timings_ : dict
         Seconds of each phase of the fit.
 
@@ -280,20 +131,32 @@ class EigenProClassifier(_EigenPro, LeastSquaresClassifier):
     True
     """
 
+    __init__ = with_parameters(EigenProFit.__init__, class_weight=None)
 
-class EigenProRegressor(_EigenPro, LeastSquaresRegressor):
+
+class EigenProRegressor(EigenProFit, LeastSquaresRegressor):
     """Kernel regression by EigenPro: least squares, the top of the spectrum flattened.
 
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
-    bandwidth : float, optional
-        σ, in the units of the features, of the kernels that have one. None takes the median distance between points
-        of a subsample.
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
+        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
+    bandwidth : float, "auto", "median" or None, default="auto"
+        σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
+        points times powers of two, the one with the smallest leave-one-out error of kernel ridge regression on 400
+        to 1,000 training rows; "median" and None take the median distance.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
+    regularisation : float or "auto", default="auto"
+        λ, for the sum of the losses over all points: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto" takes the λ with
+        the smallest leave-one-out error on the rows that the bandwidth is chosen with. With 0 nothing regularises but
+        an end of the training before its limit.
+    calibration : {"auto", None}, default="auto"
+        How outputs become probabilities, and decide between several classes. "auto" learns a sigmoid, or a linear map
+        and the softmax for several classes, from outputs at training rows of functions that were fitted without them.
+        None leaves the outputs as they are. Regressors have it so that one configuration serves both, without effect.
     rank : int, optional
         q, the number of eigendirections that the preconditioner flattens. None takes a fifth of the subsample, or
         fewer where the spectrum falls below 1/n before; up to 1,000 points, the directions above 1/200 of the
@@ -336,6 +199,9 @@ class EigenProRegressor(_EigenPro, LeastSquaresRegressor):
         The share of the training rows that early stopping holds out.
     n_iter_no_change : int, default=3
         Epochs without a better validation score after which early stopping ends the training.
+    warm_start : bool, default=False
+        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
+        when to stop (``max_epochs``, ``tol``); else begin anew.
     preconditioner : Preconditioner or path, optional
         One made by `shallows.spectrum.fit_preconditioner` on the same training rows, or the file that it was saved
         to.
@@ -369,7 +235,8 @@ class EigenProRegressor(_EigenPro, LeastSquaresRegressor):
         step.
     effective_params_ : dict
         What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
-        device.
+        device. ``selection`` says how the bandwidth and λ were chosen, and which ones are as good within a standard
+        error; ``calibration`` the log-loss on the rows that it was learnt on.
     timings_ : dict
         Seconds of each phase of the fit.
 

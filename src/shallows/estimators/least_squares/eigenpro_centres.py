@@ -2,225 +2,12 @@
 
 from __future__ import annotations
 
-import math
-import numbers
-from collections.abc import Callable, Mapping
-from typing import Any
-
-import numpy as np
-
-from ... import arrays, kernels, projection, spectrum, streams
-from ...arrays import Array
-from ...errors import ShallowsError
-from ...kernels import Kernel
-from ...solvers.least_squares.projected import CentresProblem, ProjectedEigenPro, certificate, step_size
-from ..base import SMALL, native
-from ..centring import Centring, TrainingRows
-from ..kernel_checks import check_scale
-from .centres_matrix import CentresMatrix
-from .kernel_least_squares import Plan
+from ..constructors import with_parameters
+from .eigenpro_centres_fit import EigenProCentresFit
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
-from .preconditioning import SMALL_FLOOR, check_preconditioning
-
-N_FRESH = 3000
-"""Points beside the centres on which λ and β are measured, from which the step follows."""
-
-STRIP_BYTES = 2**26
-"""Bytes that strips of the kernel matrix may take; more is no faster."""
 
 
-class _EigenProCentres:
-    """Parameters, plan and solver of EigenPro on centres, for classes and for values."""
-
-    def __init__(
-        self,
-        kernel: str | Kernel | Callable[..., Any] = "gaussian",
-        *,
-        centres: int | Any = 2000,
-        bandwidth: float | None = None,
-        kernel_params: Mapping[str, Any] | None = None,
-        rank: int | None = None,
-        n_subsample: int | None = None,
-        batch_size: int | None = None,
-        step_size: float | None = None,
-        damping: float = 1.0,
-        max_epochs: int = 10,
-        tol: float = 5e-3,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 3,
-        random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-        verbose: int = 0,
-    ):
-        self.kernel = kernel
-        self.centres = centres
-        self.bandwidth = bandwidth
-        self.kernel_params = kernel_params
-        self.rank = rank
-        self.n_subsample = n_subsample
-        self.batch_size = batch_size
-        self.step_size = step_size
-        self.damping = damping
-        self.max_epochs = max_epochs
-        self.tol = tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_preconditioning(self)
-        counted = isinstance(self.centres, numbers.Integral) and not isinstance(self.centres, bool)
-        if (counted and self.centres < 1) or (not counted and np.ndim(self.centres) == 0):
-            raise ShallowsError(
-                "centres must be a whole number of at least 1, how many training points to take, or an array of "
-                f"points; got {self.centres!r}."
-            )
-
-    # ------------------------------------------------------------------------------- points and centres
-
-    def _prepare_points(self, X: Any, order: np.ndarray, device: arrays.Device, dtype: np.dtype) -> Array:
-        """Return the centres and, after them, points for measuring the step; all others are read batch by batch."""
-        n, d = X.shape
-        given = None if isinstance(self.centres, numbers.Integral) else self._given_centres(d)
-        self._p = min(int(self.centres), n) if given is None else len(given)
-        budget, n_fresh = self._working_budget(device), min(n, N_FRESH)
-        # The factor, the centres and the certificate's matrices, of fresh points with the centres and each other.
-        half = d + 1.5 * n_fresh
-        needed = dtype.itemsize * (self._p * (self._p + 2 * half) + 2 * n_fresh**2)
-        if needed > budget:
-            fitting = int(math.sqrt(half**2 + max(0, budget / dtype.itemsize - 2 * n_fresh**2)) - half)
-            raise self._too_many_centres(needed, fitting, budget, device)
-        kind = kernels.kind(self.kernel)
-        kind.check_inputs(d)
-        self._centring = Centring.of(
-            X, centred=kind.shift_invariant, without_constants=kind.of_distance and given is None
-        )
-        # Half of what is left may hold the points; else they are read anew in every epoch.
-        held = (budget - needed) // 2 > n * (d + 2) * dtype.itemsize
-        self._rows = TrainingRows(X, order, self._centring, device, dtype, held=held)
-        first = 0 if given is not None else self._p
-        fresh = slice(first, min(n, first + N_FRESH))
-        if fresh.stop - fresh.start < max(1, min(n, N_FRESH) // 2):
-            fresh = slice(0, min(n, N_FRESH + first))
-        self._fresh = fresh
-        fresh = self._rows(fresh)
-        if given is None:
-            centres = self._rows(slice(0, self._p))
-        else:
-            here = streams.permutation(0, "given centres", 0, self._p)
-            centres = self._centring.training_points(given, here, device, dtype)
-        check_scale(centres, dtype, may_vanish=not kind.shift_invariant)
-        return arrays.namespace(centres).concat([centres, fresh])
-
-    def _too_many_centres(self, needed: float, fitting: int, budget: int, device: arrays.Device) -> ShallowsError:
-        """The error that says how many centres fit into the memory, if any do, and how much memory these need."""
-        # A budget for the process counts what it holds already (`Estimator._working_budget`), which grows a little.
-        beside = arrays.resident_memory() + 2**26 if device.kind == "cpu" else 0
-        enough = f'memory="{math.ceil(1.1 * (needed + beside) / 1e6)}MB"'
-        fewer_help = fitting >= 1 and isinstance(self.centres, numbers.Integral)
-        return ShallowsError(
-            f"{self._p:,} centres take {needed / 1e9:.2g} GB (their kernel matrix is factored, and the step is "
-            f"measured on other points), and the budget leaves {budget / 1e9:.2g} GB. "
-            f"Use {f'centres={fitting} at most, or ' if fewer_help else ''}{enough}."
-        )
-
-    def _given_centres(self, d: int) -> np.ndarray:
-        centres = native(np.asarray(self.centres))
-        if centres.dtype.kind not in "fiub" or centres.ndim != 2 or 0 in centres.shape:
-            raise ShallowsError(f"centres must be a number or an array of shape (p, {d}), got {self.centres!r:.80}.")
-        if centres.shape[1] != d:
-            raise ShallowsError(f"centres have {centres.shape[1]} features and X has {d}.")
-        centres = centres.astype(np.float32 if centres.dtype == np.float32 else np.float64)
-        if not np.isfinite(centres).all():
-            raise ShallowsError("centres hold NaN or infinity.")
-        return centres
-
-    # -------------------------------------------------------------------------------------------- plan
-
-    def _make_plan(self, points: Array, weights: Any, kernel: Kernel, seed: int, budget: int) -> Plan:
-        xp = arrays.namespace(points)
-        n, p = len(self._rows), self._p
-        centres, fresh = points[:p, :], points[p:, :]
-        n_subsample = min(p, self.n_subsample or max(6000, 2 * (self.rank or 0)))
-        smallest = smallest_share = 0.0
-        rank = self.rank
-        if rank is None:
-            # As in `EigenProClassifier`: in a small problem every batch holds all rows, and in a large one directions
-            # below 1/n are not preconditioned.
-            rank = n_subsample if n <= SMALL else n_subsample // 4
-            smallest, smallest_share = (0.0, SMALL_FLOOR) if n <= SMALL else (1.0 / n, 0.0)
-        rank = min(rank, n_subsample - 1)
-        of_subsample = of_fresh = None
-        if weights is not None:
-            sampled = isinstance(self.centres, numbers.Integral)
-            of_subsample = weights[:n_subsample] if sampled else xp.ones_like(centres[:n_subsample, 0]) * weights.mean()
-            of_fresh = weights[self._fresh]
-        made = spectrum.make_preconditioner(
-            kernel,
-            xp.concat([centres[:n_subsample, :], fresh]),
-            rank=rank,
-            n_subsample=n_subsample,
-            seed=seed,
-            damping=self.damping,
-            weights=None if weights is None else xp.concat([of_subsample, of_fresh]),
-            smallest=smallest,
-            smallest_share=smallest_share,
-        )
-        self._projection = projection.make_projection(kernel, centres)
-        found = certificate(kernel, centres, self._projection, made, fresh, of_fresh, seed)
-        batch_size = self.batch_size
-        if batch_size is None:
-            # A batch of up to half of the critical size costs no progress. Twice p keeps the solve with p² numbers near
-            # a tenth of the time of a step; with 4p/3 it was a sixth, and the loss after some epochs about the same.
-            batch_size = n if n <= SMALL else max(16, 2 * p, int(found.critical_batch_size / 2))
-        batch_size = min(n, batch_size)
-        return Plan(
-            kernel,
-            made,
-            batch_size,
-            self.step_size or step_size(found, batch_size),
-            found.eigenvalue(batch_size),
-            found.largest_diagonal,
-        )
-
-    def _make_problem(self, plan: Plan, points: Array, targets: Array, weights: Any, budget: int) -> CentresProblem:
-        centres = arrays.contiguous(points[: self._p, :])
-        strips = min(STRIP_BYTES if arrays.device_of(points).kind == "cpu" else 2**32, max(2**20, budget))
-        self._gram = CentresMatrix(plan.kernel, centres, self._rows, strips)
-        made = CentresProblem(
-            plan.kernel, centres, self._rows, targets, self._projection, plan.preconditioner, weights, strips
-        )
-        self._averaged = plan.batch_size < len(self._rows)
-        del self._projection, self._rows, self._fresh
-        return made
-
-    def _step_bytes(self, plan: Plan, n_outputs: int, itemsize: int) -> int:
-        p, made = self._p, plan.preconditioner
-        of_points = self._rows.held_bytes or plan.batch_size * (self._rows.width + 2) * itemsize
-        return of_points + itemsize * (p * p + made.n_subsample * made.rank + 8 * p * n_outputs)
-
-    def _make_solver(self, step_size: float) -> ProjectedEigenPro:
-        return ProjectedEigenPro(step_size, average=self._averaged)
-
-    def _store_model(self, state: Any, plan: Plan, points: Array, rows: np.ndarray) -> None:
-        super()._store_model(state, plan, points[: self._p, :], rows[: self._p])
-        if not isinstance(self.centres, numbers.Integral):
-            self.support_ = None
-
-    def _model_parameters(self, plan: Plan) -> dict[str, Any]:
-        return super()._model_parameters(plan) | {"n_centres": self._p}
-
-
-class EigenProCentresClassifier(_EigenProCentres, LeastSquaresClassifier):
+class EigenProCentresClassifier(EigenProCentresFit, LeastSquaresClassifier):
     """Kernel classification by EigenPro with fewer centres than data: least squares on ±1 targets.
 
     The function is Σⱼ αⱼ k(zⱼ, ·) over p centres: p numbers for each output whatever the data's size, so that
@@ -231,15 +18,25 @@ class EigenProCentresClassifier(_EigenProCentres, LeastSquaresClassifier):
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
+        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
     centres : int or array of shape (p, n_features), default=2000
         How many training points, drawn at random, are the centres, or the centres themselves.
-    bandwidth : float, optional
-        σ, in the units of the features, of the kernels that have one. None takes the median distance between points
-        of a subsample.
+    bandwidth : float, "auto", "median" or None, default="auto"
+        σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
+        points times powers of two, the one with the smallest leave-one-out error of kernel ridge regression on 400
+        to 1,000 training rows; "median" and None take the median distance.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
+    regularisation : float or "auto", default="auto"
+        λ, for the sum of the losses over all points: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto" takes the λ with
+        the smallest leave-one-out error on the rows that the bandwidth is chosen with. With 0 nothing regularises but
+        an end of the training before its limit.
+    calibration : {"auto", None}, default="auto"
+        How outputs become probabilities, and decide between several classes. "auto" learns a sigmoid, or a linear map
+        and the softmax for several classes, from outputs at training rows of functions that were fitted without them.
+        None leaves the outputs as they are. Regressors have it so that one configuration serves both, without effect.
     rank : int, optional
         q, the number of eigendirections that the preconditioner flattens. None takes a quarter of the subsample.
     n_subsample : int, optional
@@ -265,6 +62,12 @@ class EigenProCentresClassifier(_EigenProCentres, LeastSquaresClassifier):
         The share of the training rows that early stopping holds out.
     n_iter_no_change : int, default=3
         Epochs without a better validation score after which early stopping ends the training.
+    warm_start : bool, default=False
+        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
+        when to stop (``max_epochs``, ``tol``); else begin anew.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
+        a class with nⱼ of the n rows, of k classes.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
         int gives the same model.
@@ -293,7 +96,8 @@ class EigenProCentresClassifier(_EigenProCentres, LeastSquaresClassifier):
         step and on the iterate. The average that is the model has a lower one.
     effective_params_ : dict
         What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
-        device.
+        device. ``selection`` says how the bandwidth and λ were chosen, and which ones are as good within a standard
+        error; ``calibration`` the log-loss on the rows that it was learnt on.
     timings_ : dict
         Seconds of each phase of the fit.
 
@@ -311,8 +115,10 @@ class EigenProCentresClassifier(_EigenProCentres, LeastSquaresClassifier):
     ((300, 10), True)
     """
 
+    __init__ = with_parameters(EigenProCentresFit.__init__, class_weight=None)
 
-class EigenProCentresRegressor(_EigenProCentres, LeastSquaresRegressor):
+
+class EigenProCentresRegressor(EigenProCentresFit, LeastSquaresRegressor):
     """Kernel regression by EigenPro with fewer centres than data: least squares about the mean of the targets.
 
     The function is Σⱼ αⱼ k(zⱼ, ·) over p centres: p numbers for each output whatever the data's size, so that
@@ -323,15 +129,25 @@ class EigenProCentresRegressor(_EigenProCentres, LeastSquaresRegressor):
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
+        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
     centres : int or array of shape (p, n_features), default=2000
         How many training points, drawn at random, are the centres, or the centres themselves.
-    bandwidth : float, optional
-        σ, in the units of the features, of the kernels that have one. None takes the median distance between points
-        of a subsample.
+    bandwidth : float, "auto", "median" or None, default="auto"
+        σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
+        points times powers of two, the one with the smallest leave-one-out error of kernel ridge regression on 400
+        to 1,000 training rows; "median" and None take the median distance.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
+    regularisation : float or "auto", default="auto"
+        λ, for the sum of the losses over all points: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto" takes the λ with
+        the smallest leave-one-out error on the rows that the bandwidth is chosen with. With 0 nothing regularises but
+        an end of the training before its limit.
+    calibration : {"auto", None}, default="auto"
+        How outputs become probabilities, and decide between several classes. "auto" learns a sigmoid, or a linear map
+        and the softmax for several classes, from outputs at training rows of functions that were fitted without them.
+        None leaves the outputs as they are. Regressors have it so that one configuration serves both, without effect.
     rank : int, optional
         q, the number of eigendirections that the preconditioner flattens. None takes a quarter of the subsample.
     n_subsample : int, optional
@@ -357,6 +173,9 @@ class EigenProCentresRegressor(_EigenProCentres, LeastSquaresRegressor):
         The share of the training rows that early stopping holds out.
     n_iter_no_change : int, default=3
         Epochs without a better validation score after which early stopping ends the training.
+    warm_start : bool, default=False
+        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
+        when to stop (``max_epochs``, ``tol``); else begin anew.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
         int gives the same model.
@@ -386,7 +205,8 @@ class EigenProCentresRegressor(_EigenProCentres, LeastSquaresRegressor):
         step and on the iterate. The average that is the model has a lower one.
     effective_params_ : dict
         What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
-        device.
+        device. ``selection`` says how the bandwidth and λ were chosen, and which ones are as good within a standard
+        error; ``calibration`` the log-loss on the rows that it was learnt on.
     timings_ : dict
         Seconds of each phase of the fit.
 

@@ -10,15 +10,20 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ... import arrays, training
+from ... import arrays, kernels, training
 from ...errors import ShallowsError
 from ...kernels import Kernel
 from ...solvers.least_squares.cholesky import Cholesky
 from ...solvers.least_squares.conjugate_gradients import ConjugateGradients
-from ..base import keeps_model_on_failure
-from ..parameter_checks import check_whole, is_number
+from ...spectrum.certificates import different
+from ..base import SMALL
+from ..constructors import with_parameters
+from ..parameter_checks import check_whole
 from .kernel_least_squares import Plan
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
+
+MOST_LEFT_OUT = 1000
+"""Rows on which the calibration is learnt, each left out in closed form."""
 
 SOLVERS = ("auto", "cholesky", "conjugate_gradients")
 
@@ -35,14 +40,17 @@ class _ExactKernelRidge:
     # The base class expects these of methods that go through the data in batches; here all rows are one batch.
     batch_size = None
     step_size = None
+    # From the coefficients alone, and so with another regularisation too.
+    _starts_warm_itself = True
 
     def __init__(
         self,
         kernel: str | Kernel | Callable[..., Any] = "gaussian",
         *,
-        bandwidth: float | None = None,
+        bandwidth: float | str | None = "auto",
         kernel_params: Mapping[str, Any] | None = None,
-        regularisation: float = 1.0,
+        regularisation: float | str = "auto",
+        calibration: str | None = "auto",
         solver: str = "auto",
         tol: float = 1e-4,
         max_iterations: int = 1000,
@@ -57,6 +65,7 @@ class _ExactKernelRidge:
         self.bandwidth = bandwidth
         self.kernel_params = kernel_params
         self.regularisation = regularisation
+        self.calibration = calibration
         self.solver = solver
         self.tol = tol
         self.max_iterations = max_iterations
@@ -67,7 +76,7 @@ class _ExactKernelRidge:
         self.dtype = dtype
         self.verbose = verbose
 
-    @keeps_model_on_failure
+    @training.keeps_model_on_failure
     def fit(
         self,
         X: Any,
@@ -102,7 +111,6 @@ class _ExactKernelRidge:
         for name in ("batch_size", "step_size", "certified_step_size", "top_eigenvalue", "largest_diagonal"):
             self.effective_params_.pop(name, None)
         self.effective_params_ |= {
-            "regularisation": float(self.regularisation),
             "solver": self._chosen,
             "jitter": self._jitter,
             "relative_residual": left,
@@ -110,7 +118,7 @@ class _ExactKernelRidge:
             "rank": self._rank,
             "n_subsample": self._n_subsample,
         }
-        del self.step_size_, self._weight_unit, self._before
+        del self.step_size_, self._before, self._targets
         return self
 
     @property
@@ -121,16 +129,8 @@ class _ExactKernelRidge:
     def _check_parameters(self) -> None:
         check_whole(self, "max_iterations")
         super()._check_parameters()
-        good = is_number(self.regularisation) and 0 <= self.regularisation < math.inf
-        if not good:
-            raise ShallowsError(f"regularisation must be a number of at least 0, got {self.regularisation!r}.")
         if self.solver not in SOLVERS:
             raise ShallowsError(f"solver must be one of {', '.join(map(repr, SOLVERS))}, got {self.solver!r}.")
-
-    def _encode(self, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-        # The base divides weights by their largest, and λ has to follow.
-        self._weight_unit = 1.0 if weights is None else float(weights.max())
-        return super()._encode(y, weights)
 
     def _precision(self, n: int, budget: int) -> str:
         self._chosen = self.solver
@@ -161,16 +161,25 @@ class _ExactKernelRidge:
             self._rank = max(0, min(self._n_subsample // 3, affordable))
         return Plan(kernel, None, n, 1.0, math.nan, 1.0)
 
+    @staticmethod
+    def _rows_to_keep(plan: Plan) -> int:
+        return plan.batch_size  # No solver of these takes other weights for other outputs.
+
     def _step_bytes(self, plan: Plan, n_outputs: int, itemsize: int) -> int:
         n = plan.batch_size
         if self._chosen == "cholesky":
             return int(DIRECT_BYTES / 8 * itemsize * n * n)
         return itemsize * (2 * n * self._rank + 2 * self._n_subsample**2 + 12 * n * n_outputs)
 
+    def _make_problem(self, plan: Plan, points: Any, targets: Any, weights: Any, budget: int) -> Any:
+        self._targets = targets
+        return super()._make_problem(plan, points, targets, weights, budget)
+
     def _make_solver(self, step_size: float) -> Any:
-        regularisation = float(self.regularisation) / self._weight_unit
+        # The base divides weights by their largest, and λ follows.
+        regularisation = self._choices.regularisation
         if self._chosen == "cholesky":
-            return Cholesky(regularisation)
+            return Cholesky(regularisation, MOST_LEFT_OUT if self._calibrates else 0)
         # Rounding of the entries is a random matrix of this norm at most; without λ it alone could make K indefinite.
         rounding = (
             4.0 * float(np.finfo(np.dtype(str(self._gram.points.dtype))).eps) * math.sqrt(self._gram.n) * self._diagonal
@@ -185,6 +194,20 @@ class _ExactKernelRidge:
             self._seed_used,
             self._start(),
         )
+
+    def _look_at_all(self, points: Any, targets: Any, weights: Any, kernel: Kernel, seed: int, budget: int) -> None:
+        # The factor leaves out row by row, which says nothing of a row that is there twice.
+        n = points.shape[0]
+        if self._calibrates and 2 < n <= SMALL and different(points[:, :-2]) < n:
+            self._choices.look_at_all(self, lambda x: kernels.matrix(kernel, x), points, targets, weights)
+
+    def _left_out_scores(self, state: Any) -> tuple[np.ndarray, slice] | None:
+        inverse = getattr(state, "inverse_diagonal", None)
+        if inverse is not None and self._choices.path is None:
+            rows = slice(self._gram.n - len(inverse), self._gram.n)
+            coefficients = arrays.to_numpy(state.coefficients[rows, :])
+            return arrays.to_numpy(self._targets[rows, :]) - coefficients / arrays.to_numpy(inverse)[:, None], rows
+        return self._choices.left_out_scores()
 
     def _start(self) -> Any:
         """The coefficients of the fit before, where they are those of as many points in the same order."""
@@ -217,19 +240,26 @@ class ExactKernelRidgeClassifier(_ExactKernelRidge, LeastSquaresClassifier):
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
-    bandwidth : float, optional
-        σ, in the units of the features, of the kernels that have one. None takes the median distance between points
-        of a subsample.
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
+        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
+    bandwidth : float, "auto", "median" or None, default="auto"
+        σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
+        points times powers of two, the one with the smallest leave-one-out error of kernel ridge regression on 400
+        to 1,000 training rows; "median" and None take the median distance.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
-    regularisation : float, default=1.0
-        λ, for the sum of the losses over all points (``alpha`` of `sklearn.kernel_ridge.KernelRidge`). 0
-        interpolates; where rounding then makes the matrix singular, a little is added to its diagonal, which
-        ``effective_params_["jitter"]`` records.
+    regularisation : float or "auto", default="auto"
+        λ, for the sum of the losses over all points: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto" takes the λ with
+        the smallest leave-one-out error on the rows that the bandwidth is chosen with. With 0 nothing regularises but
+        an end of the training before its limit.
+    calibration : {"auto", None}, default="auto"
+        How outputs become probabilities, and decide between several classes. "auto" learns a sigmoid, or a linear map
+        and the softmax for several classes, from outputs at training rows of functions that were fitted without them.
+        None leaves the outputs as they are. Regressors have it so that one configuration serves both, without effect.
     solver : {"auto", "cholesky", "conjugate_gradients"}, default="auto"
-        "auto" factors up to 20,000 points where about 10 n² bytes are free.
+        "auto" factors up to 20,000 points where about 10 n² bytes are free. Where rounding makes the matrix singular
+        without a regularisation, a little is added to its diagonal, which ``effective_params_["jitter"]`` records.
     tol : float, default=1e-4
         Conjugate gradients stop when the residual is this share of the targets' norm.
     max_iterations : int, default=1000
@@ -237,6 +267,9 @@ class ExactKernelRidgeClassifier(_ExactKernelRidge, LeastSquaresClassifier):
     warm_start : bool, default=False
         Start conjugate gradients from the coefficients of the previous fit, if that had as many points and the same
         ``random_state``. Useful for a path over several ``regularisation``, from the largest to the smallest.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
+        a class with nⱼ of the n rows, of k classes.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
         int gives the same model.
@@ -276,6 +309,8 @@ class ExactKernelRidgeClassifier(_ExactKernelRidge, LeastSquaresClassifier):
     True
     """
 
+    __init__ = with_parameters(_ExactKernelRidge.__init__, class_weight=None)
+
 
 class ExactKernelRidgeRegressor(_ExactKernelRidge, LeastSquaresRegressor):
     """Kernel regression by regularised least squares about the mean of the targets, solved to the end (KRLS).
@@ -287,19 +322,26 @@ class ExactKernelRidgeRegressor(_ExactKernelRidge, LeastSquaresRegressor):
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
-    bandwidth : float, optional
-        σ, in the units of the features, of the kernels that have one. None takes the median distance between points
-        of a subsample.
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
+        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
+    bandwidth : float, "auto", "median" or None, default="auto"
+        σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
+        points times powers of two, the one with the smallest leave-one-out error of kernel ridge regression on 400
+        to 1,000 training rows; "median" and None take the median distance.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
-    regularisation : float, default=1.0
-        λ, for the sum of the losses over all points (``alpha`` of `sklearn.kernel_ridge.KernelRidge`). 0
-        interpolates; where rounding then makes the matrix singular, a little is added to its diagonal, which
-        ``effective_params_["jitter"]`` records.
+    regularisation : float or "auto", default="auto"
+        λ, for the sum of the losses over all points: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto" takes the λ with
+        the smallest leave-one-out error on the rows that the bandwidth is chosen with. With 0 nothing regularises but
+        an end of the training before its limit.
+    calibration : {"auto", None}, default="auto"
+        How outputs become probabilities, and decide between several classes. "auto" learns a sigmoid, or a linear map
+        and the softmax for several classes, from outputs at training rows of functions that were fitted without them.
+        None leaves the outputs as they are. Regressors have it so that one configuration serves both, without effect.
     solver : {"auto", "cholesky", "conjugate_gradients"}, default="auto"
-        "auto" factors up to 20,000 points where about 10 n² bytes are free.
+        "auto" factors up to 20,000 points where about 10 n² bytes are free. Where rounding makes the matrix singular
+        without a regularisation, a little is added to its diagonal, which ``effective_params_["jitter"]`` records.
     tol : float, default=1e-4
         Conjugate gradients stop when the residual is this share of the targets' norm.
     max_iterations : int, default=1000

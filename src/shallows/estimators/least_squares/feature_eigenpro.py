@@ -2,198 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-import numpy as np
-
-from ... import arrays, kernels, spectrum
-from ... import features as feature_maps
-from ...errors import UnknownNameError
-from ...features import Design
-from ...kernels import Kernel, RadialKernel
-from ...solvers.least_squares import step_rules
-from ...solvers.least_squares.feature_eigenpro import FeatureEigenPro, FeatureProblem
-from ...solvers.least_squares.step_rules import StepRule
-from ...spectrum import power_of
-from ..base import SMALL
-from ..centring import Centring
-from ..feature_scores import feature_scores
-from ..kernel_checks import check_scale, check_scores
-from ..parameter_checks import check_whole
-from .kernel_least_squares import Plan
+from ..constructors import with_parameters
+from .feature_eigenpro_fit import FeatureEigenProFit
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
-from .preconditioning import SMALL_FLOOR, check_preconditioning, plan_steps, step_parameters, subsample_size
 
 
-class _FeatureEigenPro:
-    """Parameters, plan and solver of EigenPro on explicit features, for classes and for values."""
-
-    def __init__(
-        self,
-        features: str | Any = "fourier",
-        *,
-        n_features: int = 4000,
-        kernel: str | RadialKernel = "gaussian",
-        bandwidth: float | None = None,
-        rank: int | None = None,
-        n_subsample: int | None = None,
-        eigensystem: str = "nsvd",
-        damping: float = 0.25,
-        power: str | float = "full",
-        batch_size: int | None = None,
-        step_size: float | None = None,
-        step_rule: str | Mapping[str, Any] | StepRule = "certified",
-        max_epochs: int = 40,
-        tol: float = 5e-3,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 3,
-        random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-        verbose: int = 0,
-    ):
-        self.features = features
-        self.n_features = n_features
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.rank = rank
-        self.n_subsample = n_subsample
-        self.eigensystem = eigensystem
-        self.damping = damping
-        self.power = power
-        self.batch_size = batch_size
-        self.step_size = step_size
-        self.step_rule = step_rule
-        self.max_epochs = max_epochs
-        self.tol = tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_preconditioning(self)
-        check_whole(self, "n_features")
-        power_of(self.power)
-        step_rules.make(self.step_rule)
-        if self.eigensystem not in spectrum.EIGENSYSTEMS:
-            raise UnknownNameError("eigensystem", self.eigensystem, spectrum.EIGENSYSTEMS)
-        feature_maps.check(self.features)
-
-    @property
-    def _takes_kernel(self) -> bool:
-        return isinstance(self.features, str) and self.features != "linear"
-
-    def _prepare_points(self, X: Any, order: np.ndarray, device: arrays.Device, dtype: np.dtype) -> Any:
-        # All columns are kept: the map has to see where a new point differs from features that were constant before.
-        self._centring = Centring.of(X, centred=isinstance(self.features, str), without_constants=False)
-        points = self._centring.training_points(X, order, device, dtype)
-        if isinstance(self.features, str):
-            centred = not self._takes_kernel or kernels.kind(self.kernel).shift_invariant
-            check_scale(points, dtype, may_vanish=self._centring.all_equal or not centred)
-        return points
-
-    def _make_kernel(self, points: Any, seed: int) -> Kernel | None:
-        return super()._make_kernel(points, seed) if self._takes_kernel else None
-
-    def _make_plan(self, points: Any, weights: Any, kernel: Any, seed: int, budget: int) -> Plan:
-        n, points = points.shape[0], points[:, :-2]
-        self._blocks = feature_maps.in_blocks(self.features, kernel, points, self.n_features, seed, budget)
-        n_subsample, rank = self._sizes(n, self._blocks.n_features, arrays.itemsize(points), budget)
-        small = self.rank is None and n <= SMALL
-        p = spectrum.make_feature_preconditioner(
-            self._blocks,
-            points,
-            rank=rank,
-            n_subsample=n_subsample,
-            eigensystem=self.eigensystem,
-            seed=seed,
-            damping=self.damping,
-            power=power_of(self.power),
-            weights=weights,
-            # Once λ_{q+1} is 1/n of κ a single batch of all points loses no progress: to flatten more gains nothing.
-            smallest_share=self._floor() if small else 0.0,
-            smallest=0.0 if self.rank is not None or small else 1.0 / n,
-        )
-        whole = n <= SMALL and p.n_subsample == n
-        critical = n if whole else max(16, p.critical_batch_size() / 2)
-        batch_size = int(min(n, self.batch_size or critical))
-        step_size, self._cycle = plan_steps(self, p, batch_size, n)
-        return Plan(kernel, p, batch_size, step_size, p.top_eigenvalue, p.largest_diagonal)
-
-    def _floor(self) -> float:
-        """`SMALL_FLOOR`; with kernel functions as features the eigenvalues are those of the kernel, squared."""
-        by_kernel = isinstance(self.features, str) and self.features.startswith("rbf")
-        return SMALL_FLOOR**2 if by_kernel else SMALL_FLOOR
-
-    def _sizes(self, n: int, n_features: int, itemsize: int, budget: int) -> tuple[int, int]:
-        """M and q: those of the user within n and the features, or sizes chosen from the data and the budget."""
-        if self.rank == 0:
-            return min(n, self.n_subsample or 1), 0
-        n_subsample = subsample_size(self, n, itemsize, budget)
-        rank = self.rank
-        if rank is None:
-            rank = n_subsample - 1 if n_subsample == n else n_subsample // 5
-            # The eigenvectors, n_features q numbers, twice while they are made.
-            rank = min(rank, max(1, budget // (8 * itemsize * n_features)))
-        return n_subsample, max(0, min(rank, n_subsample - 1, n_features - 1))
-
-    def _step_bytes(self, plan: Plan, n_outputs: int, itemsize: int) -> int:
-        width = max(span.stop - span.start for span in self._blocks.spans)
-        # The iterate and its average, as they are, at the start of the epoch, at their best and in a copy; the gradient
-        # and one more at work.
-        held = self._blocks.n_features * (plan.preconditioner.rank + 10 * n_outputs)
-        return itemsize * (held + plan.batch_size * (2 * width + 4 * n_outputs))
-
-    def _make_problem(self, plan: Plan, points: Any, targets: Any, weights: Any, budget: int) -> FeatureProblem:
-        self._gram = Design(self._blocks, points[:, :-2], budget=budget)
-        return FeatureProblem(self._gram, targets, weights, plan.preconditioner)
-
-    def _make_solver(self, step_size: float) -> FeatureEigenPro:
-        return FeatureEigenPro(step_size, self._cycle)
-
-    def _store_model(self, state: Any, plan: Plan, points: Any, rows: np.ndarray) -> None:
-        self.coef_ = np.ascontiguousarray(arrays.to_numpy(state.coefficients).T)
-        self._blocks = self._blocks.to(arrays.Device("cpu"))
-        if plan.kernel is not None:
-            self.bandwidth_ = plan.kernel.bandwidth
-
-    def _model_parameters(self, plan: Plan) -> dict[str, Any]:
-        of_features = {
-            "features": feature_maps.name_of(self.features),
-            "n_features": self._blocks.n_features,
-            "eigensystem": self.eigensystem,
-        }
-        if plan.kernel is not None:
-            of_features |= {"kernel": plan.kernel.name, "bandwidth": plan.kernel.bandwidth}
-        return of_features | step_parameters(self, plan.preconditioner)
-
-    def _raw_predict(self, X: Any, coefficients: Any = None) -> np.ndarray:
-        """φ(x)ᵀA, shape (m, c), for checked X."""
-        device = arrays.resolve_device(self.device)
-        blocks, fitting = self._blocks, coefficients is not None
-        if not fitting:
-            coefficients = arrays.to_device(self.coef_.T, device)
-            blocks = blocks.to(device)
-        budget = min(self._working_budget(device) // 4, 2**27 if device.kind == "cpu" else 2**31)
-        out = feature_scores(blocks, self._centring, X, coefficients, device, budget=budget)
-        if not fitting:
-            check_scores(out, X)
-        return self._unscale(out)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "coef_")
-
-
-class FeatureEigenProClassifier(_FeatureEigenPro, LeastSquaresClassifier):
+class FeatureEigenProClassifier(FeatureEigenProFit, LeastSquaresClassifier):
     """Classification by EigenPro on explicit features: a linear model of least squares on ±1 targets.
 
     f(x) = φ(x)ᵀA with features φ that are made when they are needed, and kept where they fit. The top of their spectrum
@@ -209,11 +23,23 @@ class FeatureEigenProClassifier(_FeatureEigenPro, LeastSquaresClassifier):
     n_features : int, default=4000
         How many features. A cosine and a sine are two, so that for pairs an odd number becomes the next even one.
         "linear" and objects have their own number.
-    kernel : str or Kernel, default="gaussian"
-        The kernel whose features a named map makes; see `shallows.kernels`. "linear" and objects need none.
-    bandwidth : float, optional
-        σ, in the units of the features, of the kernels that have one. None takes the median distance between points
-        of a subsample.
+    kernel : str, Kernel or callable, default="gaussian"
+        The kernel whose features a named map makes; see `shallows.kernels`. Fourier features need one with a law of
+        frequencies, landmarks ("rbf", "nystrom") any. "linear" and objects need none.
+    bandwidth : float, "auto", "median" or None, default="auto"
+        σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
+        points times powers of two, the one with the smallest leave-one-out error of kernel ridge regression on 400
+        to 1,000 training rows; "median" and None take the median distance.
+    kernel_params : dict, optional
+        Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
+    regularisation : float or "auto", default="auto"
+        λ, for the sum of the losses over all points: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto" takes the λ with
+        the smallest leave-one-out error on the rows that the bandwidth is chosen with. With 0 nothing regularises but
+        an end of the training before its limit.
+    calibration : {"auto", None}, default="auto"
+        How outputs become probabilities, and decide between several classes. "auto" learns a sigmoid, or a linear map
+        and the softmax for several classes, from outputs at training rows of functions that were fitted without them.
+        None leaves the outputs as they are. Regressors have it so that one configuration serves both, without effect.
     rank : int, optional
         q, the number of directions that the preconditioner flattens. None takes a fifth of the subsample, or fewer
         where the spectrum falls below 1/n before; up to 1,000 points, the directions above 1/200 of the largest
@@ -247,6 +73,12 @@ class FeatureEigenProClassifier(_FeatureEigenPro, LeastSquaresClassifier):
         The share of the training rows that early stopping holds out.
     n_iter_no_change : int, default=3
         Epochs without a better validation score after which early stopping ends the training.
+    warm_start : bool, default=False
+        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
+        when to stop (``max_epochs``, ``tol``); else begin anew.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
+        a class with nⱼ of the n rows, of k classes.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
         int gives the same model.
@@ -275,7 +107,8 @@ class FeatureEigenProClassifier(_FeatureEigenPro, LeastSquaresClassifier):
         With ``early_stopping`` only: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
     effective_params_ : dict
         What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
-        device.
+        device. ``selection`` says how the bandwidth and λ were chosen, and which ones are as good within a standard
+        error; ``calibration`` the log-loss on the rows that it was learnt on.
     timings_ : dict
         Seconds of each phase of the fit.
 
@@ -294,8 +127,10 @@ class FeatureEigenProClassifier(_FeatureEigenPro, LeastSquaresClassifier):
     True
     """
 
+    __init__ = with_parameters(FeatureEigenProFit.__init__, class_weight=None)
 
-class FeatureEigenProRegressor(_FeatureEigenPro, LeastSquaresRegressor):
+
+class FeatureEigenProRegressor(FeatureEigenProFit, LeastSquaresRegressor):
     """Regression by EigenPro on explicit features: a linear model of least squares.
 
     f(x) = φ(x)ᵀA with features φ that are made when they are needed, and kept where they fit. The top of their spectrum
@@ -311,11 +146,23 @@ class FeatureEigenProRegressor(_FeatureEigenPro, LeastSquaresRegressor):
     n_features : int, default=4000
         How many features. A cosine and a sine are two, so that for pairs an odd number becomes the next even one.
         "linear" and objects have their own number.
-    kernel : str or Kernel, default="gaussian"
-        The kernel whose features a named map makes; see `shallows.kernels`. "linear" and objects need none.
-    bandwidth : float, optional
-        σ, in the units of the features, of the kernels that have one. None takes the median distance between points
-        of a subsample.
+    kernel : str, Kernel or callable, default="gaussian"
+        The kernel whose features a named map makes; see `shallows.kernels`. Fourier features need one with a law of
+        frequencies, landmarks ("rbf", "nystrom") any. "linear" and objects need none.
+    bandwidth : float, "auto", "median" or None, default="auto"
+        σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
+        points times powers of two, the one with the smallest leave-one-out error of kernel ridge regression on 400
+        to 1,000 training rows; "median" and None take the median distance.
+    kernel_params : dict, optional
+        Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
+    regularisation : float or "auto", default="auto"
+        λ, for the sum of the losses over all points: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto" takes the λ with
+        the smallest leave-one-out error on the rows that the bandwidth is chosen with. With 0 nothing regularises but
+        an end of the training before its limit.
+    calibration : {"auto", None}, default="auto"
+        How outputs become probabilities, and decide between several classes. "auto" learns a sigmoid, or a linear map
+        and the softmax for several classes, from outputs at training rows of functions that were fitted without them.
+        None leaves the outputs as they are. Regressors have it so that one configuration serves both, without effect.
     rank : int, optional
         q, the number of directions that the preconditioner flattens. None takes a fifth of the subsample, or fewer
         where the spectrum falls below 1/n before; up to 1,000 points, the directions above 1/200 of the largest
@@ -349,6 +196,9 @@ class FeatureEigenProRegressor(_FeatureEigenPro, LeastSquaresRegressor):
         The share of the training rows that early stopping holds out.
     n_iter_no_change : int, default=3
         Epochs without a better validation score after which early stopping ends the training.
+    warm_start : bool, default=False
+        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
+        when to stop (``max_epochs``, ``tol``); else begin anew.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
         int gives the same model.
@@ -378,7 +228,8 @@ class FeatureEigenProRegressor(_FeatureEigenPro, LeastSquaresRegressor):
         With ``early_stopping`` only: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
     effective_params_ : dict
         What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
-        device.
+        device. ``selection`` says how the bandwidth and λ were chosen, and which ones are as good within a standard
+        error; ``calibration`` the log-loss on the rows that it was learnt on.
     timings_ : dict
         Seconds of each phase of the fit.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,61 +15,21 @@ from ...errors import ShallowsError
 from ...kernels import Kernel
 from ...solvers.least_squares.kernel_problem import KernelProblem
 from ...spectrum import Preconditioner
-from ..base import SMALL, Estimator, keeps_model_on_failure
+from .. import early_stopping, precomputed, warm_starts
+from ..base import SMALL, Estimator
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
-from ..parameter_checks import check_positive, check_whole, is_number, is_positive
-from ..snapshot import Snapshot
-from . import convergence_warning, early_stopping
+from ..parameter_checks import check_positive, check_whole, is_number
+from . import convergence_warning
+from .automatic import choices as automatic_choice
+from .automatic.calibration_rows import learn_calibration
+from .automatic.choices import Choices
 from .evaluation_cache import EvaluationCache
+from .fit_plan import LeastSquaresSnapshot, Plan
+from .memory_check import check_memory
 
 BLOCKS_BYTES = 2**28
 """Bytes that the blocks of kernel values of a prediction may take on a CPU."""
-
-
-@dataclass
-class Plan:
-    """The choices of a fit, made before any large array is.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    preconditioner : Preconditioner or None
-    batch_size : int
-    step_size : float
-    top_eigenvalue, largest_diagonal : float
-        λ and β of the preconditioned operator, see `Preconditioner.step_size`.
-    """
-
-    kernel: Kernel
-    preconditioner: Preconditioner | None
-    batch_size: int
-    step_size: float
-    top_eigenvalue: float
-    largest_diagonal: float
-
-
-class LeastSquaresSnapshot(Snapshot):
-    """A model of least squares in the middle of its training."""
-
-    def _scores(self, X: Any) -> np.ndarray:
-        return self.estimator._raw_predict(X, self.state.coefficients)
-
-    def _scores_in_training(self) -> np.ndarray:
-        """From the kernel matrix of the fit."""
-        estimator = self.estimator
-        fitted = arrays.to_numpy(estimator._gram.dot(self.state.coefficients))
-        held_out = estimator._held_out
-        if held_out is None:
-            scores = np.empty_like(fitted)
-            scores[estimator._order] = fitted
-            return estimator._unscale(scores)
-        others = self._scores(held_out.X)
-        scores = np.empty((len(fitted) + len(others), fitted.shape[1]), dtype=fitted.dtype)
-        scores[held_out.training_rows[estimator._order]] = fitted
-        scores = estimator._unscale(scores)
-        scores[held_out.rows] = others
-        return scores
 
 
 class KernelLeastSquares(Estimator):
@@ -98,13 +57,24 @@ class KernelLeastSquares(Estimator):
         """Return targets as a float array, shape (n, c), and store how they are coded."""
         raise NotImplementedError
 
+    def _check_memory(self, X: Any, n_outputs: int, dtype: np.dtype, device: arrays.Device) -> None:
+        """Refuse a budget that cannot be kept."""
+        check_memory(self, X, n_outputs, dtype, device)
+
+    def _choice_rows(self, points: Any, targets: Any, weights: Any) -> tuple[Any, Any, Any]:
+        """Points in random order, with their targets and weights, that parameters can be chosen with."""
+        return points, targets, weights
+
+    def _look_at_all(self, points: Any, targets: Any, weights: Any, kernel: Any, seed: int, budget: int) -> None:
+        """Choose anew with all rows of a small problem, where the method does so."""
+
     def _load_preconditioner(self) -> Preconditioner | None:
         """The preconditioner that the user handed in, if one was; its subsample comes first in the order of the fit."""
         return None
 
     # --------------------------------------------------------------------------- the fit
 
-    @keeps_model_on_failure
+    @training.keeps_model_on_failure
     def fit(
         self,
         X: Any,
@@ -154,12 +124,13 @@ class KernelLeastSquares(Estimator):
             self._held_out = early_stopping.hold_out(X, y, weights, self.validation_fraction, seed, of_labels)
             rows = self._held_out.training_rows
             X, y, weights = X[rows], y[rows], None if weights is None else weights[rows]
-        n = X.shape[0]
+        start, n = warm_starts.Start(self, X, y, weights, seed), X.shape[0]
         targets = self._encode(y, weights)
 
         device = arrays.resolve_device(self.device)
         budget = self._working_budget(device)
         dtype = np.dtype(self._precision(n, budget) if self.dtype == "auto" else self.dtype)
+        self._check_memory(X, targets.shape[1], dtype, device)
 
         with device.active():
             # Kept until the plan is made, so that a file is read once.
@@ -169,9 +140,19 @@ class KernelLeastSquares(Estimator):
             if self._given is not None:
                 order = _subsample_first(self._given.indices, order)
             points = self._prepare_points(X, order, device, dtype)
-            kernel = self._make_kernel(points, seed)
-            w = None if weights is None else arrays.to_device(weights[order] / weights.max(), device, dtype)
+            self._weight_unit = 1.0 if weights is None else float(weights.max())
+            w = None if weights is None else arrays.to_device(weights[order] / self._weight_unit, device, dtype)
+            codes = arrays.to_device(targets[order], device, dtype)
+            self._n_outputs, self._calibration = codes.shape[1], None
             prepared = time.perf_counter()
+
+            some = self._choice_rows(points, codes, w)
+            self._choices = choices = Choices.begin(self, *some, seed)
+            kernel = self._make_kernel(points, seed)
+            choices.of_kernel(self, kernel, *some)
+            budget -= precomputed.held_bytes(kernel)
+            self._look_at_all(points, codes, w, kernel, seed, budget - points.nbytes)
+            chosen = time.perf_counter()
 
             plan = self._make_plan(points, w, kernel, seed, budget - points.nbytes)
             del self._given
@@ -180,25 +161,34 @@ class KernelLeastSquares(Estimator):
                 plan.batch_size, plan.step_size = n, 1.0 / (n * plan.top_eigenvalue)
             decomposed = time.perf_counter()
 
-            codes = arrays.to_device(targets[order], device, dtype)
+            if self._calibrates and choices.path is None and self._held_out is None:
+                codes, w = choices.hold_out(codes, w, self._rows_to_keep(plan))
+            elif w is not None:
+                w = w[:, None]
             spent = (
                 points.nbytes + self._n_arrays * codes.nbytes + self._step_bytes(plan, codes.shape[1], dtype.itemsize)
             )
-            problem = self._make_problem(plan, points, codes, None if w is None else w[:, None], budget - spent)
+            problem = self._make_problem(plan, points, codes, w, budget - spent)
             self._order, self._evaluation_cache = order, self._make_evaluation_cache()
             built = time.perf_counter()
 
             try:
+                solver = self._make_solver(float(plan.step_size))
                 run = training.train(
-                    self._make_solver(float(plan.step_size)),
+                    solver,
                     problem,
-                    training.Batches(n, plan.batch_size, seed),
+                    start.batches(training.Batches(n, plan.batch_size, seed)),
                     self._stopping(),
                     observers=[*self._progress_observers(), *observers],
                     checkpoint=checkpoint,
                     snapshot=lambda state, epoch: LeastSquaresSnapshot(self, state, epoch),
                     may_shrink=self.step_size is None,
+                    state=start.state(solver, problem),
                 )
+                start.remember(run)
+                trained = time.perf_counter()
+                if self._calibrates:
+                    self._calibration = learn_calibration(self, run.state, X, targets, weights)
             finally:
                 kept_fraction, held_out = self._gram.kept_fraction, self._held_out
                 del self._gram, self._order, self._evaluation_cache, self._held_out
@@ -209,12 +199,15 @@ class KernelLeastSquares(Estimator):
         self._set_fitted_attributes(run, plan, held_out, kept_fraction, budget, dtype, device, seed)
         self.timings_ = {
             "preparation": prepared - started,
-            "eigensystem": decomposed - prepared,
+            "selection": chosen - prepared,
+            "eigensystem": decomposed - chosen,
             "kernel_matrix": built - decomposed,
             "training": run.seconds,
-            "evaluation": max(0.0, finished - built - run.seconds),
+            "calibration": finished - trained,
+            "evaluation": max(0.0, trained - built - run.seconds),
         }
         self._warn_if_unconverged(run)
+        del self._choices, self._weight_unit
         return self
 
     def _set_fitted_attributes(
@@ -238,6 +231,8 @@ class KernelLeastSquares(Estimator):
         self.n_rollbacks_, self.n_resumes_ = run.n_rollbacks, run.n_resumes
         self.effective_params_ = {
             **self._model_parameters(plan),
+            **(self._choices.report(self._weight_unit) if hasattr(self, "regularisation") else {}),
+            **({} if self._calibration is None else self._calibration.report()),
             "batch_size": plan.batch_size,
             "step_size": run.state.step_size,
             "certified_step_size": plan.step_size,
@@ -281,9 +276,9 @@ class KernelLeastSquares(Estimator):
 
     def _store_model(self, state: Any, plan: Plan, points: Any, rows: np.ndarray) -> None:
         """Set the fitted attributes that predictions need; ``rows`` says which of the user's rows the points are."""
-        self.dual_coef_ = arrays.to_numpy(state.coefficients)
+        self.dual_coef_ = arrays.to_numpy(state.coefficients[:, : self._n_outputs])
         self.support_ = rows
-        self._points, self._kernel = arrays.to_numpy(points), plan.kernel
+        self._points, self._kernel = arrays.to_numpy(points), precomputed.without_matrix(plan.kernel)
         self.bandwidth_ = plan.kernel.bandwidth
 
     def _model_parameters(self, plan: Plan) -> dict[str, Any]:
@@ -313,12 +308,9 @@ class KernelLeastSquares(Estimator):
             warnings.warn(message, ConvergenceWarning, stacklevel=4)
 
     def _check_parameters(self) -> None:
-        kernel = kernels.kind(self.kernel)
-        kernels.check_own_parameters(kernel, self.bandwidth, getattr(self, "kernel_params", None))
-        if self.bandwidth is not None and not is_positive(self.bandwidth):
-            raise ShallowsError(
-                f"bandwidth must be a positive number or None for the median rule, got {self.bandwidth!r}."
-            )
+        kernels.kind(self.kernel)  # It is told first that a name is none.
+        kernels.check_own_parameters(self.kernel, self.bandwidth, getattr(self, "kernel_params", None))
+        automatic_choice.check(self, chooses=hasattr(self, "regularisation"))
         check_positive(self, "step_size")
         check_whole(self, "batch_size", optional=True)
         check_whole(self, "max_epochs")
@@ -331,7 +323,9 @@ class KernelLeastSquares(Estimator):
 
     def _make_kernel(self, points: Any, seed: int) -> Kernel:
         parameters = getattr(self, "kernel_params", None)
-        return chosen_kernel(self.kernel, self.bandwidth, parameters, points, seed, all_equal=self._centring.all_equal)
+        kernel = precomputed.kernel_on(self, points) if precomputed.is_asked_for(self) else self.kernel
+        bandwidth = self._choices.bandwidth
+        return chosen_kernel(kernel, bandwidth, parameters, points, seed, all_equal=self._centring.all_equal)
 
     @staticmethod
     def _step_bytes(plan: Plan, n_outputs: int, itemsize: int) -> int:
@@ -341,6 +335,23 @@ class KernelLeastSquares(Estimator):
             return 4 * plan.batch_size * n_outputs * itemsize
         per_row = p.n_subsample + 4 * n_outputs
         return (plan.batch_size * per_row + p.n_subsample * (p.rank + 4 * n_outputs)) * itemsize
+
+    # -------------------------------------------------------------------------- calibration
+
+    @property
+    def _calibrates(self) -> bool:
+        """Whether outputs are turned into probabilities by what is learnt on rows that were left out."""
+        wanted = not self._y_is_numeric and getattr(self, "calibration", None) is not None
+        return wanted and not self._centring.all_equal
+
+    @staticmethod
+    def _rows_to_keep(plan: Plan) -> int:
+        """The first rows in the order of the fit of which none can be held out of a second set of outputs."""
+        return 0 if plan.preconditioner is None else plan.preconditioner.n_subsample
+
+    def _left_out_scores(self, state: Any) -> tuple[np.ndarray, slice] | None:
+        """Outputs at rows that their fit went without, in closed form, and which rows of the fit these are."""
+        return self._choices.left_out_scores()
 
     # -------------------------------------------------------------------------- prediction
 
@@ -353,6 +364,9 @@ class KernelLeastSquares(Estimator):
         else:
             points, kernel = arrays.to_device(self._points, device), self._kernel
             coefficients = arrays.to_device(self.dual_coef_, device)
+        if precomputed.are_kernel_values(kernel, X, fitting=fitting):
+            out = precomputed.scores(X, points, coefficients, device)
+            return self._unscale(out)
         budget = min(self._working_budget(device) // 2, BLOCKS_BYTES if device.kind == "cpu" else 2**32)
         kept = self._evaluation_cache.entry_for(X, budget) if fitting and self._evaluation_cache else None
         budget = kept.budget if kept else budget

@@ -11,6 +11,7 @@ from ...kernels import Kernel
 from ...solvers.least_squares import step_rules
 from ...solvers.least_squares.averaged_richardson import AveragedRichardson
 from ...solvers.least_squares.richardson import Richardson
+from ..constructors import with_parameters
 from .kernel_least_squares import Plan
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
 
@@ -38,6 +39,7 @@ class _KernelSGD:
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 3,
+        warm_start: bool = False,
         random_state: Any = None,
         device: str = "auto",
         memory: int | str | None = None,
@@ -55,6 +57,7 @@ class _KernelSGD:
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.warm_start = warm_start
         self.random_state = random_state
         self.device = device
         self.memory = memory
@@ -94,8 +97,9 @@ class KernelSGDClassifier(_KernelSGD, LeastSquaresClassifier):
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
+        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
     bandwidth : float, optional
         σ, in the units of the features, of the kernels that have one. None takes the median distance between points
         of a subsample.
@@ -124,6 +128,12 @@ class KernelSGDClassifier(_KernelSGD, LeastSquaresClassifier):
         The share of the training rows that early stopping holds out.
     n_iter_no_change : int, default=3
         Epochs without a better validation score after which early stopping ends the training.
+    warm_start : bool, default=False
+        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
+        when to stop (``max_epochs``, ``tol``); else begin anew.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
+        a class with nⱼ of the n rows, of k classes.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
         int gives the same model.
@@ -141,6 +151,8 @@ class KernelSGDClassifier(_KernelSGD, LeastSquaresClassifier):
     EigenProClassifier : the same with the top of the spectrum flattened; many times fewer epochs.
     """
 
+    __init__ = with_parameters(_KernelSGD.__init__, class_weight=None)
+
 
 class KernelSGDRegressor(_KernelSGD, LeastSquaresRegressor):
     """Regression by kernel stochastic gradient descent with the square loss, without regularisation.
@@ -148,8 +160,9 @@ class KernelSGDRegressor(_KernelSGD, LeastSquaresRegressor):
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
+        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
     bandwidth : float, optional
         σ, in the units of the features, of the kernels that have one. None takes the median distance between points
         of a subsample.
@@ -178,6 +191,9 @@ class KernelSGDRegressor(_KernelSGD, LeastSquaresRegressor):
         The share of the training rows that early stopping holds out.
     n_iter_no_change : int, default=3
         Epochs without a better validation score after which early stopping ends the training.
+    warm_start : bool, default=False
+        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
+        when to stop (``max_epochs``, ``tol``); else begin anew.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
         int gives the same model.

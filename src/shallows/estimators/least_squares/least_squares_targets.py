@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
 from ...errors import ShallowsError
+from .. import class_weights
+from ..array_inputs import follows_input
 from ..label_checks import check_two_classes
 from .kernel_least_squares import KernelLeastSquares
 
@@ -30,6 +33,7 @@ class LeastSquaresClassifier(ClassifierMixin, KernelLeastSquares):
         self._binarizer = LabelBinarizer(neg_label=-1, pos_label=1).fit(y)
         self.classes_ = self._binarizer.classes_
         check_two_classes(self.classes_)
+        class_weights.check(getattr(self, "class_weight", None), self.classes_)
         return self._codes(y)
 
     def _codes(self, y: np.ndarray) -> np.ndarray:
@@ -37,13 +41,17 @@ class LeastSquaresClassifier(ClassifierMixin, KernelLeastSquares):
 
     def _decode(self, scores: np.ndarray) -> np.ndarray:
         if self._multilabel:
-            return (scores > 0).astype(int)
+            return (self._decisions(scores) > 0).astype(int)
+        scores = self._decisions(scores)
         if scores.shape[1] == 1:
             return self.classes_[(scores[:, 0] > 0).astype(int)]
         return self.classes_[scores.argmax(axis=1)]
 
+    @follows_input
     def decision_function(self, X: Any) -> np.ndarray:
-        """Outputs of the fitted function, aimed at +1 for the class and −1 elsewhere.
+        """Logits of the classes: log-odds of the second of two, one for each class of several.
+
+        Without a calibration: the outputs of the fitted function, aimed at +1 for the class and −1 elsewhere.
 
         Parameters
         ----------
@@ -53,9 +61,15 @@ class LeastSquaresClassifier(ClassifierMixin, KernelLeastSquares):
         -------
         ndarray, shape (n_samples,) for two classes, else (n_samples, n_classes)
         """
-        scores = self._raw_predict(self._validated(X))
+        scores = self._decisions(self._raw_predict(self._validated(X)))
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
+    def _decisions(self, scores: np.ndarray) -> np.ndarray:
+        """What classes are decided by: calibrated logits where there are some, else the raw outputs."""
+        calibration = getattr(self, "_calibration", None)
+        return scores if calibration is None else calibration.logits(scores)
+
+    @follows_input
     def predict(self, X: Any) -> np.ndarray:
         """Class labels.
 
@@ -70,12 +84,14 @@ class LeastSquaresClassifier(ClassifierMixin, KernelLeastSquares):
         """
         return self._decode(self._raw_predict(self._validated(X)))
 
+    @follows_input
     def predict_proba(self, X: Any) -> np.ndarray:
         """Estimates of the class probabilities.
 
-        The minimiser of the square loss is 2 P(class | x) − 1, so (f + 1)/2, clipped and normalised, estimates the
-        probability; the largest is that of the predicted class. A function trained until it interpolates is too sure
-        of itself; stop early or calibrate (see ``sklearn.calibration``) where the values matter.
+        With ``calibration="auto"`` they come from a sigmoid, or a linear map and the softmax for several classes, that
+        was learnt on the outputs at training points of functions that were fitted without them. Without: the minimiser
+        of the square loss is 2 P(class | x) − 1, so (f + 1)/2, clipped and normalised, estimates the probability; a
+        function trained until it interpolates is then too sure of itself.
 
         Parameters
         ----------
@@ -86,6 +102,11 @@ class LeastSquaresClassifier(ClassifierMixin, KernelLeastSquares):
         ndarray, shape (n_samples, n_classes)
         """
         scores = self._raw_predict(self._validated(X))
+        if getattr(self, "_calibration", None) is not None:
+            logits = self._decisions(scores)
+            if self._multilabel:
+                return expit(logits)
+            return softmax(logits, axis=1) if logits.shape[1] > 1 else expit(np.hstack([-logits, logits]))
         shares = np.maximum((scores.astype(np.float64) + 1.0) / 2.0, 0.0)
         if self._multilabel:
             return np.clip(shares, 1e-6, 1.0 - 1e-6)  # No finite sample makes a label impossible or certain.
@@ -114,7 +135,9 @@ class LeastSquaresRegressor(RegressorMixin, MultiOutputMixin, KernelLeastSquares
         y = y.reshape(len(y), -1)
         # Least squares commutes with shifts and scales of the targets; in their own units none over- or underflows.
         with np.errstate(over="ignore", invalid="ignore"):
-            self.intercept_ = np.average(y, axis=0, weights=weights)
+            # A mean of equal numbers may differ from them by rounding, which would be learnt as if it were a signal.
+            constant = (y == y[0]).all(axis=0)
+            self.intercept_ = np.where(constant, y[0], np.average(y, axis=0, weights=weights))
             spread = np.abs(y - self.intercept_).max(axis=0)
         if not np.isfinite(spread).all():
             raise ShallowsError("The targets are too large: their mean or their range overflows. Divide y by a number.")
@@ -130,6 +153,7 @@ class LeastSquaresRegressor(RegressorMixin, MultiOutputMixin, KernelLeastSquares
     def _decode(self, scores: np.ndarray) -> np.ndarray:
         return scores[:, 0] if self._one_column else scores
 
+    @follows_input
     def predict(self, X: Any) -> np.ndarray:
         """Values of the fitted function.
 

@@ -54,6 +54,16 @@ def plan_steps(estimator: Any, p: Any, batch_size: int, n: int) -> tuple[float, 
     return step_size, None if estimator._centring.all_equal else cycle
 
 
+def regularised_step(estimator: Any, step_size: float, regularisation: float) -> float:
+    """The step of a rule where regularisation adds to the operator's diagonal; a step of the user's stays.
+
+    A rule's step is 2/(β + (m − 1)λ_P) at most, or 1/(nλ_P), and what is added counts as part of β.
+    """
+    if estimator.step_size is not None:
+        return step_size
+    return 1.0 / (1.0 / step_size + (1.0 if estimator._exact else 0.5) * regularisation)
+
+
 def step_parameters(estimator: Any, p: Any) -> dict[str, Any]:
     """The entries of ``effective_params_`` that describe the preconditioner's form and the rule of the steps."""
     rule = estimator.step_rule

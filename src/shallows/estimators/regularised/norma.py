@@ -12,6 +12,7 @@ from ...losses import Hinge
 from ...solvers.regularised.norma import NORMA
 from ...solvers.regularised.risk import RiskProblem
 from ...training import GROWTH
+from ..constructors import with_parameters
 from ..parameter_checks import check_whole
 from .risk_targets import RiskClassifier, RiskRegressor
 
@@ -33,6 +34,11 @@ class _NORMA:
         batch_size: int | None = None,
         max_epochs: int = 10,
         max_seconds: float | None = None,
+        tol: float = 0.0,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 3,
+        warm_start: bool = False,
         random_state: Any = None,
         device: str = "auto",
         memory: int | str | None = None,
@@ -50,6 +56,11 @@ class _NORMA:
         self.batch_size = batch_size
         self.max_epochs = max_epochs
         self.max_seconds = max_seconds
+        self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.warm_start = warm_start
         self.random_state = random_state
         self.device = device
         self.memory = memory
@@ -93,12 +104,15 @@ class NORMAClassifier(_NORMA, RiskClassifier):
 
     Parameters
     ----------
-    kernel : str or Kernel, default="gaussian"
-        See `shallows.kernels`; a kernel object brings its own parameters.
+    kernel : str, Kernel or callable, default="gaussian"
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or, where there are no
+        explicit features, "precomputed": X is then the kernel matrix in a fit, and the values of new points with all
+        training points in a prediction.
     bandwidth : float, optional
         σ, in the units of the features. None takes the median distance between points of a subsample.
     kernel_params : dict, optional
-        Further parameters of a kernel that is named, such as ``{"nu": 1.5}``.
+        Further parameters of the kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
     loss : {"hinge", "logistic", "softmax", "squared_hinge", "multiclass_hinge", "square"} or Loss, default="auto"
         "auto" is the hinge.
     regularisation : float, optional
@@ -118,6 +132,21 @@ class NORMAClassifier(_NORMA, RiskClassifier):
     max_seconds : float, optional
         The most seconds of training. These include kernel values and features, but not preparation, landmarks and
         evaluation.
+    tol : float, default=0.0
+        Stop after an epoch whose training loss is at most this share of the zero function's loss.
+    early_stopping : bool, default=False
+        Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
+        become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
+    validation_fraction : float, default=0.1
+        The share of the training rows that early stopping holds out.
+    n_iter_no_change : int, default=3
+        Epochs without a better validation score after which early stopping ends the training.
+    warm_start : bool, default=False
+        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
+        when to stop (``max_epochs``, ``tol``); else begin anew.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
+        a class with nⱼ of the n rows, of k classes.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, random features and landmarks. The same int gives the
         same model.
@@ -144,6 +173,8 @@ class NORMAClassifier(_NORMA, RiskClassifier):
     losses_ : list of float
         Training loss of each epoch as a share of the zero function's loss; each batch is measured before its own
         step.
+    validation_scores_ : list of float
+        With ``early_stopping`` only: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
     effective_params_ : dict
         What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
         device.
@@ -156,6 +187,8 @@ class NORMAClassifier(_NORMA, RiskClassifier):
     Processing 52.
     """
 
+    __init__ = with_parameters(_NORMA.__init__, class_weight=None)
+
     _default_loss = Hinge()
 
 
@@ -166,12 +199,15 @@ class NORMARegressor(_NORMA, RiskRegressor):
 
     Parameters
     ----------
-    kernel : str or Kernel, default="gaussian"
-        See `shallows.kernels`; a kernel object brings its own parameters.
+    kernel : str, Kernel or callable, default="gaussian"
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or, where there are no
+        explicit features, "precomputed": X is then the kernel matrix in a fit, and the values of new points with all
+        training points in a prediction.
     bandwidth : float, optional
         σ, in the units of the features. None takes the median distance between points of a subsample.
     kernel_params : dict, optional
-        Further parameters of a kernel that is named, such as ``{"nu": 1.5}``.
+        Further parameters of the kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
     loss : {"square", "epsilon_insensitive", "huber", "quantile"} or Loss, default="auto"
         "auto" is the square.
     regularisation : float, optional
@@ -191,6 +227,18 @@ class NORMARegressor(_NORMA, RiskRegressor):
     max_seconds : float, optional
         The most seconds of training. These include kernel values and features, but not preparation, landmarks and
         evaluation.
+    tol : float, default=0.0
+        Stop after an epoch whose training loss is at most this share of the zero function's loss.
+    early_stopping : bool, default=False
+        Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
+        become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
+    validation_fraction : float, default=0.1
+        The share of the training rows that early stopping holds out.
+    n_iter_no_change : int, default=3
+        Epochs without a better validation score after which early stopping ends the training.
+    warm_start : bool, default=False
+        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
+        when to stop (``max_epochs``, ``tol``); else begin anew.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, random features and landmarks. The same int gives the
         same model.
@@ -218,6 +266,8 @@ class NORMARegressor(_NORMA, RiskRegressor):
     losses_ : list of float
         Training loss of each epoch as a share of the zero function's loss; each batch is measured before its own
         step.
+    validation_scores_ : list of float
+        With ``early_stopping`` only: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
     effective_params_ : dict
         What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
         device.

@@ -14,42 +14,14 @@ from ... import features as feature_maps
 from ...errors import ShallowsError
 from ...features import Blocks, Design
 from ...solvers.regularised.risk import FeatureSpan, KernelSpan, RiskProblem, RiskState
-from ..base import SMALL, Estimator, keeps_model_on_failure
+from .. import early_stopping, precomputed, warm_starts
+from ..base import SMALL, Estimator
 from ..centring import Centring
 from ..feature_scores import feature_scores
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
 from ..parameter_checks import check_positive, check_whole
-from ..snapshot import Snapshot
 from .batch_orders import InOrderThenShuffled
-
-
-class RiskSnapshot(Snapshot):
-    """A model of a regularised risk in the middle of its training."""
-
-    def __init__(self, estimator: RiskModel, problem: RiskProblem, state: RiskState, epoch: int):
-        super().__init__(estimator, state, epoch)
-        self.problem = problem
-
-    def _scores(self, X: Any) -> np.ndarray:
-        model = self.estimator._model_of(self.problem, self.state, final=False)
-        return self.estimator._raw_predict(X, model)
-
-    def _scores_in_training(self) -> np.ndarray:
-        span, state, order = self.problem.span, self.state, self.estimator._order
-        scores = np.empty(self.problem.targets.shape, dtype=np.float64)
-        for rows in arrays.blocks(span.n, 4096):
-            scores[order[rows]] = arrays.to_numpy(span.scores(state.coefficients, rows, state.n_visited))
-        return self.estimator._unscale(scores)
-
-    def objective(self) -> float:
-        """λ/2 ‖f‖² and the mean loss, in the units that they are minimised in."""
-        return self.problem.objective(self.state.coefficients)
-
-    def mean_loss(self, X: Any, y: Any) -> float:
-        """Mean of the loss on any points, for losses of classes; without the regulariser."""
-        scores = self.decision_function(X)
-        targets = self.estimator._encode(np.asarray(y)).astype(scores.dtype)
-        return float(np.mean(self.estimator._named_loss().value(scores, targets), dtype=np.float64))
+from .risk_snapshot import RiskSnapshot
 
 
 class RiskModel(Estimator):
@@ -69,6 +41,10 @@ class RiskModel(Estimator):
     kernel: Any = "gaussian"
     bandwidth: float | None = None
     kernel_params: dict[str, Any] | None = None
+    tol: float = 0.0
+    early_stopping: bool = False
+    n_iter_no_change: int = 3
+    _held_out: early_stopping.HeldOut | None = None
 
     def __init__(
         self,
@@ -83,6 +59,11 @@ class RiskModel(Estimator):
         batch_size: int | None = None,
         max_epochs: int = 10,
         max_seconds: float | None = None,
+        tol: float = 0.0,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 3,
+        warm_start: bool = False,
         random_state: Any = None,
         device: str = "auto",
         memory: int | str | None = None,
@@ -99,6 +80,11 @@ class RiskModel(Estimator):
         self.batch_size = batch_size
         self.max_epochs = max_epochs
         self.max_seconds = max_seconds
+        self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.warm_start = warm_start
         self.random_state = random_state
         self.device = device
         self.memory = memory
@@ -129,7 +115,7 @@ class RiskModel(Estimator):
 
     # --------------------------------------------------------------------------------------- the fit
 
-    @keeps_model_on_failure
+    @training.keeps_model_on_failure
     def fit(
         self,
         X: Any,
@@ -170,10 +156,16 @@ class RiskModel(Estimator):
         vars(self).pop("_model", None)
         self._check_parameters()
         X, y, weights = self._validated_training_set(X, y, sample_weight)
-        n = X.shape[0]
+        device, seed = arrays.resolve_device(self.device), self._seed()
+        held_out = None
+        if self.early_stopping:
+            of_labels = not self._y_is_numeric
+            held_out = early_stopping.hold_out(X, y, weights, self.validation_fraction, seed, of_labels)
+            rows = held_out.training_rows
+            X, y, weights = X[rows], y[rows], None if weights is None else weights[rows]
+        start, n = warm_starts.Start(self, X, y, weights, seed), X.shape[0]
         self._learn_targets(y, weights)
         loss, unit = self._scaled_loss()
-        device, seed = arrays.resolve_device(self.device), self._seed()
         self._dtype = np.dtype(("float64" if n <= SMALL else "float32") if self.dtype == "auto" else self.dtype)
         budget = self._working_budget(device)
         with device.active():
@@ -184,6 +176,7 @@ class RiskModel(Estimator):
             if weights is not None:
                 w = arrays.to_device((weights[order] / weights.mean())[:, None], device, self._dtype)
             kernel = self._make_kernel(points, seed)
+            budget -= precomputed.held_bytes(kernel)
             prepared = time.perf_counter()
 
             blocks = None
@@ -197,23 +190,26 @@ class RiskModel(Estimator):
             solver = self._make_solver(problem, size)
             built = time.perf_counter()
 
-            self._order, self._fitted = order, (kernel, blocks)
+            self._order, self._fitted, self._held_out = order, (kernel, blocks), held_out
             try:
                 run = training.train(
                     solver,
                     problem,
-                    self._batch_order(n, size, seed),
-                    training.Stopping(self.max_epochs, max_seconds=self.max_seconds),
+                    start.batches(self._batch_order(n, size, seed)),
+                    self._stopping(held_out),
                     observers=[*self._progress_observers(), *observers],
                     checkpoint=checkpoint,
                     snapshot=lambda state, epoch: RiskSnapshot(self, problem, state, epoch),
                     may_shrink=getattr(self, "step_size", None) is None,
+                    state=start.state(solver, problem),
                 )
+                start.remember(run)
                 self._model = self._model_of(problem, run.state)
             finally:
-                del self._order, self._fitted
+                del self._order, self._fitted, self._held_out
             arrays.synchronise(points)
         finished = time.perf_counter()
+        order = order if held_out is None else held_out.training_rows[order]
         self._set_fitted_attributes(run, problem, kernel, blocks, order, size, seed, device, budget, float(reg))
         self.timings_ = {
             "preparation": prepared - started,
@@ -223,6 +219,15 @@ class RiskModel(Estimator):
             "evaluation": max(0.0, finished - built - run.seconds),
         }
         return self
+
+    def _stopping(self, held_out: early_stopping.HeldOut | None) -> training.Stopping:
+        return training.Stopping(
+            self.max_epochs,
+            max_seconds=self.max_seconds,
+            tolerance=self.tol,
+            validate=None if held_out is None else held_out.validation(of_labels=not self._y_is_numeric),
+            patience=self.n_iter_no_change,
+        )
 
     def _prepare_points(self, X: Any, order: np.ndarray, device: arrays.Device) -> Any:
         """Return augmented training points, centred where the kernel does not depend on the origin."""
@@ -242,8 +247,9 @@ class RiskModel(Estimator):
     def _make_kernel(self, points: Any, seed: int) -> kernels.Kernel | None:
         if self.features is not None and (not isinstance(self.features, str) or self.features == "linear"):
             return None
+        kernel = precomputed.kernel_on(self, points) if precomputed.is_asked_for(self) else self.kernel
         return chosen_kernel(
-            self.kernel, self.bandwidth, self.kernel_params, points, seed, all_equal=self._centring.all_equal
+            kernel, self.bandwidth, self.kernel_params, points, seed, all_equal=self._centring.all_equal
         )
 
     def _make_span(self, kernel: Any, blocks: Blocks | None, points: Any, budget: int) -> KernelSpan | FeatureSpan:
@@ -279,6 +285,9 @@ class RiskModel(Estimator):
             self.coef_ = np.ascontiguousarray(self._model["coefficients"].T)
         if kernel is not None:
             self.bandwidth_ = kernel.bandwidth
+        if run.validation_errors:
+            self.validation_scores_ = [1.0 - error for error in run.validation_errors]
+            self.best_validation_score_ = max(self.validation_scores_)
         self.n_epochs_ = self.n_iter_ = max(run.epoch, 1)
         self.losses_, self.n_rollbacks_, self.n_resumes_ = run.losses, run.n_rollbacks, run.n_resumes
         self.effective_params_ = {
@@ -305,9 +314,12 @@ class RiskModel(Estimator):
         kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
         check_whole(self, "batch_size", optional=True)
         check_whole(self, "max_epochs", "n_features")
+        early_stopping.check_parameters(self)
         if self.dtype not in ("auto", "float32", "float64"):
             raise ShallowsError(f"dtype must be 'auto', 'float32' or 'float64', got {self.dtype!r}.")
         feature_maps.check(self.features)
+        if self.features is not None:
+            precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")
         loss = self._named_loss()
         if loss.coding == "offset" or (loss.for_classes and self._y_is_numeric):
             raise ShallowsError(f"The loss {loss.name!r} is none for {type(self).__name__}.")
@@ -335,7 +347,7 @@ class RiskModel(Estimator):
         a = arrays.to_numpy(a)
         rows = np.flatnonzero(a.any(axis=1))
         points = arrays.to_numpy(arrays.take_rows(points, rows))
-        return {"kernel": kernel, "rows": rows, "points": points, "coefficients": a[rows]}
+        return {"kernel": precomputed.without_matrix(kernel), "rows": rows, "points": points, "coefficients": a[rows]}
 
     def _raw_predict(self, X: Any, model: dict[str, Any] | None = None) -> np.ndarray:
         """f(x), shape (m, c), for checked X."""
@@ -348,6 +360,8 @@ class RiskModel(Estimator):
             if "blocks" in model:
                 blocks = model["blocks"].to(device)
                 out = feature_scores(blocks, self._centring, X, a, device, budget=budget // 2)
+            elif precomputed.are_kernel_values(model["kernel"], X, fitting=fitting):
+                out = precomputed.scores(X, model["points"], a, device)
             else:
                 points = arrays.to_device(model["points"], device)
                 out = np.empty((X.shape[0], a.shape[1]), dtype=self._dtype)

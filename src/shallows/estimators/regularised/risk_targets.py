@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,11 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from ... import losses
-from ..label_checks import check_two_classes, single_column
+from ...errors import ShallowsError
+from .. import class_weights
+from ..array_inputs import follows_input
+from ..constructors import with_parameters
+from ..label_checks import are_several, check_takes_several, check_two_classes, signs, single_column
 from .regularised_risk import RiskModel
 
 
@@ -20,18 +25,31 @@ def _has_probabilities(model: Any) -> bool:
 class RiskClassifier(ClassifierMixin, RiskModel):
     """Classification by the minimiser of a regularised risk."""
 
+    __init__ = with_parameters(RiskModel.__init__, class_weight=None)
+
     def _learn_targets(self, y: np.ndarray, weights: np.ndarray | None) -> None:
+        self._multilabel = are_several(y)
+        if self._multilabel:
+            check_takes_several(self._named_loss())
+            self.classes_ = np.arange(y.shape[1])
+            return
         self.classes_ = np.unique(single_column(y))
         check_two_classes(self.classes_)
+        class_weights.check(getattr(self, "class_weight", None), self.classes_)
 
     def _encode(self, y: np.ndarray) -> np.ndarray:
+        if self._multilabel:
+            return signs(y, len(self.classes_))
         return self._named_loss().encode(np.searchsorted(self.classes_, single_column(y)), len(self.classes_))
 
     _codes = _encode
 
     def _decode(self, scores: np.ndarray) -> np.ndarray:
+        if self._multilabel:
+            return (scores > 0).astype(int)
         return self.classes_[self._named_loss().decide(scores)]
 
+    @follows_input
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of the classes.
 
@@ -42,12 +60,16 @@ class RiskClassifier(ClassifierMixin, RiskModel):
         Returns
         -------
         ndarray, shape (n_samples,) for two classes, else (n_samples, n_classes)
+            (n_samples, n_labels) after a fit to several labels for each example.
         """
         scores = self._raw_predict(self._validated(X))
+        if self._multilabel:
+            return scores
         if scores.shape[1] == 1:
             return scores[:, 0]
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
+    @follows_input
     def predict(self, X: Any) -> np.ndarray:
         """Class labels.
 
@@ -58,10 +80,12 @@ class RiskClassifier(ClassifierMixin, RiskModel):
         Returns
         -------
         ndarray, shape (n_samples,)
+            (n_samples, n_labels) of 0 and 1 after a fit to several labels for each example.
         """
         return self._decode(self._raw_predict(self._validated(X)))
 
     @available_if(_has_probabilities)
+    @follows_input
     def predict_proba(self, X: Any) -> np.ndarray:
         """Estimates of the class probabilities, for the losses "logistic" and "softmax".
 
@@ -72,8 +96,18 @@ class RiskClassifier(ClassifierMixin, RiskModel):
         Returns
         -------
         ndarray, shape (n_samples, n_classes)
+            Of each label alone, after a fit to several for each example.
         """
-        return self._named_loss().probabilities(self._raw_predict(self._validated(X)).astype(np.float64))
+        scores, loss = self._raw_predict(self._validated(X)).astype(np.float64), self._named_loss()
+        if self._multilabel:
+            return np.hstack([loss.probabilities(column[:, None])[:, 1:] for column in scores.T])
+        return loss.probabilities(scores)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        with contextlib.suppress(ShallowsError):  # an unknown loss is told by the fit
+            tags.classifier_tags.multi_label = self._named_loss().coding != "indicator"
+        return tags
 
 
 class RiskRegressor(RegressorMixin, MultiOutputMixin, RiskModel):
@@ -108,6 +142,7 @@ class RiskRegressor(RegressorMixin, MultiOutputMixin, RiskModel):
     def _decode(self, scores: np.ndarray) -> np.ndarray:
         return scores[:, 0] if self._one_column else scores
 
+    @follows_input
     def predict(self, X: Any) -> np.ndarray:
         """Values of the fitted function.
 

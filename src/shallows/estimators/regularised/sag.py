@@ -8,6 +8,7 @@ from ...losses import Logistic
 from ...solvers.regularised import smoothness
 from ...solvers.regularised.risk import RiskProblem
 from ...solvers.regularised.sag import SAG
+from ..constructors import with_parameters
 from .batch_orders import InOrderThenDrawn
 from .risk_targets import RiskClassifier, RiskRegressor
 from .variance_reduced import VarianceReduced
@@ -35,6 +36,11 @@ class _SAG(VarianceReduced):
         batch_size: int | None = None,
         max_epochs: int = 20,
         max_seconds: float | None = None,
+        tol: float = 0.0,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 3,
+        warm_start: bool = False,
         random_state: Any = None,
         device: str = "auto",
         memory: int | str | None = None,
@@ -53,6 +59,11 @@ class _SAG(VarianceReduced):
         self.batch_size = batch_size
         self.max_epochs = max_epochs
         self.max_seconds = max_seconds
+        self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.warm_start = warm_start
         self.random_state = random_state
         self.device = device
         self.memory = memory
@@ -77,12 +88,15 @@ class SAGClassifier(_SAG, RiskClassifier):
         ``n_features``.
     n_features : int, default=512
         Columns of a named map; of cosines and sines in pairs an odd number becomes the next even one.
-    kernel : str or Kernel, default="gaussian"
-        See `shallows.kernels`; a kernel object brings its own parameters.
+    kernel : str, Kernel or callable, default="gaussian"
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or, where there are no
+        explicit features, "precomputed": X is then the kernel matrix in a fit, and the values of new points with all
+        training points in a prediction.
     bandwidth : float, optional
         σ, in the units of the features. None takes the median distance between points of a subsample.
     kernel_params : dict, optional
-        Further parameters of a kernel that is named, such as ``{"nu": 1.5}``.
+        Further parameters of the kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
     loss : {"logistic", "softmax", "squared_hinge", "square"} or Loss, default="auto"
         A smooth one; "auto" is the logistic loss.
     regularisation : float, optional
@@ -100,6 +114,21 @@ class SAGClassifier(_SAG, RiskClassifier):
     max_seconds : float, optional
         The most seconds of training. These include kernel values and features, but not preparation, landmarks and
         evaluation.
+    tol : float, default=0.0
+        Stop after an epoch whose training loss is at most this share of the zero function's loss.
+    early_stopping : bool, default=False
+        Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
+        become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
+    validation_fraction : float, default=0.1
+        The share of the training rows that early stopping holds out.
+    n_iter_no_change : int, default=3
+        Epochs without a better validation score after which early stopping ends the training.
+    warm_start : bool, default=False
+        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
+        when to stop (``max_epochs``, ``tol``); else begin anew.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
+        a class with nⱼ of the n rows, of k classes.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, random features and landmarks. The same int gives the
         same model.
@@ -126,6 +155,8 @@ class SAGClassifier(_SAG, RiskClassifier):
     losses_ : list of float
         Training loss of each epoch as a share of the zero function's loss; each batch is measured before its own
         step.
+    validation_scores_ : list of float
+        With ``early_stopping`` only: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
     effective_params_ : dict
         What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
         device.
@@ -138,6 +169,8 @@ class SAGClassifier(_SAG, RiskClassifier):
     Mathematical Programming 162. A. Defazio, F. Bach and S. Lacoste-Julien (2014), "SAGA: a fast incremental gradient
     method with support for non-strongly convex composite objectives", NIPS 27.
     """
+
+    __init__ = with_parameters(_SAG.__init__, class_weight=None)
 
     _default_loss = Logistic()
 
@@ -155,12 +188,15 @@ class SAGRegressor(_SAG, RiskRegressor):
         ``n_features``.
     n_features : int, default=512
         Columns of a named map; of cosines and sines in pairs an odd number becomes the next even one.
-    kernel : str or Kernel, default="gaussian"
-        See `shallows.kernels`; a kernel object brings its own parameters.
+    kernel : str, Kernel or callable, default="gaussian"
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or, where there are no
+        explicit features, "precomputed": X is then the kernel matrix in a fit, and the values of new points with all
+        training points in a prediction.
     bandwidth : float, optional
         σ, in the units of the features. None takes the median distance between points of a subsample.
     kernel_params : dict, optional
-        Further parameters of a kernel that is named, such as ``{"nu": 1.5}``.
+        Further parameters of the kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
     loss : {"square", "huber"} or Loss, default="auto"
         A smooth one; "auto" is the square.
     regularisation : float, optional
@@ -178,6 +214,18 @@ class SAGRegressor(_SAG, RiskRegressor):
     max_seconds : float, optional
         The most seconds of training. These include kernel values and features, but not preparation, landmarks and
         evaluation.
+    tol : float, default=0.0
+        Stop after an epoch whose training loss is at most this share of the zero function's loss.
+    early_stopping : bool, default=False
+        Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
+        become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
+    validation_fraction : float, default=0.1
+        The share of the training rows that early stopping holds out.
+    n_iter_no_change : int, default=3
+        Epochs without a better validation score after which early stopping ends the training.
+    warm_start : bool, default=False
+        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
+        when to stop (``max_epochs``, ``tol``); else begin anew.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, random features and landmarks. The same int gives the
         same model.
@@ -205,6 +253,8 @@ class SAGRegressor(_SAG, RiskRegressor):
     losses_ : list of float
         Training loss of each epoch as a share of the zero function's loss; each batch is measured before its own
         step.
+    validation_scores_ : list of float
+        With ``early_stopping`` only: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
     effective_params_ : dict
         What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
         device.

@@ -23,12 +23,15 @@ class SDCAClassifier(_SDCA, RiskClassifier):
 
     Parameters
     ----------
-    kernel : str or Kernel, default="gaussian"
-        See `shallows.kernels`; a kernel object brings its own parameters.
+    kernel : str, Kernel or callable, default="gaussian"
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or, where there are no
+        explicit features, "precomputed": X is then the kernel matrix in a fit, and the values of new points with all
+        training points in a prediction.
     bandwidth : float, optional
         σ, in the units of the features. None takes the median distance between points of a subsample.
     kernel_params : dict, optional
-        Further parameters of a kernel that is named, such as ``{"nu": 1.5}``.
+        Further parameters of the kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
     features : str or object, optional
         None works with the kernel itself. Else with explicit features of it: "fourier" (cosines and sines of random
         frequencies), "fourier_cosine", "orthogonal", "nystrom", "nystrom_kmeans", "rbf", "rbf_kmeans", "linear" (the
@@ -47,6 +50,21 @@ class SDCAClassifier(_SDCA, RiskClassifier):
     max_seconds : float, optional
         The most seconds of training. These include kernel values and features, but not preparation, landmarks and
         evaluation.
+    tol : float, default=0.0
+        Stop after an epoch whose training loss is at most this share of the zero function's loss.
+    early_stopping : bool, default=False
+        Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
+        become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
+    validation_fraction : float, default=0.1
+        The share of the training rows that early stopping holds out.
+    n_iter_no_change : int, default=3
+        Epochs without a better validation score after which early stopping ends the training.
+    warm_start : bool, default=False
+        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
+        when to stop (``max_epochs``, ``tol``); else begin anew.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
+        a class with nⱼ of the n rows, of k classes.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, random features and landmarks. The same int gives the
         same model.
@@ -73,6 +91,8 @@ class SDCAClassifier(_SDCA, RiskClassifier):
     losses_ : list of float
         Training loss of each epoch as a share of the zero function's loss; each batch is measured before its own
         step.
+    validation_scores_ : list of float
+        With ``early_stopping`` only: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
     effective_params_ : dict
         What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
         device.
@@ -96,12 +116,15 @@ class SDCARegressor(_SDCA, RiskRegressor):
 
     Parameters
     ----------
-    kernel : str or Kernel, default="gaussian"
-        See `shallows.kernels`; a kernel object brings its own parameters.
+    kernel : str, Kernel or callable, default="gaussian"
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or, where there are no
+        explicit features, "precomputed": X is then the kernel matrix in a fit, and the values of new points with all
+        training points in a prediction.
     bandwidth : float, optional
         σ, in the units of the features. None takes the median distance between points of a subsample.
     kernel_params : dict, optional
-        Further parameters of a kernel that is named, such as ``{"nu": 1.5}``.
+        Further parameters of the kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
     features : str or object, optional
         None works with the kernel itself. Else with explicit features of it: "fourier" (cosines and sines of random
         frequencies), "fourier_cosine", "orthogonal", "nystrom", "nystrom_kmeans", "rbf", "rbf_kmeans", "linear" (the
@@ -120,6 +143,18 @@ class SDCARegressor(_SDCA, RiskRegressor):
     max_seconds : float, optional
         The most seconds of training. These include kernel values and features, but not preparation, landmarks and
         evaluation.
+    tol : float, default=0.0
+        Stop after an epoch whose training loss is at most this share of the zero function's loss.
+    early_stopping : bool, default=False
+        Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
+        become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
+    validation_fraction : float, default=0.1
+        The share of the training rows that early stopping holds out.
+    n_iter_no_change : int, default=3
+        Epochs without a better validation score after which early stopping ends the training.
+    warm_start : bool, default=False
+        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
+        when to stop (``max_epochs``, ``tol``); else begin anew.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, random features and landmarks. The same int gives the
         same model.
@@ -147,6 +182,8 @@ class SDCARegressor(_SDCA, RiskRegressor):
     losses_ : list of float
         Training loss of each epoch as a share of the zero function's loss; each batch is measured before its own
         step.
+    validation_scores_ : list of float
+        With ``early_stopping`` only: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
     effective_params_ : dict
         What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
         device.

@@ -8,11 +8,9 @@ from typing import Any
 
 from ..claim_functions import Point, common_points
 from ..setting_text import parse_setting
-from . import verdicts
+from . import uncertainty, verdicts
 from .measurements import Measurements
 from .rows import Rows
-
-NO_TOLERANCE = {"tolerance": {"absolute": 0.0, "relative": 0.0}}
 
 
 def cells(measurements: Measurements) -> Iterator[dict[str, Any]]:
@@ -28,23 +26,25 @@ def cells(measurements: Measurements) -> Iterator[dict[str, Any]]:
         for point in _points(spec, series, metric, curves)
     }
     printed = {
-        _key(one["dataset"], one["method"], parse_setting(one["setting"]), one["metric"]): one["published"]
+        _key(one["dataset"], one["method"], parse_setting(one["setting"]), one["metric"]): one
         for one in comparison["published"]
         if one["metric"] not in spec.get("claims", {})
     }
     for key in {**printed, **found}:
         word, method, items, metric = key
-        setting, published = {axis: dict(items)[axis] for axis in axes if axis in dict(items)}, printed.get(key, "")
+        setting, row = {axis: dict(items)[axis] for axis in axes if axis in dict(items)}, printed.get(key)
         if key not in found:
-            yield rows.not_run(word, method, setting, metric, published)
+            yield rows.not_run(word, method, setting, row, metric)
             continue
         series, point, curves = found[key]
         runs, definition = measurements.runs(series), spec["metrics"][metric]
         values = [curve[point] for curve in curves if point in curve]
-        judgement = _judged(measurements, rows, series, metric, point, values, published)
         shown = values if len(values) == len(runs) or point is not None else []
-        tolerance = f"{definition['label']} {verdicts.criterion({**NO_TOLERANCE, **definition})}" if published else ""
-        yield rows.row(word, method, setting, metric, judgement, published, shown, runs, tolerance)
+        text, tolerance = (row or {}).get("published", ""), definition.get("tolerance", {})
+        margin = None if number_in(text) is None else uncertainty.margin(text, tolerance, values, runs)
+        judgement = _judged(measurements, rows, series, metric, point, values, number_in(text), margin)
+        words = verdicts.criterion_of(definition) if margin is not None and tolerance else ""
+        yield rows.row(word, method, setting, metric, judgement, row, shown, runs, tolerance=words, margin=margin)
 
 
 def missing(measurements: Measurements) -> Iterator[dict[str, Any]]:
@@ -62,17 +62,20 @@ def _judged(
     metric: str,
     point: Point,
     values: Sequence[float],
-    published: str,
+    number: float | None,
+    margin: float | None,
 ) -> tuple[str, str]:
     """The verdict on one cell, and why."""
     spec, n_runs = measurements.spec, len(series["run_ids"])
     definition, along = spec["metrics"][metric], spec.get("mark", "")
     altered = [f"{name} = {ours} instead of {theirs}" for name, (ours, theirs) in series["altered"].items()]
-    incomparable = rows.incomparable(series["data"]) or (altered and "measured with " + ", ".join(altered))
-    number = _number(published)
+    incomparable = definition.get("incomparable") or rows.incomparable(series["data"])
+    incomparable = incomparable or (altered and "measured with " + ", ".join(altered))
     if len(values) < n_runs:
         if "first_passage" not in definition:
-            return verdicts.NOT_RUN, f"training ended before {point} {along}" if point is not None else "not measured"
+            missed = f" in {n_runs - len(values)} of {n_runs} runs" if values else ""
+            what = f"training ended before {point} {along}" if point is not None else "not measured"
+            return verdicts.NOT_RUN, what + missed
         if not series["marks"] or not any(measurements.curves(series, definition["first_passage"]["of"])):
             return verdicts.NOT_RUN, "it has no curve"
         end = max(series["marks"])
@@ -91,11 +94,11 @@ def _judged(
         drawn = spec["kind"] == "curves" and point is not None
         silent = "the paper draws this curve and prints no number" if drawn else "the paper prints no number"
         return verdicts.NOT_COMPARABLE, silent
-    tolerance = {**NO_TOLERANCE, **definition}["tolerance"]
-    return verdicts.judge(number, statistics.fmean(values), tolerance, definition.get("better", "lower")), ""
+    return verdicts.judge(number, statistics.fmean(values), margin or 0.0, definition.get("better", "lower")), ""
 
 
-def _number(text: str) -> float | None:
+def number_in(text: str) -> float | None:
+    """The number that a published text is, or None where it is empty or words."""
     try:
         return float(text)
     except ValueError:

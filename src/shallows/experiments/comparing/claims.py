@@ -11,13 +11,16 @@ from typing import Any
 
 from ..claim_functions import ACROSS, ACROSS_CURVES, REDUCTIONS, Curve
 from ..setting_text import parse_setting
-from . import verdicts
+from . import uncertainty, verdicts
 from .measurements import Measurements
 from .rows import Rows
 
 #: The dataset of a claim that is about several at once.
 ALL_DATA = "all data"
-_AT_LEAST = "at least this: {}; they count with the last epoch up to which they were looked at after each"
+_AT_LEAST = (
+    "at least this: {}; they count with the last epoch up to which they were looked at after each, so that it is no "
+    "measured number and decides nothing"
+)
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,10 @@ class Number:
         The values of the runs that did.
     without : str
         The series that are left out, which can change nothing.
+    missing : str
+        Which runs have no value at all.
+    counted : float, optional
+        A variance of the mean by the points on which all runs are counted.
     """
 
     series: Sequence[Mapping[str, Any]]
@@ -46,6 +53,8 @@ class Number:
     never_passed: str = ""
     passed: Sequence[float] = ()
     without: str = ""
+    missing: str = ""
+    counted: float | None = None
 
     @property
     def words(self) -> list[str]:
@@ -82,25 +91,52 @@ def claims(measurements: Measurements) -> Iterator[dict[str, Any]]:
         for number in _numbers(measurements, claim):
             printed = next((one for one in published if number.answers(one)), None)
             answered.append(printed)
-            text = printed["published"] if printed else ""
-            if not text and (number.never_passed or not number.values):
+            if not printed and (number.never_passed or number.missing or not number.values):
                 continue
-            verdict, reason = _judged(rows, claim, number, text)
+            runs = [run for one in number.series for run in measurements.runs(one)]
+            margin = None
+            if printed and "tolerance" in claim:
+                margin = uncertainty.margin(printed["published"], claim["tolerance"], number.values, runs)
+            interval = uncertainty.interval(number.values, number.counted) if claim.get("paired") else None
+            verdict, reason = _judged(rows, claim, number, printed, margin, interval)
             values = [statistics.fmean(number.values)] if number.never_passed and number.values else number.values
             values = [] if verdict == verdicts.NOT_RUN else values
             judgement = verdict, "; ".join(filter(None, (reason, number.without)))
-            runs = [run for one in number.series for run in measurements.runs(one)]
-            criterion = f"{claim['label']} {verdicts.criterion(claim)}"
-            yield rows.row(number.word, number.method, number.setting, name, judgement, text, values, runs, criterion)
+            judged = printed and claim["evidence"] in verdicts.KINDS
+            yield rows.row(
+                number.word,
+                number.method,
+                number.setting,
+                name,
+                judgement,
+                printed,
+                values,
+                runs,
+                tolerance=verdicts.criterion_of(claim) if judged else "",
+                margin=margin,
+                interval=interval if values else None,
+            )
         for one in (one for one in published if not any(one is printed for printed in answered)):
             method, setting = one["method"] or comparison["method"], parse_setting(one["setting"])
-            yield rows.not_run(one["dataset"], method, setting, name, one["published"])
+            yield rows.not_run(one["dataset"], method, setting, one, name)
 
 
-def _judged(rows: Rows, claim: Mapping[str, Any], number: Number, published: str) -> tuple[str, str]:
+def _judged(
+    rows: Rows,
+    claim: Mapping[str, Any],
+    number: Number,
+    printed: Mapping[str, str] | None,
+    margin: float | None,
+    interval: tuple[float, float] | None,
+) -> tuple[str, str]:
     """The verdict on one number, and why."""
     if not number.values:
-        return verdicts.NOT_RUN, number.never_passed or "there is nothing to measure it on at this scale"
+        missing = number.never_passed or number.missing or "there is nothing to measure it on at this scale"
+        return verdicts.NOT_RUN, missing
+    if number.missing:
+        return verdicts.NOT_RUN, number.missing
+    if claim["evidence"] == verdicts.DERIVED:
+        return verdicts.DERIVATION, claim["why"]
     differs = [
         f"{key} {number.setting.get(key)}, published for {value}"
         for key, value in claim.get("comparable", {}).items()
@@ -109,28 +145,40 @@ def _judged(rows: Rows, claim: Mapping[str, Any], number: Number, published: str
     incomparable = next(filter(None, map(rows.incomparable, number.words)), None) or "; ".join(differs)
     mean, better = statistics.fmean(number.values), claim.get("better", "lower")
     if number.never_passed:
-        # A lower bound can say that the number is large enough, and nothing else.
-        if incomparable or not published:
+        # A lower bound is no measured number. It can be on the good side of a printed one, and shows no agreement.
+        if incomparable or not printed or not _may_be_large_enough(claim, mean, printed, margin):
             return verdicts.NOT_RUN, number.never_passed
-        verdict = verdicts.NOT_RUN
-        if "tolerance" in claim and better == "higher":
-            verdict = verdicts.judge(float(published), mean, claim["tolerance"], better)
-        elif "at_least" in claim and verdicts.holds(claim, mean):
-            verdict = verdicts.REPRODUCED
-        if verdict in (verdicts.NOT_RUN, verdicts.DEVIATES):
-            return verdicts.NOT_RUN, number.never_passed
-        return verdict, _AT_LEAST.format(number.never_passed)
+        return verdicts.UNDECIDED, _AT_LEAST.format(number.never_passed)
     if incomparable:
         return verdicts.NOT_COMPARABLE, incomparable
-    if "tolerance" in claim:
-        if not published:
+    if margin is not None and printed:
+        return verdicts.judge(float(printed["published"]), mean, margin, better), ""
+    text, values = verdicts.criterion(claim), number.values if claim.get("every_seed") else [mean]
+    if not printed:
+        if "tolerance" in claim:
             return verdicts.NOT_COMPARABLE, "the paper prints no number"
-        return verdicts.judge(float(published), mean, claim["tolerance"], better), ""
-    good = all(verdicts.holds(claim, value) for value in (number.values if claim.get("every_seed") else [mean]))
-    text = verdicts.criterion(claim)
-    if not published:
-        return verdicts.NOT_COMPARABLE, f"the paper says nothing of it; {text} {'holds' if good else 'fails'}"
-    return verdicts.REPRODUCED if good else verdicts.DEVIATES, f"our criterion for this claim: {text}"
+        said = f"our correction of what the paper prints ({claim['corrects']})" if "corrects" in claim else ""
+        good = "holds" if all(verdicts.holds(claim, value) for value in values) else "fails"
+        return verdicts.NOT_COMPARABLE, f"{said or 'the paper says nothing of it'}; {text} {good}"
+    reason = f"our criterion for this claim: {text}"
+    if "could_fail" in claim:
+        reason += f"; it would fail with {claim['could_fail']}"
+    if not all(map(math.isfinite, number.values)):
+        return verdicts.DEVIATES, f"{reason}; a value is not finite"
+    if not claim.get("paired"):
+        good = all(verdicts.holds(claim, value) for value in values)
+        return verdicts.REPRODUCED if good else verdicts.DEVIATES, reason
+    if interval is None:
+        return verdicts.UNDECIDED, f"{reason}; one repetition gives no interval"
+    return verdicts.of_interval(claim, *interval), reason
+
+
+def _may_be_large_enough(
+    claim: Mapping[str, Any], bound: float, printed: Mapping[str, str], margin: float | None
+) -> bool:
+    if margin is not None:
+        return claim.get("better") == "higher" and bound >= float(printed["published"]) - margin
+    return "at_least" in claim and verdicts.holds(claim, bound)
 
 
 # What was measured ---------------------------------------------------------------------------------------------------
@@ -159,17 +207,29 @@ def _of_each_series(measurements: Measurements, claim: Mapping[str, Any]) -> Ite
     is_passage = "first_passage" in measurements.spec["metrics"].get(metric, {})
     at_end = "at" not in claim and claim.get("reduce", "last") == "last"
     for series in measurements.selected(claim.get("of", {})):
-        divided = measurements.divided(series, metric, claim.get("over"), ends=at_end)
-        curves = [_within(curve, claim) for curve in divided]
+        compared = measurements.against(series, metric, claim, ends=at_end)
+        curves = [_within(curve, claim) for curve in compared]
         values = [value for value in (_reduced(curve, claim) for curve in curves if curve) if value is not None]
-        missed = sum(not curve for curve in divided)
+        missed = sum(not curve for curve in compared)
         if missed and is_passage:
             # A mean over those that passed would be of the fast ones alone.
             bounds = measurements.lower_bounds(series, metric, claim.get("over"))
             why = f"not reached in {missed} of {len(curves)} runs" + ("" if bounds else ", by one side or both")
             yield Number([series], series["setting"], bounds, why, values)
         elif any(curves):
-            yield Number([series], series["setting"], values)
+            lost = len(curves) - len(values)
+            missing = f"no value in {lost} of {len(curves)} runs" if lost else ""
+            counted = _counted(measurements, series, metric, claim) if "counted_on" in claim and values else None
+            yield Number([series], series["setting"], values, missing=missing, counted=counted)
+
+
+def _counted(measurements: Measurements, series: Mapping[str, Any], metric: str, claim: Mapping[str, Any]) -> float:
+    """The variance of a difference of two errors by the points on which both are counted."""
+    sides = measurements.curves(series, metric), measurements.of_partner(series, claim["less"], metric)
+    first, second = (statistics.fmean(_reduced(curve, claim) for curve in side) for side in sides)
+    on = claim["counted_on"]
+    points = on if isinstance(on, int) else min(run.record["data"][f"n_{on}"] for run in measurements.runs(series))
+    return uncertainty.counted_variance(first, second, points)
 
 
 def _within(curve: Curve, claim: Mapping[str, Any]) -> Curve:
@@ -196,7 +256,9 @@ def _combined(claim: Mapping[str, Any], group: Sequence[Number], setting: Mappin
     of_seeds = list(zip(*values, strict=True)) if same else [tuple(itertools.chain(*values))]
     function = {**ACROSS, **ACROSS_CURVES}[across]
     combined = [function(of_seed) for of_seed in of_seeds if of_seed]
-    number = Number([one.series[0] for one in group], setting, [value for value in combined if value is not None])
+    missing = "; ".join(f"{one.word} {one.missing}" for one in group if one.missing)
+    found = [value for value in combined if value is not None]
+    number = Number([one.series[0] for one in group], setting, found, missing=missing)
     incomplete = [one for one in group if one.never_passed]
     if not incomplete:
         return number

@@ -9,9 +9,10 @@ from typing import Any
 
 from shallows.errors import ShallowsError
 
-from ..claim_functions import Curve, divide, divide_by_first, in_order, last, mean_curve, ratio
+from ..claim_functions import Curve, divide, divide_by_first, in_order, last, mean_curve, ratio, subtract
 from ..setting_text import parse_setting
 from .evaluations import RunResult
+from .uncertainty import standard_error
 
 #: In a reference, the value of an axis that does not matter.
 ANY = "any"
@@ -73,15 +74,16 @@ class Measurements:
             )
         return found[0] if found else None
 
-    def divided(
-        self, series: Mapping[str, Any], metric: str, over: Mapping[str, Any] | None, *, ends: bool = False
+    def against(
+        self, series: Mapping[str, Any], metric: str, claim: Mapping[str, Any], *, ends: bool = False
     ) -> list[Curve]:
-        """Curves of a metric, each divided by the curve of another series or metric; see `claim_functions.divide`."""
+        """Curves of a metric, each divided by (``over``) or less the curve of another series or metric, if any."""
         curves = self.curves(series, metric)
-        if over is None:
-            return curves
-        divisors = self._of_partner(series, over, metric)
-        return [divide(*pair, ends=ends) for pair in zip(curves, divisors, strict=True)] if divisors else []
+        for key, function in (("over", divide), ("less", subtract)):
+            if key in claim:
+                others = self.of_partner(series, claim[key], metric)
+                return [function(*pair, ends=ends) for pair in zip(curves, others, strict=True)] if others else []
+        return curves
 
     def lower_bounds(self, series: Mapping[str, Any], metric: str, over: Mapping[str, Any] | None) -> list[float]:
         """For each run a lower bound on the ratio of its first passage to that of another series.
@@ -89,7 +91,7 @@ class Measurements:
         A run that never passed the level counts with the last of the evaluation points 1, 2, 3 and so on up to which
         it has them all. There are none where a run lacks the first of them, or a run of the other series never passed.
         """
-        divisors = self._of_partner(series, over, metric) if over else []
+        divisors = self.of_partner(series, over, metric) if over else []
         watched = self.curves(series, self.spec["metrics"][metric]["first_passage"]["of"])
         passed = [
             curve.get(None) or float(next(point for point in itertools.count() if point + 1 not in whole))
@@ -121,7 +123,7 @@ class Measurements:
             return [float(level)] * n_runs
         if "printed" in level:
             return [self._printed(series, level, level.get("metric", metric))] * n_runs
-        curves = self._of_partner(series, level, metric)
+        curves = self.of_partner(series, level, metric)
         return [last(curve) for curve in curves] if curves and all(curves) else [math.nan] * n_runs
 
     def _printed(self, series: Mapping[str, Any], level: Mapping[str, Any], metric: str) -> float:
@@ -133,7 +135,7 @@ class Measurements:
                 return float(row["published"])
         return math.nan
 
-    def _of_partner(self, series: Mapping[str, Any], reference: Mapping[str, Any], metric: str) -> Sequence[Curve]:
+    def of_partner(self, series: Mapping[str, Any], reference: Mapping[str, Any], metric: str) -> Sequence[Curve]:
         """The curves of a referenced series, run by run; where seeds differ, their mean over each part of the data."""
         other = self.partner(series, reference)
         if other is None:
@@ -149,9 +151,3 @@ class Measurements:
 def _is(series: Mapping[str, Any], key: str, wanted: Any) -> bool:
     value = series[key] if key in ("data", "method") else series["setting"].get(key)
     return str(value) in map(str, wanted if isinstance(wanted, list) else [wanted])
-
-
-def standard_error(percentage: float, n: int) -> float:
-    """Of a rate that was counted on n points, in percentage points; of one at an end, about that of one error."""
-    share = percentage / 100.0
-    return 100.0 * math.sqrt(max(share * (1.0 - share), 1.0 / n) / n)

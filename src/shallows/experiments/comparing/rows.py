@@ -14,6 +14,7 @@ from .evaluations import RunResult
 COLUMNS = (
     *("target", "dataset", "n_train", "n_test", "method", "setting", "metric", "published"),
     *("measured_mean", "measured_sd", "seeds", "verdict", "scale", "reason", "unit", "tolerance", "records"),
+    *("evidence", "item", "derived", "fixed", "margin", "low", "high"),
 )
 
 
@@ -37,14 +38,36 @@ class Rows:
         setting: Mapping[str, Any],
         metric: str,
         judgement: tuple[str, str],
-        published: str = "",
+        printed: Mapping[str, str] | None = None,
         values: Sequence[float] = (),
         runs: Sequence[RunResult] = (),
+        *,
         tolerance: str = "",
+        margin: float | None = None,
+        interval: tuple[float, float] | None = None,
     ) -> dict[str, Any]:
-        """One row: a dataset by the paper's word, what was measured there, and the verdict with its reason."""
-        size = self.comparison["sizes"].get(word, {})
+        """One row: a dataset by the paper's word, what was measured there, and the verdict with its reason.
+
+        Parameters
+        ----------
+        printed : mapping, optional
+            The row of the published file that it stands beside.
+        values : sequence of float
+            One a repetition.
+        tolerance : str
+            The criterion in words, where it was applied.
+        margin : float, optional
+            How far the mean might lie from the published number.
+        interval : pair of float, optional
+            By which it was judged.
+        """
+        size, definition = self.comparison["sizes"].get(word, {}), self._defined.get(metric, {})
+        printed = printed or {}
+        reason = judgement[1]
+        if printed.get("derived"):
+            reason = "; ".join(filter(None, (f"counted elsewhere: {printed['derived']}", reason)))
         deviation = statistics.stdev if all(map(math.isfinite, values)) else lambda _: math.nan
+        low, high = interval or (None, None)
         return {
             "target": self.comparison["target"],
             "dataset": dataset_name(self.comparison["sizes"], word),
@@ -53,24 +76,36 @@ class Rows:
             "method": method,
             "setting": format_setting(setting),
             "metric": metric,
-            "published": published,
+            "published": printed.get("published", ""),
             "measured_mean": f"{statistics.fmean(values):.8g}" if values else "",
             "measured_sd": f"{deviation(values):.8g}" if len(values) > 1 else "",
             "seeds": " ".join(map(str, sorted({run.record["run"]["seed"] for run in runs}))),
-            "verdict": judgement[0],
+            "verdict": verdicts.of_kind(judgement[0], definition.get("evidence", "")),
             "scale": self.comparison["scale"],
-            "reason": judgement[1],
-            "unit": self._defined.get(metric, {}).get("unit", ""),
+            "reason": reason,
+            "unit": definition.get("unit", ""),
             "tolerance": tolerance,
             "records": ";".join(run.folder for run in runs),
+            "evidence": definition.get("evidence", "") if printed else "",
+            "item": printed.get("item", ""),
+            "derived": printed.get("derived", ""),
+            "fixed": definition.get("fixed", "") if tolerance else "",
+            "margin": "" if margin is None else f"{margin:.4g}",
+            "low": "" if low is None else f"{low:.6g}",
+            "high": "" if high is None else f"{high:.6g}",
         }
 
     def not_run(
-        self, word: str, method: str, setting: Mapping[str, Any], metric: str, published: str
+        self, word: str, method: str, setting: Mapping[str, Any], printed: Mapping[str, str] | None, metric: str
     ) -> dict[str, Any]:
         """The row of a published value beside which nothing was measured."""
-        reason = self.comparison["missing"].get(word) or self.comparison["left_out"] or "not asked for at this scale"
-        return self.row(word, method, setting, metric, (verdicts.NOT_RUN, reason), published)
+        reason = (
+            self._defined.get(metric, {}).get("not_measured")
+            or self.comparison["missing"].get(word)
+            or self.comparison["left_out"]
+            or "not asked for at this scale"
+        )
+        return self.row(word, method, setting, metric, (verdicts.NOT_RUN, reason), printed)
 
     def incomparable(self, word: str) -> str | None:
         """Why the data of this scale cannot stand beside the paper's."""

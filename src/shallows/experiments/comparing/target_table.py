@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,14 +57,11 @@ def describe(
 ) -> dict[str, Any]:
     """What rendering needs besides the numbers."""
     spec, paper, sizes = comparison["spec"], comparison["paper"], comparison["sizes"]
-    labels = {
-        name: one["label"] + (f" ({one['unit']})" if one.get("unit") else "")
-        for name, one in {**spec["metrics"], **spec.get("claims", {})}.items()
-    }
+    said, defined = {one["metric"] for one in comparison["published"]}, {**spec["metrics"], **spec.get("claims", {})}
+    labels = {name: one["label"] + (f" ({one['unit']})" if one.get("unit") else "") for name, one in defined.items()}
     for word, one in sizes.items():
         name = dataset_name(sizes, word)
         labels[name] = one["title"] if name == one["dataset"] else f"{one['title']} ({word})"
-    counted = Counter(row["verdict"] for row in rows if row["published"] != "" or row["verdict"] == verdicts.NOT_RUN)
     return {
         "id": comparison["target"],
         "title": spec["title"],
@@ -74,15 +70,41 @@ def describe(
         "citation": paper["citation"],
         "kind": "figure" if spec["kind"] == "curves" else "table",
         "caption": spec["caption"],
-        "notes": list(spec.get("notes", [])),
+        "notes": [*spec.get("notes", []), *_no_row(comparison.get("no_row", ()))],
         "scale": comparison["scale"],
         "label": describe_runs([one.record for one in results.values()], comparison["scale"]),
         "labels": labels,
+        "kinds": {name: one["evidence"] for name, one in defined.items() if name in said and "evidence" in one},
         "marks": list(dict.fromkeys(one.along for one in results.values() if one.along)),
         "layout": spec["layout"],
         "figure": spec.get("figure"),
-        "verdict_counts": {name: counted[name] for name in verdicts.VERDICTS if counted[name]},
+        "verdict_counts": counts_by_kind(rows),
     }
+
+
+def _no_row(items: Sequence[str]) -> list[str]:
+    """A note on what is printed and has no row."""
+    return [f"Printed, and without a row here: {'; '.join(items)}."] if items else []
+
+
+def counts_by_kind(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, list[int]]]:
+    """How many printed items of each kind have which verdict, and how many of them by a criterion set after a look.
+
+    An item beside which several rows stand is counted once, with the verdict that `verdicts.PRECEDENCE` names first.
+    What is derived from items that are counted elsewhere, and derivations, are counted nowhere.
+    """
+    items: dict[tuple[str, Any], list[Mapping[str, Any]]] = {}
+    for place, row in enumerate(rows):
+        if row["published"] != "" and row["evidence"] in verdicts.KINDS and not row["derived"]:
+            items.setdefault((row["evidence"], row["item"] or place), []).append(row)
+    found: dict[str, dict[str, list[int]]] = {kind: {} for kind in verdicts.KINDS}
+    for (kind, _), of_item in items.items():
+        verdict = verdicts.of_item(row["verdict"] for row in of_item)
+        counts = found[kind].setdefault(verdict, [0, 0])
+        counts[0] += 1
+        decided = verdict not in (verdicts.NOT_COMPARABLE, verdicts.NOT_RUN)
+        counts[1] += decided and any(row["fixed"] == verdicts.AFTER for row in of_item if row["verdict"] == verdict)
+    return {kind: counts for kind, counts in found.items() if counts}
 
 
 def describe_runs(records: Sequence[Mapping[str, Any]], scale: str) -> dict[str, Any]:

@@ -35,8 +35,9 @@ MEASURES = f"{_RUNNING}.measures:make"
 #: What chooses among all of them for a method that names none.
 DEFAULT_MEASURE = f"{_RUNNING}.measures:default_for"
 
-#: The module by which methods are compared on a user's own data; it counts without its imports too.
-OF_EVERY_COMPARISON = ("shallows.experiments.user_data.model_selection",)
+_COMPARING = "shallows.experiments.user_data"
+#: The modules by which methods are compared on a user's own data; they count without their imports too.
+OF_EVERY_COMPARISON = (f"{_COMPARING}.model_selection", f"{_COMPARING}.trials", f"{_COMPARING}.scores")
 
 
 def digest_of_run(definition: Mapping[str, Any], parameters: Mapping[str, Any]) -> str:

@@ -133,7 +133,16 @@ def read_yaml(path: str | Path) -> Any:
 
 
 def read_published(path: str | Path) -> list[dict[str, str]]:
-    """Rows of a table of published values; none where the file does not exist."""
+    """Rows of a table of published values; none where the file does not exist.
+
+    Each has an ``item``, which rows about one printed item share: what the file says, or the number of its line.
+    Where the file says under ``derived`` what a row is derived from, its item is counted there and not again.
+
+    Raises
+    ------
+    ConfigurationError
+        A column that is missing, or a line with more or fewer fields than there are columns.
+    """
     path = Path(path)
     if not path.exists():
         return []
@@ -143,7 +152,14 @@ def read_published(path: str | Path) -> list[dict[str, str]]:
         missing = [column for column in needed if column not in (reader.fieldnames or ())]
         if missing:
             raise ConfigurationError(f"{path} lacks the columns {', '.join(missing)}.")
-        return list(reader)
+        rows = []
+        for row in reader:
+            if None in row or None in row.values():
+                raise ConfigurationError(
+                    f"{path}, line {reader.line_num}, has not as many fields as columns; a text with a comma is quoted."
+                )
+            rows.append({**row, "item": row.get("item") or str(reader.line_num), "derived": row.get("derived", "")})
+        return rows
 
 
 def check(instance: Any, schema_path: str | Path, what: str) -> None:

@@ -119,6 +119,19 @@ def feature_epochs(size: Size, parameters: Mapping[str, Any], marks: Sequence[in
     return Cost(OVERHEAD_SECONDS + seconds, PROCESS_BYTES + 2 * data_bytes + 4 * width * (size.n_features + 4000))
 
 
+def centre_epochs(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+    """Epochs of products with the kernel values between the points and fewer centres, made anew where large."""
+    n, epochs = size.n_train, max(marks, default=10)
+    m = min(parameters.get("centres") or 2000, n)
+    values = n * m * (2 * size.n_features / FLOPS + 1 / WAVES)
+    kept = 4 * n * m <= KEPT_BYTES
+    seconds = (1 if kept else epochs) * values + epochs * (4 * n * m * size.n_classes / FLOPS + 4 * n * m / BANDWIDTH)
+    seconds += 4 * m**3 / EIGEN_FLOPS + len(marks) * 2 * size.n_test * m * size.n_features / FLOPS
+    data_bytes = 8 * (n + size.n_test) * size.n_features
+    held = data_bytes + (4 * n * m if kept else 2**28) + 32 * m * m
+    return Cost(OVERHEAD_SECONDS + STEP_SECONDS * epochs * max(1, n / 512) + seconds, PROCESS_BYTES + held)
+
+
 def net_epochs(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
     """Epochs of a neural net's forward and backward passes, and a forward pass over all data at every mark."""
     from shallows.nets.architectures import find, shape_of_examples
@@ -232,6 +245,7 @@ MODELS: dict[str, Callable[[Size, Mapping[str, Any], Sequence[int]], Cost]] = {
     "exact_ridge": exact_ridge,
     "all_distances": all_distances,
     "feature_epochs": feature_epochs,
+    "centre_epochs": centre_epochs,
     "net_epochs": net_epochs,
     "growing": growing,
     "one_pass": one_pass,

@@ -16,7 +16,7 @@ from typing import Any
 from shallows.errors import UnknownNameError
 
 from ..identity import code
-from . import costs, signatures, target_entry
+from . import costs, printed_items, signatures, target_entry
 from .configuration import SCALES, Configuration, ConfigurationError, load, placed
 from .runs import Preconditioner, Run, Series
 
@@ -62,10 +62,28 @@ class Plan:
                 if target in found:
                     raise ConfigurationError(f"The target {target!r} stands in two papers.")
                 target_entry.check(target, spec)
+                target_entry.check_published(target, spec, self.configuration.published[target])
+                target_entry.check_data(target, spec)
                 found[target] = {**spec, "paper": name}
         for target, spec in found.items():
             for one in target_entry.printed_targets(spec):
                 _known("target", one, found, f"target {target}, metrics")
+        return found
+
+    @cached_property
+    def items(self) -> printed_items.Items:
+        """All that the papers print, by target; none where the configuration has no list of it.
+
+        Raises
+        ------
+        ConfigurationError
+            A list that does not agree with the published files.
+        """
+        root, folder = self.configuration.root, self.configuration.folder
+        found = printed_items.read(folder / "published", root / "workflow" / "schemas")
+        printed_items.check(
+            found, {target: self.configuration.published[target] for target in self.targets if target in found}
+        )
         return found
 
     @property
@@ -310,6 +328,7 @@ class Plan:
             "sizes": sizes,
             "missing": absent,
             "left_out": self._left_out(target, scale),
+            "no_row": printed_items.without_rows(self.items.get(target, ())),
         }
 
     def _cost(self, run: Run) -> costs.Cost:

@@ -50,20 +50,34 @@ def check(definition: Mapping[str, Any], parameters: Iterable[str], task: str, w
 def keywords(place: str) -> frozenset[str] | None:
     """Names of the keyword parameters of ``"module:name"``; None where they cannot be told."""
     module, _, name = place.partition(":")
-    function = _function(_find(module, name))
+    function, *added = _function(_find(module, name)) or (None,)
     if function is None or function.args.kwarg:
         return None
     names = [one.arg for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]
-    return frozenset(names) - {"self"}
+    return frozenset([*names, *added]) - {"self"}
 
 
-def _function(found: tuple[str, ast.stmt] | None) -> ast.FunctionDef | None:
-    """The function that a name calls: itself, or the constructor of a class, which a base class may have."""
-    if found is None or isinstance(found[1], ast.FunctionDef):
-        return found and found[1]
+def _function(found: tuple[str, ast.stmt] | None) -> tuple[Any, ...] | None:
+    """The function that a name calls, and the names of parameters that it has beside those written there.
+
+    It is the name's own, or the constructor of a class. A base class may have it, and `estimators.constructors` may
+    have made it of another by ``__init__ = with_parameters(Other.__init__, name=default)``.
+    """
+    if found is None:
+        return None
     module, node = found
-    if made := [one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"]:
-        return made[0]
+    if isinstance(node, ast.FunctionDef):
+        return (node,)
+    for one in node.body:
+        if isinstance(one, ast.FunctionDef) and one.name == "__init__":
+            return (one,)
+        if (
+            isinstance(one, ast.Assign)
+            and ast.unparse(one.targets[0]) == "__init__"
+            and isinstance(one.value, ast.Call)
+        ):
+            other = _function(_find(module, one.value.args[0].value.id))
+            return other and (*other, *(keyword.arg for keyword in one.value.keywords))
     bases = (_function(_find(module, base.id)) for base in node.bases if isinstance(base, ast.Name))
     return next(filter(None, bases), None)
 

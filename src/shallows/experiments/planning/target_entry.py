@@ -59,8 +59,13 @@ def check(target: str, spec: Mapping[str, Any]) -> None:
                 _check_reference(level, spec)
     for name, claim in spec.get("claims", {}).items():
         with placed(f"target {target}, claim {name}"):
-            if sum(one in claim for one in CRITERIA) != 1:
-                raise ConfigurationError(f"The claim needs a criterion, one of {', '.join(CRITERIA)}.")
+            if sum(one in claim for one in CRITERIA) != (claim["evidence"] != "derivation"):
+                raise ConfigurationError(
+                    "A derivation has no criterion, since no run can contradict it."
+                    if claim["evidence"] == "derivation"
+                    else f"The claim needs a criterion, one of {', '.join(CRITERIA)}."
+                )
+            _check_evidence(claim)
             ways = [key for key in ("at", "reduce") if key in claim]
             if claim.get("across") in ACROSS_CURVES:
                 ways.append("across: " + claim["across"])
@@ -71,8 +76,89 @@ def check(target: str, spec: Mapping[str, Any]) -> None:
             check_call(_known("function", claim.get("reduce", "last"), REDUCTIONS), claim.get("parameters", {}))
             _check_reference(claim.get("of"), spec)
             _check_reference(claim.get("over"), spec)
+            _check_reference(claim.get("less"), spec)
             for axis in (*claim.get("by", ()), *claim.get("comparable", ())):
                 _known("setting", axis, ("data", "method", *spec["settings"]))
+
+
+#: What an entry must say besides its criterion, by its kind of evidence; and what none but these may say.
+_ALSO = {"theorem": ("could_fail",), "derivation": ("why",)}
+
+
+def _check_evidence(claim: Mapping[str, Any]) -> None:
+    kind = claim["evidence"]
+    for key in ("could_fail", "why", "corrects"):
+        needed = key in _ALSO.get(kind, ())
+        if needed and key not in claim:
+            raise ConfigurationError(f"A claim whose evidence is a {kind} says under {key!r} {_WHAT[key]}.")
+        if key in claim and not needed and not (key == "corrects" and kind == "own"):
+            raise ConfigurationError(f"A claim whose evidence is {kind!r} has no {key!r}.")
+    if ("fixed" in claim) != (kind not in ("derivation", "own")):
+        raise ConfigurationError(
+            f"A claim whose evidence is {kind!r} has no 'fixed'."
+            if "fixed" in claim
+            else "The claim says under 'fixed' when its criterion was set: 'first commit' or 'after a look'."
+        )
+    if "over" in claim and "less" in claim:
+        raise ConfigurationError("Of 'over' and 'less' a claim has one: it is about a ratio or about a difference.")
+    if "counted_on" in claim and not (claim.get("paired") and "less" in claim):
+        raise ConfigurationError("What 'counted_on' tells is for the interval of a difference: 'less' with 'paired'.")
+    if claim.get("paired") and "tolerance" in claim:
+        raise ConfigurationError("An interval is judged by at_most, at_least or between, not by a tolerance.")
+
+
+_WHAT = {
+    "could_fail": "which data or code would contradict it",
+    "why": "why no run can contradict it",
+}
+
+
+def check_published(target: str, spec: Mapping[str, Any], rows: Iterable[Mapping[str, str]]) -> None:
+    """Check that each published row is about a metric or a claim whose kind of evidence is told.
+
+    Raises
+    ------
+    UnknownNameError
+        A published row about a name that the target does not have.
+    ConfigurationError
+        A metric with published values and without a kind of evidence, a tolerance of it without saying when it was
+        set, a claim that is said to be our own beside words of the paper, or the other way round.
+    """
+    defined = {**spec["metrics"], **spec.get("claims", {})}
+    said = {row["metric"] for row in rows}
+    for name in said:
+        with placed(f"target {target}, its published values"):
+            _known("metric or claim", name, defined)
+    for name, one in spec["metrics"].items():
+        with placed(f"target {target}, metric {name}"):
+            if name in said and "evidence" not in one:
+                raise ConfigurationError("A metric with published values says which kind of evidence they are.")
+            if "tolerance" in one and "fixed" not in one:
+                raise ConfigurationError("The metric says under 'fixed' when its tolerance was set.")
+    for name, one in spec.get("claims", {}).items():
+        with placed(f"target {target}, claim {name}"):
+            if said and (one["evidence"] == "own") == (name in said):
+                raise ConfigurationError(
+                    "The evidence of a claim is 'own' where no paper prints it, and only there; "
+                    + ("the published file has it." if name in said else "the published file has no row of it.")
+                )
+
+
+def check_data(target: str, spec: Mapping[str, Any]) -> None:
+    """Check that a size stands beside each dataset of the paper, so that a part of it does not pass for the whole.
+
+    Raises
+    ------
+    ConfigurationError
+        A dataset without ``n_train``, in a target that compares more than facts.
+    """
+    kinds = {one.get("evidence") for one in (*spec["metrics"].values(), *spec.get("claims", {}).values())}
+    if not kinds & {"number", "order", "theorem"}:
+        return
+    for word, data in spec["published_data"].items():
+        if "dataset" in data and "n_train" not in data:
+            with placed(f"target {target}, published_data {word}"):
+                raise ConfigurationError("The dataset needs n_train, the number of training points that the paper had.")
 
 
 def printed_targets(spec: Mapping[str, Any]) -> list[str]:

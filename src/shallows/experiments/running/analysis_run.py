@@ -47,9 +47,9 @@ def analyse(job: Job, data: Any, conditions: Conditions, folder: Path, key: str)
     single = {metric: float(value) for metric, value in getattr(found, "numbers", {}).items()}
     rows = [
         {definition["index"]: place, "metric": metric, "value": float(value)}
-        for metric, values in curve.items()
+        for metric, values in found.curve.items()
         for place, value in zip(index, values, strict=True)
-        if value == value  # where a metric has no value it leaves no row
+        if value is not None  # where a metric has no value it leaves no row; one that is not a number is told
     ]
     rows += [{definition["index"]: "", "metric": metric, "value": value} for metric, value in single.items()]
     marks = [

@@ -22,8 +22,13 @@ from ..planning.configuration import Configuration
 SCALE = "own"
 #: The two preparations: one to choose parameters with, which never sees a test row, and one to test with.
 PURPOSES = ("choose", "test")
-#: Name of the only table of a comparison.
+#: Name of the main table of a comparison.
 TARGET = "comparison"
+#: All tables in the order of the page, and those of them that have a picture.
+TABLES = (TARGET, "defaults", "predictions", "bandwidths")
+PICTURES = (TARGET, "predictions", "bandwidths")
+#: Files of up to so many times the size for which all seeds are used get three of them, larger ones get one.
+_FEWER = 10
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,7 @@ class Comparison:
     division : dict
         How the data are divided.
     seeds : tuple of int
+        One for each division of the data into training and test rows.
     results, data : str
         The two folders of the configuration.
     """
@@ -58,7 +64,7 @@ class Comparison:
         if request is None:
             return None
         methods = {name: one for name, one in configuration.methods.items() if "compare" in one}
-        seeds = tuple(settings["seeds"] or configuration.compare["seeds"])
+        seeds = tuple(settings["seeds"] or affordable(configuration.compare, request))
         return cls(request, methods, configuration.compare, seeds, settings["results"], settings["data"])
 
     @property
@@ -66,9 +72,9 @@ class Comparison:
         """Path of the description of the data, with the checksums of their files."""
         return f"{self.data}/raw/{self.request.dataset}/verified.json"
 
-    def prepared(self, purpose: str) -> str:
-        """Path of the record of prepared data; the arrays lie beside it."""
-        return f"{self.data}/prepared/{self.request.dataset}/{purpose}/prepared.json"
+    def prepared(self, purpose: str, seed: int | str) -> str:
+        """Path of the record of data prepared for a purpose, divided by a seed; the arrays lie beside it."""
+        return f"{self.data}/prepared/{self.request.dataset}/seed{seed}/{purpose}/prepared.json"
 
     def below(self, path: str) -> str:
         """A path below the folder of this comparison."""
@@ -88,9 +94,30 @@ class Comparison:
         """Path of the page."""
         return self.below("report/index.html")
 
-    def table(self, ending: str) -> str:
-        """Path of the table in one of its forms."""
-        return self.below(f"tables/{TARGET}.{ending}")
+    def table(self, ending: str, name: str = TARGET) -> str:
+        """Path of a table in one of its forms."""
+        return self.below(f"tables/{name}.{ending}")
+
+    def tables(self, ending: str) -> list[str]:
+        """Paths of all tables in one form."""
+        return [self.table(ending, name) for name in TABLES]
+
+    def pictures(self, ending: str) -> list[str]:
+        """Paths of all pictures in one form."""
+        return [self.below(f"figures/{name}.{ending}") for name in PICTURES]
+
+    @property
+    def model(self) -> str:
+        """Path of what is told of the saved model; its other files lie beside it."""
+        return self.below("model/model.json")
+
+    @property
+    def products(self) -> set[str]:
+        """Every file that can be asked for."""
+        made = {path for ending in ("csv", "json", "md", "html") for path in self.tables(ending)}
+        made |= {path for ending in ("svg", "png") for path in self.pictures(ending)}
+        made |= {self.prepared(purpose, seed) for purpose in PURPOSES for seed in self.seeds}
+        return {self.report, self.stamp, self.model, *self.outcomes, *made}
 
     def is_ours(self, method: str) -> bool:
         """Whether a method is an estimator of this package, which takes a device and a budget of memory."""
@@ -99,6 +126,11 @@ class Comparison:
     def cost(self, method: str, choose: str | Path, test: str | Path) -> costs.Cost:
         """See `cost`; how large a user's data are is known when they are prepared, not before."""
         return cost(self.methods[method], choose, test)
+
+    def largest_cost(self, prepared: str | Path) -> costs.Cost:
+        """The largest estimate of any method for one fit, before it is known which one is saved."""
+        found = [self.cost(method, prepared, prepared) for method in self.methods]
+        return costs.Cost(max(one.seconds for one in found), max(one.memory_bytes for one in found))
 
     def spec(self, method: str, seed: int) -> dict[str, Any]:
         """Parameters of the job that chooses, fits and tests one method with one seed."""
@@ -110,7 +142,22 @@ class Comparison:
         }
 
 
-def steps(description: Mapping[str, Any], purpose: str, division: Mapping[str, Any]) -> list[dict[str, Any]]:
+def affordable(division: Mapping[str, Any], request: Request) -> list[int]:
+    """The seeds that the size of a user's files allows: all, three, or one; one where the test rows are given.
+
+    By the bytes, since the rows are not counted before the plan stands.
+    """
+    if request.test_file:
+        return division["seeds"][:1]
+    megabytes = sum(Path(path).stat().st_size for path in request.files) / 1e6
+    if megabytes <= division["megabytes"]:
+        return division["seeds"]
+    return division["seeds"][: 3 if megabytes <= _FEWER * division["megabytes"] else 1]
+
+
+def steps(
+    description: Mapping[str, Any], purpose: str, division: Mapping[str, Any], seed: int = 0
+) -> list[dict[str, Any]]:
     """Return the steps of one of the two preparations.
 
     Parameters
@@ -121,6 +168,8 @@ def steps(description: Mapping[str, Any], purpose: str, division: Mapping[str, A
         For choosing, the test rows are taken away first, and then some of the others are held out.
     division : mapping
         ``test`` and ``validation``, shares of rows, and ``rows``, the most rows to choose with and to choose by.
+    seed : int
+        By which rows are held out.
 
     Returns
     -------
@@ -130,15 +179,28 @@ def steps(description: Mapping[str, Any], purpose: str, division: Mapping[str, A
     entry = description["entry"]
     n = entry["n_train"]
     todo: list[dict[str, Any]] = []
-    if not entry["n_test"] and "x_test" not in entry["options"].get("layout", {}):
+    if not has_test_rows(description):
         held = max(1, entry["n_classes"], round(division["test"] * n))
-        todo.append({"split": {"n": held, "seed": 0}})
+        todo.append({"split": {"n": held, "seed": 2 * seed}})
         n -= held
     if purpose == "choose":
         held = min(division["rows"], max(1, entry["n_classes"], round(division["validation"] * n)))
-        todo.append({"split": {"n": held, "seed": 1}})
+        todo.append({"split": {"n": held, "seed": 2 * seed + 1}})
         if n - held > division["rows"]:
-            todo.append({"subset": {"n_train": max(division["rows"], entry["n_classes"]), "seed": 1}})
+            todo.append({"subset": {"n_train": max(division["rows"], entry["n_classes"]), "seed": 2 * seed + 1}})
+    return todo + feature_steps(description)
+
+
+def has_test_rows(description: Mapping[str, Any]) -> bool:
+    """Whether a user's files say themselves which rows are for the test."""
+    entry = description["entry"]
+    return bool(entry["n_test"]) or "x_test" in entry["options"].get("layout", {})
+
+
+def feature_steps(description: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the steps that make numbers of one scale from what the columns hold, and learn from the training rows."""
+    entry = description["entry"]
+    todo: list[dict[str, Any]] = []
     if description["missing"]:
         todo.append({"impute": {"strategy": description["request"]["missing"]}})
     if description["scaling"] == "zscore":
@@ -152,14 +214,16 @@ def steps(description: Mapping[str, Any], purpose: str, division: Mapping[str, A
     return todo
 
 
-def prepare(stamp: str | Path, out: str | Path, division: Mapping[str, Any], memory: int | str | None) -> None:
-    """Prepare a user's data for one purpose, the name of the folder."""
+def prepare(
+    stamp: str | Path, out: str | Path, division: Mapping[str, Any], memory: int | str | None, seed: int = 0
+) -> None:
+    """Prepare a user's data for one purpose, the name of the folder, divided by a seed."""
     from shallows import datasets
     from shallows.datasets.user_data.describe import dataset_of
 
     out = Path(out)
     description = json.loads(Path(stamp).read_text(encoding="utf-8"))
-    todo = steps(description, out.name, division)
+    todo = steps(description, out.name, division, seed)
     datasets.prepare(dataset_of(description), stamp, out, todo, memory)
 
 
@@ -175,7 +239,9 @@ def cost(definition: Mapping[str, Any], choose: str | Path, test: str | Path) ->
     """
     sizes = [_size(path) for path in (choose, test)]
     compare = definition["compare"]
-    marks = tuple(compare.get("epochs", ()))
+    # A pass of doubly stochastic gradients has some seven steps, by which their cost is counted.
+    per_epoch = 7 if definition.get("marks") == "iteration" else 1
+    marks = tuple(per_epoch * epochs for epochs in compare.get("epochs", ()))
     n_trials = math.prod(map(len, compare.get("choose", {}).values()))
     n_trials *= len(compare.get("bandwidth", {}).get("values", [None]))
     if most := compare.get("most_rows"):

@@ -2,55 +2,28 @@
 
 from __future__ import annotations
 
-import inspect
-import itertools
 import time
 import traceback
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from shallows import datasets, kernels
+from shallows import datasets
+from shallows.atomic import replacing
 from shallows.datasets.files import write_json
 from shallows.errors import ShallowsError, TrainingInterrupted
-from shallows.training import Curve
 
 from ..identity import code
 from ..planning.runs import digest
 from ..running import record
-from ..running.calls import callable_for, model_sha256
+from ..running.calls import model_sha256
 from ..running.job import Conditions
 from .comparison import SCALE, TARGET
-
-
-@dataclass
-class Trial:
-    """One choice of parameters with its score on the validation part; lower is better."""
-
-    parameters: dict[str, Any]
-    epochs: int | None = None
-    score: float = float("inf")
-    seconds: float = 0.0
-    problem: str = ""
-
-    def as_data(self) -> dict[str, Any]:
-        """The trial for a record."""
-        return record.plain({name: value for name, value in vars(self).items() if value not in (None, "")})
-
-
-@dataclass
-class Fitted:
-    """A fitted estimator with its predictions for the rows that it was tested on."""
-
-    estimator: Any
-    predictions: np.ndarray
-    fit_seconds: float
-    predict_seconds: float
-    by_epoch: list[dict[str, float]] = field(default_factory=list)
+from .scores import SCORES, error_in_units, metric_of, reported, score, target_scale
+from .trials import candidates, fit, fit_defaults, tried
 
 
 def compare(spec: Mapping[str, Any], choose: Path, test: Path, out: Path, conditions: Conditions) -> dict[str, Any]:
@@ -63,7 +36,9 @@ def compare(spec: Mapping[str, Any], choose: Path, test: Path, out: Path, condit
     choose, test : Path
         Folders of the two preparations. The test part of the first is the validation part.
     out : Path
-        Folder for ``outcome.json`` and, where the method was run, ``record.json`` and ``curve.csv``.
+        Folder for ``outcome.json`` and, where the method was run, ``record.json``, ``curve.csv`` and
+        ``predictions.npz``: ``true`` and ``predicted`` of the test rows, numbers of ``classes`` or in the units of the
+        target.
     conditions : Conditions
 
     Returns
@@ -115,20 +90,22 @@ def _run(spec: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions:
     started, clock = datetime.now(UTC), time.perf_counter()
     trials = [
         done
-        for trial in candidates(definition, choose, seed)
-        for done in _tried(trial, definition, choose, task, seed, conditions)
+        for trial in candidates(definition, choose.x_train, seed)
+        for done in tried(trial, definition, choose, task, seed, conditions)
     ]
     finite = [trial for trial in trials if np.isfinite(trial.score)]
     if not finite:
         raise ShallowsError(next((trial.problem for trial in trials if trial.problem), "no choice gave a finite score"))
     best = min(finite, key=lambda trial: trial.score)
     choosing = time.perf_counter() - clock
-    fitted = _fit(definition, best.parameters, [best.epochs], data, task, seed, conditions)
-    measured = metrics(task, "test", score(task, fitted.predictions, data))
+    epochs = [best.epochs] if best.epochs else []
+    fitted = fit(definition, best.parameters, epochs, data, task, seed, conditions)
+    measured = {metric_of(task, "test"): reported(task, score(task, fitted.predictions, data.y_test))}
     measured |= error_in_units(task, fitted.predictions, data)
-    final = {**metrics(task, "validation", best.score), **measured}
-    times = {"fit_seconds": fitted.fit_seconds, "predict_seconds": fitted.predict_seconds, "choice_seconds": choosing}
-    effective = getattr(fitted.estimator, "effective_params_", {})
+    final = {metric_of(task, "validation"): reported(task, best.score), **measured}
+    final |= {"fit_seconds": fitted.fit_seconds, "predict_seconds": fitted.predict_seconds, "choice_seconds": choosing}
+    if len(trials) > 1:
+        final |= _at_defaults(definition, data, task, seed, conditions)
     parameters = {**definition.get("parameters", {}), **best.parameters}
     parameters |= {"epochs": best.epochs} if best.epochs else {}
     made = record.plain(
@@ -143,23 +120,23 @@ def _run(spec: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions:
                 "method": spec["method"],
                 "parameters": parameters,
                 "seed": seed,
-                "marks": [best.epochs] if best.epochs else [],
+                "marks": epochs,
                 "key": digest(
                     spec, data.info["sha256"], choose.info["sha256"], code.digest_of_comparison(definition), length=16
                 ),
             },
-            "effective": {"device": "cpu", **effective},
+            "effective": {"device": "cpu", **getattr(fitted.estimator, "effective_params_", {})},
             "data": {
                 name: data.info[name]
                 for name in ("title", "n_train", "n_test", "n_features", "sha256", "licence", "steps")
             },
-            "metrics": {"final": final | times, "marks": []},
+            "metrics": {"final": final, "marks": []},
             "selection": {
                 "n_train": choose.info["n_train"],
                 "n_validation": choose.info["n_test"],
                 "sha256": choose.info["sha256"],
-                "score": _SCORES[task],
-                "chosen": described(best),
+                "score": SCORES[task],
+                "chosen": best.words,
                 "trials": [trial.as_data() for trial in trials],
             },
             "model": {"sha256": model_sha256(fitted.estimator)},
@@ -179,132 +156,32 @@ def _run(spec: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions:
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         }
     )
-    rows = [{"metric": name, "value": value} for name, value in (final | times).items()]
-    record.write(out, made, rows)
+    _write_predictions(out / "predictions.npz", task, fitted.predictions, data)
+    record.write(out, made, [{"metric": name, "value": value} for name, value in final.items()])
     scores = ", ".join(f"{name} {value:.4g}" for name, value in measured.items())
-    chosen = f" with {described(best)}" if described(best) else ""
+    chosen = f" with {best.words}" if best.words else ""
     print(f"{definition['label']}: {scores}{chosen} ({time.perf_counter() - clock:.1f} s)", flush=True)
 
 
-# Choosing ------------------------------------------------------------------------------------------------------------
-
-
-def candidates(definition: Mapping[str, Any], data: Any, seed: int) -> list[Trial]:
-    """Every combination that a method's entry asks to be tried, bandwidths in the units of the data."""
-    rules = definition["compare"]
-    axes: list[list[tuple[str, Any]]] = [
-        [(name, value) for value in values] for name, values in rules.get("choose", {}).items()
-    ]
-    if "bandwidth" in rules:
-        parameter = rules["bandwidth"]["parameter"]
-        median = median_distance(data.x_train, seed)
-        form = {"bandwidth": lambda width: width, "gamma": lambda width: 1 / (2 * width**2)}[parameter]
-        axes.append([(parameter, form(factor * median)) for factor in rules["bandwidth"]["values"]])
-    return [Trial(dict(choice)) for choice in itertools.product(*axes)]
-
-
-def median_distance(x: Any, seed: int, n_points: int = 1000) -> float:
-    """The median distance between training points; 1 where they all coincide."""
-    rows = x[: min(x.shape[0], 20 * n_points)]
-    rows = rows[: max(1, 10**8 // max(1, x.shape[1]))]
-    dense = rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
+def _at_defaults(
+    definition: Mapping[str, Any], data: Any, task: str, seed: int, conditions: Conditions
+) -> dict[str, float]:
+    """What the method's class finds without any parameter; nothing, with a line in the log, where it fails."""
     try:
-        return kernels.median_bandwidth(dense.astype(np.float64), seed, n_points)
-    except ShallowsError:
-        return 1.0
-
-
-def _tried(
-    trial: Trial, definition: Mapping[str, Any], data: Any, task: str, seed: int, conditions: Conditions
-) -> Iterator[Trial]:
-    """Fit and score one choice of parameters; of a method with epochs, once for each number of epochs."""
-    epochs = definition["compare"].get("epochs", [None])
-    clock = time.perf_counter()
-    try:
-        fitted = _fit(definition, trial.parameters, epochs, data, task, seed, conditions)
+        fitted = fit_defaults(definition, data, task, seed, conditions)
     except (ShallowsError, ValueError, ArithmeticError, MemoryError) as error:
-        yield Trial(trial.parameters, problem=str(error) or type(error).__name__)
-        return
-    seconds = time.perf_counter() - clock
-    if epochs == [None]:
-        yield Trial(trial.parameters, score=score(task, fitted.predictions, data), seconds=seconds)
-    for row in fitted.by_epoch:
-        yield Trial(trial.parameters, int(row["epoch"]), row["score"], seconds)
-
-
-def described(trial: Trial) -> str:
-    """The chosen parameters in words."""
-    parts = [
-        f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
-        for name, value in trial.parameters.items()
-    ]
-    if trial.epochs:
-        parts.append(f"{trial.epochs} epoch" + "s" * (trial.epochs > 1))
-    return ", ".join(parts)
-
-
-# Fitting -------------------------------------------------------------------------------------------------------------
-
-
-def _fit(
-    definition: Mapping[str, Any],
-    parameters: Mapping[str, Any],
-    epochs: list[int | None],
-    data: Any,
-    task: str,
-    seed: int,
-    conditions: Conditions,
-) -> Fitted:
-    """Fit on the training part and predict the other one."""
-    make = callable_for(definition["call"], task)
-    given = {**definition.get("parameters", {}), **parameters}
-    known = inspect.signature(make).parameters
-    own = {"random_state": seed, "device": conditions.device, "memory": conditions.memory}
-    given |= {name: value for name, value in own.items() if name in known}
-    observers: dict[str, Any] = {}
-    curve = None
-    if definition["runs"] == "estimator":
-        marks = sorted(one for one in epochs if one)
-        given["max_epochs"] = max(marks)
-        curve = Curve(marks, lambda snapshot: {"score": score(task, snapshot.predict(data.x_test), data)})
-        observers = {"observers": [curve]}
-    clock = time.perf_counter()
-    estimator = make(**given).fit(data.x_train, np.asarray(data.y_train), **observers)
-    fit_seconds = time.perf_counter() - clock
-    clock = time.perf_counter()
-    predictions = np.asarray(estimator.predict(data.x_test))
-    return Fitted(
-        estimator, predictions, fit_seconds, time.perf_counter() - clock, list(curve.rows) if curve is not None else []
-    )
-
-
-# Scores --------------------------------------------------------------------------------------------------------------
-
-_SCORES = {"classification": "errors in %", "regression": "share of the target's variance that is not explained"}
-
-
-def score(task: str, predictions: np.ndarray, data: Any) -> float:
-    """How wrong predictions are; lower is better. Of several targets every one counts alike."""
-    if task == "classification":
-        return 100.0 * float(np.mean(predictions != np.asarray(data.y_test)))
-    spread = np.var(data.y_test, axis=0)
-    return float(np.mean(_squared_errors(predictions, data) / np.where(spread > 0, spread, 1.0)))
-
-
-def metrics(task: str, part: str, value: float) -> dict[str, float]:
-    """A score under the name by which it is reported."""
-    return {f"{part}_error": value} if task == "classification" else {f"{part}_r2": 1.0 - value}
-
-
-def error_in_units(task: str, predictions: np.ndarray, data: Any) -> dict[str, float]:
-    """The root mean squared error in the units of the target; nothing in classification."""
-    if task == "classification":
+        print(f"{definition['label']}: the fit at the defaults failed: {error}", flush=True)
         return {}
-    found = [one["center_target"]["scale"] for one in data.info["statistics"] if "center_target" in one]
-    scale = np.asarray(found[0] if found else 1.0)
-    return {"test_rmse": float(np.sqrt(np.mean(_squared_errors(predictions, data) * scale**2)))}
+    found = reported(task, score(task, fitted.predictions, data.y_test))
+    return {metric_of(task, "default"): found, "default_seconds": fitted.fit_seconds}
 
 
-def _squared_errors(predictions: np.ndarray, data: Any) -> np.ndarray:
-    """Mean squared error of each target."""
-    return np.mean((predictions.reshape(data.y_test.shape) - data.y_test) ** 2, axis=0)
+def _write_predictions(path: Path, task: str, predictions: np.ndarray, data: Any) -> None:
+    truth = np.asarray(data.y_test)
+    predicted = predictions.reshape(truth.shape)
+    if task == "regression":
+        mean, scale = target_scale(data.info)
+        truth, predicted = truth * scale + mean, predicted * scale + mean
+    with replacing(path) as partial, open(partial, "wb") as file:
+        classes = np.asarray(data.info["classes"] or [], dtype=str)
+        np.savez_compressed(file, true=truth, predicted=predicted, classes=classes)

@@ -5,6 +5,25 @@ A step takes a batch of B examples and one block of F random features, fresh or 
     f ← (1 − s ν) f − s · (1/(BF)) block(k, ·) Φₖᵀ ℓ'(f(X), Y),        Φₖ = block(k, X)
 
 The function is its coefficients; the features are made anew from their numbers whenever they are needed.
+
+Preconditioned steps
+--------------------
+Let T be the integral operator of the kernel over the examples, with eigenvalues λᵢ. The gradient of E ℓ + ν/2 ‖f‖² is
+T ℓ' + ν f, and a step along (T + η)⁻¹ (T ℓ' + ν f), for any η > 0, vanishes where that gradient does. With
+
+    A = T (T + η)⁻¹,        (T + η)⁻¹ = (1 − A) / η,        κ = ν / η,
+
+the direction is A ℓ' + κ (f − A f) = κ f + A (ℓ' − κ f), so that the step is
+
+    f ← (1 − s κ) f − s · A (ℓ' − κ f).
+
+One batch and one block estimate A as block(k, ·) (ΦₖᵀWΦₖ/B + ε I)⁻¹ ΦₖᵀW/B with ε = F η. So what a step shrinks is not
+only the function by s κ: the block is fitted to the gradient less κ f, which gives back to the leading directions what
+the shrinking takes from them. Shrinking by s ν alone, with a block that is fitted to ℓ', would have the solution of
+A ℓ' + ν f = 0, which is regularised by ν (λᵢ + η) in place of ν in the direction i.
+
+The expectation of the estimate of A differs from A, the less the larger F and B are. With Ā for this expectation, the
+steps lead to the regularised solution for the kernel with the integral operator η Ā (1 − Ā)⁻¹ in place of T.
 """
 
 from __future__ import annotations
@@ -42,10 +61,17 @@ class DoublyStochastic:
     policy : Fresh, UniformReuse or Checked
         Which block a step moves.
     preconditioning : {None, "block"}
-        ``"block"`` moves along (ΦᵀWΦ/B + ε I)⁻¹ ΦᵀW ℓ'/B, with the weights W of the examples, in place of
-        Φᵀ ℓ'/(BF), as the release of Dai et al. does.
+        ``"block"`` moves along (ΦᵀWΦ/B + ε I)⁻¹ ΦᵀW (ℓ' − κ f)/B, with the weights W of the examples, in place of
+        Φᵀ ℓ'/(BF), and shrinks f by s κ with κ = F ν/ε in place of s ν. The release of Dai et al. has the same
+        covariance and shrinks by s ν; where ν is 0, the two are the same.
     damping : float
-        ε.
+        ε. It is raised to F ν times the longest step where it is less, since no step may shrink f by more than f.
+    damping_of_batch : float
+        c. A batch of B examples takes at least c F/B for ε: it does not tell more of a direction with an eigenvalue
+        below c/B than noise does.
+    theta_nu : float, optional
+        θν. The step of iteration t is then γ_t = γ₁ / (1 + γ₁ Σ_{i<t} κᵢ / θν), so that γ_t κ_t comes to θν/t where
+        batches are of equal size, and every example has an equal share in f where they are not.
     line_search : bool
         The step of a block is the one that serves the batch after it best (a convex problem in one number): examples
         that the block's coefficients were not made from. The steps then need no schedule.
@@ -67,6 +93,8 @@ class DoublyStochastic:
     damping: float = 1e-7
     line_search: bool = False
     seed: int = 0
+    damping_of_batch: float = 0.0
+    theta_nu: float | None = None
 
     def __post_init__(self) -> None:
         if self.preconditioning not in PRECONDITIONINGS:
@@ -87,62 +115,98 @@ class DoublyStochastic:
 
         targets = state.targets_for(problem, examples, scores)
         state.loss = _total(xp, problem.loss.value(scores, targets), w)
-        state.zero_loss = _total(xp, problem.loss.value(xp.zeros_like(scores), targets), w)
+        state.observe_zero_loss(_total(xp, problem.loss.value(xp.zeros_like(scores), targets), w), x.shape[0])
         G = state.gradient(problem, scores, targets, w)
 
         state.n_steps += 1
-        gamma = self.step_at(state)
+        shrinkage = self.shrinkage(problem.features.block_size, x.shape[0])
+        gamma = self.step_at(state, shrinkage)
         g = xp.mean(G, axis=0)
         state.observe_gradient(float(xp.mean(xp.sum(G * G, axis=1))))
         block, s = self.policy.choose(state, gamma, g, x.shape[0], self.seed)
-        direction = self._direction(problem, state.n_blocks if block is None else block, x, G, w)
-        state.decay(1.0 - s * self.regularisation)
+        # A re-used block may have a longer step, but none shrinks f by more than f.
+        s = min(s, 1.0 / shrinkage) if shrinkage > 0 and self.preconditioning else s
+        direction = self._direction(problem, state.n_blocks if block is None else block, x, G, scores, w)
+        state.decay(1.0 - s * shrinkage)
         if block is None:
             block = state.grow(direction * s, g * s)
         else:
             state.add(block, direction * s, g * s)
             state.n_reused += 1
         state.last_step = s
+        state.shrunk += shrinkage
         if self.line_search:
-            state.direction, state.direction_block = direction, block
+            state.direction, state.direction_block, state.direction_shrinkage = direction, block, shrinkage
         return state
 
-    def step_at(self, state: ExpansionState) -> float:
-        """γ of the iteration that ``state`` is in."""
+    def step_at(self, state: ExpansionState, kappa: float = 0.0) -> float:
+        """γ of the iteration that ``state`` is in, in which a step of one shrinks f by ``kappa``."""
         if self.line_search:
-            return state.last_step if state.n_steps > 1 else 0.5 * state.step_size
+            return min(state.last_step if state.n_steps > 1 else 0.5 * state.step_size, self._longest(state, kappa))
+        if self.theta_nu is not None:
+            return state.step_size / (1.0 + state.step_size * state.shrunk / self.theta_nu)
         return state.step_size / (1.0 + self.decrease * (state.n_steps - 1))
 
-    def _direction(self, problem: ExpansionProblem, block: int, x: Array, G: Array, w: Array | None) -> Array:
+    @staticmethod
+    def _longest(state: ExpansionState, kappa: float) -> float:
+        """The longest step that a search may find: the function before it must be there to be found again."""
+        return min(state.step_size, 0.5 / kappa) if kappa > 0 else state.step_size
+
+    def damping_at(self, block_size: int, batch_size: int) -> float:
+        """ε of a step with F frequencies and B examples."""
+        longest = self.step_size * (2.0 if self.line_search else 1.0)
+        return max(
+            self.damping,
+            self.damping_of_batch * block_size / batch_size,
+            longest * self.regularisation * block_size,
+        )
+
+    def shrinkage(self, block_size: int, batch_size: int) -> float:
+        """κ: a step of s multiplies f with 1 − s κ; ν for a plain step, F ν/ε for a preconditioned one."""
+        if self.preconditioning is None or self.regularisation == 0:
+            return self.regularisation
+        return block_size * self.regularisation / self.damping_at(block_size, batch_size)
+
+    def _direction(
+        self, problem: ExpansionProblem, block: int, x: Array, G: Array, scores: Array, w: Array | None
+    ) -> Array:
         """The change of the block's coefficients for a step of one, shape (width, c)."""
         B, features = x.shape[0], problem.features
         preconditioned = self.preconditioning == "block"
+        if preconditioned and self.regularisation > 0:
+            held_back = scores * self.shrinkage(features.block_size, B)
+            G = G - (held_back if w is None else w * held_back)
         R, C = block_sums.correlate(features, block, x, G, with_gram=preconditioned, weights=w, budget=problem.budget)
         if not preconditioned:
             return R * (-1.0 / (B * features.block_size))
         # Row by row, as a snapshot has it: a product with columns one after another rounds in another order.
-        return arrays.contiguous(arrays.solve_damped(C, R, B * self.damping) * -1.0)
+        return arrays.contiguous(arrays.solve_damped(C, R, B * self.damping_at(features.block_size, B)) * -1.0)
 
     def _settle(self, problem: ExpansionProblem, state: ExpansionState, examples: Examples, scores: Array) -> Array:
         """Correct the last step to the one that is best for these examples; returns their scores after it."""
         change = block_sums.evaluate(
             problem.features, examples.points, state.direction[None, :, :], first=state.direction_block
         )
-        before = scores - state.last_step * change
+        last, kappa = state.last_step, state.direction_shrinkage
+        before = (scores - last * change) / (1.0 - last * kappa)
+        direction = change - kappa * before
         xp = arrays.namespace(scores)
         w = examples.weights
 
         def slope(s: float) -> float:
-            at = before + s * change
+            at = before + s * direction
             G = problem.loss.derivative(at, state.targets_for(problem, examples, at))
-            return float(xp.sum((G if w is None else w * G) * change))
+            return float(xp.sum((G if w is None else w * G) * direction))
 
-        best = least(slope, state.step_size, state.last_step)
-        state.add(state.direction_block, state.direction * (best - state.last_step), None)
+        best = least(slope, self._longest(state, kappa), last)
+        ratio = (1.0 - best * kappa) / (1.0 - last * kappa)
+        if ratio != 1.0:
+            state.decay(ratio)
+        state.add(state.direction_block, state.direction * (best - ratio * last), None)
         # A step of nothing would stay there: the next block starts from a small one.
         state.last_step = max(best, 1e-3 * state.step_size)
         state.direction = None
-        return before + best * change
+        return before + best * direction
 
 
 def least(slope: Any, highest: float, guess: float, n_calls: int = 16) -> float:

@@ -57,14 +57,20 @@ class ExpansionState(GrowingExpansion):
     n_steps, n_reused : int
         Steps taken, steps that moved an old block.
     last_step : float
+    shrunk : float
+        Σκ over the steps so far, what f would have been shrunk by with steps of one.
     gradient_square : float
         Mean of ‖ℓ'‖² over the batches so far.
     offset : float
         ρ of the novelty loss.
     loss, zero_loss : float
         Over the last batch, before its step: of the function, and of the zero function.
-    direction, direction_block
-        What the last step moved along, until the next batch has settled its length (line search only).
+    mean_zero_loss : float
+        That of the zero function in the mean over the batches so far, for as many rows as the last one has.
+    rows_seen, loss_seen : float
+        Rows of the batches so far, and the loss of the zero function on them.
+    direction, direction_block, direction_shrinkage
+        What the last step moved along, and its κ, until the next batch has settled its length (line search only).
     """
 
     trace_buffer: Array
@@ -72,12 +78,17 @@ class ExpansionState(GrowingExpansion):
     n_steps: int = 0
     n_reused: int = 0
     last_step: float = 0.0
+    shrunk: float = 0.0
     gradient_square: float = 0.0
     offset: float = 0.0
     loss: float = 0.0
     zero_loss: float = 0.0
+    rows_seen: float = 0.0
+    loss_seen: float = 0.0
+    mean_zero_loss: float = 0.0
     direction: Array | None = None
     direction_block: int = -1
+    direction_shrinkage: float = 0.0
 
     _by_block: ClassVar[tuple[str, ...]] = ("buffer", "trace_buffer")
 
@@ -115,12 +126,22 @@ class ExpansionState(GrowingExpansion):
     # ------------------------------------------------------------------------------------------ the loss
 
     def monitored(self) -> tuple[float, float]:
-        """The loss of the last batch, held against that of the zero function."""
-        return self.loss, self.zero_loss
+        """The loss of the last batch, held against that of the zero function.
+
+        A batch of few rows may be one that the zero function has no loss on; it counts as the mean batch then.
+        """
+        return self.loss, max(self.zero_loss, self.mean_zero_loss)
 
     def observe_gradient(self, mean_square: float) -> None:
         """Take a batch's mean of ‖ℓ'‖² into the estimate of M²."""
         self.gradient_square += (mean_square - self.gradient_square) / self.n_steps
+
+    def observe_zero_loss(self, zero_loss: float, n_rows: int) -> None:
+        """Take the loss of the zero function on a batch into its mean."""
+        self.zero_loss = zero_loss
+        self.rows_seen += n_rows
+        self.loss_seen += zero_loss
+        self.mean_zero_loss = self.loss_seen * n_rows / self.rows_seen
 
     def targets_for(self, problem: ExpansionProblem, examples: Examples, scores: Array) -> Array:
         """The targets of a batch; for novelty the offset ρ that is best for its scores."""

@@ -28,9 +28,12 @@ class RidgeState(KernelState):
     ----------
     jitter : float
         What was added to the diagonal beyond the regularisation.
+    inverse_diagonal : array, shape (m,), or None
+        The last entries of the diagonal of (K + λW⁻¹)⁻¹, if they were asked for.
     """
 
     jitter: float = 0.0
+    inverse_diagonal: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -45,9 +48,13 @@ class Cholesky:
     ----------
     regularisation : float
         λ, for the sum of the losses over all points; 0 interpolates.
+    n_left_out : int
+        How many of the last points the diagonal of the inverse is wanted for, from which leave-one-out errors follow:
+        the last block of the factor gives it. On other devices than the CPU the factor is not kept, and none is given.
     """
 
     regularisation: float
+    n_left_out: int = 0
 
     def init(self, problem: KernelProblem) -> RidgeState:
         """Coefficients of zero."""
@@ -67,12 +74,14 @@ class Cholesky:
                 solution = arrays.solve_positive_definite(matrix, targets)
             except np.linalg.LinAlgError:
                 solution = None
+            inverse = None if solution is None else self._inverse_diagonal(matrix)
             del matrix
             if solution is not None:
                 product = ridge_product(problem, solution, self.regularisation, jitter)
                 left = squared_residual(problem, targets - product)
                 if left <= ACCURATE * scale or targets.dtype != xp.float64:
                     state.coefficients, state.loss, state.jitter = solution, left, jitter
+                    state.inverse_diagonal = inverse
                     return state
             jitter = max(10.0 * jitter, rounding * size)
             if jitter > LARGEST_JITTER * size:
@@ -80,6 +89,14 @@ class Cholesky:
                     "The kernel matrix is not positive definite, so least squares has no solution in its space. Use a "
                     "positive-definite kernel, or a regularisation above the size of its negative eigenvalues."
                 )
+
+    def _inverse_diagonal(self, factored: Array) -> Array | None:
+        """From L L ᵀ = A, whose lower triangle holds L: the last block of A⁻¹ is that of L⁻ᵀ L⁻¹."""
+        if not (self.n_left_out and arrays.is_numpy(factored)):
+            return None
+        last = np.tril(factored[-self.n_left_out :, -self.n_left_out :])
+        inverse = arrays.solve_triangular(last, np.eye(len(last), dtype=last.dtype))
+        return np.sum(inverse**2, axis=0)
 
 
 def dense(gram: Gram) -> Array:

@@ -91,6 +91,8 @@ class ConjugateResiduals:
     batches it is the method of generalised conjugate residuals, truncated, with a preconditioner that changes from
     step to step.
 
+    With a regularisation λ, K + λW⁻¹ takes the place of K.
+
     It cannot diverge: no step makes the sum larger, and an output that rounding keeps from coming nearer goes back to
     where it was. For a batch of m points the directions cost 4 c (n_batches − 1)/m of the traffic that reading the
     matrix is, and 2 c n (n_batches − 1) numbers.
@@ -139,6 +141,7 @@ class ConjugateResiduals:
         gradient = weighted[batch, :]
         s.loss = float(xp.sum(gradient * s.residual[batch, :]))
         direction, image = _applied(problem, s, gradient, batch)
+        image = _with_ridge(problem, image, direction)
         # Where hardly anything of the residual is left but what the matrix sends to rounding, as contradictory targets
         # of points that coincide, an output stays as it is.
         eps, p = float(xp.finfo(s.coefficients.dtype).eps), problem.preconditioner
@@ -195,12 +198,19 @@ def _check(problem: KernelProblem, s: ConjugateResidualState) -> None:
         s.residual = problem.targets
         s.going = xp.ones((1, problem.targets.shape[1]), dtype=s.coefficients.dtype)
     else:
-        true = problem.targets - problem.gram.dot(s.coefficients)
+        true = problem.targets - _with_ridge(problem, problem.gram.dot(s.coefficients), s.coefficients)
         nearer = (_norms(problem, true) < _norms(problem, s.checked_residual)) & (s.going > 0)
         s.coefficients = xp.where(nearer, s.coefficients, s.checked)
         s.residual = xp.where(nearer, true, s.checked_residual)
         s.going = arrays.astype(nearer, s.going.dtype)
     s.checked, s.checked_residual = s.coefficients, s.residual
+
+
+def _with_ridge(problem: KernelProblem, values: Array, coefficients: Array) -> Array:
+    """(K + λW⁻¹) a from the values K a."""
+    if not problem.regularisation:
+        return values
+    return values + problem.regularisation * problem.inverse_weights(slice(0, problem.gram.n)) * coefficients
 
 
 def _weighted(problem: KernelProblem, r: Array) -> Array:

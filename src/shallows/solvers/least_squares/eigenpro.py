@@ -8,7 +8,6 @@ from ... import arrays
 from .columnwise import dots
 from .cycles import Cycle
 from .kernel_problem import AveragedState, KernelProblem
-from .richardson import residual
 from .step_bounds import bounded_step
 
 
@@ -29,6 +28,10 @@ class EigenPro:
     that P belongs to. A longer step than twice that leads away from them all. The bound is of use where points lie
     close together: a batch with several in one place has a larger eigenvalue than batches have in the mean, and comes
     again in every epoch.
+
+    With a regularisation λ the residual is that of the equations (K + λW⁻¹) α = y of kernel ridge regression, as for a
+    kernel with λ/wᵢ more on its diagonal: g = w (K_S α − y_S) + λ α_S. The loss is then that of the equations, and goes
+    to zero.
 
     Parameters
     ----------
@@ -53,13 +56,21 @@ class EigenPro:
         preconditioner = problem.preconditioner
         m = preconditioner.n_subsample
         values, columns = problem.gram.rows(batch.start, batch.stop).dot(state.iterate, head=m)
-        gradient, state.loss = residual(problem, values, batch)
+        difference = values - problem.targets[batch, :]
+        diagonal = 0.0
+        if problem.regularisation:
+            diagonal = problem.regularisation * problem.inverse_weights(batch)
+            difference += diagonal * state.iterate[batch, :]
+        gradient = difference if problem.weights is None else problem.weights[batch, :] * difference
+        state.loss = float(arrays.namespace(gradient).sum(gradient * difference))
         projected = preconditioner.project(columns, gradient)
         factor, share = (1.0, 0.0) if self.cycle is None else self.cycle.at(state.n_steps)
         step_size = state.step_size * factor
         if share:
-            fitting = dots(gradient, values - problem.targets[batch, :])
+            fitting = dots(gradient, difference)
             energy = problem.gram.energy(batch.start, batch.stop, gradient) - preconditioner.energy(projected)
+            if problem.regularisation:
+                energy = energy + dots(gradient, diagonal * gradient)
             step_size = bounded_step(step_size, fitting, energy)
         state.move(batch, -step_size * gradient)
         state.move(slice(0, m), step_size * preconditioner.expand(projected))

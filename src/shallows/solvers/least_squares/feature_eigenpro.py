@@ -22,16 +22,19 @@ class FeatureProblem:
     design : Design
         The features of the n training points.
     targets : array, shape (n, c)
-    weights : array, shape (n, 1), optional
-        Sample weights; none means one each.
+    weights : array, shape (n, 1) or (n, c), optional
+        Sample weights, for all outputs alike or for each; none means one each.
     preconditioner : FeaturePreconditioner, optional
         None is plain gradient descent.
+    regularisation : float
+        λ: minimise Σᵢ wᵢ ‖φ(xᵢ)ᵀA − yᵢ‖² + λ ‖A‖².
     """
 
     design: Design
     targets: Array
     weights: Array | None = None
     preconditioner: FeaturePreconditioner | None = None
+    regularisation: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class FeatureEigenPro:
 
     For a batch S, with g = w (Φ_S A − y_S):
 
-        A ← A − η (I − E diag(1 − τ (λ_{q+1}/λᵢ)^a) Eᵀ) Φ_Sᵀ g
+        A ← A − η (I − E diag(1 − τ (λ_{q+1}/λᵢ)^a) Eᵀ) (Φ_Sᵀ g + λ A |S|/n)
 
     It is `EigenPro` with the kernel φ(x)ᵀφ(z): the same steps make the same predictions. The features are gone through
     in ranges of columns, so that not even one row of them need be whole in memory.
@@ -83,6 +86,9 @@ class FeatureEigenPro:
         for k, span in enumerate(spans):
             block = blocks[k] if held else design.block(batch, k)
             moved[span, :] = arrays.thin_product(block.T, gradient)
+        if problem.regularisation:
+            # The batch's share of λA.
+            moved += (problem.regularisation * (batch.stop - batch.start) / problem.targets.shape[0]) * A
         if p is not None and p.rank:
             moved -= p.correction(moved)
         moved *= -step_size

@@ -19,15 +19,25 @@ class KernelProblem:
     gram : Gram
         Kernel matrix of the n training points; those of the preconditioner's subsample come first.
     targets : array, shape (n, c)
-    weights : array, shape (n, 1), optional
-        Sample weights; none means one each.
+    weights : array, shape (n, 1) or (n, c), optional
+        Sample weights, for all outputs alike or for each; none means one each. A weight of zero takes a row out.
     preconditioner : Preconditioner, optional
+    regularisation : float
+        λ: minimise Σᵢ wᵢ ‖f(xᵢ) − yᵢ‖² + λ ‖f‖². Rows of weight zero must lie outside the preconditioner's subsample.
     """
 
     gram: Gram
     targets: Array
     weights: Array | None = None
     preconditioner: Preconditioner | None = None
+    regularisation: float = 0.0
+
+    def inverse_weights(self, rows: slice) -> Array | float:
+        """1/w of some rows, 0 where w is; what λ is multiplied with in K + λW⁻¹."""
+        if self.weights is None:
+            return 1.0
+        xp, here = arrays.namespace(self.weights), self.weights[rows, :]
+        return xp.where(here > 0, 1.0 / xp.where(here > 0, here, xp.ones_like(here)), xp.zeros_like(here))
 
 
 _SMALLEST_SCALE = 2.0**-20

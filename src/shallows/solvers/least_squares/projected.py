@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from ... import arrays, kernels
 from ...arrays import Array
@@ -32,7 +33,9 @@ class CentresProblem:
         Of the centres.
     preconditioner : Preconditioner
         Whose subsample is the first M centres.
-    weights : array, shape (n, 1), optional
+    weights : array, shape (n, 1) or (n, c), optional
+    regularisation : float
+        λ: minimise Σᵢ wᵢ ‖f(xᵢ) − yᵢ‖² + λ ‖f‖².
     budget : int
         Bytes that strips of the kernel matrix may take.
     """
@@ -44,7 +47,18 @@ class CentresProblem:
     projection: Projection
     preconditioner: Preconditioner
     weights: Array | None = None
+    regularisation: float = 0.0
     budget: int = 2**28
+
+    @cached_property
+    def functions_at_centres(self) -> Array:
+        """Vᵀ K_MZ, shape (q, p), which the preconditioner takes off a regularisation."""
+        p, xp = self.preconditioner, arrays.namespace(self.centres)
+        out = xp.empty((p.rank, self.centres.shape[0]), dtype=self.centres.dtype)
+        for rows in arrays.blocks(self.centres.shape[0], 1024):
+            columns = kernels.values(self.kernel, self.centres[rows, :], self.centres[: p.n_subsample, :])
+            out[:, rows] = (columns @ p.vectors).T
+        return out
 
 
 @dataclass
@@ -99,6 +113,8 @@ class ProjectedEigenPro:
         α   ← α − η K_ZZ⁻¹ h,                              h = K_ZS g
         α_M ← α_M + η V diag((1 − τ λ_{q+1}/λᵢ)/σᵢ) Vᵀ h_M
 
+    With a regularisation, h has λ K_ZZ α |S|/n added to it.
+
     Where the centres are the data, K_ZZ⁻¹ h is g at the places of S and this is `EigenPro`. Projected in every step,
     the iterate needs no centres of its own in between; the price, a solve with p² numbers, is small for batches of p
     and more.
@@ -135,6 +151,12 @@ class ProjectedEigenPro:
         direction = problem.projection.solve(h)
         p = problem.preconditioner
         direction[: p.n_subsample, :] -= filtered(p.vectors, p.scale, h[: p.n_subsample, :])
+        if problem.regularisation:
+            # The batch's share of the gradient λ f, which lies in the span and has the values K_MZ α at the subsample.
+            share = problem.regularisation * (batch.stop - batch.start) / problem.targets.shape[0]
+            projected = p.scale[:, None] * (problem.functions_at_centres @ state.iterate)
+            direction += share * state.iterate
+            direction[: p.n_subsample, :] -= share * (p.vectors @ projected)
         state.iterate -= state.step_size * direction
         state.n_steps += 1
         share = (FORGETTING + 1.0) / (state.n_steps + FORGETTING) if self.average else 1.0

@@ -160,17 +160,33 @@ def point_numbers(seed: int, n_iterations: int, n: int) -> np.ndarray:
     return (streams.integers(seed, "trajectory points", 0, n_iterations) % np.uint64(n)).astype(np.int64)
 
 
-def by_the_solver(trajectories: Trajectories, n_iterations: int) -> np.ndarray:
-    """Values after some iterations of the first trajectory, by the solver itself, shape (N,)."""
+def by_the_solver(trajectories: Trajectories, n_iterations: int) -> tuple[np.ndarray, np.ndarray]:
+    """The first trajectory by the solver itself, and how large its coefficients are on the way.
+
+    Returns
+    -------
+    values : ndarray, shape (N,)
+        f after all the iterations.
+    coefficients : ndarray, shape (n_iterations,)
+        After each iteration t the largest |aᵗᵢ| over the features i, in units of θ/t, for a solver that makes a new
+        feature each time. The coefficient of a feature is aᵗᵢ ℓ'ᵢ with the slope ℓ'ᵢ of the loss at which it was made.
+    """
     p, seed = trajectories.population, trajectories.seeds[0]
     problem = ExpansionProblem(trajectories.features[0], p.loss, 1, growth=math.inf)
     solver = DoublyStochastic(
         trajectories.theta, 1.0, p.regularisation, trajectories.policy, preconditioning=None, seed=seed
     )
     state = ExpansionState.zero(problem, trajectories.theta, p.points)
-    for i in point_numbers(seed, n_iterations, p.n):
+    slopes, largest = np.zeros(n_iterations), np.zeros(n_iterations)
+    for t, i in enumerate(point_numbers(seed, n_iterations, p.n), start=1):
         state = solver.step(problem, state, Examples(p.points[i : i + 1, :], p.targets[i : i + 1, None]))
-    return state.values(problem, p.points)[:, 0]
+        traces = np.abs(arrays.to_numpy(state.traces)[:, 0])
+        used = len(traces)
+        if used == t:  # made just now with the step θ/t
+            slopes[t - 1] = traces[-1] * t / trajectories.theta
+        known = slopes[:used] > 0
+        largest[t - 1] = (traces[known] / slopes[:used][known]).max(initial=0.0) * t / trajectories.theta
+    return state.values(problem, p.points)[:, 0], largest
 
 
 def feature_variance(p: Population, seed: int) -> float:

@@ -9,8 +9,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 
 @dataclass(frozen=True)
 class Bounds:
@@ -68,11 +66,3 @@ class Bounds:
         first = self.constant * math.sqrt(math.log(8.0 * math.sqrt(math.e) * t / delta))
         second = math.sqrt(2.0 * self.kappa) * self.high * math.sqrt(math.log(2.0 * t / delta)) * math.log(t)
         return (first + second) * self.lipschitz / math.sqrt(t)
-
-
-def coefficient_ratio(theta_nu: float, t: int) -> float:
-    """The largest |aᵗᵢ| over i ≤ t, in units of θ/t, of the coefficients aᵗᵢ = −γᵢ Π_{j>i} (1 − γⱼ ν)."""
-    i = np.arange(1, t + 1, dtype=np.float64)
-    factors = 1.0 - theta_nu / i
-    products = np.concatenate([np.cumprod(factors[:0:-1])[::-1], [1.0]])
-    return float(np.abs(t / i * products).max())

@@ -18,7 +18,7 @@ from ...resumable import ResumableLoop
 from ...solvers.expansions.block_policies import POLICIES, Checked, Fresh, UniformReuse
 from ..results import AnalysisResult
 from .batched_trajectories import Trajectories, by_the_solver, feature_variance
-from .bounds import Bounds, coefficient_ratio
+from .bounds import Bounds
 from .population import Population
 
 
@@ -75,9 +75,11 @@ def errors_by_iteration(
         Over t: ``error`` (mean over trajectories and places), ``feature_part`` |f − h|² and ``data_part`` |h − f*|² of
         it, ``quantile`` (that of 1 − 3δ), ``excess`` (mean |R(f) − R(f*)|), their bounds ``bound``,
         ``quantile_bound``, ``excess_bound``, ``share_within`` the bound of Theorem 5, ``n_features`` (mean),
-        ``feature_count`` (over that of DSG), ``coefficient`` (largest, in units of θ/t), ``relative_error`` (error over
-        the mean of f*²). Numbers: ``solver_difference``, from the solver itself after 100 iterations, over the largest
-        value; ``minimum_square``, ``slope_bound`` M, ``feature_variance`` σ², ``longest`` step over γ.
+        ``feature_count`` (over that of DSG), ``relative_error`` (error over the mean of f*²). Numbers:
+        ``solver_difference``, from the solver itself after 100 iterations, over the largest value; of that solver's
+        trajectory with dsg ``coefficient``, the largest |aᵗᵢ| in units of θ/t over these iterations, and
+        ``later_coefficient``, the same from t = θν on; ``minimum_square``, ``slope_bound`` M, ``feature_variance`` σ²,
+        ``longest`` step over γ.
     """
     p, trajectories = _start(
         data, kernel, bandwidth, loss, method, theta_nu, regularisation, n_points, n_places, n_repeats,
@@ -87,12 +89,15 @@ def errors_by_iteration(
     checked = min(100, n_iterations)
     found: dict[str, list[float]] = {}
     least = p.risk(p.minimum[None, :])[0]
-    difference = math.nan
+    difference, coefficients = math.nan, {}
     kept: list[tuple[int, dict[str, float], np.ndarray]] = []
     for t in trajectories.run(sorted({*marks, checked})):
         if t == checked:
-            by_solver = by_the_solver(trajectories, t)
+            by_solver, sizes = by_the_solver(trajectories, t)
             difference = float(np.abs(by_solver - trajectories.values[0]).max() / np.abs(by_solver).max())
+            if method == "dsg":
+                later = sizes[math.ceil(theta_nu) - 1 :]
+                coefficients = {"coefficient": float(sizes.max()), "later_coefficient": float(later.max())}
         if t not in marks:
             continue
         off = (trajectories.values[:, p.n :] - p.minimum[p.n :]) ** 2
@@ -108,7 +113,6 @@ def errors_by_iteration(
                     "excess": excess.mean(),
                     "n_features": trajectories.in_use.mean(),
                     "feature_count": trajectories.in_use.mean() / t,
-                    "coefficient": coefficient_ratio(theta_nu, t),
                 },
                 off,
             )
@@ -135,6 +139,7 @@ def errors_by_iteration(
             found.setdefault(name, []).append(float(value))
     numbers = {
         "solver_difference": difference,
+        **coefficients,
         "minimum_square": square,
         "slope_bound": slope,
         "feature_variance": trajectories.variance,

@@ -99,8 +99,8 @@ def residuals_by_direction(
         {
             **{f"residual_{name}": one for name, one in measured.items()},
             **{f"predicted_{name}": one for name, one in predicted.items()},
-            "acceleration": gain,
-            "acceleration_predicted": gain_predicted,
+            "acceleration": without_value(gain, q + 1),
+            "acceleration_predicted": without_value(gain_predicted, q + 1),
         },
         {
             "eigenvalue_ratio": float(values[0] / values[q]),
@@ -109,3 +109,8 @@ def residuals_by_direction(
         },
         {**part.effective, "rank": q, "n_iterations": n_iterations},
     )
+
+
+def without_value(curve: np.ndarray, first: int) -> list[float | None]:
+    """A curve whose first places have no value; one that is not a number further on stays one, and is seen."""
+    return [None] * first + [float(value) for value in curve[first:]]

@@ -14,9 +14,9 @@ from .base import Measure
 class Correlations(Measure):
     """The total correlation of two views.
 
-    The views are the two ranges of columns that a preparation recorded under ``views`` or, where it recorded none, the
-    features and the targets. A model offers ``transform(x, y)``, which gives the projections of both, each of shape
-    (n, k).
+    The views are the two arrays of a preparation that wrote them apart, or the two ranges of columns that it recorded
+    under ``views``, or, where it recorded none, the features and the targets. A model offers
+    ``transform(x, y)``, which gives the projections of both, each of shape (n, k).
     """
 
     def training_arrays(self) -> tuple[Any, Any]:
@@ -36,6 +36,9 @@ class Correlations(Measure):
 
     def _views(self, part: str) -> tuple[Any, Any]:
         x, y = (getattr(self.data, f"{name}_{part}") for name in "xy")
+        second = getattr(self.data, f"z_{part}", None)
+        if second is not None:
+            return x, second
         columns = self.data.info.get("views")
         if columns:
             (a, b), (c, d) = columns

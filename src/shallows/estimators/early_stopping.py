@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ... import streams
-from ...errors import ShallowsError
-from ..parameter_checks import is_number, is_whole
+from .. import streams
+from ..errors import ShallowsError
+from .parameter_checks import is_number, is_whole
 
 
 @dataclass
@@ -49,6 +50,24 @@ class HeldOut:
         spread = np.average(((y - mean) / unit) ** 2, axis=0, weights=self.weights)
         missed = np.average(squares, axis=0, weights=self.weights)
         return float(np.mean(missed / np.where(spread > 0, spread, 1.0)))
+
+    def validation(self, *, of_labels: bool) -> Callable[[Any], float]:
+        """`error` as a function of a snapshot alone, for `shallows.training.Stopping`."""
+        return lambda snapshot: self.error(snapshot, of_labels=of_labels)
+
+    def merged(self, training_scores: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        """Outputs on the training rows and on these, in the order of all rows that the user gave, shape (n, c)."""
+        made = np.empty((len(self.rows) + len(self.training_rows), scores.shape[1]), dtype=training_scores.dtype)
+        made[self.training_rows], made[self.rows] = training_scores, scores
+        return made
+
+
+def check_parameters(estimator: Any) -> None:
+    """Refuse a share of rows, a number of epochs or a tolerance out of its range, of an estimator that has them."""
+    if estimator.early_stopping:
+        check(estimator.validation_fraction, estimator.n_iter_no_change)
+    if not (is_number(estimator.tol) and estimator.tol >= 0):
+        raise ShallowsError(f"tol must be a number of at least 0, got {estimator.tol!r}.")
 
 
 def check(fraction: Any, n_iter_no_change: Any) -> None:

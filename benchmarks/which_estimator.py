@@ -1,0 +1,370 @@
+"""Which estimator? Error against time of every estimator at its defaults, for more and more rows.
+
+``python benchmarks/which_estimator.py --sizes 1000 4000 16000`` fits each of them to generated data that have no end
+(the repository's digits, deformed anew, and Friedman's first function with noise), every fit in a process of its own,
+and writes ``docs/which_estimator.csv``, ``.svg`` and the page ``docs/which_estimator.md``. What was measured before is
+kept, and measured again with ``--again``. Every fit has one thread and its processor time counts, so that the machine
+may be busy. A fit that took long is not tried with more rows: ``--limit`` says how many
+seconds one may take by the estimate of its growth. ``--draw`` writes page and picture from what is there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "which_estimator.md"
+COLUMNS = (
+    "problem",
+    "estimator",
+    "rows",
+    "error",
+    "fit_seconds",
+    "predict_seconds",
+    "megabytes",
+    "note",
+    "processor",
+    "code",
+)
+SIZES = (1_000, 4_000, 16_000, 64_000, 250_000, 1_000_000)
+N_TEST = 4_000
+
+#: For each problem the title, what an error is, and its task.
+PROBLEMS = {
+    "digits": ("Deformed digits, 784 pixels, 10 classes", "test error (%)", "classification"),
+    "friedman": ("Friedman 1 with noise, which alone is 0.04; 10 inputs", "test, 1 − R²", "regression"),
+}
+#: For each estimator its classes, and the power of the rows with which its time is taken to grow at most.
+ESTIMATORS = {
+    "EigenPro": ("shallows:EigenPro", 2.0),
+    "EigenPro with centres": ("shallows:EigenProCentres", 1.0),
+    "EigenPro on random features": ("shallows:FeatureEigenPro", 1.0),
+    "doubly stochastic gradients": ("shallows:DoublyStochastic", 1.3),
+    "exact kernel ridge": ("shallows:ExactKernelRidge", 3.0),
+    "support vector machine (scikit-learn)": ("sklearn.svm:SV", 2.3),
+    "gradient boosting (scikit-learn)": ("sklearn.ensemble:HistGradientBoosting", 1.0),
+    "linear ridge (scikit-learn)": ("sklearn.linear_model:Ridge", 1.0),
+}
+
+
+def main() -> None:
+    """Measure what was asked for and is not there yet, then write the page."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
+    parser.add_argument("--problems", nargs="+", choices=list(PROBLEMS), default=list(PROBLEMS))
+    parser.add_argument("--estimators", nargs="+", choices=list(ESTIMATORS), default=list(ESTIMATORS))
+    parser.add_argument("--limit", type=float, default=600.0, help="seconds of one fit (default: %(default)s)")
+    parser.add_argument("--again", action="store_true", help="measure again what is there")
+    parser.add_argument("--draw", action="store_true", help="measure nothing")
+    parser.add_argument("--page", type=Path, default=PAGE, help="(default: %(default)s)")
+    parser.add_argument("--one", nargs=3, metavar=("PROBLEM", "ESTIMATOR", "ROWS"), help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.one:
+        print(json.dumps(measure(asked.one[0], asked.one[1], int(asked.one[2]))))
+        return
+    path = asked.page.with_suffix(".csv")
+    found = read(path)
+    for rows in [] if asked.draw else sorted(asked.sizes):
+        for problem in asked.problems:
+            for estimator in asked.estimators:
+                key = (problem, estimator, rows)
+                if key in found and not found[key]["note"] and not asked.again:
+                    continue
+                found[key] = one_row(problem, estimator, rows, asked.limit, found)
+                told = found[key]["note"] or f"error {found[key]['error']}, {found[key]['fit_seconds']} s"
+                print(f"{problem}, {rows:,} rows, {estimator}: {told}", flush=True)
+                write(path, found)
+    draw(found, asked.page.with_suffix(".svg"))
+    asked.page.write_text(page(found), encoding="utf-8")
+
+
+def one_row(problem: str, estimator: str, rows: int, limit: float, found: dict[Any, dict[str, str]]) -> dict[str, str]:
+    """Measure in a process of its own, or say why it was not done."""
+    blank = {"problem": problem, "estimator": estimator, "rows": str(rows), **dict.fromkeys(COLUMNS[3:], "")}
+    expected = estimate(problem, estimator, rows, found)
+    if math.isinf(expected):
+        return blank | {"note": "not run, since fewer rows were not run either"}
+    if expected > limit:
+        return blank | {"note": f"not run: about {expected:,.0f} s expected by its growth, more than {limit:,.0f} s"}
+    command = [sys.executable, __file__, "--one", problem, estimator, str(rows)]
+    one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=3 * limit + 600, env={**os.environ, **one_thread}
+        )
+    except subprocess.TimeoutExpired:
+        return blank | {"note": f"not finished within {3 * limit + 600:,.0f} s with the making of the data"}
+    if done.returncode:
+        reason = (done.stderr.strip().splitlines() or ["killed"])[-1]
+        return blank | {"note": f"failed: {reason[:120]}"}
+    return blank | {key: str(value) for key, value in json.loads(done.stdout.splitlines()[-1]).items()}
+
+
+def estimate(problem: str, estimator: str, rows: int, found: dict[Any, dict[str, str]]) -> float:
+    """Seconds of a fit by the largest one that was measured; 0 where there is none."""
+    known = {
+        int(one["rows"]): one
+        for (p, e, n), one in found.items()
+        if p == problem and e == estimator and n < rows and (one["fit_seconds"] or one["note"])
+    }
+    if not known:
+        return 0.0
+    most = max(known)
+    if not known[most]["fit_seconds"]:
+        return math.inf
+    return float(known[most]["fit_seconds"]) * (rows / most) ** ESTIMATORS[estimator][1]
+
+
+# One measurement ------------------------------------------------------------------------------------------------------
+
+
+def measure(problem: str, estimator: str, rows: int) -> dict[str, Any]:
+    """Fit one estimator at its defaults; error on test rows, processor seconds, peak memory."""
+    from shallows.arrays.memory import peak_memory
+    from shallows.experiments.identity import code
+    from shallows.experiments.running.record import hardware
+
+    x, y, x_test, y_test = DATA[problem](rows)
+    task = PROBLEMS[problem][2]
+    model = make(estimator, task)
+    clock = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(x, y)
+    fit_seconds, clock = time.process_time() - clock, time.process_time()
+    predicted = model.predict(x_test)
+    predict_seconds = time.process_time() - clock
+    if task == "classification":
+        error = 100 * float(np.mean(predicted != y_test))
+    else:
+        error = float(np.mean((predicted - y_test) ** 2) / np.var(y_test))
+    return {
+        "error": f"{error:.4g}",
+        "fit_seconds": f"{fit_seconds:.4g}",
+        "predict_seconds": f"{predict_seconds:.4g}",
+        "megabytes": f"{peak_memory() / 1e6:.0f}",
+        "processor": hardware()["cpu"],
+        "code": (code.commit()["commit"] or "unknown")[:10],
+    }
+
+
+def make(estimator: str, task: str) -> Any:
+    """The estimator with nothing set but the seed."""
+    import importlib
+    import inspect
+
+    module, _, stem = ESTIMATORS[estimator][0].partition(":")
+    endings = {
+        "SV": {"classification": "C", "regression": "R"},
+        "Ridge": {"classification": "Classifier", "regression": ""},
+    }
+    ending = endings.get(stem, {"classification": "Classifier", "regression": "Regressor"})[task]
+    kind = getattr(importlib.import_module(module), stem + ending)
+    return kind(random_state=0) if "random_state" in inspect.signature(kind).parameters else kind()
+
+
+def digits(rows: int) -> tuple[np.ndarray, ...]:
+    """Deformed digits: training ones made of the repository's 4,000, test ones of 1,000 others."""
+    from shallows import datasets
+    from shallows.datasets.sources import open_source
+    from shallows.datasets.synthetic import make as generator
+
+    with tempfile.TemporaryDirectory() as folder:
+        stamp = datasets.fetch("mnist_demo", folder, embedded_root=ROOT / "data" / "embedded", progress=False)
+        files = json.loads(stamp.read_text(encoding="utf-8"))["files"]
+        paths = {one["part"]: stamp.resolve().parent / one["path"] for one in files}
+        source = open_source(datasets.get("mnist_demo"), paths)
+        whole = [
+            [np.concatenate(one) for one in zip(*part.blocks(8192), strict=True)]
+            for part in (source.train, source.test)
+        ]
+    made = []
+    for seed, (digits_of_part, n) in enumerate(zip(whole, (rows, N_TEST), strict=True)):
+        images, labels = digits_of_part
+        endless = generator("endless_mnist", seed=seed, digits=(images.astype(np.uint8), labels), plain_first=False)
+        x, y = np.empty((n, endless.d), np.float32), np.empty(n, np.int64)
+        start = 0
+        for block, own in endless.blocks(0, n, 8192):
+            x[start : start + len(own)], y[start : start + len(own)] = block, own
+            start += len(own)
+        made += [np.divide(x, 255, out=x), y]
+    return tuple(made)
+
+
+def friedman(rows: int) -> tuple[np.ndarray, ...]:
+    """Friedman's first function of 5 of 10 inputs with normal noise; inputs and target standardised."""
+    from sklearn.datasets import make_friedman1
+
+    x, y = make_friedman1(rows + N_TEST, n_features=10, noise=1.0, random_state=0)
+    x, y = ((x - 0.5) * math.sqrt(12)).astype(np.float32), (y - y.mean()) / y.std()
+    return x[:rows], y[:rows], x[rows:], y[rows:]
+
+
+DATA = {"digits": digits, "friedman": friedman}
+
+
+# The page -------------------------------------------------------------------------------------------------------------
+
+
+def read(path: Path) -> dict[Any, dict[str, str]]:
+    """What was measured, by problem, estimator and rows."""
+    if not path.is_file():
+        return {}
+    with open(path, newline="", encoding="utf-8") as stream:
+        return {(one["problem"], one["estimator"], int(one["rows"])): one for one in csv.DictReader(stream)}
+
+
+def write(path: Path, found: dict[Any, dict[str, str]]) -> None:
+    """Write what was measured, in the order of problems, rows and estimators."""
+    names = list(ESTIMATORS)
+    rows = sorted(found.values(), key=lambda one: (one["problem"], int(one["rows"]), names.index(one["estimator"])))
+    path.parent.mkdir(exist_ok=True)
+    with open(path, "w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def draw(found: dict[Any, dict[str, str]], path: Path) -> None:
+    """Error over seconds, a line an estimator, a larger mark for more rows."""
+    import matplotlib
+    import seaborn
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    from shallows.report.sheet import PALETTE, STYLE
+
+    with matplotlib.rc_context({**seaborn.axes_style("ticks"), **STYLE, "svg.hashsalt": "which_estimator"}):
+        figure = Figure(figsize=(10.4, 4.2), layout="constrained")
+        sizes = sorted({n for _, _, n in found})
+        axes = figure.subplots(1, len(PROBLEMS))
+        for ax, (problem, (title, unit, _)) in zip(axes, PROBLEMS.items(), strict=True):
+            for place, estimator in enumerate(ESTIMATORS):
+                points = [
+                    (float(one["fit_seconds"]), float(one["error"]), 4 + 2.2 * sizes.index(n))
+                    for n in sizes
+                    if (one := found.get((problem, estimator, n))) and one["error"]
+                ]
+                if not points:
+                    continue
+                seconds, errors, marks = zip(*points, strict=True)
+                look = {"color": (*PALETTE, "#8C6D31")[place], "linestyle": "-" if place < 5 else "--"}
+                ax.plot(seconds, errors, label=estimator, linewidth=1.2, **look)
+                ax.scatter(seconds, errors, s=[mark**2 for mark in marks], color=look["color"], zorder=3, linewidths=0)
+            ax.set(xscale="log", yscale="log", title=title, xlabel="processor seconds of a fit", ylabel=unit)
+            ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            for axis in (ax.xaxis, ax.yaxis):
+                axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+                axis.set_minor_formatter(NullFormatter())
+            ax.spines[["top", "right"]].set_visible(False)
+        axes[-1].legend(loc="upper left", bbox_to_anchor=(1.02, 1.0), borderaxespad=0)
+        path.parent.mkdir(exist_ok=True)
+        figure.savefig(path, metadata={"Date": None, "Creator": None})
+
+
+def page(found: dict[Any, dict[str, str]]) -> str:
+    """The page, all of whose numbers and names follow from what was measured."""
+    measured = [one for one in found.values() if one["error"]]
+    sizes = sorted({int(one["rows"]) for one in measured})
+    machines = sorted({one["processor"] for one in measured})
+    codes = sorted({one["code"] for one in measured})
+    never = [f"{size:,}" for size in SIZES if size not in sizes]
+    lines = [
+        "# Which estimator?",
+        "",
+        "Every estimator at its defaults, with nothing set but the seed, on two problems of which there are as many",
+        "rows as one wants. `python benchmarks/which_estimator.py` measures it and writes this page",
+        f"({'; '.join(machines)}; commit {', '.join(codes)}). One fit each on one thread; seconds are those of the",
+        "processor, so that a busy machine does not count, and small differences say nothing.",
+        "",
+        "![error against time](which_estimator.svg)",
+        "",
+        f"A line is an estimator, its marks grow with the rows: {', '.join(f'{size:,}' for size in sizes)}. Lower is",
+        "more accurate, further left is faster; dashed lines are scikit-learn's, for reference.",
+        "",
+    ]
+    if never:
+        lines += [f"**Not measured yet:** {', '.join(never)} rows, for which this machine's time did not suffice.", ""]
+    lines += ["## In short", ""]
+    for problem, (title, _, _) in PROBLEMS.items():
+        lines += [f"{title}:", ""]
+        lines += [f"- {advice(problem, size, found)}" for size in sizes] + [""]
+    lines += [
+        "Your own data decide: `snakemake --cores 4 compare --config dataset=my.csv` measures the methods on them and",
+        "says which one to take.",
+        "",
+        "## All numbers",
+        "",
+    ]
+    for problem, (title, unit, _) in PROBLEMS.items():
+        lines += [f"### {title}", "", *table(problem, unit, sizes, found), ""]
+    notes = [one for one in found.values() if one["note"]]
+    blank = {"note": "not run yet"}
+    notes += [
+        {"problem": problem, "estimator": estimator, "rows": str(size), **blank}
+        for size in sizes
+        for problem in PROBLEMS
+        for estimator in ESTIMATORS
+        if (problem, estimator, size) not in found
+    ]
+    if notes:
+        lines += ["## What was not run", ""]
+        lines += [
+            f"- {one['problem']}, {int(one['rows']):,} rows, {one['estimator']}: {one['note']}" for one in notes
+        ] + [""]
+    return "\n".join(lines)
+
+
+def advice(problem: str, size: int, found: dict[Any, dict[str, str]]) -> str:
+    """The most accurate one, and the fastest whose error is within a tenth of that, or what counting errors allows."""
+    here = {e: one for (p, e, n), one in found.items() if p == problem and n == size and one["error"]}
+    if not here:
+        return f"{size:,} rows: nothing was measured"
+    errors = {estimator: float(one["error"]) for estimator, one in here.items()}
+    best = min(errors, key=errors.get)
+    slack = 0.1 * errors[best]
+    if PROBLEMS[problem][2] == "classification":
+        share = errors[best] / 100
+        slack = max(slack, 100 * math.sqrt(2 * share * (1 - share) / N_TEST))
+    near = [estimator for estimator in here if errors[estimator] <= errors[best] + slack]
+    quick = min(near, key=lambda estimator: float(here[estimator]["fit_seconds"]))
+    text = f"{size:,} rows: {best} has the lowest error ({_shown(here[best])})"
+    if quick == best:
+        return f"{text}, and nothing that comes near it is faster."
+    return f"{text}; {quick} comes near it in less time ({_shown(here[quick])})."
+
+
+def _shown(one: dict[str, str]) -> str:
+    return f"{one['error']}{' %' if PROBLEMS[one['problem']][2] == 'classification' else ''} in {one['fit_seconds']} s"
+
+
+def table(problem: str, unit: str, sizes: list[int], found: dict[Any, dict[str, str]]) -> list[str]:
+    """Error, seconds and peak memory of each estimator for each number of rows."""
+    lines = [f"Each cell: {unit}; processor seconds of the fit; peak memory of the process in MB, with the data.", ""]
+    lines += ["| estimator | " + " | ".join(f"{size:,} rows" for size in sizes) + " |"]
+    lines += ["| :-- |" + " --: |" * len(sizes)]
+    for estimator in ESTIMATORS:
+        cells = []
+        for size in sizes:
+            one = found.get((problem, estimator, size))
+            filled = one and one["error"]
+            cells.append(f"{one['error']}; {one['fit_seconds']}; {one['megabytes']}" if filled else "not run")
+        lines.append(f"| {estimator} | {' | '.join(cells)} |")
+    return lines
+
+
+if __name__ == "__main__":
+    main()

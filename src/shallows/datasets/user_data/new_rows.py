@@ -1,0 +1,202 @@
+"""Rows of a new file in the columns that a preparation was fitted to, or an error that names what does not fit."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shallows.datasets.files import DatasetError
+from shallows.datasets.formats.delimited_text import category_codes
+from shallows.datasets.user_data.file_forms import FORMS
+from shallows.datasets.user_data.request import Request, form_of
+from shallows.datasets.user_data.summary import some_of
+
+_ROWS = 16_384
+
+
+def columns_of(description: Mapping[str, Any]) -> dict[str, Any]:
+    """What has to be known of the columns of a user's file to find them again in another one, as plain data."""
+    options = description["entry"]["options"]
+    layout = options["layout"]
+    known = {"form": options["form"], "n_features": description["entry"]["n_features"], "file": "", "layout": layout}
+    known["file"] = description["files"][0]["name"]
+    if "features" not in options:
+        return {**known, "options": {key: value for key, value in options.items() if key != "layout"}}
+    names = layout["names"]
+    return {
+        **known,
+        "named": layout["named"],
+        "layout": {},
+        "n_columns": len(names),
+        "features": options["features"],
+        "targets": [{"column": place, "name": names[place]} for place in options["targets"]],
+    }
+
+
+def raw_rows(path: str | Path, columns: Mapping[str, Any], *, fills_missing: bool) -> Iterator[Any]:
+    """Give the rows of a file as numbers, in blocks: categories by their codes, missing values as NaN.
+
+    Parameters
+    ----------
+    path : path
+        A file of the form of the one that the preparation was fitted to; tables may be text, ARFF or Parquet. Columns
+        are found by their names, in any order, and further ones are left alone; without names they must be the same
+        in number and order, where the target may be left out.
+    columns : mapping
+        What `columns_of` gave.
+    fills_missing : bool
+        Whether missing values are let through as NaN.
+
+    Yields
+    ------
+    ndarray or csr_matrix, shape (m, n_features)
+
+    Raises
+    ------
+    DatasetError
+        For a column that is missing, holds text where numbers are needed, a category that the training rows did not
+        have, or a missing or infinite value: it names the column and the row.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise DatasetError(f"There is no file {path}.")
+    if "features" in columns:
+        return _table_rows(path, columns, fills_missing)
+    return _array_rows(path, columns, fills_missing)
+
+
+# Tables ---------------------------------------------------------------------------------------------------------------
+
+
+def _table_rows(path: Path, columns: Mapping[str, Any], fills_missing: bool) -> Iterator[np.ndarray]:
+    form = FORMS[form_of(path)]
+    if form.frames is None:
+        raise DatasetError(f"{path} is {form.title}, and the model was fitted to a table, {columns['file']}.")
+    layout = form.layout(path, Request(name="new", file=str(path), header=columns["named"] or None))
+    form.count(path, layout)
+    features = columns["features"]
+    places = _places(path, columns, list(layout.names), named=layout.named and columns["named"])
+    types = {place: str for one, place in zip(features, places, strict=True) if one["values"] is not None}
+    first = 1
+    for table in form.frames(path, layout, types, only=sorted(set(places))):
+        x = np.empty((len(table), len(features)))
+        for number, (one, place) in enumerate(zip(features, places, strict=True)):
+            x[:, number] = _column(path, one, table[place], first, fills_missing)
+        yield x
+        first += len(table)
+
+
+def _places(path: Path, columns: Mapping[str, Any], names: Sequence[str], *, named: bool) -> list[int]:
+    """The column of a new file for each feature."""
+    features = columns["features"]
+    if named:
+        missing = [one["name"] for one in features if one["name"] not in names]
+        if missing:
+            others = [name for name in names if name not in {one["name"] for one in features}]
+            raise DatasetError(_lacking(path, columns["file"], missing, names, others))
+        return [names.index(one["name"]) for one in features]
+    targets = [one["column"] for one in columns["targets"]]
+    if len(names) == columns["n_columns"]:
+        return [one["column"] for one in features]
+    if len(names) == columns["n_columns"] - len(targets):  # the same without the target
+        return [one["column"] - sum(target < one["column"] for target in targets) for one in features]
+    raise DatasetError(
+        f"{path} has {len(names)} columns, where {columns['file']}, to which the model was fitted, has "
+        f"{columns['n_columns']} with the target, and names none. Give the new rows the same columns in the same order."
+    )
+
+
+def _lacking(path: Path, fitted_to: str, missing: Sequence[str], names: Sequence[str], others: Sequence[str]) -> str:
+    what = f"column {missing[0]}" if len(missing) == 1 else f"columns {some_of(missing)}"
+    by_lower = {name.lower(): name for name in others}
+    near = difflib.get_close_matches(missing[0].lower(), by_lower, n=1, cutoff=0.6)
+    hint = f" Is {missing[0]} what it calls {by_lower[near[0]]}? Then rename that column." if near else ""
+    if not near and len(others) == len(names):
+        hint = " The first line has to name the columns."
+    return (
+        f"{path} lacks the {what}, which the model was fitted with (to {fitted_to}). Its columns are "
+        f"{some_of(names, 10)}.{hint}"
+    )
+
+
+def _column(path: Path, feature: Mapping[str, Any], values: Any, first: int, fills_missing: bool) -> np.ndarray:
+    """One column as numbers; `first` is the number of its first row."""
+    import pandas
+
+    name, known = feature["name"], feature["values"]
+
+    def where(wrong: np.ndarray) -> str:
+        return f"In {path}, the column {name} holds {{}} in row {first + int(wrong.argmax()):,}"
+
+    gaps = values.isna().to_numpy()
+    if gaps.any() and not fills_missing:
+        raise DatasetError(
+            f"{where(gaps).format('no value')}, and the rows that the model was fitted to lacked none, so nothing says "
+            "what to put there. Fill it in, or compare anew with missing=median."
+        )
+    if known is not None:
+        texts = values.astype(object).astype(str)
+        codes = np.asarray(category_codes(texts, known), dtype=np.float64)
+        strange = (codes < 0) & ~gaps
+        if strange.any():
+            value = str(texts.iloc[int(strange.argmax())])
+            raise DatasetError(
+                f"{where(strange).format(repr(value))}, a category that the rows did not have to which the model was "
+                f"fitted. Known are {some_of(known, 10)}."
+            )
+        return np.where(gaps, np.nan, codes)
+    is_number = pandas.api.types.is_numeric_dtype(values) and not pandas.api.types.is_bool_dtype(values)
+    numeric = values if is_number else pandas.to_numeric(values.astype(object).astype(str), errors="coerce")
+    numbers = numeric.to_numpy(dtype=np.float64, na_value=np.nan)
+    text = np.isnan(numbers) & ~gaps
+    if text.any():
+        value = str(values.iloc[int(text.argmax())])
+        raise DatasetError(f"{where(text).format(repr(value))}, where the model needs a number. Mend that value.")
+    if (endless := np.isinf(numbers)).any():
+        raise DatasetError(f"{where(endless).format('an infinite value')}. Every value must be a finite number.")
+    return numbers
+
+
+# Arrays ---------------------------------------------------------------------------------------------------------------
+
+
+def _array_rows(path: Path, columns: Mapping[str, Any], fills_missing: bool) -> Iterator[Any]:
+    name, width = columns["form"], columns["n_features"]
+    found = form_of(path)
+    arrays = ("npy", "npz", "matlab")
+    if name != "libsvm" and found not in arrays:
+        raise DatasetError(f"{path} is {FORMS[found].title}; the model was fitted to {FORMS[name].title}.")
+    options = dict(columns["options"])
+    layout = dict(columns["layout"])
+    targets = options.get("targets") or []
+    if name == "libsvm":
+        part = FORMS[name].part(path, {**options, "layout": layout})
+    else:
+        name = found
+        given = next(iter(FORMS[name].part(path, {"layout": {**layout, "y": None}, "targets": []}).blocks(1)), None)
+        n_columns = 0 if given is None else given.x.shape[1]
+        if n_columns not in (width, width + len(targets)):
+            raise DatasetError(
+                f"{path} has {n_columns:,} columns of features, and the model was fitted to {width:,} "
+                f"(in {columns['file']})."
+            )
+        options = {"layout": {**layout, "y": None}, "targets": targets if n_columns > width else []}
+        part = FORMS[name].part(path, options)
+    first = 1
+    for block in part.blocks(_ROWS):
+        values = block.x.data if hasattr(block.x, "indptr") else block.x
+        if values.dtype.kind == "f":
+            wrong = np.isinf(values) if fills_missing else ~np.isfinite(values)
+            if wrong.any():
+                at = np.argwhere(wrong)[0]
+                where = f" in row {first + at[0]:,}, column {at[1]}" if len(at) > 1 else ""
+                raise DatasetError(
+                    f"{path} holds {values[tuple(at)]}{where}. Every value must be a finite number: the rows that the "
+                    "model was fitted to had no others."
+                )
+        yield block.x
+        first += block.x.shape[0]

@@ -1,0 +1,60 @@
+"""Arrays of other libraries: taken at the door, and given back where scikit-learn dispatches.
+
+CuPy's arrays, and those of any library that follows the Python array API standard, are brought to the host, checked,
+and from there to the device of the fit, like any input. Predictions come as NumPy arrays; with
+``sklearn.set_config(array_api_dispatch=True)`` they come in the library and on the device of X, as scikit-learn's own
+do. Fitted attributes are NumPy arrays, so that a model is saved, and predicts, where there is no such library; it takes
+new points of any. (The tag ``array_api_support`` of scikit-learn promises the opposite, and is not set.)
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import sklearn
+from sklearn.utils._array_api import _convert_to_numpy, get_namespace_and_device
+
+from .. import arrays
+
+OTHER_LIBRARIES = ("cupy", "torch")
+"""Libraries whose arrays do not name their namespace themselves, or not in every version."""
+
+
+def is_of_another_library(x: Any) -> bool:
+    """Whether ``x`` is an array, and none of NumPy's."""
+    if isinstance(x, (np.ndarray, np.generic)):
+        return False
+    return hasattr(x, "__array_namespace__") or type(x).__module__.partition(".")[0] in OTHER_LIBRARIES
+
+
+def on_host(x: Any) -> Any:
+    """An array of another library as NumPy's; tables, lists and sparse matrices as they are."""
+    if not is_of_another_library(x):
+        return x
+    library = type(x).__module__.partition(".")[0]
+    if library == "torch":
+        return x.detach().cpu().numpy()
+    if library == "cupy":
+        return arrays.to_numpy(x)
+    return _convert_to_numpy(x, x.__array_namespace__())
+
+
+def follows_input(method: Callable[[Any, Any], np.ndarray]) -> Callable[[Any, Any], Any]:
+    """Decorate a method of X, so that its result is in the library of X where scikit-learn dispatches.
+
+    Class labels that are texts stay in a NumPy array: the standard has no texts.
+    """
+
+    @functools.wraps(method)
+    def method_of_any_array(self: Any, X: Any) -> Any:
+        made = method(self, X)
+        dispatches = sklearn.get_config()["array_api_dispatch"]
+        if not (dispatches and is_of_another_library(X) and made.dtype.kind in "biuf"):
+            return made
+        xp, _, device = get_namespace_and_device(X)
+        return xp.asarray(made, device=device)
+
+    return method_of_any_array

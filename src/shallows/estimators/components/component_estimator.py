@@ -1,0 +1,326 @@
+"""The fit of component analysis, on a data set or on a stream, whatever the number of views."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+import time
+import warnings
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from ... import arrays, kernels, streams, training
+from ...errors import DivergenceError, ShallowsError
+from ...training.failed_fits import keeps_model_on_failure
+from ..base import Estimator
+from ..doubly_stochastic.last_good_state import LastGoodState, steps_back_on_failure
+from ..parameter_checks import check_positive, check_whole, is_number
+from . import component_plan, model_files, stream_batches
+from .component_plan import View
+
+LOOKED_AT = 20_000
+"""Training points from which the moments of the fitted functions are computed after the last step."""
+
+
+class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+    """Base of the estimators of components. Their parameters are written out in each; the work is here."""
+
+    _takes_targets = False
+    _least_memory = 2**26
+    _views: tuple[View, ...]
+
+    # ------------------------------------------------------------------- what a subclass must define
+
+    def _validated_views(self, *views: Any, first: bool) -> tuple[Any, ...]:
+        """Check the arrays of the views; ``first`` is False for further data of a model."""
+        raise NotImplementedError
+
+    def _plan(self, n: int | None, seed: int, budget: int, device: arrays.Device) -> tuple[Any, Any]:
+        """Choose solver and problem from `_views`, and set ``batch_size_`` and ``effective_params_``."""
+        raise NotImplementedError
+
+    def _on_points(self, problem: Any, points: list[Any]) -> Any:
+        """The problem on a set of points, one array a view."""
+        return dataclasses.replace(problem, points=points[0])
+
+    def _finish_fit(self, state: Any, problem: Any) -> None:
+        """Compute what needs the training points, after the last step of a fit."""
+
+    def _set_model_attributes(self, state: Any) -> None:
+        """Set what the estimator shows of a state."""
+
+    def _make_snapshot(self, state: Any, epoch: int) -> Any:
+        raise NotImplementedError
+
+    def _problem_of(self, starts: list[Any], moment: Any, budget: int) -> Any:
+        """The problem on `_views` that starts from these coefficients, one array a view."""
+        raise NotImplementedError
+
+    def _extra_arrays(self) -> dict[str, np.ndarray]:
+        """What a model file holds beside coefficients and features."""
+        return {}
+
+    def _take_extra_arrays(self, held: dict[str, np.ndarray]) -> None:
+        """Take up what `_extra_arrays` gave."""
+
+    _state_class: Any
+    _solver_class: Any
+
+    # ------------------------------------------------------------------------------------- the fit
+
+    def _view_kernels(self) -> list[tuple[Any, float | None, dict[str, Any] | None]]:
+        """Kernel, bandwidth and further parameters of each view."""
+        return [(self.kernel, self.bandwidth, self.kernel_params)]
+
+    def _check_parameters(self) -> None:
+        if self.dtype not in ("auto", "float32", "float64"):
+            raise ShallowsError(f"dtype must be one of 'auto', 'float32', 'float64', got {self.dtype!r}.")
+        check_positive(self, "bandwidth", "step_size", "max_seconds")
+        for kernel, bandwidth, parameters in self._view_kernels():
+            kernels.check_own_parameters(kernel, bandwidth, parameters)
+        check_whole(self, "n_components")
+        check_whole(self, "block_size", "batch_size", "max_features", "n_iter", "max_epochs", optional=True)
+        check_positive(self, "second_bandwidth")
+        decrease = self.decrease
+        if decrease is not None and not (is_number(decrease) and math.isfinite(decrease) and decrease >= 0):
+            raise ShallowsError(f"decrease must be a number of at least 0 or None, got {decrease!r}.")
+        if self.orthogonal not in (None, True, False):
+            raise ShallowsError(f"orthogonal must be True, False or None, got {self.orthogonal!r}.")
+
+    def _initialise(self, views: tuple[Any, ...], n: int | None, seed: int, device: arrays.Device) -> None:
+        """Choose centring, kernels, features and solver, from the training data or the first batch of a stream."""
+        budget = self._working_budget(device)
+        self._dtype = np.dtype("float32" if self.dtype == "auto" else self.dtype)
+        held = 0 if n is None else n * sum(X.shape[1] for X in views) * self._dtype.itemsize
+        room = max(2**24, (budget - held) // 2)
+        self._views = tuple(
+            component_plan.view_of(
+                X,
+                *choice,
+                block_size=self.block_size or self._default_block_size(views),
+                max_features=self.max_features,
+                n=n,
+                orthogonal=self.orthogonal,
+                # Views have streams of their own, since they need not share dimension or kernel.
+                seed=seed + place,
+                cache_bytes=room // (2 * len(views)),
+            )
+            for place, (X, choice) in enumerate(zip(views, self._view_kernels(), strict=True))
+        )
+        at_once = min(room // 4, 2**28 if device.kind == "cpu" else 2**32)
+        features = self._views[0].features
+        self.block_size_ = features.block_size
+        self.bandwidth_, self._seed_ = features.kernel.bandwidth, seed
+        self._solver, self._problem = self._plan(n, seed, at_once, device)
+        self.effective_params_ |= {
+            "kernel": features.kernel.name,
+            "bandwidth": self.bandwidth_,
+            "block_size": self.block_size_,
+            "batch_size": self.batch_size_,
+            "orthogonal": features.orthogonal,
+            "step_size": self._solver.step_size,
+            "decrease": self._solver.decrease,
+            "max_blocks": self._solver.max_blocks,
+            "memory_budget": budget,
+            "precision": self._dtype.name,
+            "device": str(device),
+            "seed": seed,
+        }
+
+    def _default_block_size(self, views: tuple[Any, ...]) -> int | None:
+        """The frequencies of a block where the user sets none; None is the plan's."""
+        return None
+
+    def _max_blocks(self, n: int | None) -> int:
+        """The budget of blocks."""
+        return max(1, (self.max_features or component_plan.default_max_features(n)) // self.block_size_)
+
+    @keeps_model_on_failure
+    def _fit(self, views: tuple[Any, ...], observers: Sequence, checkpoint: Any) -> Self:
+        started = time.perf_counter()
+        # In the course of a fit there is no model: old functions do not go with the centring of new data.
+        vars(self).pop("_state", None)
+        self._check_parameters()
+        views = self._validated_views(*views, first=True)
+        n = views[0].shape[0]
+        device = arrays.resolve_device(self.device)
+        seed = self._seed()
+        with device.active():
+            self._initialise(views, n, seed, device)
+            order = streams.permutation(seed, "order", 0, n)
+            points = [view.points(X, order, device, self._dtype) for view, X in zip(self._views, views, strict=True)]
+            problem = self._on_points(self._problem, points)
+            prepared = time.perf_counter()
+            n_batches = math.ceil(n / self.batch_size_)
+            n_iter, max_epochs = self.n_iter, self.max_epochs
+            if n_iter is None and max_epochs is None:
+                n_iter = max(200, 3 * n_batches)
+            run = training.train(
+                self._solver,
+                problem,
+                training.Batches(n, self.batch_size_, seed),
+                # No tolerance: what is watched is to grow.
+                training.Stopping(
+                    max_epochs or math.ceil(n_iter / n_batches), n_iter, self.max_seconds, tolerance=-math.inf
+                ),
+                observers=[*self._progress_observers(), *observers],
+                checkpoint=checkpoint,
+                snapshot=self._make_snapshot,
+                may_shrink=self.step_size is None,
+            )
+            if not run.state.is_finite():
+                raise DivergenceError(
+                    f"Training diverged with step_size={self._solver.step_size:.3g}. Take a smaller step_size, or "
+                    "leave it to the program (step_size=None)."
+                )
+            self._finish_fit(run.state, problem)
+            arrays.synchronise(points[0])
+        self._state, self._n_batches_seen = run.state, 0
+        self._set_fitted_attributes(run, {"preparation": prepared - started}, time.perf_counter() - prepared)
+        return self
+
+    @steps_back_on_failure
+    def _partial_fit(
+        self,
+        views: tuple[Any, ...],
+        n_iter: int | None,
+        max_seconds: float | None,
+        observers: Sequence,
+        checkpoint: Any,
+        last_good: LastGoodState,
+    ) -> Self:
+        self._check_parameters()
+        started = time.perf_counter()
+        size = getattr(self, "batch_size_", None) or self.batch_size or component_plan.BATCH_OF_A_STREAM
+        source = stream_batches.batches_of(views, size)
+        device = arrays.resolve_device(self.device)
+        if not hasattr(self, "_state"):
+            first = next(source, None)
+            if first is None:
+                raise ShallowsError("The stream ended before its first batch.")
+            checked = self._validated_views(*first, first=True)
+            with device.active():
+                self._initialise(checked, None, self._seed(), device)
+                self._state = self._solver.init(self._problem)
+            self._n_batches_seen = 0
+            source = itertools.chain([first], source)
+        prepared = time.perf_counter()
+        with device.active():
+            self._state_here(device)
+            run = training.train(
+                self._solver,
+                self._problem,
+                training.Stream(stream_batches.examples(self, source, device)),
+                training.Stopping(1, n_iter, max_seconds, tolerance=-math.inf),
+                # What keeps the state comes before what may fail.
+                observers=[last_good, *self._progress_observers(), *observers],
+                checkpoint=checkpoint,
+                snapshot=self._make_snapshot,
+                state=self._state,
+            )
+        if run.stopped_by == "max_epochs":
+            run.stopped_by = "end of the stream"
+            if n_iter is not None:
+                warnings.warn(
+                    f"The stream ended after {run.iteration} of the {n_iter} batches that were asked for; the model is "
+                    "what those made.",
+                    ConvergenceWarning,
+                    stacklevel=4,
+                )
+        self._set_fitted_attributes(run, {"preparation": prepared - started}, time.perf_counter() - prepared)
+        return self
+
+    def _set_fitted_attributes(self, run: training.Run, timings: dict[str, float], spent: float) -> None:
+        state = run.state
+        self.n_iter_, self.n_epochs_ = state.n_steps, run.epoch
+        self.step_size_, self.losses_ = state.step_size, run.losses
+        self.n_rollbacks_, self.n_resumes_ = run.n_rollbacks, run.n_resumes
+        self.n_blocks_, self.n_revisits_ = state.n_blocks, state.n_revisits
+        self.n_random_features_ = state.n_blocks * self.block_size_
+        self.effective_params_ = self.effective_params_ | {
+            "n_blocks": self.n_blocks_,
+            "n_random_features": self.n_random_features_,
+            "n_steps": self.n_iter_,
+            "stopped_by": run.stopped_by,
+        }
+        self.timings_ = {**timings, "training": run.seconds, "evaluation": max(0.0, spent - run.seconds)}
+        self._set_model_attributes(state)
+
+    # ---------------------------------------------------------------------------------- the functions
+
+    def _state_here(self, device: arrays.Device) -> Any:
+        """The state of the model, on a device from now on."""
+        if self._state.device != device:
+            self._state = self._state.to(device)
+        return self._state
+
+    def _values(self, X: Any, place: int, expansion: Any, device: arrays.Device) -> np.ndarray:
+        """Values of an expansion on checked points of a view, shape (m, k)."""
+        view = self._views[place]
+        out = np.empty((X.shape[0], expansion.buffer.shape[2]), dtype=self._dtype)
+        with device.active():
+            for rows, x, _ in view.centring.new_points(X, device, self._dtype):
+                out[rows] = arrays.to_numpy(expansion.evaluate(view.features, x, self._problem.budget))
+        return out
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_state")
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = dict(super().__getstate__())
+        if "_state" in kept:
+            # So a model that was trained on a GPU can be unpickled where there is none.
+            kept["_state"] = kept["_state"].to(arrays.Device("cpu"))
+        return kept
+
+    def save(self, path: Any) -> None:
+        """Write the fitted model: coefficients, seed and parameters, no data and no features.
+
+        Parameters
+        ----------
+        path : path
+            Ends in ``.npz``.
+
+        Raises
+        ------
+        ShallowsError
+            If the file cannot be written, or the kernel is a function of the user's.
+        """
+        check_is_fitted(self)
+        model_files.save(self, path)
+
+    @classmethod
+    def load(cls, path: Any, *, device: str = "auto") -> Self:
+        """Read a model that `save` wrote, on any machine and device.
+
+        Raises
+        ------
+        ShallowsError
+            If the file is none of these, is damaged, holds another estimator, comes from a newer version, or holds a
+            kernel that this version does not know or draws otherwise.
+        """
+        return model_files.load(cls, path, device)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # Values have the precision of the computation, ``dtype``, whatever that of the points.
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        check_is_fitted(self)
+        return self.n_components
+
+
+def signed(columns: np.ndarray) -> np.ndarray:
+    """Columns with the sign by which the largest number of each is positive, so that a fit is told from no other."""
+    places = np.argmax(np.abs(columns), axis=0)
+    signs = np.sign(columns[places, np.arange(columns.shape[1])])
+    return columns * np.where(signs == 0, 1.0, signs)

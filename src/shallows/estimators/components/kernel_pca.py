@@ -1,0 +1,362 @@
+"""Kernel PCA by doubly stochastic gradients."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from ... import arrays, training
+from ...errors import ShallowsError
+from ...solvers.components.component_state import ComponentProblem, ComponentState
+from ...solvers.components.moments import second_moment
+from ...solvers.components.oja import DoublyStochasticOja
+from ...solvers.components.warm_start import random_feature_components
+from ..array_inputs import follows_input
+from ..base import native
+from ..kernel_checks import check_scores
+from ..snapshot import ComponentSnapshot
+from . import component_plan
+from .component_estimator import LOOKED_AT, ComponentEstimator, signed
+
+METHODS = ("subspace", "individual")
+SCALINGS = ("eigenvalues", None)
+
+
+class DoublyStochasticKernelPCA(ComponentEstimator):
+    """Kernel PCA by doubly stochastic gradients, for data that the kernel matrix of does not fit into memory.
+
+    The components are sums of random Fourier features of the kernel, which gain a block in every step and are moved by
+    Oja's rule; when the budget of features is used up, old blocks are revisited. Features are made anew from a seed
+    whenever they are needed: memory grows with the number of features and not with that of the points or of their
+    dimensions, and data may stream past (`partial_fit`). Nothing is orthogonalised. Only the kernel and the number of
+    components need be set.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        k.
+    kernel : str or Kernel, default="gaussian"
+        A shift-invariant kernel of `shallows.kernels`: "gaussian", "laplace", "cauchy", "matern", "laplace_product",
+        "cauchy_product".
+    bandwidth : float, optional
+        σ, in the units of the features. None takes the median distance of a subsample (of the first batch of a stream).
+    kernel_params : dict, optional
+        Further parameters of the kernel, such as ``{"nu": 1.5}``.
+    center : bool, default=True
+        Whether functions are centred in the space of the kernel, as `sklearn.decomposition.KernelPCA` does. The paper
+        does not (False).
+    method : {"subspace", "individual"}, default="subspace"
+        "subspace" learns the span of the components by Oja's rule, and turns them to the eigenfunctions by their
+        covariance at the end; "individual" learns the eigenfunctions themselves by the generalised Hebbian rule.
+    scaling : {"eigenvalues", None}, default="eigenvalues"
+        "eigenvalues" divides a step by the running estimate of the eigenvalues, so that small ones converge as fast as
+        large ones and a step is a share of a whole one; None is the rule as it is printed.
+    step_size : float, optional
+        η₁. None takes a half, or with scaling=None half of the inverse of the largest eigenvalue.
+    decrease : float, optional
+        ρ in the steps η₁ / (1 + ρ (t − 1)). None takes the ρ for which they tend to c/t with c twice the inverse of the
+        gap after the last component; the gap is that of the problem which the training starts from.
+    block_size : int, optional
+        F, the frequencies of a block. None takes about 512, fewer for fewer than 4,096 points.
+    max_features : int, optional
+        The budget of random frequencies. None takes four times the number of points, at least 512 and at
+        most 16,384.
+    batch_size : int, optional
+        B, the rows of a step. None takes so many that the smallest component stands out of the noise, from 256 to
+        8,192. The batches of a stream are used as they come; arrays that are handed to `partial_fit` are cut into
+        slices of 2,048 rows.
+    orthogonal : bool, optional
+        Whether the frequencies of a block are at right angles to each other, which lowers the variance. None means
+        wherever the kernel allows it.
+    n_iter, max_epochs : int, optional
+        The most steps and the most passes over the data. If both are None, three passes and at least 200 steps.
+    max_seconds : float, optional
+        The most seconds of training.
+    random_state : int, RandomState or None, default=None
+        Decides everything that is drawn: random features, the order of the rows and of the blocks. The same int gives
+        the same model.
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        "auto" takes a GPU where CuPy finds one.
+    memory : int or str, optional
+        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        "auto" means float32: sines and cosines of it are many times faster.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    eigenvalues_ : ndarray, shape (n_components,)
+        Of the covariance operator, which are those of the kernel matrix divided by the number of points;
+        `sklearn.decomposition.KernelPCA` has them without the division. Descending, with method="subspace".
+    dual_coef_ : ndarray, shape (n_blocks, width, n_components)
+        Coefficients of the features, turned to the components.
+    n_blocks_, n_revisits_, n_iter_, n_random_features_ : int
+        Blocks in use, steps that moved an old one, steps, frequencies.
+    bandwidth_ : float
+    effective_params_ : dict
+        What was chosen and estimated.
+
+    References
+    ----------
+    B. Xie, Y. Liang and L. Song (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS
+    28.
+    """
+
+    _state_class, _solver_class = ComponentState, DoublyStochasticOja
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        kernel: Any = "gaussian",
+        bandwidth: float | None = None,
+        kernel_params: dict[str, Any] | None = None,
+        center: bool = True,
+        method: str = "subspace",
+        scaling: str | None = "eigenvalues",
+        step_size: float | None = None,
+        decrease: float | None = None,
+        block_size: int | None = None,
+        max_features: int | None = None,
+        batch_size: int | None = None,
+        orthogonal: bool | None = None,
+        n_iter: int | None = None,
+        max_epochs: int | None = None,
+        max_seconds: float | None = None,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ):
+        self.n_components = n_components
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.kernel_params = kernel_params
+        self.center = center
+        self.method = method
+        self.scaling = scaling
+        self.step_size = step_size
+        self.decrease = decrease
+        self.block_size = block_size
+        self.max_features = max_features
+        self.batch_size = batch_size
+        self.orthogonal = orthogonal
+        self.n_iter = n_iter
+        self.max_epochs = max_epochs
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.device = device
+        self.memory = memory
+        self.dtype = dtype
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        observers: Sequence[training.Observer] = (),
+        checkpoint: training.Checkpoint | None = None,
+    ) -> Self:
+        """Learn the components of all of X; y is not used.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : None
+            Not used; here so that `fit` is called as other estimators' is.
+        observers : sequence of shallows.training.Observer
+            `Progress`, `Curve` and others, called after every batch and epoch.
+        checkpoint : shallows.training.Checkpoint, optional
+            Go on from it if it exists, and keep it up to date.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity.
+        ShallowsError
+            A parameter out of its range, or more components than the data have.
+        DivergenceError
+            With a ``step_size`` of the user's that is too large.
+        """
+        return self._fit((X,), observers, checkpoint)
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        n_iter: int | None = None,
+        max_seconds: float | None = None,
+        observers: Sequence[training.Observer] = (),
+        checkpoint: training.Checkpoint | None = None,
+    ) -> Self:
+        """Go on with data that stream past.
+
+        Parameters
+        ----------
+        X : array-like, memory map, or iterable of batches
+            Arrays are read in slices of ``batch_size`` rows, one step each, and are never copied whole. An iterable,
+            such as a generator, gives arrays, one step each; it need not end if ``n_iter`` or ``max_seconds`` is given.
+        y : None
+            Not used.
+        n_iter : int, optional
+            Batches at most.
+        max_seconds : float, optional
+            Of training, at most.
+        observers : sequence of shallows.training.Observer
+        checkpoint : shallows.training.Checkpoint, optional
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity in a batch, which the message numbers.
+        ShallowsError
+            A stream that ends before its first batch.
+        DivergenceError
+            If the components leave the numbers or explode.
+
+        Notes
+        -----
+        The first batch decides bandwidth and start; it should have a few thousand rows. Whatever ends the call early,
+        Ctrl-C too, the model is then that of the batches before.
+        """
+        return self._partial_fit((X,), n_iter, max_seconds, observers, checkpoint)
+
+    @follows_input
+    def transform(self, X: Any) -> np.ndarray:
+        """Values of the components.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples, n_components)
+        """
+        X = self._validated(X)
+        device = arrays.resolve_device(self.device)
+        state = self._state_here(device)
+        found = self._components(X, state, device)
+        if state.is_finite():
+            check_scores(found, X)
+        return found
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """Coefficients of the features, shape (n_blocks, width, n_components)."""
+        if not hasattr(self, "_state"):
+            raise AttributeError("dual_coef_ is there after fit.")
+        return arrays.to_numpy(self._state.coefficients) @ self._turn(self._state).astype(self._dtype)
+
+    # ------------------------------------------------------------------------------------ the parts of a fit
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        for name, known in (("method", METHODS), ("scaling", SCALINGS), ("center", (True, False))):
+            if getattr(self, name) not in known:
+                raise ShallowsError(
+                    f"{name} must be one of {', '.join(map(repr, known))}, got {getattr(self, name)!r}."
+                )
+
+    def _validated_views(self, X: Any, *, first: bool) -> tuple[Any, ...]:
+        # Deviations from the mean of a batch need two rows.
+        least = 2 if self.center else 1
+        options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_min_samples": least}
+        return (validate_data(self, native(X), reset=first, **options),)
+
+    def _plan(self, n: int | None, seed: int, budget: int, device: arrays.Device) -> tuple[Any, Any]:
+        [view], k = self._views, self.n_components
+        max_blocks = self._max_blocks(n)
+        start = random_feature_components(
+            view.features,
+            view.sample,
+            k,
+            n_blocks=max(1, min(max_blocks, component_plan.START_WIDTH // view.features.width)),
+            centred=self.center,
+            seed=seed,
+        )
+        scaled, values = self.scaling is not None, start.eigenvalues
+        step = self.step_size or component_plan.FIRST_STEP / (1.0 if scaled else float(values[0]))
+        decrease = self.decrease
+        if decrease is None:
+            # In units of one over λ_k, in which the scaled rule steps.
+            unit = 1.0 if scaled else float(values[k - 1])
+            decrease = component_plan.default_decrease(values, k, step * unit)
+        self.batch_size_ = self.batch_size or component_plan.default_batch_size(
+            component_plan.BATCH_OF_A_STREAM if n is None else n, values, start.variance, k
+        )
+        self.batch_size_ = self.batch_size_ if n is None else min(n, self.batch_size_)
+        self.effective_params_ = {
+            "method": self.method,
+            "scaling": self.scaling,
+            "start_eigenvalues": values[:k].tolist(),
+            "start_blocks": start.coefficients.shape[0],
+        }
+        solver = DoublyStochasticOja(
+            float(step), float(decrease), scaled, self.method == "individual", max_blocks, seed
+        )
+        coefficients = arrays.to_device(np.ascontiguousarray(start.coefficients), device, self._dtype)
+        return solver, self._problem_of([coefficients], np.diag(values[:k]), budget)
+
+    def _problem_of(self, starts: list[Any], moment: Any, budget: int) -> ComponentProblem:
+        return ComponentProblem(
+            self._views[0].features, self.n_components, starts[0], moment, centred=bool(self.center), budget=budget
+        )
+
+    def _finish_fit(self, state: ComponentState, problem: ComponentProblem) -> None:
+        """Moments over the training points, where the steps had those of their batches."""
+        x = problem.points[: min(LOOKED_AT, problem.points.shape[0]), :]
+        H = state.values(dataclasses.replace(problem, points=None), x)
+        mean = arrays.namespace(H).mean(H, axis=0)
+        state.mean = arrays.to_numpy(mean).astype(np.float64)
+        state.moment = second_moment(H - mean if problem.centred else H)
+
+    def _turn(self, state: ComponentState) -> np.ndarray:
+        """The matrix that turns the functions of a state into components, shape (k, k)."""
+        if self.method == "individual":
+            return np.eye(self.n_components)
+        return signed(np.linalg.eigh(state.moment)[1][:, ::-1])
+
+    def _components(self, X: Any, state: ComponentState, device: arrays.Device) -> np.ndarray:
+        values = self._values(X, 0, state, device)
+        if self.center:
+            values = values - state.mean.astype(self._dtype)
+        return values @ self._turn(state).astype(self._dtype)
+
+    def _set_model_attributes(self, state: ComponentState) -> None:
+        if self.method == "individual":
+            self.eigenvalues_ = np.diag(state.moment).copy()
+        else:
+            self.eigenvalues_ = np.clip(np.linalg.eigvalsh(state.moment)[::-1], 0.0, None)
+
+    def _make_snapshot(self, state: ComponentState, epoch: int) -> KernelPCASnapshot:
+        return KernelPCASnapshot(self, state, epoch)
+
+
+class KernelPCASnapshot(ComponentSnapshot):
+    """Kernel PCA in the middle of its training."""
+
+    @property
+    def n_random_features(self) -> int:
+        """Frequencies in use."""
+        return self.state.n_blocks * self.estimator.block_size_
+
+    def _components(self, X: Any) -> np.ndarray:
+        device = arrays.device_of(self.state.buffer)
+        return self.estimator._components(np.asarray(X), self.state, device)

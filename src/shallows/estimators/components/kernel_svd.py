@@ -1,0 +1,291 @@
+"""Kernel SVD of two views by doubly stochastic gradients."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from ... import arrays, training
+from ...errors import ShallowsError
+from ...solvers.components.kernel_svd import DoublyStochasticSVD
+from ...solvers.components.two_view_state import TwoViewState
+from . import component_plan
+from .component_estimator import signed
+from .two_view_estimator import TwoViewEstimator
+
+
+class DoublyStochasticKernelSVD(TwoViewEstimator):
+    """Kernel SVD by doubly stochastic gradients: the functions of two views with the largest covariance.
+
+    The top pairs of singular functions of E[k(x, ·) ⊗ k'(y, ·)] over joint examples (x, y): of all functions of unit
+    norm in the spaces of the two kernels, those whose values have the largest mean product. They are sums of random
+    Fourier features, which gain a block in every step; see `DoublyStochasticKernelPCA`. The views need not have the
+    same features.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        k.
+    kernel : str or Kernel, default="gaussian"
+        A shift-invariant kernel of `shallows.kernels`: "gaussian", "laplace", "cauchy", "matern", "laplace_product",
+        "cauchy_product".
+    bandwidth : float, optional
+        σ, in the units of the features. None takes the median distance of a subsample (of the first batch of a stream).
+    kernel_params : dict, optional
+        Further parameters of the kernel, such as ``{"nu": 1.5}``.
+    second_kernel : str or Kernel, optional
+        That of the second view; None takes the same kind, with a bandwidth of its own.
+    second_bandwidth : float, optional
+        σ of the second view, as ``bandwidth``.
+    second_kernel_params : dict, optional
+        Further parameters of ``second_kernel``.
+    center : bool, default=False
+        Whether the functions are centred: covariances in place of mean products.
+    scaling : {"singular values", None}, default="singular values"
+        "singular values" divides a step by the running estimate of them, so that small ones converge as fast as large
+        ones and a step is a share of a whole one; None is the rule as it is printed, made safe where it would grow.
+    step_size : float, optional
+        η₁. None takes a half, or with scaling=None half of the inverse of the largest singular value.
+    decrease : float, optional
+        ρ in the steps η₁ / (1 + ρ (t − 1)). None takes the ρ for which they tend to c/t with c twice the inverse of the
+        gap after the last singular value; the gap is that of the problem which the training starts from.
+    block_size : int, optional
+        F, the frequencies of a block. None takes about 512, fewer for fewer than 4,096 points.
+    max_features : int, optional
+        The budget of random frequencies in each view. None takes four times the number of points, at least 512 and at
+        most 16,384.
+    batch_size : int, optional
+        B, the rows of a step. None takes 1,024, or 20 rows for each component if that is more. The batches of a stream
+        are used as they come; arrays that are handed to `partial_fit` are cut into slices of that size.
+    orthogonal : bool, optional
+        Whether the frequencies of a block are at right angles to each other, which lowers the variance. None means
+        wherever the kernel allows it.
+    n_iter, max_epochs : int, optional
+        The most steps and the most passes over the data. If both are None, three passes and at least 200 steps.
+    max_seconds : float, optional
+        The most seconds of training.
+    random_state : int, RandomState or None, default=None
+        Decides everything that is drawn: random features, the order of the rows and of the blocks. The same int gives
+        the same model.
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        "auto" takes a GPU where CuPy finds one.
+    memory : int or str, optional
+        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        "auto" means float32: sines and cosines of it are many times faster.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    singular_values_ : ndarray, shape (n_components,), descending
+    dual_coef_ : ndarray, shape (n_blocks, width, n_components)
+        Coefficients of the features of the first view, turned to the components.
+    n_blocks_, n_revisits_, n_iter_, n_random_features_ : int
+        Blocks in use, steps that moved an old one, steps, frequencies of a view.
+    bandwidth_ : float
+        That of the first view.
+    effective_params_ : dict
+        What was chosen and estimated.
+
+    References
+    ----------
+    B. Xie, Y. Liang and L. Song (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS
+    28.
+    """
+
+    _solver_class = DoublyStochasticSVD
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        kernel: Any = "gaussian",
+        bandwidth: float | None = None,
+        kernel_params: dict[str, Any] | None = None,
+        second_kernel: Any = None,
+        second_bandwidth: float | None = None,
+        second_kernel_params: dict[str, Any] | None = None,
+        center: bool = False,
+        scaling: str | None = "singular values",
+        step_size: float | None = None,
+        decrease: float | None = None,
+        block_size: int | None = None,
+        max_features: int | None = None,
+        batch_size: int | None = None,
+        orthogonal: bool | None = None,
+        n_iter: int | None = None,
+        max_epochs: int | None = None,
+        max_seconds: float | None = None,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ):
+        self.n_components = n_components
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.kernel_params = kernel_params
+        self.second_kernel = second_kernel
+        self.second_bandwidth = second_bandwidth
+        self.second_kernel_params = second_kernel_params
+        self.center = center
+        self.scaling = scaling
+        self.step_size = step_size
+        self.decrease = decrease
+        self.block_size = block_size
+        self.max_features = max_features
+        self.batch_size = batch_size
+        self.orthogonal = orthogonal
+        self.n_iter = n_iter
+        self.max_epochs = max_epochs
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.device = device
+        self.memory = memory
+        self.dtype = dtype
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        observers: Sequence[training.Observer] = (),
+        checkpoint: training.Checkpoint | None = None,
+    ) -> Self:
+        """Learn the singular functions of all of X and y.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples, n_second_features)
+            The second view of the same examples.
+        observers : sequence of shallows.training.Observer
+            `Progress`, `Curve` and others, called after every batch and epoch.
+        checkpoint : shallows.training.Checkpoint, optional
+            Go on from it if it exists, and keep it up to date.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, views of unequal length.
+        ShallowsError
+            A parameter out of its range, or more components than the views share.
+        DivergenceError
+            With a ``step_size`` of the user's that is too large.
+        """
+        return self._fit((X, y), observers, checkpoint)
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        n_iter: int | None = None,
+        max_seconds: float | None = None,
+        observers: Sequence[training.Observer] = (),
+        checkpoint: training.Checkpoint | None = None,
+    ) -> Self:
+        """Go on with data that stream past.
+
+        Parameters
+        ----------
+        X : array-like, memory map, or iterable of batches
+            Arrays are read in slices of ``batch_size`` rows, one step each, and are never copied whole. An iterable,
+            such as a generator, gives tuples ``(X, y)``, one step each; it need not end if ``n_iter`` or
+            ``max_seconds`` is given.
+        y : array-like, optional
+            The second view, where X is an array.
+        n_iter : int, optional
+            Batches at most.
+        max_seconds : float, optional
+            Of training, at most.
+        observers : sequence of shallows.training.Observer
+        checkpoint : shallows.training.Checkpoint, optional
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity in a batch, which the message numbers, or views of unequal length.
+        ShallowsError
+            A stream that ends before its first batch.
+        DivergenceError
+            If the functions leave the numbers or explode.
+
+        Notes
+        -----
+        The first batch decides bandwidths and start; it should have a few thousand rows. Whatever ends the call early,
+        Ctrl-C too, the model is then that of the batches before.
+        """
+        return self._partial_fit((X, y), n_iter, max_seconds, observers, checkpoint)
+
+    def transform(self, X: Any, y: Any = None) -> Any:
+        """Values of the functions of the first view, or of both.
+
+        `fit_transform` returns those of the first view, as a pipeline needs them.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples, n_second_features), optional
+            The second view.
+
+        Returns
+        -------
+        ndarray, shape (n_samples, n_components), or two of them if both views are given
+        """
+        return self._transform(X, y)
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """Coefficients of the features of the first view, shape (n_blocks, width, n_components)."""
+        if not hasattr(self, "_state"):
+            raise AttributeError("dual_coef_ is there after fit.")
+        return arrays.to_numpy(self._state.first.coefficients) @ self._turns(self._state)[0].astype(self._dtype)
+
+    # ------------------------------------------------------------------------------------ the parts of a fit
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        for name, known in (("scaling", ("singular values", None)), ("center", (True, False))):
+            if getattr(self, name) not in known:
+                raise ShallowsError(
+                    f"{name} must be one of {', '.join(map(repr, known))}, got {getattr(self, name)!r}."
+                )
+
+    def _plan(self, n: int | None, seed: int, budget: int, device: arrays.Device) -> tuple[Any, Any]:
+        k, max_blocks = self.n_components, self._max_blocks(n)
+        start = self._start(max_blocks)
+        scaled, values = self.scaling is not None, start.values
+        step = self.step_size or component_plan.FIRST_STEP / (1.0 if scaled else float(values[0]))
+        decrease = self.decrease
+        if decrease is None:
+            decrease = component_plan.default_decrease(values, k, step * (1.0 if scaled else float(values[k - 1])))
+        batch_size = self.batch_size or max(1024, 20 * k)
+        self.batch_size_ = batch_size if n is None else min(n, batch_size)
+        self.effective_params_ = {"scaling": self.scaling, "start_values": values[:k].tolist()}
+        solver = DoublyStochasticSVD(float(step), float(decrease), scaled, max_blocks=max_blocks, seed=seed)
+        return solver, self._started_problem(start, budget, device)
+
+    def _turns(self, state: TwoViewState) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        # FᵀF = GᵀG = ½ I at the fixed points, so that singular functions are √2 times as large.
+        left, values, right = np.linalg.svd(state.cross_moment)
+        turned = signed(left)
+        signs = np.sum(turned * left, axis=0)
+        return math.sqrt(2.0) * turned, math.sqrt(2.0) * right.T * signs, 2.0 * values
+
+    def _set_model_attributes(self, state: TwoViewState) -> None:
+        self.singular_values_ = self._turns(state)[2]

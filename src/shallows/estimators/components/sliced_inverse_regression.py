@@ -1,0 +1,349 @@
+"""Kernel sliced inverse regression by doubly stochastic gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_array, validate_data
+
+from ... import arrays, training
+from ...solvers.components.kernel_cca import DoublyStochasticCCA
+from ...solvers.components.two_view_state import TwoViewState
+from ..array_inputs import follows_input, on_host
+from ..base import native
+from ..label_checks import refuse_missing_labels
+from ..parameter_checks import check_positive, is_number
+from . import component_plan
+from .two_view_estimator import FLOATS, TwoViewEstimator, canonical_turns, check_ridge
+
+
+class KernelSlicedInverseRegression(TwoViewEstimator):
+    """Kernel sliced inverse regression: functions of X that keep what X says of y.
+
+    A supervised reduction of dimension for a regression or a classification that follows. The functions span the top of
+    the covariance of E[k(x, ·) | y] against that of k(x, ·), which is the space that kernel CCA between X and y finds
+    (Kim and Pavlovic 2009); so it is computed, by doubly stochastic gradients, see `DoublyStochasticKernelCCA`. Instead
+    of slices, y has a Gaussian kernel on its values, each column divided by its deviation. Words and whole numbers are
+    labels, coded as ones and zeros.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        k.
+    kernel : str or Kernel, default="gaussian"
+        A shift-invariant kernel of `shallows.kernels`: "gaussian", "laplace", "cauchy", "matern", "laplace_product",
+        "cauchy_product".
+    bandwidth : float, optional
+        σ, in the units of the features. None takes the median distance of a subsample (of the first batch of a stream).
+    kernel_params : dict, optional
+        Further parameters of the kernel, such as ``{"nu": 1.5}``.
+    target_bandwidth : float, optional
+        σ of the kernel on y. None takes the median distance.
+    ridge : float, default=1e-4
+        ρ, in units of k(x, x) = 1: what is added to the covariances. Choose it, as all parameters, by the error of the
+        model that follows on examples that were held out.
+    step_size : float, optional
+        η₁, a share of a whole step. None takes a half.
+    decrease : float, default=0.02
+        ρ in the steps η₁ / (1 + ρ (t − 1)).
+    block_size : int, optional
+        F, the frequencies of a block. None takes about 512, fewer for fewer than 5,120 points or in a first batch of a
+        stream: there are five examples for every column of a block.
+    max_features : int, optional
+        The budget of random frequencies of X, and of y. None takes four times the number of points, at least 512 and at
+        most 16,384.
+    batch_size : int, optional
+        B, the rows of a step. None takes 10 F, or 20 rows for each component if that is more. The batches of a stream
+        are used as they come; arrays that are handed to `partial_fit` are cut into slices of that size.
+    orthogonal : bool, optional
+        Whether the frequencies of a block are at right angles to each other, which lowers the variance. None means
+        wherever the kernel allows it.
+    n_iter, max_epochs : int, optional
+        The most steps and the most passes over the data. If both are None, three passes and at least 200 steps.
+    max_seconds : float, optional
+        The most seconds of training.
+    random_state : int, RandomState or None, default=None
+        Decides everything that is drawn: random features, the order of the rows and of the blocks. The same int gives
+        the same model.
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        "auto" takes a GPU where CuPy finds one.
+    memory : int or str, optional
+        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        "auto" means float32: sines and cosines of it are many times faster.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    correlations_ : ndarray, shape (n_components,), descending
+        Of the functions of X with functions of y, in the training part (in the last batches of a stream).
+    classes_ : ndarray
+        The labels, if y holds some.
+    dual_coef_ : ndarray, shape (n_blocks, width, n_components)
+        Coefficients of the features of X, turned to the components.
+    n_blocks_, n_revisits_, n_iter_, n_random_features_ : int
+        Blocks in use, steps that moved an old one, steps, frequencies of X.
+    bandwidth_ : float
+        That of the kernel on X.
+    effective_params_ : dict
+        What was chosen and estimated.
+
+    References
+    ----------
+    B. Xie, Y. Liang and L. Song (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS
+    28. M. Kim and V. Pavlovic (2009), "Covariance operator based dimensionality reduction with extension to
+    semi-supervised settings", AISTATS.
+    """
+
+    _solver_class = DoublyStochasticCCA
+    center = True
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        kernel: Any = "gaussian",
+        bandwidth: float | None = None,
+        kernel_params: dict[str, Any] | None = None,
+        target_bandwidth: float | None = None,
+        ridge: float = 1e-4,
+        step_size: float | None = None,
+        decrease: float = 0.02,
+        block_size: int | None = None,
+        max_features: int | None = None,
+        batch_size: int | None = None,
+        orthogonal: bool | None = None,
+        n_iter: int | None = None,
+        max_epochs: int | None = None,
+        max_seconds: float | None = None,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ):
+        self.n_components = n_components
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.kernel_params = kernel_params
+        self.target_bandwidth = target_bandwidth
+        self.ridge = ridge
+        self.step_size = step_size
+        self.decrease = decrease
+        self.block_size = block_size
+        self.max_features = max_features
+        self.batch_size = batch_size
+        self.orthogonal = orthogonal
+        self.n_iter = n_iter
+        self.max_epochs = max_epochs
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.device = device
+        self.memory = memory
+        self.dtype = dtype
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        observers: Sequence[training.Observer] = (),
+        checkpoint: training.Checkpoint | None = None,
+    ) -> Self:
+        """Learn the functions of all of X and y.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,) or (n_samples, n_outputs)
+            Values or labels.
+        observers : sequence of shallows.training.Observer
+            `Progress`, `Curve` and others, called after every batch and epoch.
+        checkpoint : shallows.training.Checkpoint, optional
+            Go on from it if it exists, and keep it up to date.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, views of unequal length.
+        ShallowsError
+            A parameter out of its range, or more components than the views share.
+        DivergenceError
+            With a ``step_size`` of the user's that is too large.
+        """
+        return self._fit((X, y), observers, checkpoint)
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        n_iter: int | None = None,
+        max_seconds: float | None = None,
+        observers: Sequence[training.Observer] = (),
+        checkpoint: training.Checkpoint | None = None,
+    ) -> Self:
+        """Go on with data that stream past.
+
+        Parameters
+        ----------
+        X : array-like, memory map, or iterable of batches
+            Arrays are read in slices of ``batch_size`` rows, one step each, and are never copied whole. An iterable,
+            such as a generator, gives tuples ``(X, y)``, one step each; it need not end if ``n_iter`` or
+            ``max_seconds`` is given.
+        y : array-like, optional
+            Values or labels, where X is an array.
+        n_iter : int, optional
+            Batches at most.
+        max_seconds : float, optional
+            Of training, at most.
+        observers : sequence of shallows.training.Observer
+        checkpoint : shallows.training.Checkpoint, optional
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity in a batch, which the message numbers, or views of unequal length.
+        ShallowsError
+            A stream that ends before its first batch.
+        DivergenceError
+            If the functions leave the numbers or explode.
+
+        Notes
+        -----
+        The first batch decides bandwidths and start; it should have a few thousand rows. Whatever ends the call early,
+        Ctrl-C too, the model is then that of the batches before.
+        """
+        return self._partial_fit((X, y), n_iter, max_seconds, observers, checkpoint)
+
+    @follows_input
+    def transform(self, X: Any) -> np.ndarray:
+        """Values of the functions.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples, n_components)
+        """
+        return self._project_new(X)
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """Coefficients of the features of X, shape (n_blocks, width, n_components)."""
+        if not hasattr(self, "_state"):
+            raise AttributeError("dual_coef_ is there after fit.")
+        return arrays.to_numpy(self._state.first.coefficients) @ self._turns(self._state)[0].astype(self._dtype)
+
+    # ------------------------------------------------------------------------------------ the parts of a fit
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_positive(self, "target_bandwidth")
+        check_ridge(self.ridge, is_number)
+
+    def _view_kernels(self) -> list[tuple[Any, float | None, dict[str, Any] | None]]:
+        return [(self.kernel, self.bandwidth, self.kernel_params), ("gaussian", self.target_bandwidth, None)]
+
+    def _validated_views(self, X: Any, Y: Any, *, first: bool) -> tuple[Any, ...]:
+        if Y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        Y = on_host(Y)
+        refuse_missing_labels(Y)
+        X, y = validate_data(
+            self,
+            native(X),
+            native(Y),
+            accept_sparse="csr",
+            dtype=FLOATS,
+            multi_output=True,
+            ensure_min_samples=2,
+            reset=first,
+        )
+        if first:
+            self._learn_targets(np.asarray(y))
+        return X, self._second_view(y)
+
+    def _learn_targets(self, y: np.ndarray) -> None:
+        """Decide whether y holds labels (words, whole numbers) or values, and how they are coded."""
+        vars(self).pop("classes_", None)
+        if y.dtype.kind != "f":
+            if y.ndim > 1 and y.shape[1] > 1:
+                raise ValueError("Labels have one column; several columns of targets are values, of a float type.")
+            self.classes_ = np.unique(y.ravel())
+            self._target_scale = np.ones(len(self.classes_))
+            return
+        scale = y.reshape(len(y), -1).astype(np.float64).std(axis=0)
+        self._target_scale = np.where(scale > 0, scale, 1.0)
+
+    def _second_view(self, Y: Any, *, first: bool = False) -> np.ndarray:
+        if hasattr(self, "classes_"):
+            y = np.asarray(Y).ravel()
+            unknown = np.setdiff1d(y, self.classes_)
+            if len(unknown):
+                raise ValueError(f"y holds the label {str(unknown[0])!r}, which is none of {self.classes_.tolist()}.")
+            return (y[:, None] == self.classes_).astype(np.float64)
+        Y = check_array(native(Y), dtype=FLOATS, ensure_2d=False, input_name="y")
+        Y = Y.reshape(len(Y), -1)
+        if Y.shape[1] != len(self._target_scale):
+            raise ValueError(f"y has {Y.shape[1]} columns, and the model was begun with {len(self._target_scale)}.")
+        return Y / self._target_scale
+
+    def _plan(self, n: int | None, seed: int, budget: int, device: arrays.Device) -> tuple[Any, Any]:
+        max_blocks = self._max_blocks(n)
+        start = self._start(max_blocks)
+        step = self.step_size or component_plan.FIRST_STEP
+        batch_size = self.batch_size or max(10 * self.block_size_, 20 * self.n_components)
+        self.batch_size_ = batch_size if n is None else min(n, batch_size)
+        self.effective_params_ = {
+            "ridge": float(self.ridge),
+            "start_values": start.values[: self.n_components].tolist(),
+        }
+        solver = DoublyStochasticCCA(
+            float(step), float(self.decrease), float(self.ridge), max_blocks=max_blocks, seed=seed
+        )
+        return solver, self._started_problem(start, budget, device)
+
+    def _default_block_size(self, views: tuple[Any, ...]) -> int:
+        return self._regression_block_size(views)
+
+    def _start_ridge(self) -> float:
+        # Of few points in one block's features, covariances are not to be inverted as they are.
+        return max(self.ridge, 1e-3)
+
+    def _turns(self, state: TwoViewState) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return canonical_turns(state)
+
+    def _set_model_attributes(self, state: TwoViewState) -> None:
+        self.correlations_ = self._turns(state)[2]
+
+    def _extra_arrays(self) -> dict[str, np.ndarray]:
+        found = {"target_scale": self._target_scale}
+        if hasattr(self, "classes_"):
+            words = self.classes_.dtype.kind in "OU"
+            found["classes"] = self.classes_.astype(str) if words else self.classes_
+        return found
+
+    def _take_extra_arrays(self, held: dict[str, np.ndarray]) -> None:
+        self._target_scale = held["target_scale"]
+        if "classes" in held:
+            self.classes_ = held["classes"]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.one_d_labels = True
+        return tags

@@ -1,0 +1,210 @@
+"""What the estimators of two views share: checks of both, their plan, and the functions of either view."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from ... import arrays
+from ...errors import ShallowsError
+from ...solvers.components.two_view_start import TwoViewStart, random_feature_pairs
+from ...solvers.components.two_view_state import TwoViewProblem, TwoViewState, moments
+from ..array_inputs import follows_input
+from ..base import native
+from ..kernel_checks import check_scores
+from ..snapshot import ComponentSnapshot
+from .component_estimator import LOOKED_AT, ComponentEstimator, signed
+
+START_WIDTH = 1024
+"""Most columns of the features that the start is computed in, in either view."""
+
+START_POINTS = 2000
+
+FLOATS = [np.float64, np.float32]
+
+
+class TwoViewEstimator(ComponentEstimator):
+    """Base of the estimators that relate two views of the same examples."""
+
+    _takes_targets = True
+    _state_class = TwoViewState
+
+    # ------------------------------------------------------------------- what a subclass must define
+
+    def _turns(self, state: TwoViewState) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What turns the functions of either view into those that are asked for, (k, k) each, and their strengths."""
+        raise NotImplementedError
+
+    def _start_ridge(self) -> float | None:
+        """The ridge of the start, None for none."""
+        return None
+
+    # ------------------------------------------------------------------------------------ the parts of a fit
+
+    def _regression_block_size(self, views: tuple[Any, ...]) -> int:
+        """F with five examples for every column of a block in a batch, by which its covariance can be inverted."""
+        rows = views[0].shape[0]
+        return max(8, min(512, self.max_features or 512, (self.batch_size or rows) // 10))
+
+    def _view_kernels(self) -> list[tuple[Any, float | None, dict[str, Any] | None]]:
+        second = self.kernel if self.second_kernel is None else self.second_kernel
+        parameters = self.kernel_params if self.second_kernel is None else self.second_kernel_params
+        return [(self.kernel, self.bandwidth, self.kernel_params), (second, self.second_bandwidth, parameters)]
+
+    def _validated_views(self, X: Any, Y: Any, *, first: bool) -> tuple[Any, ...]:
+        if Y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: it is the second view."
+            )
+        least = 2 if self.center else 1
+        X, Y = validate_data(
+            self,
+            native(X),
+            native(Y),
+            accept_sparse="csr",
+            dtype=FLOATS,
+            multi_output=True,
+            y_numeric=True,
+            ensure_min_samples=least,
+            reset=first,
+        )
+        return X, self._second_view(Y, first=first)
+
+    def _second_view(self, Y: Any, *, first: bool = False) -> np.ndarray:
+        """The second view as an array of floats with a row an example."""
+        Y = check_array(native(Y), dtype=FLOATS, ensure_2d=False, input_name="Y")
+        Y = Y.reshape(len(Y), -1)
+        if not first and Y.shape[1] != self._views[1].features.n_inputs:
+            raise ValueError(
+                f"The second view has {Y.shape[1]} features, and the model was begun with "
+                f"{self._views[1].features.n_inputs}."
+            )
+        return Y
+
+    def _on_points(self, problem: TwoViewProblem, points: list[Any]) -> TwoViewProblem:
+        return dataclasses.replace(problem, points=points[0], second_view=points[1])
+
+    def _problem_of(self, starts: list[Any], moment: Any, budget: int) -> TwoViewProblem:
+        return TwoViewProblem(
+            *(view.features for view in self._views),
+            self.n_components,
+            *starts,
+            centred=bool(self.center),
+            budget=budget,
+        )
+
+    def _start(self, max_blocks: int) -> TwoViewStart:
+        """The solution in the features of the first blocks, on the points that were looked at first."""
+        first, second = self._views
+        widest = max(first.features.width, second.features.width)
+        return random_feature_pairs(
+            (first.features, second.features),
+            first.sample[:START_POINTS],
+            second.sample[:START_POINTS],
+            self.n_components,
+            n_blocks=max(1, min(max_blocks, START_WIDTH // widest)),
+            centred=bool(self.center),
+            ridge=self._start_ridge(),
+        )
+
+    def _started_problem(self, start: TwoViewStart, budget: int, device: arrays.Device) -> TwoViewProblem:
+        starts = [
+            arrays.to_device(np.ascontiguousarray(one), device, self._dtype) for one in (start.first, start.second)
+        ]
+        return self._problem_of(starts, None, budget)
+
+    def _finish_fit(self, state: TwoViewState, problem: TwoViewProblem) -> None:
+        """Moments over the training points, where the steps had those of their batches."""
+        n = min(LOOKED_AT, problem.points.shape[0])
+        _, _, found = moments(*state.values(problem, problem.take(slice(0, n))), problem.centred)
+        for name, value in found.items():
+            setattr(state, name, value)
+
+    def _project(self, views: tuple[Any, ...], state: TwoViewState, device: arrays.Device) -> tuple[np.ndarray, ...]:
+        """Values of the turned functions of one view or both."""
+        found = []
+        parts = ((state.first, state.first_mean), (state.second, state.second_mean))
+        for place, (X, (part, mean), turn) in enumerate(zip(views, parts, self._turns(state), strict=False)):
+            values = self._values(X, place, part, device)
+            if self.center:
+                values = values - mean.astype(self._dtype)
+            found.append(values @ turn.astype(self._dtype))
+        return tuple(found)
+
+    def _make_snapshot(self, state: TwoViewState, epoch: int) -> TwoViewSnapshot:
+        return TwoViewSnapshot(self, state, epoch)
+
+    # -------------------------------------------------------------------------------------- what users call
+
+    @follows_input
+    def _transform_first(self, X: Any) -> np.ndarray:
+        """Values of the functions of the first view."""
+        return self._project_new(X)
+
+    def _transform(self, X: Any, Y: Any = None) -> Any:
+        """Values of the functions of the first view, or of both."""
+        return self._transform_first(X) if Y is None else self._project_new(X, Y)
+
+    def _project_new(self, X: Any, Y: Any = None) -> Any:
+        """Values of the functions of the first view, or of both, for new points."""
+        check_is_fitted(self)
+        views = [self._validated(X)]
+        if Y is not None:
+            views.append(self._second_view(Y))
+            if len(views[1]) != views[0].shape[0]:
+                raise ValueError(
+                    f"The two views have {views[0].shape[0]} and {len(views[1])} rows; each row is one example."
+                )
+        device = arrays.resolve_device(self.device)
+        state = self._state_here(device)
+        found = self._project(tuple(views), state, device)
+        if state.is_finite():
+            for values, view in zip(found, views, strict=True):
+                check_scores(values, view)
+        return found if Y is not None else found[0]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class TwoViewSnapshot(ComponentSnapshot):
+    """A model of two views in the middle of its training."""
+
+    @property
+    def n_random_features(self) -> int:
+        """Frequencies in use, in either view."""
+        return self.state.n_blocks * self.estimator.block_size_
+
+    def transform(self, X: Any, Y: Any = None) -> Any:
+        """Values of the functions of the first view, shape (m, k), or of both."""
+        views = (np.asarray(X),) if Y is None else (np.asarray(X), self.estimator._second_view(Y))
+        found = self.estimator._project(views, self.state, self.state.device)
+        return found if Y is not None else found[0]
+
+
+def check_ridge(ridge: Any, is_number: Any) -> None:
+    """Refuse a ridge that is no number of at least 0."""
+    if not (is_number(ridge) and 0 <= ridge < float("inf")):
+        raise ShallowsError(f"ridge must be a number of at least 0, got {ridge!r}.")
+
+
+def whitening(matrix: np.ndarray) -> np.ndarray:
+    """M^(−1/2) of a positive semi-definite matrix; directions in which it vanishes stay zero."""
+    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+    kept = values > 1e-10 * values[-1]
+    return (vectors * np.where(kept, 1.0 / np.sqrt(np.where(kept, values, 1.0)), 0.0)) @ vectors.T
+
+
+def canonical_turns(state: TwoViewState) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What turns the functions of a state into uncorrelated ones of unit variance, and their correlations."""
+    white = [whitening(one) for one in (state.first_moment, state.second_moment)]
+    left, values, right = np.linalg.svd(white[0] @ state.cross_moment @ white[1])
+    turned = signed(left)
+    signs = np.sum(turned * left, axis=0)
+    return white[0] @ turned, white[1] @ (right.T * signs), np.clip(values, 0.0, 1.0)

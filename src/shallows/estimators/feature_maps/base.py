@@ -1,0 +1,158 @@
+"""The base class of the transformers: the choice of the kernel, the fit of a map, and the features of new points."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from ... import arrays, kernels, streams, training
+from ...errors import ShallowsError
+from ...features import Blocks, FeatureMap
+from ...kernels import Kernel
+from .. import precomputed
+from ..array_inputs import follows_input
+from ..base import Estimator
+from ..centring import Centring
+from ..kernel_checks import check_scale, check_scores, chosen_kernel
+from ..parameter_checks import check_positive, check_whole
+
+SAMPLE = 1000
+"""Points from which the median rule takes the bandwidth, and on which the kernel is checked."""
+
+STRIP_BYTES = 2**27
+"""Features that are made at a time in a product with one block; more is no faster."""
+
+
+class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+    """Base of the transformers of points to explicit features of a kernel.
+
+    A subclass writes out its constructor, with ``kernel``, ``bandwidth``, ``kernel_params``, ``n_features``,
+    ``random_state``, ``device``, ``memory`` and ``dtype``, and defines `_make_map`.
+    """
+
+    _takes_targets = False
+
+    # ------------------------------------------------------------------- what a subclass must or may define
+
+    def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> FeatureMap:
+        """The map of a kernel, from training points where it needs them; its arrays may lie on the device."""
+        raise NotImplementedError
+
+    def _check_parameters(self) -> None:
+        if self.bandwidth != "median":
+            check_positive(self, "bandwidth")
+        check_whole(self, "n_features")
+        precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")
+        kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
+        if self.dtype not in ("auto", "float32", "float64"):
+            raise ShallowsError(f"dtype must be 'auto', 'float32' or 'float64', got {self.dtype!r}.")
+
+    # --------------------------------------------------------------------------------------- the fit
+
+    @training.keeps_model_on_failure
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Choose the kernel's bandwidth and what the map takes from the training points.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+            Memory maps are read block by block.
+        y : None
+            Not used; here so that the transformer stands in a pipeline.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, or no table of numbers.
+        ShallowsError
+            A parameter out of its range, or a kernel that has no such features.
+        """
+        self._check_parameters()
+        X, _, _ = self._validated_training_set(X, None, None)
+        device, seed = arrays.resolve_device(self.device), self._seed()
+        self._dtype = np.dtype(X.dtype if self.dtype == "auto" else self.dtype)
+        kind = kernels.kind(self.kernel)
+        kind.check_inputs(X.shape[1])
+        self._centring = Centring.of(X, centred=kind.shift_invariant, without_constants=False)
+        budget = self._working_budget(device)
+        with device.active():
+            rows = streams.permutation(seed, "median bandwidth", 0, X.shape[0])[:SAMPLE]
+            sample = self._centring.training_points(X, rows, device, self._dtype)
+            check_scale(sample, self._dtype, may_vanish=self._centring.all_equal or not kind.shift_invariant)
+            bandwidth = None if self.bandwidth == "median" else self.bandwidth
+            kernel = chosen_kernel(
+                self.kernel, bandwidth, self.kernel_params, sample, seed, all_equal=self._centring.all_equal
+            )
+            made = self._make_map(X, kernel, seed, device, budget)
+            self._blocks = Blocks(made, self._n_columns(made)).to(arrays.Device("cpu"))
+        self.bandwidth_ = kernel.bandwidth
+        self.effective_params_ = {
+            "kernel": kernel.name,
+            "bandwidth": kernel.bandwidth,
+            "n_features": self._blocks.n_features,
+            "memory_budget": budget,
+            "precision": self._dtype.name,
+            "device": str(device),
+            "seed": seed,
+        }
+        return self
+
+    def _n_columns(self, made: FeatureMap) -> int | None:
+        """How many columns of the map are used; None is all of them."""
+        return self.n_features if made.streamed else None
+
+    # ---------------------------------------------------------------------------------- the features
+
+    @follows_input
+    def transform(self, X: Any) -> np.ndarray:
+        """Features of points.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples, n_features_out)
+            In the precision of the fit. The inner product of two rows approximates the kernel of their points.
+        """
+        X = self._validated(X)
+        device = arrays.resolve_device(self.device)
+        blocks = self._blocks.to(device)
+        widest = max(span.stop - span.start for span in blocks.spans)
+        budget = min(self._working_budget(device) // 4, STRIP_BYTES)
+        at_a_time = max(1, budget // (widest * self._dtype.itemsize))
+        out = np.empty((X.shape[0], blocks.n_features), dtype=self._dtype)
+        with device.active(), np.errstate(over="ignore", invalid="ignore"):
+            for rows, x, _ in self._centring.new_points(X, device, self._dtype):
+                for some in arrays.blocks(x.shape[0], at_a_time):
+                    here = slice(rows.start + some.start, rows.start + some.stop)
+                    for k, span in enumerate(blocks.spans):
+                        out[here, span] = arrays.to_numpy(blocks.block(x[some, :], k))
+        check_scores(out, X)
+        return out
+
+    @property
+    def feature_map_(self) -> FeatureMap:
+        """The map of `shallows.features`; it takes centred points."""
+        return self._blocks.features
+
+    @property
+    def _n_features_out(self) -> int:
+        return self._blocks.n_features
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_blocks")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = (
+            ["float64", "float32"] if self.dtype == "auto" else []  # else it is the one that was asked for
+        )
+        return tags

@@ -1,0 +1,63 @@
+"""Parameters that other libraries have under other names: who uses one is told ours."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+OTHER_NAMES = {
+    "gamma": ("bandwidth", "exp(−gamma ‖x − z‖²) has the bandwidth 1/√(2 gamma)"),
+    "degree": ("kernel_params", "kernel='poly', kernel_params={'degree': 3}"),
+    "coef0": ("kernel_params", "kernel='poly', kernel_params={'coef0': 1.0}"),
+    "nu": ("kernel_params", "kernel='matern', kernel_params={'nu': 1.5}"),
+    "length_scale": ("bandwidth", "a length, in the units of the features"),
+    "sigma": ("bandwidth", "a length, in the units of the features"),
+    "C": ("regularisation", "of a mean of losses it is 1/(C n), of a sum 1/(2 C)"),
+    "alpha": ("regularisation", "see its description for the unit"),
+    "lam": ("regularisation", "see its description for the unit"),
+    "penalty": ("regularisation", "the factor of the squared norm"),
+    "max_iter": ("max_epochs", "passes over the training data"),
+    "epochs": ("max_epochs", "passes over the training data"),
+    "n_epochs": ("max_epochs", "passes over the training data"),
+    "learning_rate": ("step_size", "a number, or None to have it chosen"),
+    "lr": ("step_size", "a number, or None to have it chosen"),
+    "eta0": ("step_size", "a number, or None to have it chosen"),
+    "n_components": ("n_features", "how many columns the map has"),
+    "n_centers": ("centres", "how many training points, or the points themselves"),
+    "centers": ("centres", "how many training points, or the points themselves"),
+    "random_seed": ("random_state", "an int for the same model every time"),
+    "seed": ("random_state", "an int for the same model every time"),
+    "n_jobs": (
+        "",
+        "a fit and a prediction take the threads that the BLAS has; set OMP_NUM_THREADS, or use "
+        "threadpoolctl.threadpool_limits",
+    ),
+}
+"""A name elsewhere, our name of the parameter (empty where there is none), and what is to be known of it."""
+
+
+def refuse_other_names(estimator: type, parameters: Mapping[str, Any], error: type[Exception]) -> None:
+    """Raise an error that says the right name of a parameter that another library calls otherwise.
+
+    Parameters
+    ----------
+    estimator : type
+        A class of estimators of scikit-learn.
+    parameters : mapping
+        What was given, by name. Names that no other library has pass.
+    error : type of exception
+    """
+    others = parameters.keys() & OTHER_NAMES.keys()
+    known = set(estimator._get_param_names()) if others else set()
+    for name in sorted(others - known):
+        value = parameters[name]
+        ours, meaning = OTHER_NAMES[name]
+        if ours not in known and ours:
+            continue
+        said = f"use {ours} ({meaning})" if ours else meaning
+        if name == "gamma" and isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
+            said += f", which is bandwidth={1.0 / math.sqrt(2.0 * value):.6g} here"
+            if "kernel_params" in known:
+                said += f"; or give kernel='rbf', kernel_params={{'gamma': {value!r}}}"
+        raise error(f"{estimator.__name__} has no parameter {name!r}: {said}.")

@@ -1,0 +1,83 @@
+"""How far a measured number may lie from a printed one by rounding and chance, and intervals over repetitions."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .evaluations import RunResult
+
+
+def standard_error(percentage: float, n: int) -> float:
+    """Of a rate that was counted on n points, in percentage points; of one at an end, about that of one error."""
+    share = percentage / 100.0
+    return 100.0 * math.sqrt(max(share * (1.0 - share), 1.0 / n) / n)
+
+
+def half_digit(printed: str) -> float:
+    """Half a unit of the last digit of a printed number: 0.05 of 15.0, 0.5 of 15, 5e-8 of 2.17e-05."""
+    mantissa, _, exponent = printed.strip().lower().partition("e")
+    return 0.5 * 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
+
+
+def margin(
+    printed: str, tolerance: Mapping[str, Any], values: Sequence[float] = (), runs: Sequence[RunResult] = ()
+) -> float:
+    """How far a mean may lie from a printed number.
+
+    Parameters
+    ----------
+    printed : str
+        The number as it is printed.
+    tolerance : mapping
+        Its parts are added: ``absolute``; ``relative`` to the printed value; with ``half_digit`` half a unit of the
+        last printed digit; and ``standard_errors``, a multiple of √(c² + s²(1 + 1/n)). There s is the standard
+        deviation over n repetitions: the printed value is taken for one more of them. Where ``counted_on`` says on
+        what an error in percent was counted (``test``, ``train`` or a number of points), c is its standard error. It
+        enters once, since both errors are counted on the same points.
+    values : sequence of float
+        One a repetition.
+    runs : sequence of RunResult
+        Whose records tell the number of points.
+    """
+    published = float(printed)
+    total = tolerance.get("absolute", 0.0) + tolerance.get("relative", 0.0) * abs(published)
+    if tolerance.get("half_digit"):
+        total += half_digit(printed)
+    variance, counted = 0.0, tolerance.get("counted_on")
+    if counted is not None and runs:
+        n_points = counted if isinstance(counted, int) else min(run.record["data"][f"n_{counted}"] for run in runs)
+        variance += standard_error(published, n_points) ** 2
+    if len(values) > 1 and all(map(math.isfinite, values)):
+        variance += statistics.variance(values) * (1.0 + 1.0 / len(values))
+    return total + tolerance.get("standard_errors", 0.0) * math.sqrt(variance)
+
+
+def counted_variance(first: float, second: float, n: int) -> float:
+    """At most the variance of a difference of two errors in percent that were counted on the same n points."""
+    return 100.0 * max(first + second, 100.0 / n) / n
+
+
+def interval(
+    values: Sequence[float], counted: float | None = None, confidence: float = 0.95
+) -> tuple[float, float] | None:
+    """An interval for a mean over repetitions, or None where one repetition, or what is not finite, gives none.
+
+    Parameters
+    ----------
+    values : sequence of float
+        One a repetition; their spread is taken by Student's t.
+    counted : float, optional
+        A variance of their mean beside that spread, by the points on which all of them are counted.
+    """
+    if not values or not all(map(math.isfinite, values)) or (len(values) < 2 and counted is None):
+        return None
+    from scipy.stats import norm, t
+
+    square, level = (counted or 0.0) * norm.ppf(0.5 + confidence / 2.0) ** 2, 0.5 + confidence / 2.0
+    if len(values) > 1:
+        square += statistics.variance(values) / len(values) * t.ppf(level, len(values) - 1) ** 2
+    mean, reach = statistics.fmean(values), float(math.sqrt(square))
+    return mean - reach, mean + reach

@@ -1,0 +1,69 @@
+"""The list of all that the papers print, ``published/items.yaml``: each item with its rows, or with why it has none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from . import configuration
+from .configuration import ConfigurationError, placed
+
+NAME = "items.yaml"
+
+Items = Mapping[str, Sequence[Mapping[str, Any]]]
+
+
+def read(folder: Path, schemas: Path) -> Items:
+    """The items of each target; none where a configuration has no such list.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the published files.
+    schemas : Path
+        Folder of the schemas.
+    """
+    path = folder / NAME
+    if not path.exists():
+        return {}
+    contents = configuration.read_yaml(path)
+    configuration.check(contents, schemas / "items.schema.yaml", path.as_posix())
+    return contents
+
+
+def check(items: Items, published: Mapping[str, Sequence[Mapping[str, str]]]) -> None:
+    """Hold the list and the published files together, both ways.
+
+    Raises
+    ------
+    ConfigurationError
+        An item without a row or with another number of printed items than it says, or a row that belongs to no item or
+        to several.
+    """
+    for target, rows in published.items():
+        with placed(f"target {target}, {NAME}"):
+            owners: list[list[str]] = [[] for _ in rows]
+            for item in (one for one in items[target] if "rows" in one):
+                places = [place for place, row in enumerate(rows) if _is_about(row, item["rows"])]
+                counted = {rows[place]["item"] for place in places if not rows[place]["derived"]}
+                if not places or len(counted) != item["count"]:
+                    raise ConfigurationError(
+                        f"The item {item['item']!r} says that it has {item['count']} printed items; "
+                        f"its {len(places)} rows have {len(counted)}."
+                    )
+                for place in places:
+                    owners[place].append(item["item"])
+            for row, owner in zip(rows, owners, strict=True):
+                if len(owner) != 1:
+                    said = " and ".join(map(repr, owner)) or "no item"
+                    raise ConfigurationError(f"The row {row['dataset']}, {row['metric']} belongs to {said}.")
+
+
+def without_rows(items: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What is printed and has no row, each with the reason, as sentences."""
+    return [f"{one['item']}: {one['why_not']}" for one in items if "why_not" in one]
+
+
+def _is_about(row: Mapping[str, str], wanted: Mapping[str, Any]) -> bool:
+    return all(row[key] in (value if isinstance(value, list) else [value]) for key, value in wanted.items())

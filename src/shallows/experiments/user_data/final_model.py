@@ -1,0 +1,106 @@
+"""The method to take, fitted to all training rows of a user's file and saved with its preparation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shallows.datasets.user_data.fitted_preparation import fit_preparation
+from shallows.datasets.user_data.new_rows import columns_of
+from shallows.errors import ShallowsError
+
+from ..running.job import Conditions
+from . import saved_model
+from .comparison import feature_steps
+from .recommendation import error, recommend
+from .results import MethodResult, read
+from .trials import bandwidth_parameter, make, median_distance
+
+
+def write(
+    outcomes: Iterable[str | Path],
+    stamp: str | Path,
+    prepared: str | Path,
+    out: str | Path,
+    methods: Mapping[str, Any],
+    conditions: Conditions,
+) -> None:
+    """Fit the method to take to all training rows, the test rows of the comparison among them, and save it.
+
+    Its parameters are those with the best mean validation score over the divisions; a bandwidth stays the same multiple
+    of the median distance.
+
+    Parameters
+    ----------
+    outcomes : iterable of path
+        ``outcome.json`` of every method and seed.
+    stamp : path
+        The description of the data.
+    prepared : path
+        The record of one preparation, which says whether the arrays are sparse.
+    out : path
+        Where ``model.json`` goes; the estimator's file lies beside it.
+    methods : mapping
+        The methods of the comparison, as the configuration defines them.
+    conditions : Conditions
+
+    Raises
+    ------
+    ShallowsError
+        Where no method could be run.
+    """
+    description = json.loads(Path(stamp).read_text(encoding="utf-8"))
+    results = read(outcomes, description)
+    found = recommend(results)
+    if found is None:
+        raise ShallowsError("No method could be run on these data, so there is no model to save.")
+    one, out = found.chosen, Path(out)
+    sparse = bool(json.loads(Path(prepared).read_text(encoding="utf-8"))["sparse"])
+    steps = feature_steps(description)
+    preparation, x, y = fit_preparation(description, steps, sparse, out.parent)
+    definition = methods[one.method]
+    estimator = make(definition, parameters_of(one, definition, x), results.task, one.seeds[0], conditions)
+    estimator.fit(x, y)
+    about = {
+        "title": description["entry"]["title"],
+        "task": results.task,
+        "label": one.label,
+        "parameters": one.choice,
+        "measured": f"{error(results, one)} on held-out rows",
+        "n_train": int(x.shape[0]),
+        "targets": target_names(description),
+    }
+    model = saved_model.SavedModel(about, columns_of(description), preparation, estimator)
+    saved_model.save(model, x, np.asarray(y), out.parent)
+    chosen = f" with {one.choice}" if one.choice else ""
+    print(
+        f"{one.label}{chosen} was fitted to all {x.shape[0]:,} rows and saved. To predict new rows: shallows predict "
+        f"{out.parent.as_posix()} new.csv",
+        flush=True,
+    )
+
+
+def parameters_of(one: MethodResult, definition: Mapping[str, Any], x: Any) -> dict[str, Any]:
+    """The parameters of the choice that did best, with the bandwidth for these rows."""
+    wanted, seed = one.choice, one.seeds[0]
+    trial = next(one for one in one.records[0]["selection"]["trials"] if one["words"] == wanted)
+    given = dict(trial["parameters"])
+    if "factor" in trial:
+        given |= bandwidth_parameter(definition, trial["factor"], median_distance(x, seed))
+    if "epochs" in trial:
+        given["max_epochs"] = trial["epochs"]
+    return given
+
+
+def target_names(description: Mapping[str, Any]) -> list[str]:
+    """The names of the targets; of files without names ``target``, or ``target 1`` and so on."""
+    entry = description["entry"]
+    options, width = entry["options"], entry["n_targets"]
+    names = options["layout"].get("names") if "features" in options else None
+    if names and options["layout"]["named"]:
+        return [names[place] for place in options["targets"]]
+    return ["target"] if width == 1 else [f"target {place + 1}" for place in range(width)]

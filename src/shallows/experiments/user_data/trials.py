@@ -1,0 +1,177 @@
+"""The parameters that a method may have on a user's data, tried one choice after another on a validation part."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from shallows import kernels
+from shallows.errors import ShallowsError
+from shallows.training import Curve
+
+from ..running import record
+from ..running.calls import callable_for
+from ..running.job import Conditions
+from .scores import score
+
+
+@dataclass
+class Trial:
+    """One choice of parameters with its score on the validation part; lower is better.
+
+    Attributes
+    ----------
+    parameters : dict
+        As the estimator takes them.
+    factor : float or None
+        The bandwidth in units of the median distance between training points; None where there is no bandwidth.
+    epochs : int or None
+    score, seconds : float
+        Seconds of fitting, evaluation on the way included.
+    problem : str
+        Why it could not be fitted.
+    """
+
+    parameters: dict[str, Any]
+    factor: float | None = None
+    epochs: int | None = None
+    score: float = float("inf")
+    seconds: float = 0.0
+    problem: str = ""
+
+    @property
+    def words(self) -> str:
+        """The choice in words that hold for every division of the data: ``bandwidth 2 × median, 10 epochs``."""
+        parts = [
+            f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
+            for name, value in self.parameters.items()
+            if self.factor is None or name not in ("bandwidth", "gamma")
+        ]
+        if self.factor is not None:
+            parts.append(f"bandwidth {self.factor:g} × median")
+        if self.epochs:
+            parts.append(f"{self.epochs} epoch" + "s" * (self.epochs > 1))
+        return ", ".join(parts)
+
+    def as_data(self) -> dict[str, Any]:
+        """The trial for a record."""
+        kept = {name: value for name, value in vars(self).items() if value not in (None, "")}
+        return record.plain({**kept, "words": self.words})
+
+
+@dataclass
+class Fitted:
+    """A fitted estimator with its predictions for the rows that it was tested on."""
+
+    estimator: Any
+    predictions: np.ndarray
+    fit_seconds: float
+    predict_seconds: float
+    by_epoch: list[dict[str, float]] = field(default_factory=list)
+
+
+def candidates(definition: Mapping[str, Any], x_train: Any, seed: int) -> list[Trial]:
+    """Every combination that a method's entry asks to be tried, bandwidths in the units of the data."""
+    rules = definition["compare"]
+    axes = [[(name, value) for value in values] for name, values in rules.get("choose", {}).items()]
+    factors: list[float | None] = [None]
+    median = 1.0
+    if "bandwidth" in rules:
+        factors, median = rules["bandwidth"]["values"], median_distance(x_train, seed)
+    return [
+        Trial({**dict(choice), **bandwidth_parameter(definition, factor, median)}, factor)
+        for *choice, factor in itertools.product(*axes, factors)
+    ]
+
+
+def bandwidth_parameter(definition: Mapping[str, Any], factor: float | None, median: float) -> dict[str, float]:
+    """The parameter that gives a method's kernel the bandwidth factor × median; none where the factor is None."""
+    if factor is None:
+        return {}
+    parameter, width = definition["compare"]["bandwidth"]["parameter"], factor * median
+    return {parameter: width if parameter == "bandwidth" else 1 / (2 * width**2)}
+
+
+def median_distance(x: Any, seed: int, n_points: int = 1000) -> float:
+    """The median distance between training points; 1 where they all coincide."""
+    rows = x[: min(x.shape[0], 20 * n_points)]
+    rows = rows[: max(1, 10**8 // max(1, x.shape[1]))]
+    dense = rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
+    try:
+        return kernels.median_bandwidth(dense.astype(np.float64), seed, n_points)
+    except ShallowsError:
+        return 1.0
+
+
+def tried(
+    trial: Trial, definition: Mapping[str, Any], data: Any, task: str, seed: int, conditions: Conditions
+) -> Iterator[Trial]:
+    """Fit and score one choice of parameters; of a method with epochs, once for each number of epochs."""
+    epochs = definition["compare"].get("epochs", [])
+    clock = time.perf_counter()
+    try:
+        fitted = fit(definition, trial.parameters, epochs, data, task, seed, conditions)
+    except (ShallowsError, ValueError, ArithmeticError, MemoryError) as error:
+        yield Trial(trial.parameters, trial.factor, problem=str(error) or type(error).__name__)
+        return
+    seconds = time.perf_counter() - clock
+    if not epochs:
+        found = score(task, fitted.predictions, data.y_test)
+        yield Trial(trial.parameters, trial.factor, score=found, seconds=seconds)
+    for row in fitted.by_epoch:
+        yield Trial(trial.parameters, trial.factor, int(row["epoch"]), row["score"], seconds)
+
+
+def make(
+    definition: Mapping[str, Any], parameters: Mapping[str, Any], task: str, seed: int, conditions: Conditions
+) -> Any:
+    """The unfitted estimator of a method with its fixed parameters and the given ones."""
+    return _make(definition, {**definition.get("parameters", {}), **parameters}, task, seed, conditions)
+
+
+def _make(
+    definition: Mapping[str, Any], parameters: Mapping[str, Any], task: str, seed: int, conditions: Conditions
+) -> Any:
+    call = callable_for(definition["call"], task)
+    known = inspect.signature(call).parameters
+    own = {"random_state": seed, "device": conditions.device, "memory": conditions.memory}
+    return call(**parameters, **{name: value for name, value in own.items() if name in known})
+
+
+def fit(
+    definition: Mapping[str, Any],
+    parameters: Mapping[str, Any],
+    epochs: list[int],
+    data: Any,
+    task: str,
+    seed: int,
+    conditions: Conditions,
+) -> Fitted:
+    """Fit on the training part and predict the other one; with `epochs`, also after each of these."""
+    given = {**parameters, "max_epochs": max(epochs)} if epochs else parameters
+    return _fit(make(definition, given, task, seed, conditions), epochs, data, task)
+
+
+def fit_defaults(definition: Mapping[str, Any], data: Any, task: str, seed: int, conditions: Conditions) -> Fitted:
+    """Fit a method's class as it is without any parameter, and predict the test part."""
+    return _fit(_make(definition, {}, task, seed, conditions), [], data, task)
+
+
+def _fit(estimator: Any, epochs: list[int], data: Any, task: str) -> Fitted:
+    observers: dict[str, Any] = {}
+    rows: list[dict[str, float]] = []
+    if epochs:
+        curve = Curve(epochs, lambda snapshot: {"score": score(task, snapshot.predict(data.x_test), data.y_test)})
+        observers, rows = {"observers": [curve]}, curve.rows
+    clock = time.perf_counter()
+    estimator.fit(data.x_train, np.asarray(data.y_train), **observers)
+    fit_seconds = time.perf_counter() - clock
+    clock = time.perf_counter()
+    predictions = np.asarray(estimator.predict(data.x_test))
+    return Fitted(estimator, predictions, fit_seconds, time.perf_counter() - clock, rows)

@@ -1,0 +1,168 @@
+"""Pictures of a comparison on a user's own data: error against time, predicted against true, the bandwidth curve."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .curves import curves
+from .sheet import INK, PALETTE, QUIET, STYLE, save, say, sheet
+from .target import Target, read
+from .wording import name_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_MARKERS = "osD^vP"
+_LARGEST = 5000
+#: More classes than this have no numbers in their fields.
+_NUMBERED = 15
+
+
+def error_against_time(target: Target) -> Figure:
+    """The test error of each method over the seconds of its fit, with its interval, and a ring around one of them."""
+    found: dict[str, dict[str, float]] = {}
+    for row in target.rows:
+        if row.mean is not None:
+            found.setdefault(row.keys["method"], {})[row.keys["metric"]] = row.mean
+    figure, [[ax]] = sheet(target, rows=1, columns=1, width=7.4, height=3.4)
+    is_class = any("test_error" in one for one in found.values())
+    points = {name: _point(one, is_class) for name, one in found.items() if "fit_seconds" in one}
+    if not points:
+        say(ax, "Not drawn: no method could be run.")
+        return figure
+    errors = [error for _, error, _ in points.values() if error > 0]
+    least = min(errors, default=1.0) / 2
+    for place, (name, (seconds, error, width)) in enumerate(points.items()):
+        error = max(error, least)
+        look: dict[str, Any] = {"color": PALETTE[place % len(PALETTE)], "marker": _MARKERS[place % len(_MARKERS)]}
+        below = min(width, error - least / 2) if error > least / 2 else 0.0
+        ax.errorbar(seconds, error, yerr=[[below], [width]], elinewidth=0.9, linestyle="none", label=name, **look)
+        if name == target.meta["figure"].get("recommended"):
+            ax.plot(seconds, error, marker="o", markersize=13, fillstyle="none", color=INK, linestyle="none")
+    ax.set(xscale="log", yscale="log", xlabel="seconds of one fit")
+    ax.set_ylabel("test error (%)" if is_class else "test, 1 − R²")
+    _plain_ticks(ax)
+    ax.legend(loc="upper left", bbox_to_anchor=(1.02, 1.0), borderaxespad=0, handlelength=1.2)
+    return figure
+
+
+def _point(one: dict[str, float], is_class: bool) -> tuple[float, float, float]:
+    return one["fit_seconds"], one["test_error"] if is_class else 1.0 - one["test_r2"], one.get("interval", 0.0)
+
+
+def _plain_ticks(ax: Axes) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 100 * low else (1.0,)))
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(NullFormatter())
+
+
+def predicted_against_true(target: Target) -> Figure:
+    """Of classes how many rows were taken for which, of numbers the predicted ones over the true ones."""
+    spec = target.meta["figure"]
+    if spec.get("points"):
+        return _scatter(target, Path(spec["points"]), spec["names"])
+    counts = [row for row in target.rows if row.mean is not None]
+    if not counts:
+        figure, [[ax]] = sheet(target, rows=1, columns=1, width=6.2, height=2.5)
+        say(ax, f"Not drawn: {target.rows[0].reason or 'nothing was predicted'}.")
+        return figure
+    return _confusion(target, list(dict.fromkeys(row.keys["true"] for row in counts)))
+
+
+def _confusion(target: Target, names: list[str]) -> Figure:
+    import seaborn
+
+    values = {(row.keys["true"], row.keys["predicted"]): row.mean for row in target.rows}
+    table = np.array([[values.get((a, b), 0.0) for b in names] for a in names])
+    shares = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
+    side = min(max(2.6, 0.36 * len(names) + 1.0), 7.5)
+    figure, [[ax]] = sheet(target, rows=1, columns=1, width=side + 1.6, height=side)
+    labels = [_short(name_of(target, "true", name)) for name in names]
+    numbered = len(names) <= _NUMBERED
+    seaborn.heatmap(
+        shares,
+        ax=ax,
+        vmin=0,
+        vmax=1,
+        cmap="Blues",
+        square=True,
+        linewidths=0.5,
+        annot=table if numbered else None,
+        fmt=".0f",
+        annot_kws={"fontsize": 8},
+        xticklabels=labels,
+        yticklabels=labels,
+        cbar_kws={"label": "share of the true class", "shrink": 0.8},
+    )
+    ax.tick_params(length=0)
+    ax.tick_params(axis="y", rotation=0)
+    if len(names) > 8 or max(map(len, labels)) > 6:
+        ax.tick_params(axis="x", rotation=90)
+    ax.grid(visible=False)
+    ax.set(xlabel="predicted", ylabel="true")
+    return figure
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 18 else name[:17] + "…"
+
+
+def _scatter(target: Target, path: Path, names: list[str]) -> Figure:
+    with np.load(path, allow_pickle=False) as held:
+        true, predicted = held["true"], held["predicted"]
+    true, predicted = true.reshape(len(true), -1), predicted.reshape(len(true), -1)
+    shown, step = names[:4], max(1, math.ceil(len(true) / _LARGEST))
+    figure, [axes] = sheet(target, rows=1, columns=len(shown), width=4.2 if len(shown) == 1 else 3.1, height=3.6)
+    for place, (ax, name) in enumerate(zip(axes, shown, strict=True)):
+        pair = true[::step, place], predicted[::step, place]
+        ax.scatter(*pair, s=9, alpha=0.5, color=PALETTE[0], linewidths=0, rasterized=len(pair[0]) > 1000)
+        ends = [min(map(np.min, pair)), max(map(np.max, pair))]
+        ax.plot(ends, ends, color=QUIET, linewidth=0.9, zorder=1)
+        more = f" (the first 4 of {len(names)} targets)" if place == 0 and len(names) > 4 else ""
+        ax.set(xlabel=f"true {_short(name)}{more}", ylabel=f"predicted {_short(name)}" if place == 0 else "")
+    return figure
+
+
+def bandwidths(target: Target) -> Figure:
+    """The validation error over the bandwidth, a line a method; where there is none, the reason in words."""
+    if any(row.mean is not None for row in target.rows):
+        return curves(target)
+    figure, [[ax]] = sheet(target, rows=1, columns=1, width=6.2, height=2.5)
+    say(ax, f"Not drawn: {target.rows[0].reason}.")
+    return figure
+
+
+KINDS: dict[str, Callable[[Target], Figure]] = {
+    "error_against_time": error_against_time,
+    "predicted_against_true": predicted_against_true,
+    "curves": bandwidths,
+}
+
+
+def draw(csv_path: str | Path, svg_path: str | Path, png_path: str | Path) -> None:
+    """Draw the picture of a table of a comparison.
+
+    Parameters
+    ----------
+    csv_path : path
+        The tidy CSV; the JSON that describes it lies beside it.
+    svg_path, png_path : path
+        Where the two forms go.
+    """
+    import matplotlib
+    import seaborn
+
+    target = read(csv_path, Path(csv_path).with_suffix(".json"))
+    with matplotlib.rc_context({**seaborn.axes_style("ticks"), **STYLE, "svg.hashsalt": target.id}):
+        figure = KINDS[target.meta["figure"]["kind"]](target)
+        save(figure, svg_path, png_path, target.title)

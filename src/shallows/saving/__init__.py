@@ -1,0 +1,144 @@
+"""Fitted models as files, for every estimator: parameters and arrays with a checksum, and no pickle.
+
+A file is an archive of NumPy's (.npz) with a header in JSON, so that to load it runs nothing that it holds. Doubly
+stochastic models have a form of their own, of coefficients and a seed (`shallows.estimators.doubly_stochastic`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import re
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .. import __version__, estimators, nets
+from ..errors import MissingExtraError, ShallowsError
+from ..estimators import archive
+from . import encoding
+
+__all__ = ["load", "save"]
+
+FORMAT = 2
+"""Version of the files; raised when older files would be read in another sense. 1 is that of doubly stochastic models
+alone."""
+
+ROOMS = (estimators, nets)
+
+
+def save(model: Any, path: Any) -> None:
+    """Write a fitted model to a file: its parameters and what it has learnt, no training data beyond that.
+
+    A model of kernel functions holds the training points that they are centred at; one of random features holds their
+    seed.
+
+    Parameters
+    ----------
+    model : estimator of this package
+        Fitted. A pipeline is saved step by step.
+    path : path
+        Usually ends in ``.npz``.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the model is not fitted.
+    ShallowsError
+        If it is none of this package's, or has a part that no file holds, such as a function of the user's.
+    """
+    name = type(model).__name__
+    if _class_of(name) is not type(model):
+        raise ShallowsError(
+            f"shallows.save writes the estimators of this package, and {name} is none of them. Save the steps of a "
+            "pipeline one by one."
+        )
+    check_is_fitted(model)
+    if hasattr(model, "save"):
+        model.save(path)
+        return
+    writer = encoding.Writer()
+    parameters = model.get_params(deep=False)
+    header = {
+        "format": FORMAT,
+        "version": __version__,
+        "estimator": name,
+        "parameters": {key: writer.encode(value, key) for key, value in parameters.items()},
+        "fitted": {key: writer.encode(value, key) for key, value in vars(model).items() if key not in parameters},
+    }
+    archive.write(path, header, writer.held)
+
+
+def load(path: Any, *, device: str = "auto") -> Any:
+    """Read a model that `save` wrote, or ``save`` of a doubly stochastic model; it predicts the same to the bit.
+
+    Parameters
+    ----------
+    path : path
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        Where the model is to predict; the file may come from another machine.
+
+    Returns
+    -------
+    estimator
+
+    Raises
+    ------
+    ShallowsError
+        If the file is none of these, was changed, is damaged, or comes from a newer version.
+    """
+    header, held = archive.read(path)
+    try:
+        cls, format_ = _class_of(header.get("estimator")), header.get("format")
+        if cls is None or not isinstance(format_, int) or format_ is True or format_ < 1:
+            raise ShallowsError("its header does not say the estimator and the format")
+        if format_ > FORMAT:
+            raise ShallowsError(
+                f"it was written by shallows {header.get('version')}, which is newer than this version, "
+                f"{__version__}; install that version to read it"
+            )
+        if hasattr(cls, "load"):
+            return cls.load(path, device=device)
+        archive.check_unchanged(header, held)
+        return _model_of(cls, header, encoding.Reader(held)).set_params(device=device)
+    except ShallowsError as error:
+        if str(path) in str(error):
+            raise
+        raise ShallowsError(f"The model in {path} cannot be read: {str(error).rstrip('.')}.") from error
+    # What no check foresaw is an edited file all the same.
+    except Exception as error:
+        raise ShallowsError(f"The model in {path} cannot be read ({type(error).__name__}: {error}).") from error
+
+
+def _model_of(cls: type, header: dict[str, Any], reader: encoding.Reader) -> Any:
+    """The model of a header, after a prediction that shows that its parts fit together."""
+    for part in ("parameters", "fitted"):
+        if not isinstance(header.get(part), dict):
+            raise ShallowsError(f"its header has no {part}")
+    parameters = {key: reader.decode(value) for key, value in header["parameters"].items()}
+    known = cls().get_params(deep=False)
+    if unknown := sorted(parameters.keys() - known.keys()):
+        raise ShallowsError(f"the estimator has no parameter {unknown[0]!r}")
+    model = cls(**parameters)
+    for name, value in header["fitted"].items():
+        if not re.fullmatch(r"_?[a-z]\w*", name) or hasattr(cls, name) or name in known:
+            raise ShallowsError(f"it has an attribute {name!r}, which is none that a fit sets")
+        setattr(model, name, reader.decode(value))
+    check_is_fitted(model)
+    predict = model.predict if hasattr(model, "predict") else model.transform
+    # A net needs PyTorch to predict, and may be loaded where there is none.
+    with warnings.catch_warnings(), np.errstate(all="ignore"), contextlib.suppress(MissingExtraError):
+        warnings.simplefilter("ignore")
+        predict(np.zeros((1, model.n_features_in_)))
+    return model
+
+
+def _class_of(name: Any) -> type | None:
+    """The estimator of a name, or None."""
+    for room in ROOMS:
+        if isinstance(name, str) and name in room.__all__ and name[0].isupper():
+            found = getattr(importlib.import_module(room.__name__), name)
+            return found if isinstance(found, type) and hasattr(found, "fit") else None
+    return None

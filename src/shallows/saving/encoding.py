@@ -1,0 +1,223 @@
+"""Parts of models as JSON and arrays, and back: numbers, texts, arrays, and objects of the types that are named here.
+
+None, truth values, finite numbers and texts stand for themselves; all else becomes a mapping of one entry, whose key
+says what it is, and an object one with the name of its class and its fields.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import math
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.preprocessing import LabelBinarizer
+
+from .. import arrays, kernels
+from ..errors import ShallowsError
+from ..features import Blocks, FourierFeatures, NystromFeatures
+from ..kernels import Kernel, Precomputed
+
+ROOMS = ("estimators", "features", "losses", "nets", "solvers", "spectrum")
+"""Rooms of this package whose dataclasses may be parts of a model."""
+
+N_FREQUENCIES = 8
+"""How many frequencies of random Fourier features a file holds."""
+
+_PACKAGE = __name__.partition(".")[0]
+
+
+class Writer:
+    """Turns values into JSON and arrays.
+
+    Attributes
+    ----------
+    held : dict of arrays
+        By the names that the JSON refers to. An array that stands in several places is there once.
+    """
+
+    def __init__(self) -> None:
+        self.held: dict[str, np.ndarray] = {}
+        self._names: dict[int, str] = {}
+        self._kept: list[Any] = []
+
+    def encode(self, value: Any, place: str) -> Any:
+        """What stands for a value in the header.
+
+        Parameters
+        ----------
+        value : object
+        place : str
+            The attribute that it belongs to, for the message.
+
+        Raises
+        ------
+        ShallowsError
+            If no file holds such a value.
+        """
+        if value is None or type(value) in (bool, int, str):
+            return value
+        if type(value) is float:
+            return value if math.isfinite(value) else {"float": str(value)}
+        if isinstance(value, np.generic):
+            return {"scalar": self._hold(np.asarray(value), place)}
+        if isinstance(value, np.dtype):
+            return {"dtype": value.name}
+        if isinstance(value, Path):
+            return {"path": str(value)}
+        if isinstance(value, (list, tuple)):
+            kind = "list" if isinstance(value, list) else "tuple"
+            return {kind: [self.encode(one, place) for one in value]}
+        if isinstance(value, slice):
+            return {"slice": [self.encode(one, place) for one in (value.start, value.stop, value.step)]}
+        if isinstance(value, Mapping):
+            return {"dict": [[self.encode(key, place), self.encode(one, place)] for key, one in value.items()]}
+        if isinstance(value, np.random.RandomState):
+            return {"random_state": [self.encode(one, place) for one in value.get_state()]}
+        return self._encode_object(value, place)
+
+    def _encode_object(self, value: Any, place: str) -> Any:
+        if isinstance(value, Kernel):
+            return {"kernel": None if isinstance(value, Precomputed) else kernels.described(value)}
+        if isinstance(value, Blocks):
+            n_features = value.n_features if value.features.streamed else None
+            return {"blocks": [self.encode(value.features, place), n_features]}
+        if isinstance(value, LabelBinarizer):
+            return {"label_binarizer": {name: self.encode(one, place) for name, one in vars(value).items()}}
+        cls = type(value)
+        if dataclasses.is_dataclass(value) and _is_of_this_package(cls.__module__):
+            fields = {one.name: getattr(value, one.name) for one in dataclasses.fields(value) if one.init}
+            # What a map has computed from its landmarks once would not come out the same to the bit everywhere.
+            computed = {"root": value.root} if isinstance(value, NystromFeatures) else {}
+            return {
+                "object": f"{cls.__module__}:{cls.__qualname__}",
+                "fields": {name: self.encode(one, place) for name, one in fields.items()},
+                "computed": {name: self.encode(one, place) for name, one in computed.items()},
+                "drawn": _first_frequencies(value) if isinstance(value, FourierFeatures) else [],
+            }
+        if hasattr(value, "dtype") and hasattr(value, "shape"):
+            return {"array": self._hold(arrays.to_numpy(value), place)}
+        named = getattr(value, "__name__", None)
+        said = f"the function {named!r}" if callable(value) and named else f"a {cls.__name__}"
+        raise ShallowsError(
+            f"{place} of the model is {said}, which no file holds. Give a name or an object of this package for it, or "
+            "keep the model with pickle, which loads what it trusts."
+        )
+
+    def _hold(self, array: np.ndarray, place: str) -> str:
+        if id(array) not in self._names:
+            name = f"array{len(self.held)}"
+            held = array
+            if array.dtype == object:
+                if not all(isinstance(one, str) for one in array.ravel()):
+                    raise ShallowsError(f"{place} of the model holds objects that are no texts, which no file holds.")
+                # Texts of an object array come back as such, see `Reader`.
+                name, held = f"{name} of objects", array.astype(str)
+            self.held[name], self._names[id(array)] = held, name
+            self._kept.append(array)  # An id belongs to another object once the first is gone.
+        return self._names[id(array)]
+
+
+class Reader:
+    """Turns JSON and arrays into the values that a `Writer` was given.
+
+    Parameters
+    ----------
+    held : mapping of arrays
+    """
+
+    def __init__(self, held: Mapping[str, np.ndarray]):
+        self._held = {name: one.astype(object) if name.endswith("of objects") else one for name, one in held.items()}
+
+    def decode(self, coded: Any) -> Any:
+        """The value of a piece of the header.
+
+        Raises
+        ------
+        ShallowsError
+            If it is none that `Writer.encode` gives.
+        """
+        if not isinstance(coded, dict):
+            if isinstance(coded, list):
+                raise ShallowsError("its header holds a list where none is written")
+            return coded
+        if "object" in coded:
+            return self._object(coded)
+        if len(coded) != 1 or (kind := next(iter(coded))) not in _DECODERS:
+            raise ShallowsError(f"its header holds {str(coded)[:100]}, which is no part of a model")
+        return _DECODERS[kind](self, coded[kind])
+
+    def all(self, coded: Any) -> list[Any]:
+        """The values of a list of pieces."""
+        return [self.decode(one) for one in coded]
+
+    def array(self, name: Any) -> np.ndarray:
+        """An array of the file."""
+        if name not in self._held:
+            raise ShallowsError(f"it has no array {name!r}")
+        return self._held[name]
+
+    def _object(self, coded: dict[str, Any]) -> Any:
+        module, _, name = str(coded["object"]).partition(":")
+        cls = getattr(importlib.import_module(module), name, None) if _is_of_this_package(module) else None
+        if not (isinstance(cls, type) and dataclasses.is_dataclass(cls) and cls.__module__ == module):
+            raise ShallowsError(f"it has a part of the type {coded['object']!r}, which this version does not know")
+        made = cls(**{key: self.decode(value) for key, value in coded["fields"].items()})
+        for key, value in coded.get("computed", {}).items():
+            if not isinstance(getattr(cls, key, None), cached_property):
+                raise ShallowsError(f"it has a value for {key!r} of {name}, which computes no such value")
+            vars(made)[key] = self.decode(value)
+        if isinstance(made, FourierFeatures) and not np.allclose(coded["drawn"], _first_frequencies(made), rtol=1e-6):
+            raise ShallowsError("this version draws other features for its kernel and seed than the one that wrote it")
+        return made
+
+
+def _first_frequencies(features: FourierFeatures) -> list[float]:
+    """Some of the frequencies of the first block: a version that draws others cannot use the coefficients."""
+    return features.frequencies(0, np.empty(0)).reshape(-1)[:N_FREQUENCIES].tolist()
+
+
+def _is_of_this_package(module: str) -> bool:
+    package, _, rest = module.partition(".")
+    return package == _PACKAGE and rest.partition(".")[0] in ROOMS
+
+
+def _random_state(reader: Reader, coded: Any) -> np.random.RandomState:
+    made = np.random.RandomState()
+    made.set_state(tuple(reader.all(coded)))
+    return made
+
+
+def _label_binarizer(reader: Reader, coded: Any) -> LabelBinarizer:
+    made = LabelBinarizer()
+    for name, value in coded.items():
+        setattr(made, name, reader.decode(value))
+    return made
+
+
+def _number(text: Any) -> float:
+    if text not in ("inf", "-inf", "nan"):
+        raise ShallowsError(f"its header holds {text!r} for a number")
+    return float(text)
+
+
+_DECODERS: dict[str, Any] = {
+    "float": lambda reader, coded: _number(coded),
+    "array": lambda reader, coded: reader.array(coded),
+    "scalar": lambda reader, coded: reader.array(coded)[()],
+    "dtype": lambda reader, coded: np.dtype(coded),
+    "path": lambda reader, coded: Path(coded),
+    "list": lambda reader, coded: reader.all(coded),
+    "tuple": lambda reader, coded: tuple(reader.all(coded)),
+    "slice": lambda reader, coded: slice(*reader.all(coded)),
+    "dict": lambda reader, coded: {reader.decode(key): reader.decode(value) for key, value in coded},
+    "random_state": _random_state,
+    "kernel": lambda reader, coded: Precomputed(None) if coded is None else kernels.from_description(coded),
+    "blocks": lambda reader, coded: Blocks(reader.decode(coded[0]), coded[1]),
+    "label_binarizer": _label_binarizer,
+}
+"""How a piece of the header is read, by the key that says what it is."""

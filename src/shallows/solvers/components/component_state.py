@@ -1,0 +1,144 @@
+"""Problem and state of component analysis in one view: k functions over blocks of streamed random features."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ... import arrays
+from ...arrays import Array
+from ...features import FourierFeatures, block_sums
+from ..examples import ExampleSet
+from ..expansions.growing_expansion import FIRST_CAPACITY, GrowingExpansion
+from .moments import share_of_batch
+from .warm_start import check_start
+
+SHARE_OF_A_BATCH = 0.1
+"""Weight of a batch in the running moments, if it has examples enough."""
+
+
+@dataclass(frozen=True)
+class ComponentProblem(ExampleSet):
+    """The k functions that span the top of the covariance operator A f = E[f(x) k(x, ·)] of a kernel.
+
+    Attributes
+    ----------
+    features : FourierFeatures
+        Of the kernel.
+    n_components : int
+        k.
+    start : array, shape (n_blocks, width, k), optional
+        Coefficients of the first blocks that a training starts from; see `warm_start`. None where one goes on.
+    start_moment : ndarray, shape (k, k), optional
+        E[g(x)g(x)ᵀ] of that start g, as far as it is known.
+    points : array, shape (n, d), optional
+        A set that batches are slices of; none for a stream.
+    centred : bool
+        Whether functions count as their deviation from their mean, as in `sklearn.decomposition.KernelPCA`: the
+        covariance operator then is E[f(x) k(x, ·)] − E[f(x)] E[k(x, ·)].
+    budget : int
+        Bytes for features and frequencies in the course of a step.
+    growth : float
+        A batch on which the functions have more than this many times the variance of the kernel means divergence.
+    """
+
+    features: FourierFeatures
+    n_components: int
+    start: Array | None
+    start_moment: np.ndarray | None
+    points: Array | None = None
+    centred: bool = False
+    budget: int = block_sums.DEFAULT_BUDGET
+    growth: float = 10.0
+
+
+@dataclass
+class ComponentState(GrowingExpansion):
+    """k functions g = (g₁, …, g_k) in the course of a training.
+
+    Attributes
+    ----------
+    step_size : float
+        η₁.
+    moment : ndarray of float64, shape (k, k)
+        Running mean of g(x)g(x)ᵀ, of the deviations from the mean where the problem is centred.
+    mean : ndarray of float64, shape (k,)
+        Running mean of g(x).
+    n_steps, n_revisits : int
+        Steps taken, steps that moved an old block.
+    last_step : float
+        η of the last step, after it was made safe.
+    size : float
+        Mean of ‖g(x)‖² over the last batch: the variance that the components hold.
+    """
+
+    _: KW_ONLY
+    step_size: float
+    moment: np.ndarray
+    mean: np.ndarray
+    n_steps: int = 0
+    n_revisits: int = 0
+    last_step: float = 0.0
+    size: float = 0.0
+    _small: tuple[str, ...] = field(default=("moment", "mean"), init=False, repr=False)
+
+    @classmethod
+    def at(cls, problem: ComponentProblem, step_size: float) -> ComponentState:
+        """The start that a problem tells.
+
+        Raises
+        ------
+        ShallowsError
+            If it is zero: no rule of component analysis moves the zero function.
+        """
+        start, k = problem.start, problem.n_components
+        check_start(start)
+        xp = arrays.namespace(start)
+        buffer = xp.zeros((max(FIRST_CAPACITY, start.shape[0]), *start.shape[1:]), dtype=start.dtype)
+        buffer[: start.shape[0], :, :] = start
+        moment = np.array(problem.start_moment, dtype=np.float64)
+        return cls(buffer, n_blocks=start.shape[0], step_size=step_size, moment=moment, mean=np.zeros(k))
+
+    @classmethod
+    def blank(cls, like: list[Array], n_components: int) -> ComponentState:
+        """A state for `recall` to fill, in the library and on the device of ``like[0]``."""
+        k = n_components
+        return cls(like[0], step_size=0.0, moment=np.zeros((k, k)), mean=np.zeros(k))
+
+    @property
+    def device(self) -> arrays.Device:
+        """Where the coefficients lie."""
+        return arrays.device_of(self.buffer)
+
+    def values(self, problem: ComponentProblem, x: Array) -> Array:
+        """g(x), shape (m, k), not centred."""
+        return self.evaluate(problem.features, x, problem.budget)
+
+    def observe(self, moment: np.ndarray, mean: np.ndarray, n_examples: int) -> None:
+        """Take the moments of a batch into the running ones."""
+        share = share_of_batch(n_examples, len(mean), SHARE_OF_A_BATCH)
+        self.moment = self.moment + share * (moment - self.moment)
+        # Of the mean nothing is known before the first batch.
+        self.mean = self.mean + (share if self.n_steps else 1.0) * (mean - self.mean)
+        self.size = float(np.trace(moment))
+
+    def monitored(self) -> tuple[float, float]:
+        """The variance that the components held of the last batch, against that of the kernel, k(x, x) = 1."""
+        return self.size, 1.0
+
+    def is_finite(self) -> bool:
+        """Whether coefficients and moments are numbers."""
+        return super().is_finite() and bool(np.isfinite(self.moment).all() and np.isfinite(self.mean).all())
+
+    def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Arrays on the host and numbers that `recall` takes up again, to the bit."""
+        held, numbers = super().remember()
+        return held | {name: getattr(self, name).copy() for name in self._small}, numbers
+
+    def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
+        """Take up what `remember` gave, in the library and on the device of this state."""
+        super().recall(held, numbers)
+        for name in self._small:
+            setattr(self, name, np.array(held[name], dtype=np.float64))

@@ -1,0 +1,125 @@
+"""Doubly stochastic kernel CCA: the functions of two views that are correlated most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ... import arrays
+from ...arrays import Array
+from ...features import block_sums
+from ..examples import Examples
+from .block_visits import next_block
+from .moments import absolute, absolute_inverse, positive_part
+from .two_view_state import TwoViewProblem, TwoViewState, ViewExpansion
+
+LEAST_CORRELATION = 0.25
+"""Correlations below this are taken for it before they are divided by, so that noise is not enlarged without bound."""
+
+
+@dataclass(frozen=True)
+class DoublyStochasticCCA:
+    r"""Stochastic gradients for the top k pairs of canonical functions u = F(x), v = G(y) of two views.
+
+    With W = E[uvᵀ + vuᵀ], the plain rule (Xie et al. 2015, Algorithm 4, with the mean of a batch for W) adds to one
+    block of F features in each view
+
+        η Φ(x)ᵀ (v − uW) / (BF)    and    η Φ(y)ᵀ (u − vW) / (BF),
+
+    and with a ridge ρ shrinks all coefficients by I − ηρW. It tends to FᵀCF = GᵀC'G = ½ I, with C and C' the
+    covariances of the views (plus ρ). For given v it is a regression of vW⁻¹ on x, and as slow as plain gradients on a
+    regression with a kernel. ``newton`` therefore takes the step of that regression in a block's features,
+
+        η (ΦᵀΦ/B + ρ_F I)⁻¹ (Φᵀ (v − u|W|)|W̄|⁻¹ / B − ρ_F A_block),        ρ_F = ρ × frequencies of the budget,
+
+    with the running mean W̄: a descent by blocks, whose fixed points are those of the plain rule.
+
+    The matrix of the two cross-covariances is indefinite: where W has negative eigenvalues the printed rule grows
+    without bound. They count as zero in the plain rule and by their size in the other, where such a pair shrinks until
+    its sign has changed.
+
+    Parameters
+    ----------
+    step_size : float
+        η₁ of the steps η_t = η₁ / (1 + decrease (t − 1)); with ``newton`` a share of a whole step.
+    decrease : float
+    ridge : float
+        ρ ≥ 0, in units of k(x, x) = 1.
+    newton : bool
+    guarded : bool
+        False is the plain rule as printed, whose steps can grow.
+    max_blocks : int, optional
+        The budget of features; None is without end.
+    seed : int
+        Of the order in which old blocks are revisited.
+
+    References
+    ----------
+    B. Xie, Y. Liang and L. Song (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS
+    28, Algorithm 4.
+    """
+
+    step_size: float
+    decrease: float = 0.0
+    ridge: float = 0.0
+    newton: bool = True
+    guarded: bool = True
+    max_blocks: int | None = None
+    seed: int = 0
+
+    def init(self, problem: TwoViewProblem) -> TwoViewState:
+        """The start that the problem tells, which must not be zero."""
+        return TwoViewState.at(problem, self.step_size, expected_size=float(problem.n_components))
+
+    def step(self, problem: TwoViewProblem, state: TwoViewState, batch: slice | Examples) -> TwoViewState:
+        """One batch, one block in each view."""
+        examples = problem.take(batch)
+        x, y = examples.points, examples.second_view
+        u, v = state.observe(problem, examples)
+        P = arrays.to_numpy(u.T @ v).astype(np.float64) / x.shape[0]
+        if not np.isfinite(P).all():
+            return state  # The loop sees it by what the state offers.
+        eta = state.step_size / (1.0 + self.decrease * state.n_steps)
+        block = next_block(state.n_blocks, state.n_revisits, self.max_blocks, self.seed)
+        is_new = block == state.n_blocks
+        W = P + P.T
+        if self.newton:
+            W = absolute(W)
+        elif self.guarded:
+            W = positive_part(W)
+        S = absolute_inverse(state.coupling(), 0.0, LEAST_CORRELATION) if self.newton else np.eye(len(W))
+        for part, features, points, own, other in (
+            (state.first, problem.features, x, u, v),
+            (state.second, problem.second_features, y, v, u),
+        ):
+            residuals = other @ arrays.like(S, own, own.dtype) - own @ arrays.like(W @ S, own, own.dtype)
+            if self.newton:
+                change = self._newton_step(problem, part, features, block, points, residuals) * eta
+            else:
+                R, _ = block_sums.correlate(features, block, points, residuals, budget=problem.budget)
+                change = R * (eta / (points.shape[0] * features.block_size))
+                if self.ridge:
+                    decay = np.eye(len(W)) - eta * self.ridge * W
+                    part.mix(arrays.like(decay, own, arrays.namespace(own).float64))
+            if is_new:
+                part.grow(change)
+            else:
+                part.add(block, change)
+        state.n_revisits += not is_new
+        state.n_steps += 1
+        state.last_step = eta
+        return state
+
+    def _newton_step(
+        self, problem: TwoViewProblem, part: ViewExpansion, features: Any, block: int, x: Array, residuals: Array
+    ) -> Array:
+        """The change of a block that a whole step of the regression makes, shape (width, k)."""
+        R, C = block_sums.correlate(features, block, x, residuals, with_gram=True, budget=problem.budget)
+        n_blocks = self.max_blocks or part.n_blocks + 1
+        damping = max(self.ridge * n_blocks * features.block_size, 1e-6)
+        B = x.shape[0]
+        if block < part.n_blocks:
+            R = R - part.block_coefficients(block) * (B * damping)
+        return arrays.contiguous(arrays.solve_damped(C, R, B * damping))

@@ -1,0 +1,102 @@
+"""Doubly stochastic kernel SVD: the singular functions of the cross-covariance of two views."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ... import arrays
+from ...features import block_sums
+from ..examples import Examples
+from .block_visits import next_block
+from .moments import absolute_inverse, positive_part, safe_step
+from .two_view_state import TwoViewProblem, TwoViewState
+
+LEAST_COUPLING = 1e-3
+"""Share of the largest coupling below which one is taken for that share, before the coupling is inverted."""
+
+
+@dataclass(frozen=True)
+class DoublyStochasticSVD:
+    r"""Oja's rule for the top k pairs of singular functions of A = E[k(x, ·) ⊗ k'(y, ·)], over joint examples (x, y).
+
+    With u = F(x), v = G(y) and W = E[uvᵀ + vuᵀ], a step of B examples and one block of F features in each view sets
+
+        A_block ← A_block + η Φ(x)ᵀ v S / (BF),   B_block ← B_block + η Φ(y)ᵀ u S / (BF),
+
+    and A_j ← A_j (I − η W S), B_j ← B_j (I − η W S) for all blocks that were there before. S = I is Algorithm 3 of Xie
+    et al. (2015); ``scaled`` takes S = |W̄|⁻¹ with the running mean W̄, so that a step is a share of a whole one.
+
+    It is Oja's rule for [F; G] and the matrix of A and Aᵀ, whose eigenvalues come in pairs ±σ: it tends to FᵀF = GᵀG =
+    ½ I, half of what singular functions have, and finds their span. The matrix is indefinite. Where W has negative
+    eigenvalues the printed decay is growth, so they count as zero there; steps are shortened so that none takes a
+    direction beyond zero.
+
+    Parameters
+    ----------
+    step_size : float
+        η₁ of the steps η_t = η₁ / (1 + ρ (t − 1)).
+    decrease : float
+        ρ ≥ 0.
+    scaled : bool
+    guarded : bool
+        False is the rule as printed, whose steps can grow.
+    max_blocks : int, optional
+        The budget of features; None is without end.
+    seed : int
+        Of the order in which old blocks are revisited.
+
+    References
+    ----------
+    B. Xie, Y. Liang and L. Song (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS
+    28, Algorithm 3.
+    """
+
+    step_size: float
+    decrease: float = 0.0
+    scaled: bool = True
+    guarded: bool = True
+    max_blocks: int | None = None
+    seed: int = 0
+
+    def init(self, problem: TwoViewProblem) -> TwoViewState:
+        """The start that the problem tells, which must not be zero."""
+        # Singular functions have E u² ≤ 1, and F and G half of that.
+        return TwoViewState.at(problem, self.step_size, expected_size=1.0)
+
+    def step(self, problem: TwoViewProblem, state: TwoViewState, batch: slice | Examples) -> TwoViewState:
+        """One batch, one block in each view."""
+        examples = problem.take(batch)
+        x, y = examples.points, examples.second_view
+        xp, n_examples = arrays.namespace(x), x.shape[0]
+        u, v = state.observe(problem, examples)
+        P = arrays.to_numpy(u.T @ v).astype(np.float64) / n_examples
+        W = P + P.T
+        eta = state.step_size / (1.0 + self.decrease * state.n_steps)
+        if not np.isfinite(W).all():
+            return state  # The loop sees it by what the state offers.
+        S = absolute_inverse(state.coupling(), LEAST_COUPLING) if self.scaled else np.eye(len(W))
+        if self.guarded:
+            W = positive_part(W)
+        shrinking = W @ S
+        if self.guarded:
+            eta = safe_step(eta, shrinking)
+        block = next_block(state.n_blocks, state.n_revisits, self.max_blocks, self.seed)
+        is_new = block == state.n_blocks
+        decay = np.eye(len(W)) - eta * shrinking
+        for part, features, points, other in (
+            (state.first, problem.features, x, v),
+            (state.second, problem.second_features, y, u),
+        ):
+            weighted = other @ arrays.like(eta / (n_examples * features.block_size) * S, other, other.dtype)
+            change, _ = block_sums.correlate(features, block, points, weighted, budget=problem.budget)
+            part.mix(arrays.like(decay, u, xp.float64))
+            if is_new:
+                part.grow(change)
+            else:
+                part.add(block, change)
+        state.n_revisits += not is_new
+        state.n_steps += 1
+        state.last_step = eta
+        return state

@@ -1,0 +1,218 @@
+"""Problem and state of component analysis across two views: k functions of each, over blocks of random features."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+
+from ... import arrays
+from ...arrays import Array, Device
+from ...features import FourierFeatures, block_sums
+from ..examples import Examples, ExampleSet
+from ..expansions.growing_expansion import FIRST_CAPACITY, GrowingExpansion
+from .moments import second_moment, share_of_batch
+from .warm_start import check_start
+
+MOST_OF_A_BATCH = 0.5
+"""Weight of a batch in the running moments, if it has examples enough: what is divided by must not lag behind."""
+
+VIEWS = ("first", "second")
+MOMENTS = ("first_moment", "second_moment", "cross_moment", "first_mean", "second_mean")
+
+
+@dataclass(frozen=True)
+class TwoViewProblem(ExampleSet):
+    """Functions u = F(x) and v = G(y) of two views of the same examples that tell most of each other.
+
+    Attributes
+    ----------
+    features, second_features : FourierFeatures
+        Of the kernel of either view. One set of frequencies for both would need views of one dimension and kernel.
+    n_components : int
+        k.
+    start, second_start : arrays, shape (n_blocks, width, k), optional
+        Coefficients of the first blocks; see `two_view_start`. None where a training goes on.
+    points, second_view : arrays, shapes (n, d) and (n, d'), optional
+        A set that batches are slices of; none for a stream.
+    centred : bool
+        Whether functions count as their deviation from their mean.
+    budget : int
+        Bytes for features and frequencies in the course of a step.
+    growth : float
+        A batch on which the functions are more than this many times as large as they should be means divergence.
+    """
+
+    features: FourierFeatures
+    second_features: FourierFeatures
+    n_components: int
+    start: Array | None
+    second_start: Array | None
+    points: Array | None = None
+    second_view: Array | None = None
+    centred: bool = False
+    budget: int = block_sums.DEFAULT_BUDGET
+    growth: float = 10.0
+
+
+class ViewExpansion(GrowingExpansion):
+    """The functions of one view."""
+
+    def block_coefficients(self, block: int) -> Array:
+        """A of one block, shape (width, k)."""
+        found = self.buffer[block, :, :] * self.scale
+        return found if self.mixing is None else found @ arrays.astype(self.mixing, found.dtype)
+
+
+@dataclass
+class TwoViewState:
+    """Where a training of two views stands.
+
+    Attributes
+    ----------
+    first, second : ViewExpansion
+        F and G.
+    step_size : float
+        η₁.
+    first_moment, second_moment, cross_moment : ndarray of float64, shape (k, k)
+        Running means of uuᵀ, vvᵀ and uvᵀ, of the deviations from the means where the problem is centred.
+    first_mean, second_mean : ndarray of float64, shape (k,)
+        Running means of u and v.
+    expected_size : float
+        What ‖u‖² + ‖v‖² is at most, or tends to, on average.
+    n_steps, n_revisits : int
+        Steps taken, steps that moved an old block.
+    last_step : float
+    size : float
+        Mean of ‖u‖² + ‖v‖² over the last batch.
+    """
+
+    first: ViewExpansion
+    second: ViewExpansion
+    step_size: float
+    first_moment: np.ndarray
+    second_moment: np.ndarray
+    cross_moment: np.ndarray
+    first_mean: np.ndarray
+    second_mean: np.ndarray
+    expected_size: float = 1.0
+    n_steps: int = 0
+    n_revisits: int = 0
+    last_step: float = 0.0
+    size: float = 0.0
+    _numbers: tuple[str, ...] = field(
+        default=("step_size", "expected_size", "n_steps", "n_revisits", "last_step", "size"), init=False, repr=False
+    )
+
+    @classmethod
+    def at(cls, problem: TwoViewProblem, step_size: float, expected_size: float) -> TwoViewState:
+        """The start that a problem tells.
+
+        Raises
+        ------
+        ShallowsError
+            If it is zero in one of the views.
+        """
+        parts = []
+        for start in (problem.start, problem.second_start):
+            check_start(start)
+            buffer = arrays.namespace(start).zeros(
+                (max(FIRST_CAPACITY, start.shape[0]), *start.shape[1:]), dtype=start.dtype
+            )
+            buffer[: start.shape[0], :, :] = start
+            parts.append(ViewExpansion(buffer, n_blocks=start.shape[0]))
+        return cls._with(parts, problem.n_components, step_size, expected_size)
+
+    @classmethod
+    def blank(cls, like: list[Array], n_components: int) -> TwoViewState:
+        """A state for `recall` to fill, in the library and on the device of ``like``."""
+        return cls._with([ViewExpansion(buffer) for buffer in like], n_components, 0.0, 1.0)
+
+    @classmethod
+    def _with(cls, parts: list[ViewExpansion], k: int, step_size: float, expected_size: float) -> TwoViewState:
+        square, line = np.zeros((k, k)), np.zeros(k)
+        return cls(*parts, step_size, square, square, square, line, line, expected_size)
+
+    @property
+    def device(self) -> Device:
+        """Where the coefficients lie."""
+        return arrays.device_of(self.first.buffer)
+
+    @property
+    def n_blocks(self) -> int:
+        """Blocks in use, as many in either view."""
+        return self.first.n_blocks
+
+    def values(self, problem: TwoViewProblem, examples: Examples) -> tuple[Array, Array]:
+        """U and v, shape (m, k) each, not centred."""
+        return (
+            self.first.evaluate(problem.features, examples.points, problem.budget),
+            self.second.evaluate(problem.second_features, examples.second_view, problem.budget),
+        )
+
+    def observe(self, problem: TwoViewProblem, examples: Examples) -> tuple[Array, Array]:
+        """Return the values on a batch, centred if that is asked for, and take their moments into the running ones."""
+        u, v = self.values(problem, examples)
+        u, v, found = moments(u, v, problem.centred)
+        share = share_of_batch(u.shape[0], u.shape[1], MOST_OF_A_BATCH) if self.n_steps else 1.0
+        for name, value in found.items():
+            before = getattr(self, name)
+            setattr(self, name, before + share * (value - before))
+        self.size = float(np.trace(found["first_moment"]) + np.trace(found["second_moment"]))
+        return u, v
+
+    def coupling(self) -> np.ndarray:
+        """W = E[uvᵀ + vuᵀ], shape (k, k)."""
+        return self.cross_moment + self.cross_moment.T
+
+    def monitored(self) -> tuple[float, float]:
+        """The size of the functions on the last batch, against what it should be."""
+        return self.size, self.expected_size
+
+    def is_finite(self) -> bool:
+        """Whether coefficients and moments are numbers."""
+        small = all(np.isfinite(getattr(self, name)).all() for name in MOMENTS)
+        return bool(small) and math.isfinite(self.size) and self.first.is_finite() and self.second.is_finite()
+
+    # ------------------------------------------------------------------------------- keeping and moving
+
+    def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Arrays on the host and numbers that `recall` takes up again, to the bit."""
+        held = {name: getattr(self, name).copy() for name in MOMENTS}
+        numbers: dict[str, Any] = {name: getattr(self, name) for name in self._numbers}
+        for view in VIEWS:
+            parts, numbers[view] = getattr(self, view).remember()
+            held |= {f"{view}.{name}": array for name, array in parts.items()}
+        return held, numbers
+
+    def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
+        """Take up what `remember` gave, in the library and on the device of this state."""
+        for view in VIEWS:
+            parts = {name.partition(".")[2]: array for name, array in held.items() if name.startswith(f"{view}.")}
+            getattr(self, view).recall(parts, numbers[view])
+        for name in MOMENTS:
+            setattr(self, name, np.array(held[name], dtype=np.float64))
+        for name in self._numbers:
+            setattr(self, name, numbers[name])
+
+    def to(self, device: Device) -> Self:
+        """The same state on a device."""
+        held, numbers = self.remember()
+        like = [arrays.to_device(np.empty(0), device, held[f"{view}.buffer"].dtype) for view in VIEWS]
+        moved = type(self).blank(like, len(self.first_mean))
+        with device.active():
+            moved.recall(held, numbers)
+        return moved
+
+
+def moments(u: Array, v: Array, centred: bool) -> tuple[Array, Array, dict[str, np.ndarray]]:
+    """Values of two views, centred if that is asked for, and their moments as `TwoViewState` names them."""
+    xp = arrays.namespace(u)
+    means = [xp.mean(one, axis=0) for one in (u, v)]
+    if centred:
+        u, v = u - means[0], v - means[1]
+    first, second = (arrays.to_numpy(mean).astype(np.float64) for mean in means)
+    cross = arrays.to_numpy(u.T @ v).astype(np.float64) / u.shape[0]
+    return u, v, dict(zip(MOMENTS, (second_moment(u), second_moment(v), cross, first, second), strict=True))

@@ -1,0 +1,196 @@
+"""Leave-one-out errors of kernel ridge regression in closed form, and the bandwidth and regularisation they choose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import arrays
+
+REGULARISATIONS = 10.0 ** np.arange(-3.0, 3.01, 0.5)
+"""Multiples of the kernel's mean diagonal that λ is chosen from. Smaller ones differ little in their errors, and
+EigenPro would take many epochs to reach their solutions; the largest leaves next to nothing but the targets' mean."""
+
+FACTORS = 2.0 ** np.arange(-5.0, 3.01)
+"""Multiples of the median distance that the bandwidth is chosen from."""
+
+START = int(np.flatnonzero(FACTORS == 1.0)[0])
+
+MARGIN = 0.01
+"""A larger λ is preferred where its error is above the least by no more than this share: that much is chance."""
+
+
+class RidgePath:
+    """Kernel ridge regression on a few points for any λ, from one eigendecomposition.
+
+    The minimiser of Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖² has the coefficients α = (K + λW⁻¹)⁻¹ y. Fitted without the i-th
+    point, it misses the target there by αᵢ / [(K + λW⁻¹)⁻¹]ᵢᵢ (Rasmussen and Williams 2006, section 5.4.2; Wahba 1990).
+
+    Parameters
+    ----------
+    matrix : ndarray, shape (m, m)
+        K.
+    targets : ndarray, shape (m, c)
+    weights : ndarray, shape (m,), optional
+
+    Attributes
+    ----------
+    values, vectors : ndarray, shape (m,) and (m, m)
+        The eigensystem of W^½ K W^½, from the largest eigenvalue to the smallest.
+    """
+
+    def __init__(self, matrix: np.ndarray, targets: np.ndarray, weights: np.ndarray | None = None):
+        self.targets = targets
+        self.root = np.ones((len(matrix), 1)) if weights is None else np.sqrt(weights)[:, None]
+        with arrays.one_blas_thread():
+            values, self.vectors = np.linalg.eigh(matrix * self.root * self.root.T)
+        self.values, self.vectors = np.maximum(values[::-1], 0.0), self.vectors[:, ::-1]
+        self._rounding = len(matrix) * float(np.finfo(np.float64).eps) * float(self.values[0])
+        self._turned = self.vectors.T @ (self.root * targets)
+        self._squares = self.vectors**2
+
+    def residuals(self, regularisation: float) -> np.ndarray:
+        """yᵢ − f₋ᵢ(xᵢ), where f₋ᵢ is fitted without the i-th point, shape (m, c)."""
+        inverse = 1.0 / (self.values + max(regularisation, self._rounding, 1e-300))
+        coefficients = self.vectors @ (inverse[:, None] * self._turned)
+        return coefficients / (self._squares @ inverse)[:, None] / self.root
+
+    def best(self, candidates: np.ndarray) -> tuple[float, dict[float, np.ndarray]]:
+        """The largest λ whose error is within `MARGIN` of the least, and the `squares` of every candidate."""
+        squares = {float(value): self.squares(value) for value in candidates}
+        least = min(float(s.mean()) for s in squares.values())
+        return max(value for value, s in squares.items() if s.mean() <= (1.0 + MARGIN) * least), squares
+
+    def squares(self, regularisation: float) -> np.ndarray:
+        """The weighted squared residuals, summed over the outputs, shape (m,); their mean is the error."""
+        weighted = self.root**2 / np.mean(self.root**2)
+        return np.sum(weighted * self.residuals(regularisation) ** 2, axis=1)
+
+
+@dataclass(frozen=True)
+class RidgeChoice:
+    """A bandwidth and a λ, and how they were found.
+
+    Attributes
+    ----------
+    bandwidth : float or None
+        None for kernels without one.
+    regularisation : float
+        λ.
+    error : float
+        The leave-one-out error of both, as a share of that of a constant.
+    standard_error : float
+        Of this error, from its spread over the points.
+    bandwidths, regularisations : dict of float to float
+        Errors of the bandwidths that were tried, each at its best λ, and of the λ at the chosen bandwidth.
+    n_rows : int
+        Points left out, one after the other.
+    path : RidgePath
+        Of the chosen bandwidth.
+    """
+
+    bandwidth: float | None
+    regularisation: float
+    error: float
+    standard_error: float
+    bandwidths: dict[float, float]
+    regularisations: dict[float, float]
+    n_rows: int
+    path: RidgePath
+
+    def summary(self) -> dict[str, Any]:
+        """What was chosen and how sure it is: ranges hold what is as good within a standard error."""
+
+        def indistinguishable(errors: dict[float, float]) -> list[float]:
+            near = [value for value, error in errors.items() if error <= self.error + self.standard_error]
+            return [min(near), max(near)] if near else []
+
+        told = {
+            "chosen_by": "leave-one-out",
+            "rows": self.n_rows,
+            "error": self.error,
+            "standard_error": self.standard_error,
+            "regularisations_as_good": indistinguishable(self.regularisations),
+        }
+        return told | ({"bandwidths_as_good": indistinguishable(self.bandwidths)} if self.bandwidths else {})
+
+
+def candidates_of(matrix: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """The λ that are tried for a kernel matrix: `REGULARISATIONS` times its mean diagonal and the mean weight."""
+    return REGULARISATIONS * float(np.mean(np.diagonal(matrix))) * (1.0 if weights is None else float(weights.mean()))
+
+
+def choose_ridge(
+    matrix_of: Callable[[float | None], np.ndarray],
+    targets: np.ndarray,
+    *,
+    median: float | None = None,
+    bandwidth: float | None = None,
+    regularisation: float | None = None,
+    weights: np.ndarray | None = None,
+) -> RidgeChoice:
+    """The bandwidth and the λ of least leave-one-out error, or one of them where the other is given.
+
+    The search begins at the median distance and goes on in factors of two in the direction in which the error falls.
+
+    Parameters
+    ----------
+    matrix_of : callable
+        Returns the kernel matrix, shape (m, m), float64, of a bandwidth; of None where there is none to choose.
+    targets : ndarray, shape (m, c)
+        Without their mean.
+    median : float, optional
+        Where the search of the bandwidth begins.
+    bandwidth, regularisation : float, optional
+        Where given, they stay as they are.
+    weights : ndarray, shape (m,), optional
+
+    References
+    ----------
+    G. Wahba (1990), "Spline models for observational data", SIAM, section 4.2.
+    """
+    constant = np.average((targets**2).sum(axis=1), weights=weights)
+    constant = constant if constant > 0 else 1.0
+    found: dict[float | None, tuple[float, float, np.ndarray, dict[float, float]]] = {}
+    paths: dict[float | None, RidgePath] = {}
+
+    def look_at(width: float | None) -> float:
+        if width not in found:
+            matrix = matrix_of(width)
+            path = RidgePath(matrix, targets, weights)
+            candidates = candidates_of(matrix, weights) if regularisation is None else np.array([regularisation])
+            value, squares = path.best(candidates)
+            errors = {tried: float(s.mean()) / constant for tried, s in squares.items()}
+            found[width] = (errors[value], value, squares[value] / constant, errors)
+            if errors[value] <= min(tried[0] for tried in found.values()):
+                paths.clear()  # Only that of the best is kept: each holds two matrices.
+                paths[width] = path
+        return found[width][0]
+
+    if median is None or bandwidth is not None:
+        best: float | None = bandwidth
+        look_at(best)
+    else:
+        k = START
+        while True:
+            near = [j for j in (k, k - 1, k + 1) if 0 <= j < len(FACTORS)]
+            following = min(near, key=lambda j: look_at(median * float(FACTORS[j])))
+            if following == k:
+                break
+            k = following
+        best = median * float(FACTORS[k])
+    error, value, squares, errors = found[best]
+    path = paths[best] if best in paths else RidgePath(matrix_of(best), targets, weights)
+    return RidgeChoice(
+        bandwidth=best,
+        regularisation=value,
+        error=error,
+        standard_error=float(squares.std() / np.sqrt(len(squares))),
+        bandwidths={width: tried[0] for width, tried in sorted(found.items())} if best is not None else {},
+        regularisations=errors,
+        n_rows=len(targets),
+        path=path,
+    )

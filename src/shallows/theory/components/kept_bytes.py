@@ -1,0 +1,71 @@
+"""What doubly stochastic kernel PCA keeps between its steps, against the features in use and against the inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import kernels, streams
+from ...errors import ShallowsError
+from ...features import FourierFeatures
+from ...solvers.components.component_state import ComponentProblem
+from ...solvers.components.oja import DoublyStochasticOja
+from ...solvers.components.warm_start import random_feature_components
+from ...solvers.examples import Examples
+from ..results import AnalysisResult
+
+ALONG = ("n_features", "n_inputs")
+
+
+def kept_bytes(
+    data: Any,
+    *,
+    along: str = "n_features",
+    sizes: Sequence[int],
+    n_features: int = 2048,
+    n_inputs: int = 10,
+    n_components: int = 3,
+    block_size: int = 64,
+    batch_size: int = 32,
+    random_state: int = 0,
+    device: str = "auto",
+    memory: int | str | None = None,
+) -> AnalysisResult:
+    """Bytes of all arrays that the state of a training remembers, on normal points of its own.
+
+    Parameters
+    ----------
+    data
+        Not used.
+    along : {"n_features", "n_inputs"}
+        What grows.
+    sizes : sequence of int
+        Its values: frequencies in use, or inputs.
+    n_features, n_inputs : int
+        The one that does not grow.
+
+    Returns
+    -------
+    AnalysisResult
+        Over the size: ``bytes``.
+    """
+    if along not in ALONG:
+        raise ShallowsError(f"along must be one of {', '.join(map(repr, ALONG))}, got {along!r}.")
+    kept = []
+    for size in sizes:
+        D, d = (size, n_inputs) if along == "n_features" else (n_features, size)
+        features = FourierFeatures(kernels.make("gaussian", d**0.5), d, block_size, random_state)
+        points = streams.normal(random_state, "kept bytes", 0, (200, d))
+        start = random_feature_components(features, points, n_components)
+        problem = ComponentProblem(
+            features, n_components, start.coefficients, np.diag(start.eigenvalues[:n_components])
+        )
+        solver = DoublyStochasticOja(0.5)
+        state = solver.init(problem)
+        for _ in range(D // block_size - 1):
+            state = solver.step(problem, state, Examples(points[:batch_size]))
+        held, _ = state.remember()
+        kept.append(float(sum(array.nbytes for array in held.values())))
+    return AnalysisResult(list(sizes), {"bytes": kept}, {}, {"block_size": block_size, "n_components": n_components})

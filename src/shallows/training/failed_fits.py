@@ -1,0 +1,33 @@
+"""What a fit that fails leaves: the model that was there before it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+
+def keeps_model_on_failure(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate a method that fits: if it raises, the estimator is as it was before the call.
+
+    A model that was fitted before goes on predicting, and an estimator without one stays unfitted, whatever ended the
+    fit: a refused input, divergence, or Ctrl-C. For methods that write new values into the attributes and leave the
+    objects that the old values are as they are.
+    """
+
+    @functools.wraps(fit)
+    def fit_or_restore(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            restore_attributes(self, before)
+            raise
+
+    return fit_or_restore
+
+
+def restore_attributes(estimator: Any, attributes: dict[str, Any]) -> None:
+    """Give an estimator these attributes and no others."""
+    vars(estimator).clear()
+    vars(estimator).update(attributes)

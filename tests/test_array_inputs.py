@@ -1,0 +1,150 @@
+"""Arrays of other libraries as input, predictions in the library of X where scikit-learn dispatches, and threads."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import threadpoolctl
+from sklearn.model_selection import GridSearchCV
+
+import shallows
+from bad_input_example import few
+from engine_example import sample
+from shallows import DoublyStochasticClassifier, EigenProClassifier, EigenProRegressor, FourierFeatures
+from workflow_runs import PROJECT
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+EVERY = sorted(shallows.estimators.__all__)
+METHODS = ("predict", "predict_proba", "decision_function", "score_samples", "transform")
+
+X, NEW = sample(60, 3), sample(20, 3, seed=1)
+
+
+def unfitted(name):
+    Estimator = getattr(shallows, name)
+    known = Estimator().get_params()
+    options = {"random_state": 0, "max_epochs": 2, "n_features": 20, "block_size": 8, **few(Estimator)}
+    return Estimator(**{key: value for key, value in options.items() if key in known})
+
+
+def targets(name):
+    return (X[:, 0] > 0).astype(int) if name.endswith("Classifier") else X[:, 0] + X[:, 1]
+
+
+def outputs(model, new):
+    return [getattr(model, method)(new) for method in METHODS if hasattr(model, method)]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_arrays_of_another_library_are_those_of_numpy(name):
+    xp = pytest.importorskip("array_api_strict")
+    y, weights = targets(name), np.linspace(1.0, 2.0, 60)
+    takes_weights = "sample_weight" in inspect.signature(getattr(shallows, name).fit).parameters
+    weighted = {"sample_weight": weights} if takes_weights else {}
+    of_numpy = unfitted(name).fit(X, y, **weighted)
+    other = unfitted(name).fit(xp.asarray(X), xp.asarray(y), **{key: xp.asarray(one) for key, one in weighted.items()})
+    for expected, made in zip(outputs(of_numpy, NEW), outputs(other, xp.asarray(NEW)), strict=True):
+        assert isinstance(made, np.ndarray)  # without dispatch
+        assert np.array_equal(made, expected)
+
+
+def test_a_stream_of_arrays_of_another_library_is_taken():
+    xp = pytest.importorskip("array_api_strict")
+    y = targets("Classifier")
+    models = [DoublyStochasticClassifier(block_size=8, random_state=0) for _ in range(2)]
+    for rows in (slice(0, 30), slice(30, 60)):
+        models[0].partial_fit(X[rows], y[rows], classes=[0, 1])
+        models[1].partial_fit(xp.asarray(X)[rows, :], xp.asarray(y)[rows], classes=[0, 1])
+    assert np.array_equal(*(model.decision_function(NEW) for model in models))
+
+
+DISPATCHED = """
+import warnings
+import array_api_strict as xp
+import numpy as np
+import sklearn
+from sklearn.utils.estimator_checks import check_array_api_input
+from test_array_inputs import EVERY, METHODS, NEW, X, outputs, targets, unfitted
+warnings.simplefilter("ignore")
+elsewhere = xp.Device("device1")
+for name in EVERY:
+    y = targets(name)
+    expected = outputs(unfitted(name).fit(X, y), NEW)
+    check_array_api_input(name, unfitted(name), "numpy")
+    with sklearn.config_context(array_api_dispatch=True):
+        model = unfitted(name).fit(xp.asarray(X, device=elsewhere), xp.asarray(y, device=elsewhere))
+        new = xp.asarray(NEW, device=elsewhere)
+        for one, made in zip(expected, outputs(model, new), strict=True):
+            assert made.__array_namespace__() is xp and made.device == elsewhere, name
+            assert np.array_equal(np.asarray(xp.asarray(made, device=xp.Device("CPU_DEVICE"))), one), name
+        # A model takes the arrays of any library.
+        for one, made in zip(expected, outputs(model, NEW), strict=True):
+            assert isinstance(made, np.ndarray) and np.array_equal(made, one), name
+        if name.endswith("Classifier"):
+            words = unfitted(name).fit(X, np.array(["a", "b"])[y]).predict(new)
+            assert isinstance(words, np.ndarray) and set(words) <= {"a", "b"}, name
+            assert model.score(xp.asarray(X), xp.asarray(y)) == model.score(X, y), name
+    kept = [one for one in vars(model).values() if hasattr(one, "__array__") or hasattr(one, "__array_namespace__")]
+    assert all(isinstance(one, (np.ndarray, np.generic)) for one in kept), name
+print("done")
+"""
+
+
+@pytest.mark.slow
+def test_where_scikit_learn_dispatches_predictions_are_in_the_library_and_on_the_device_of_the_points():
+    pytest.importorskip("array_api_strict")
+    # The switch is read when SciPy is imported, so it needs a process of its own.
+    environment = os.environ | {
+        "SCIPY_ARRAY_API": "1",
+        "PYTHONPATH": os.pathsep.join([*sys.path, str(PROJECT / "tests")]),
+    }
+    done = subprocess.run([sys.executable, "-c", DISPATCHED], capture_output=True, text=True, env=environment)
+    assert done.stdout.endswith("done\n"), done.stderr
+
+
+# -------------------------------------------------------------------------------------------- threads
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_no_estimator_has_n_jobs_and_says_what_to_set(name):
+    with pytest.raises(TypeError, match="OMP_NUM_THREADS, or use threadpoolctl"):
+        getattr(shallows, name)(n_jobs=2)
+
+
+def test_the_threads_are_those_of_the_blas():
+    with threadpoolctl.threadpool_limits(1, "blas"):
+        assert shallows.arrays.n_threads() == 1
+    before = [one["num_threads"] for one in threadpoolctl.threadpool_info() if one["user_api"] == "blas"]
+    EigenProRegressor(random_state=0, max_epochs=2).fit(sample(1100, 3), sample(1100, 1)[:, 0])
+    assert [one["num_threads"] for one in threadpoolctl.threadpool_info() if one["user_api"] == "blas"] == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_search_in_processes_finds_what_it_finds_in_one(n_jobs):
+    y = targets("Classifier")
+    search = GridSearchCV(EigenProClassifier(random_state=0), {"bandwidth": [0.1, 1.0, 10.0]}, cv=3, n_jobs=n_jobs)
+    with threadpoolctl.threadpool_limits(1, "blas"):
+        search.fit(X, y)
+    alone = [
+        GridSearchCV(EigenProClassifier(random_state=0), {"bandwidth": [one]}, cv=3).fit(X, y).best_score_
+        for one in (0.1, 1.0, 10.0)
+    ]
+    assert np.allclose(search.cv_results_["mean_test_score"], alone, atol=1e-12)
+
+
+@pytest.mark.gpu
+def test_arrays_of_cupy_are_taken():
+    cupy = pytest.importorskip("cupy")
+    if not shallows.arrays.gpu_is_available():
+        pytest.skip("no GPU")
+    there = FourierFeatures(n_features=20, random_state=0).fit(cupy.asarray(X)).transform(cupy.asarray(NEW))
+    here = FourierFeatures(n_features=20, random_state=0).fit(X).transform(NEW)
+    assert isinstance(there, np.ndarray)
+    assert np.abs(here - there).max() < 1e-9

@@ -1,0 +1,239 @@
+"""Oja's rule and the generalised Hebbian rule on streamed features: steps by the formula, ends by exact solutions."""
+
+from __future__ import annotations
+
+import array_api_strict
+import numpy as np
+import pytest
+
+from component_example import features, points, sine_squared
+from resumed_example import stopped_at_every_batch
+from shallows import arrays, streams
+from shallows.errors import DivergenceError, ShallowsError
+from shallows.solvers.components.block_visits import next_block
+from shallows.solvers.components.component_state import ComponentProblem
+from shallows.solvers.components.oja import DoublyStochasticOja
+from shallows.solvers.components.warm_start import TooFewDirectionsError, random_feature_components
+from shallows.solvers.examples import Examples
+from shallows.training import Batches, Stopping, train
+
+
+def problem_on(x, f, k=2, centred=False, with_points=True):
+    start = random_feature_components(f, x, k, centred=centred)
+    kept = x if with_points else None
+    return ComponentProblem(f, k, start.coefficients, np.diag(start.eigenvalues[:k]), kept, centred)
+
+
+def exact(f, x, k, centred=False):
+    """Eigenvalues and the k top eigenvectors of the kernel matrix over n, centred in both directions if asked for."""
+    K = f.kernel(x, x)
+    if centred:
+        K = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+    values, vectors = np.linalg.eigh(K / len(x))
+    return values[::-1], vectors[:, ::-1][:, :k]
+
+
+# ------------------------------------------------------------------------------------------------- the start
+
+
+@pytest.mark.parametrize("centred", [False, True])
+@pytest.mark.parametrize("n", [20, 120])
+def test_the_start_is_the_exact_solution_in_the_features_of_its_blocks(n, centred):
+    # With 20 points the matrix of the points is decomposed, with 120 that of the 64 columns.
+    x, f = points(n), features(16)
+    start = random_feature_components(f, x, 3, n_blocks=2, centred=centred)
+    Z = f.map(x, 2)
+    Z = Z - Z.mean(axis=0) * centred
+    values, vectors = np.linalg.eigh(Z.T @ Z / n)
+    found = start.coefficients.reshape(-1, 3) * np.sqrt(32)
+    assert np.abs(start.eigenvalues - values[::-1][:4]).max() < 1e-12
+    assert np.abs(np.abs(vectors[:, ::-1][:, :3].T @ found) - np.eye(3)).max() < 1e-6
+    assert start.variance == pytest.approx(values.sum(), rel=1e-12)
+
+
+def test_more_components_than_the_data_have_are_refused_with_their_number():
+    x = np.repeat(points(3), 40, axis=0)
+    with pytest.raises(TooFewDirectionsError, match=r"n_components=4.*120 points.*span 3 directions"):
+        random_feature_components(features(16), x, 4)
+
+
+def test_a_zero_start_is_refused_with_the_reason():
+    x, f = points(), features(8)
+    problem = ComponentProblem(f, 2, np.zeros((1, f.width, 2)), np.eye(2), x)
+    with pytest.raises(ShallowsError, match="every change is a multiple of their values"):
+        DoublyStochasticOja(0.5).init(problem)
+
+
+# -------------------------------------------------------------------------------------------------- the steps
+
+
+@pytest.mark.parametrize("individual", [False, True])
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("centred", [False, True])
+def test_a_step_is_that_of_the_formula(individual, scaled, centred):
+    x, f = points(), features(8)
+    problem = problem_on(x, f, 2, centred)
+    solver = DoublyStochasticOja(0.3, 0.1, scaled, individual, max_blocks=3, seed=4)
+    state = solver.init(problem)
+    A, running = [state.coefficients[0].copy()], state.moment.copy()
+    visited = []
+    for t in range(9):
+        rows = slice(10 * t, 10 * t + 30)
+        B = 30
+        Phi = [f.block(j, x[rows]) for j in range(len(A) + 1)]
+        H = sum(Phi[j] @ A[j] for j in range(len(A)))
+        H = H - H.mean(axis=0) * centred
+        C, eta = H.T @ H / B, 0.3 / (1 + 0.1 * t)
+        running = running + 0.1 * (C - running)
+        upper = np.triu(C) if individual else C
+        S = np.eye(2)
+        if scaled:
+            S = np.diag(1 / np.diag(running)) if individual else np.linalg.inv(running)
+        state = solver.step(problem, state, rows)
+        block = len(A) if len(A) < 3 else int(streams.permutation(4, "revisited blocks", (t - 2) // 3, 3)[(t - 2) % 3])
+        visited.append(block)
+        change = eta / (B * 8) * (Phi[block] if block < len(Phi) else f.block(block, x[rows])).T @ H @ S
+        A = [one @ (np.eye(2) - eta * upper @ S) for one in A]
+        if block == len(A):
+            A.append(change)
+        else:
+            A[block] = A[block] + change
+        assert state.last_step == pytest.approx(eta)
+        assert np.abs(state.coefficients - np.array(A)).max() < 1e-12
+    assert visited[:2] == [1, 2]
+    assert sorted(visited[2:5]) == [0, 1, 2]  # Each old block once before any comes again.
+
+
+def test_new_blocks_are_taken_until_the_budget_is_used_up_and_without_one_for_ever():
+    assert [next_block(n, 0, 3, 0) for n in (0, 1, 2)] == [0, 1, 2]
+    assert next_block(7, 0, None, 0) == 7
+    for turn in range(3):
+        assert sorted(next_block(4, 4 * turn + i, 4, 9) for i in range(4)) == [0, 1, 2, 3]
+
+
+def test_a_step_that_a_batch_would_make_too_long_is_shortened():
+    x, f = points(), features(8)
+    problem = problem_on(x, f)
+    solver = DoublyStochasticOja(1.0)
+    state = solver.init(problem)
+    far = Examples(np.repeat(x[:1], 50, axis=0))  # One direction alone, with all of the variance.
+    for _ in range(5):
+        state = solver.step(problem, state, far)
+        assert state.last_step < 1.0
+        assert np.abs(state.coefficients).max() < 1e3
+
+
+# ---------------------------------------------------------------------------------------------------- the ends
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("centred", [False, True])
+def test_full_batches_on_fixed_features_end_in_the_eigenvectors_of_their_covariance(scaled, centred):
+    # From random coefficients, so that it is not the start that solves the problem.
+    x, f = points(), features(16)
+    start = streams.normal(0, "start", 0, (1, f.width, 2)) / np.sqrt(16 * f.width)
+    problem = ComponentProblem(f, 2, start, 0.3 * np.eye(2), x, centred)
+    run = train(
+        DoublyStochasticOja(0.5 if scaled else 1.0, scaled=scaled, max_blocks=1),
+        problem,
+        Batches(len(x), len(x), 0),
+        Stopping(1500, tolerance=-np.inf),
+    )
+    Z = f.map(x)
+    Z = Z - Z.mean(axis=0) * centred
+    vectors = np.linalg.eigh(Z.T @ Z / len(x))[1][:, -2:]
+    W = run.state.coefficients[0] * np.sqrt(f.block_size)
+    assert sine_squared(vectors, W) < 1e-10
+    assert np.abs(W.T @ W - np.eye(2)).max() < 1e-5  # GᵀG → I
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_the_generalised_hebbian_rule_finds_single_eigenfunctions_and_the_plain_rule_their_span(scaled):
+    x, f = points(), features(16)
+    Z = f.map(x)
+    vectors = np.linalg.eigh(Z.T @ Z / len(x))[1][:, ::-1][:, :3]
+    start = streams.normal(1, "start", 0, (1, f.width, 3)) / np.sqrt(16 * f.width)
+    found = {}
+    for individual in (False, True):
+        problem = ComponentProblem(f, 3, start, 0.3 * np.eye(3), x)
+        solver = DoublyStochasticOja(0.3 if scaled else 1.0, 0.0, scaled, individual, 1)
+        run = train(solver, problem, Batches(len(x), len(x), 0), Stopping(2000, tolerance=-np.inf))
+        W = run.state.coefficients[0] * np.sqrt(f.block_size)
+        assert sine_squared(vectors, W) < 1e-6
+        found[individual] = np.abs(vectors.T @ W)
+    assert np.abs(found[True] - np.eye(3)).max() < 1e-3
+    assert np.abs(found[False] - np.eye(3)).max() > 0.1
+
+
+@pytest.mark.parametrize("centred", [False, True])
+def test_with_new_blocks_the_components_tend_to_those_of_the_kernel_itself(centred):
+    x, f = points(), features(64)
+    values, vectors = exact(f, x, 2, centred)
+    problem, sines = problem_on(x, f, 2, centred), []
+    for n_iter in (3, 120):
+        solver = DoublyStochasticOja(0.5, 0.1, max_blocks=60)
+        run = train(solver, problem, Batches(len(x), 40, 0), Stopping(100, n_iter, tolerance=-np.inf))
+        H = run.state.values(problem, x)
+        sines.append(sine_squared(vectors, H - H.mean(axis=0) * centred))
+    assert sines[1] < min(1e-3, sines[0])
+    assert run.state.n_revisits == 120 - 59
+    H = H - H.mean(axis=0) * centred
+    assert np.abs(np.sort(np.linalg.eigvalsh(H.T @ H / len(x)))[::-1] / values[:2] - 1).max() < 0.1
+
+
+def test_small_eigenvalues_converge_as_fast_as_large_ones_where_steps_are_scaled():
+    # Uncentred, the first eigenvalue is far above the others, and bounds the steps of the plain rule.
+    x, f = points(), features(32)
+    Z = f.map(x)
+    values, vectors = np.linalg.eigh(Z.T @ Z / len(x))
+    start = streams.normal(0, "start", 0, (1, f.width, 4)) / np.sqrt(32 * f.width)
+    sines = {}
+    for scaled, step in ((True, 0.5), (False, 0.5 / values[-1])):
+        problem = ComponentProblem(f, 4, start, 0.1 * np.eye(4), x)
+        solver = DoublyStochasticOja(step, scaled=scaled, max_blocks=1)
+        run = train(solver, problem, Batches(len(x), len(x), 0), Stopping(60, tolerance=-np.inf))
+        sines[scaled] = sine_squared(vectors[:, -4:], run.state.coefficients[0])
+    assert sines[True] < 0.1 * sines[False]
+
+
+# ----------------------------------------------------------------------------------- divergence, resuming, places
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value", "ignore:divide by zero")
+def test_a_step_that_diverges_is_caught_told_and_halved():
+    x = points()
+    problem, batches = problem_on(x, features(16)), Batches(len(x), 20, 0)
+    solver = DoublyStochasticOja(1e5, scaled=False)
+    with pytest.raises(DivergenceError, match="with step_size=1e"):
+        train(solver, problem, batches, Stopping(5, tolerance=-np.inf), may_shrink=False)
+    run = train(solver, problem, batches, Stopping(5, tolerance=-np.inf))
+    assert run.n_rollbacks > 5
+    assert run.state.is_finite()
+
+
+def test_a_training_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_path):
+    x = points()
+
+    def once(**options):
+        problem = problem_on(x, features(16), 2, centred=True)
+        solver = DoublyStochasticOja(0.5, 0.1, max_blocks=4)
+        return train(solver, problem, Batches(len(x), 40, 0), Stopping(4, tolerance=-np.inf), **options)
+
+    whole, (resumed, _) = once(), stopped_at_every_batch(once, tmp_path)
+    assert np.array_equal(whole.state.coefficients, resumed.state.coefficients)
+    assert np.array_equal(whole.state.moment, resumed.state.moment)
+    assert whole.state.n_revisits == resumed.state.n_revisits > 0
+
+
+def test_the_rule_works_on_any_array_library():
+    x, f = points(), features(8)
+    plain = problem_on(x, f, 2, centred=True)
+    strict = ComponentProblem(
+        f, 2, array_api_strict.asarray(plain.start), plain.start_moment, array_api_strict.asarray(x), True
+    )
+    solver = DoublyStochasticOja(0.5, 0.1, max_blocks=3)
+    states = [solver.init(problem) for problem in (plain, strict)]
+    for t in range(8):
+        batch = slice(10 * t, 10 * t + 30)
+        states = [solver.step(p, s, batch) for p, s in zip((plain, strict), states, strict=True)]
+    assert np.abs(arrays.to_numpy(states[1].coefficients) - states[0].coefficients).max() < 1e-13

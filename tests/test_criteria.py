@@ -1,0 +1,260 @@
+"""Every criterion of the configuration can fail: data that are altered in a stated way make its verdict "deviates"."""
+
+import copy
+import math
+
+import pytest
+
+from criteria_example import ALTERED
+from shallows.experiments.claim_functions import ACROSS_CURVES
+from shallows.experiments.comparing import target_table, uncertainty, verdicts
+from shallows.experiments.comparing.evaluations import RunResult
+from shallows.experiments.comparing.measurements import Measurements
+from shallows.experiments.planning import plan
+from shallows.experiments.planning.plan import Plan
+from shallows.experiments.setting_text import parse_setting
+from workflow_runs import PROJECT
+
+
+class WithEverything(Plan):
+    """A plan as on a machine that has all data and all optional packages."""
+
+    def _to_be_supplied(self, dataset):
+        return None
+
+    def _missing_extra(self, variant):
+        return None
+
+
+with pytest.MonkeyPatch.context() as patch:
+    patch.setattr(plan, "_not_installed", lambda extra: None)
+    PLAN = WithEverything.load(PROJECT)
+
+N_SEEDS = 3
+SCALES = ("paper", "laptop", "demo")
+GOOD = {verdicts.REPRODUCED, verdicts.BETTER, verdicts.AGREES}
+
+
+def judged(kind):
+    """The metrics or claims of all targets that have a criterion and are measured at some scale."""
+    for target, spec in PLAN.targets.items():
+        for name, one in spec.get(kind, {}).items():
+            counted = one.get("evidence") in verdicts.KINDS and "not_measured" not in one
+            if counted and "incomparable" not in one:
+                yield target, name
+
+
+@pytest.fixture(autouse=True)
+def everything_installed(monkeypatch):
+    monkeypatch.setattr(plan, "_not_installed", lambda extra: None)
+
+
+def invented(target, scale):
+    """A comparison of a target on data that count as the paper's, with three seeds."""
+    comparison = copy.deepcopy(PLAN.comparison(target, scale))
+    for place, series in enumerate(comparison["series"]):
+        series["run_ids"] = [f"{place}-{seed}" for seed in range(N_SEEDS)]
+        series["altered"] = {}
+    comparison["spec"]["published_data"] = {word: {"any": True} for word in comparison["sizes"]}
+    for claim in comparison["spec"].get("claims", {}).values():
+        claim.pop("comparable", None)
+    return comparison
+
+
+def results_of(comparison, curves_of, jitter=0.0):
+    """Runs whose curves are those of their series; with ``jitter`` a little different from seed to seed."""
+    found = {}
+    for series in comparison["series"]:
+        for seed, run in enumerate(series["run_ids"]):
+            record = {"run": {"id": run, "seed": seed, "dataset": "d", "variant": "v"}}
+            record["data"] = {"title": "d", "n_train": 60000, "n_test": 10000, "n_features": 3}
+            factor = 1.0 + jitter * seed
+            curves = {
+                metric: {at: value * factor for at, value in curve.items()}
+                for metric, curve in curves_of(series).items()
+            }
+            found[run] = RunResult(f"runs/{run}", record, curves, comparison["spec"].get("mark", ""))
+    return found
+
+
+def places(claim):
+    """Evaluation points that a claim looks at."""
+    low, high = claim.get("from", 1), claim.get("to", math.inf)
+    if "at" in claim:
+        return [claim["at"]]
+    points = [low * 2**power for power in range(6)]
+    return [point for point in points if point <= high]
+
+
+def shaped(claim, number, reference):
+    """A curve that the claim makes the number of, beside a reference that is constant."""
+    points = places(claim)
+    if "less" in claim:
+        number = reference + number
+    elif "over" in claim:
+        number = reference * number
+    if claim.get("reduce") == "slope":
+        linear = claim.get("parameters", {}).get("y") == "linear"
+        power = number / reference if "over" in claim else number
+        return {at: power * math.log(at) if linear else float(at) ** power for at in points}
+    if claim.get("reduce") == "growth":
+        return {at: 1.0 + (number - 1.0) * place / (len(points) - 1) for place, at in enumerate(points)}
+    return dict.fromkeys(points, number)
+
+
+def with_number(comparison, claim, number):
+    """Results from which a claim makes a number, for each of the series that it is about."""
+    spec, measurements = comparison["spec"], Measurements(comparison, {})
+    metric = claim.get("metric", next(iter(spec["metrics"])))
+    definition = spec["metrics"].get(metric, {})
+    passage = definition.get("first_passage")
+    about = measurements.selected(claim.get("of", {}))
+    against = {**claim.get("over", {}), **claim.get("less", {})}
+    reference = 1.0 if claim.get("reduce") == "slope" or not against else 2.0
+
+    def curves_of(series):
+        mine = series in about
+        if passage:  # the level is passed at the evaluation point that is the number, or after 4 of the partner
+            at = number * (4.0 if against else 1.0) if mine else 4.0
+            falling = {point: 1.0 if point >= at else 100.0 for point in sorted({1, 2, 4, at, 1000})}
+            exact = {None: 50.0} if not series["marks"] else falling
+            return {passage["of"]: exact, "train_error": exact, "fit_seconds": {None: 1.0}}
+        value = shaped(claim, number, reference) if mine else dict.fromkeys(places(claim), reference)
+        if claim.get("across") in ACROSS_CURVES:
+            value = dict.fromkeys(places(claim), 1.0 if series is about[0] else 10.0**number)
+        if definition.get("over") == "first":
+            value = {**value, 1: 1.0}
+        found = {definition.get("of", metric): value}
+        if "metric" in against:
+            found[against["metric"]] = dict.fromkeys(places(claim), reference)
+        return found
+
+    return results_of(comparison, curves_of, jitter=1e-6 if claim.get("paired") else 0.0)
+
+
+def verdicts_on(comparison, results, name):
+    rows = [row for row in target_table.rows_of(comparison, results) if row["metric"] == name and row["published"]]
+    return {row["verdict"] for row in rows if row["measured_mean"]}
+
+
+def is_tolerance(target, name):
+    return "tolerance" in PLAN.target(target)["claims"][name]
+
+
+CLAIMS = list(judged("claims"))
+
+
+def test_every_criterion_of_a_claim_has_data_that_fail_it():
+    asked = {pair for pair in CLAIMS if not is_tolerance(*pair)}
+    assert set(ALTERED) == asked, set(ALTERED) ^ asked
+
+
+def measured_at(target, name, number):
+    """The first scale at which an item is measured, with results from which its claim makes a number."""
+    claim = PLAN.target(target)["claims"][name]
+    for scale in SCALES:
+        comparison = invented(target, scale)
+        results = with_number(comparison, claim, number)
+        if verdicts_on(comparison, results, name):
+            return comparison, results
+    raise AssertionError(f"{target}: {name} is measured at no scale")
+
+
+@pytest.mark.parametrize(("target", "name"), sorted(ALTERED))
+def test_altered_data_fail_the_criterion_of_a_claim(target, name):
+    good, bad, _ = ALTERED[target, name]
+    for number, expected in ((good, GOOD), (bad, {verdicts.DEVIATES})):
+        assert verdicts_on(*measured_at(target, name, number), name) <= expected
+
+
+@pytest.mark.parametrize(("target", "name"), sorted(ALTERED))
+@pytest.mark.parametrize("broken", [math.nan, math.inf])
+def test_what_is_not_finite_is_never_reproduced(target, name, broken):
+    claim = PLAN.target(target)["claims"][name]
+    comparison, results = measured_at(target, name, ALTERED[target, name][0])
+    metric = claim.get("metric", next(iter(comparison["spec"]["metrics"])))
+    definition = comparison["spec"]["metrics"].get(metric, {})
+    if "first_passage" in definition:
+        return  # a count of epochs is finite, or there is none
+    about = Measurements(comparison, {}).selected(claim.get("of", {}))
+    for run in (run for series in about for run in series["run_ids"]):
+        curve = results[run].curve[definition.get("of", metric)]
+        curve[max(curve)] = broken
+    assert not verdicts_on(comparison, results, name) & GOOD
+
+
+def rows_about(target, name):
+    """The rows of an item that print a number."""
+    for row in PLAN.configuration.published[target]:
+        if row["metric"] == name:
+            try:
+                float(row["published"])
+            except ValueError:
+                continue
+            yield row
+
+
+def on_the_bad_side(definition, printed):
+    """The printed number, moved by ten times what it may be off, to the side that is not good."""
+    margin = uncertainty.margin(printed, definition["tolerance"])
+    away = 10.0 * max(margin, 0.05 * abs(float(printed)), 0.1)
+    return float(printed) + (-away if definition.get("better") == "higher" else away)
+
+
+def tried(target, name, definition, results_with):
+    """Whether a printed number of an item has runs, after its verdicts have been looked at."""
+    found = False
+    for scale in SCALES:
+        whole = invented(target, scale)
+        for row in rows_about(target, name):
+            comparison = {**whole, "published": [row]}
+            for moved, expected in ((False, GOOD), (True, {verdicts.DEVIATES})):
+                value = on_the_bad_side(definition, row["published"]) if moved else float(row["published"])
+                results = results_with(comparison, row, value)
+                verdict = verdicts_on(comparison, results, name) if results else set()
+                assert verdict <= expected, (scale, row, value)
+                found = found or bool(verdict)
+        if found:
+            return True
+    return False
+
+
+@pytest.mark.parametrize(("target", "name"), sorted(pair for pair in CLAIMS if is_tolerance(*pair)))
+def test_a_claimed_number_that_is_ten_tolerances_off_deviates(target, name):
+    claim = PLAN.target(target)["claims"][name]
+
+    def results_with(comparison, row, value):
+        of = {**claim.get("of", {}), **parse_setting(row["setting"])}
+        of |= {key: row[word] for key, word in (("method", "method"), ("data", "dataset")) if row[word]}
+        if not Measurements(comparison, {}).selected(of):
+            return None
+        return with_number(comparison, {**claim, "of": of}, value)
+
+    assert tried(target, name, claim, results_with)
+
+
+@pytest.mark.parametrize(("target", "name"), list(judged("metrics")))
+def test_a_value_that_is_ten_tolerances_off_deviates(target, name):
+    metric = PLAN.target(target)["metrics"][name]
+    passage, along = metric.get("first_passage"), PLAN.target(target).get("mark")
+    assert "tolerance" in metric, "a metric with published values says how far they may be off"
+
+    def results_with(comparison, row, value):
+        setting = parse_setting(row["setting"])
+        place = float(setting.pop(along)) if along in setting else None
+        place = int(place) if place is not None and place.is_integer() else place
+        about = Measurements(comparison, {}).selected({"data": row["dataset"], "method": row["method"], **setting})
+
+        def curves_of(series):
+            if not passage:
+                points = [place] if place is None else [*series["marks"], place]
+                return {metric.get("of", name): dict.fromkeys(points, value)}
+            passes = max(1.0, value) if series in about else 4.0
+            falling = {point: 0.0 if point >= passes else 100.0 for point in sorted({1.0, passes, 1e6})}
+            return {passage["of"]: falling if series["marks"] else {None: 50.0}}
+
+        marks = about[0]["marks"] if about else []
+        reachable = place is None or not marks or place in marks
+        return results_of(comparison, curves_of) if about and reachable else None
+
+    assert tried(target, name, metric, results_with) or not list(rows_about(target, name))

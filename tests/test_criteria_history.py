@@ -1,0 +1,58 @@
+"""A criterion that is said to be that of its target's first commit is so, as far as the history is at hand."""
+
+import shutil
+import subprocess
+
+import pytest
+import yaml
+
+from shallows.experiments.planning.plan import Plan
+from workflow_runs import PROJECT
+
+LIMITS = ("at_most", "at_least", "between")
+
+
+def git(*arguments):
+    done = subprocess.run(["git", "-C", str(PROJECT), *arguments], capture_output=True, text=True, check=False)
+    return done.stdout if done.returncode == 0 else ""
+
+
+def first_entries(wanted):
+    """The entry of each target in the first commit that has it."""
+    loader, found = getattr(yaml, "CSafeLoader", yaml.SafeLoader), {}
+    for commit in git("log", "--reverse", "--format=%H", "--", "config/papers").split():
+        for path in git("ls-tree", "-r", "--name-only", commit, "config/papers").split():
+            if path.endswith(".yaml"):
+                for target, spec in yaml.load(git("show", f"{commit}:{path}"), Loader=loader)["targets"].items():
+                    found.setdefault(target, spec)
+        if wanted <= set(found):
+            return found
+    return found
+
+
+def criterion(entry):
+    tolerance = entry.get("tolerance", {})
+    parts = {key: tolerance[key] for key in tolerance if key != "reason" and tolerance[key]}
+    return {key: entry[key] for key in LIMITS if key in entry} | {"tolerance": parts}
+
+
+def said_to_be_first(plan):
+    for target, spec in plan.targets.items():
+        for kind in ("metrics", "claims"):
+            for name, entry in spec.get(kind, {}).items():
+                if entry.get("fixed") == "first commit":
+                    yield target, kind, name, entry
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_criteria_of_the_first_commit_are_what_they_were():
+    marked = list(said_to_be_first(Plan.load(PROJECT)))
+    history = first_entries({target for target, *_ in marked})
+    if git("rev-parse", "--is-shallow-repository").strip() != "false" or not history:
+        pytest.skip("the history is not at hand")
+    assert len(marked) > 50
+    for target, kind, name, entry in marked:
+        before = history[target].get(kind, {}).get(name)
+        if before is None and "tolerance" not in entry:
+            raise AssertionError(f"{target}: {name} is not in the first commit")
+        assert criterion(before or {}) == criterion(entry), (target, name)

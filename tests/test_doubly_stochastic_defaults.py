@@ -1,0 +1,139 @@
+"""Doubly stochastic machines as they come: more steps and rows make them no worse, streams may begin with one row."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_friedman1
+
+from shallows import DoublyStochasticClassifier, DoublyStochasticNoveltyDetector, DoublyStochasticRegressor
+
+
+def friedman(n, noise, seed=0):
+    X, y = make_friedman1(n + 500, n_features=8, noise=noise, random_state=seed)
+    return X[:n], y[:n], X[n:], y[n:]
+
+
+def linear(n, d=20, noise=0.5, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n + 500, d))
+    y = X @ rng.normal(size=d) / np.sqrt(d) + noise * rng.normal(size=len(X))
+    return X[:n], y[:n], X[n:], y[n:]
+
+
+@pytest.mark.parametrize("noise", [0.1, 5.0])
+def test_more_steps_make_it_no_worse(noise):
+    X, y, X_test, y_test = friedman(800, noise)
+    scores = [
+        DoublyStochasticRegressor(n_iter=n, random_state=0).fit(X, y).score(X_test, y_test) for n in (25, 50, 100, 200)
+    ]
+    assert all(later > earlier - 0.02 for earlier, later in itertools.pairwise(scores)), scores
+
+
+@pytest.mark.parametrize("noise", [0.5, 5.0])
+def test_more_rows_make_it_no_worse(noise):
+    scores = []
+    for n in (250, 999, 1001, 2100):
+        X, y, X_test, y_test = friedman(n, noise)
+        scores.append(DoublyStochasticRegressor(random_state=0, n_iter=100).fit(X, y).score(X_test, y_test))
+    assert all(later > earlier - 0.03 for earlier, later in itertools.pairwise(scores)), scores
+
+
+def test_nothing_is_learnt_from_noise():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(1000, 10)), rng.normal(size=1000)
+    model = DoublyStochasticRegressor(random_state=0).fit(X[:700], y[:700])
+    assert model.score(X[700:], y[700:]) > -0.03
+    assert model.effective_params_["choice"]["chosen_by"]
+
+
+def test_a_larger_regularisation_fits_the_training_set_less():
+    X, y, _, _ = friedman(500, 1.0)
+    scores = [
+        DoublyStochasticRegressor(regularisation=nu, bandwidth=2.0, random_state=0, n_iter=150).fit(X, y).score(X, y)
+        for nu in (1e-5, 1e-3, 1e-2, 1e-1)
+    ]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_bandwidth_and_regularisation_of_the_user_stay():
+    X, y, _, _ = friedman(300, 1.0)
+    fitted = DoublyStochasticRegressor(bandwidth=2.5, regularisation=1e-3, n_iter=5, random_state=0).fit(X, y)
+    assert (fitted.effective_params_["bandwidth"], fitted.effective_params_["regularisation"]) == (2.5, 1e-3)
+    assert fitted.effective_params_["choice"] == {}
+    of_medians = [
+        DoublyStochasticRegressor(bandwidth=rule, n_iter=5, random_state=0).fit(X, y).bandwidth_
+        for rule in ("median", None)
+    ]
+    assert of_medians[0] == of_medians[1] > 0
+
+
+# Streams
+
+
+def in_calls(model, X, y, sizes):
+    start = 0
+    for size in sizes:
+        model.partial_fit(X[start : start + size], *(() if y is None else (y[start : start + size],)))
+        start += size
+    return model
+
+
+def test_a_first_call_of_one_row_spoils_nothing():
+    X, y, X_test, y_test = linear(1201)
+    model = in_calls(DoublyStochasticRegressor(random_state=0), X, y, [1, 1200])
+    assert model.n_iter_ <= 8
+    assert model.score(X_test, y_test) > 0.6
+
+
+def test_one_row_a_call_raises_no_error():
+    X, y, X_test, _y_test = linear(60)
+    model = in_calls(DoublyStochasticRegressor(random_state=0), X, y, [1] * 60)
+    assert model.n_iter_ == 60
+    assert np.isfinite(model.predict(X_test)).all()
+
+
+def test_small_batches_of_a_noisy_stream_are_learnt_from():
+    X, y, X_test, y_test = linear(1200)
+    model = in_calls(DoublyStochasticRegressor(random_state=0), X, y, [30] * 40)
+    assert model.n_iter_ == 40
+    assert model.score(X_test, y_test) > 0.65
+
+
+def test_the_calls_that_bring_the_first_rows_do_not_matter():
+    X, y, X_test, _ = linear(400)
+    pairs = ((X[i : i + 50], y[i : i + 50]) for i in range(0, 400, 50))
+    one = DoublyStochasticRegressor(random_state=0).partial_fit(pairs)
+    other = in_calls(DoublyStochasticRegressor(random_state=0), X, y, [50] * 8)
+    assert np.array_equal(one.predict(X_test), other.predict(X_test))
+    assert one.n_iter_ == other.n_iter_ == 8
+
+
+def test_a_bad_batch_among_the_first_rows_leaves_the_model_of_the_ones_before():
+    X, y, X_test, _ = linear(200)
+    model = in_calls(DoublyStochasticRegressor(random_state=0), X, y, [50, 50])
+    before = model.predict(X_test)
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_fit(np.full((50, X.shape[1]), np.nan), y[:50])
+    assert np.array_equal(model.predict(X_test), before)
+    whole = in_calls(DoublyStochasticRegressor(random_state=0), X, y, [50, 50, 50])
+    model.partial_fit(X[100:150], y[100:150])
+    assert np.array_equal(model.predict(X_test), whole.predict(X_test))
+
+
+def test_labels_in_words_begin_anew_as_well():
+    X, y, X_test, y_test = linear(400)
+    words, words_test = np.where(y > 0, "up", "down"), np.where(y_test > 0, "up", "down")
+    model = DoublyStochasticClassifier(random_state=0).partial_fit(X[:20], words[:20], classes=["down", "up"])
+    for i in range(20, 400, 20):
+        model.partial_fit(X[i : i + 20], words[i : i + 20])
+    assert model.score(X_test, words_test) > 0.75
+
+
+@pytest.mark.parametrize("sizes", [[3000], [30] * 100, [500] * 6], ids=["one call", "of 30", "of 500"])
+def test_the_fraction_of_novelty_is_kept_in_a_stream(sizes):
+    X = np.random.default_rng(0).normal(size=(3000, 4))
+    model = in_calls(DoublyStochasticNoveltyDetector(fraction=0.05, random_state=0), X, None, sizes)
+    assert np.mean(model.predict(X) < 0) == pytest.approx(0.05, abs=0.012)

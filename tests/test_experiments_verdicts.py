@@ -1,0 +1,261 @@
+"""Verdicts by kind of evidence: tolerances, intervals, missing values, facts, and each printed item counted once."""
+
+import csv
+import json
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from claims_example import claim_of, made, rows_of
+from shallows.experiments.claim_functions import slope
+from shallows.experiments.comparing import target_table, uncertainty, verdicts
+from shallows.experiments.running import analysis_run
+from shallows.theory.results import AnalysisResult
+
+
+def seeds(*values, method="fast", along=1):
+    return {(method, "g", seed): {"error": {along: value}} for seed, value in enumerate(values)}
+
+
+# Tolerances
+
+
+@pytest.mark.parametrize(
+    ("printed", "half"), [("15", 0.5), ("15.0", 0.05), ("0.70", 0.005), ("2.17e-05", 5e-8), ("1e-4", 5e-5), ("-3", 0.5)]
+)
+def test_half_of_the_last_digit_is_read_off_the_printed_text(printed, half):
+    assert uncertainty.half_digit(printed) == pytest.approx(half)
+
+
+def runs_of(n):
+    return [SimpleNamespace(record={"data": {"n_test": 10_000, "n_train": 60_000}}) for _ in range(n)]
+
+
+def test_the_parts_of_a_tolerance_are_added():
+    assert uncertainty.margin("2.0", {"absolute": 0.1, "relative": 0.05}) == pytest.approx(0.2)
+    assert uncertainty.margin("2.0", {"half_digit": True}) == pytest.approx(0.05)
+
+
+def test_an_error_that_is_counted_has_the_standard_error_of_its_count():
+    tolerance = {"standard_errors": 2, "counted_on": "test"}
+    assert uncertainty.margin("1.0", tolerance, [1.0], runs_of(1)) == pytest.approx(200 * math.sqrt(0.01 * 0.99 / 1e4))
+    on_train = uncertainty.margin("1.0", {**tolerance, "counted_on": "train"}, [1.0], runs_of(1))
+    assert on_train == pytest.approx(200 * math.sqrt(0.01 * 0.99 / 6e4))
+    assert uncertainty.margin("1.0", {**tolerance, "counted_on": 100}, [1.0], runs_of(1)) > on_train
+
+
+def test_the_spread_over_seeds_counts_for_both_sides():
+    values = [1.0, 1.2, 1.4]  # a standard deviation of 0.2, and the printed value as one more of them
+    found = uncertainty.margin("1.2", {"standard_errors": 2}, values, runs_of(3))
+    assert found == pytest.approx(2 * 0.2 * math.sqrt(1 + 1 / 3))
+
+
+def test_the_margin_of_a_cell_stands_beside_it():
+    tolerance = {"half_digit": True, "standard_errors": 2, "counted_on": "test", "reason": "chance and rounding"}
+    metrics = {"error": {"label": "error", "evidence": "number", "fixed": "after a look", "tolerance": tolerance}}
+    comparison, measured = made(
+        seeds(1.2, 1.2, along=None), metrics=metrics, published=[("Toy", "fast", "kernel=g", "error", "1.0")]
+    )
+    (row,) = rows_of(comparison, measured)
+    expected = 0.05 + 200 * math.sqrt(0.01 * 0.99 / 1e4)
+    assert float(row["margin"]) == pytest.approx(expected, rel=1e-3) and row["verdict"] == "reproduced"
+    assert (row["evidence"], row["fixed"]) == ("number", "after a look")
+    assert row["tolerance"].endswith("(chance and rounding)")
+
+
+# Intervals
+
+
+PAIRED = {"label": "x", "of": {"method": "slow"}, "less": {"method": "fast"}, "paired": True, "at_most": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("slow", "verdict"),
+    [
+        ((4.0, 5.1, 5.9), "reproduced"),  # below by about one with each seed, though the seeds lie far apart
+        ((6.0, 7.1, 7.9), "deviates"),
+        ((4.0, 7.0, 6.9), "undecided"),
+        ((4.0,), "undecided"),
+    ],
+)
+def test_a_difference_between_methods_is_judged_by_its_interval_over_seeds(slow, verdict):
+    curves = {**seeds(5.0, 6.0, 7.0), **seeds(*slow, method="slow")}
+    curves = {key: curve for key, curve in curves.items() if key[2] < len(slow)}
+    (row,) = claim_of(PAIRED, curves, published="better")
+    assert row["verdict"] == verdict
+    if len(slow) > 1:
+        low, mean, high = (float(row[key]) for key in ("low", "measured_mean", "high"))
+        assert low < mean < high and mean == pytest.approx(np.mean(np.subtract(slow, (5.0, 6.0, 7.0))))
+    else:
+        assert row["low"] == "" and "one repetition gives no interval" in row["reason"]
+
+
+def test_an_interval_is_that_of_students_t():
+    low, high = uncertainty.interval([1.0, 2.0, 3.0])
+    assert (low, high) == pytest.approx((2 - 4.302653 / math.sqrt(3), 2 + 4.302653 / math.sqrt(3)), rel=1e-6)
+    assert uncertainty.interval([1.0]) is None and uncertainty.interval([1.0, math.inf]) is None
+
+
+def test_a_difference_of_counted_errors_has_an_interval_without_seeds():
+    claim = {**PAIRED, "counted_on": "test", "at_most": None, "at_least": 0.0}
+    claim = {key: value for key, value in claim.items() if value is not None}
+    for slow, verdict in ((5.2, "undecided"), (7.0, "reproduced"), (3.0, "deviates")):
+        (row,) = claim_of(claim, {**seeds(5.0), **seeds(slow, method="slow")}, published="worse")
+        assert row["verdict"] == verdict
+        reach = 1.959964 * math.sqrt(100 * (5.0 + slow) / 10_000)
+        assert float(row["high"]) - float(row["measured_mean"]) == pytest.approx(reach, rel=1e-4)
+
+
+# What is missing or not finite
+
+
+@pytest.mark.parametrize("broken", [math.nan, math.inf, -math.inf, 0.0, -1.0])
+def test_a_curve_that_diverges_has_no_slope(broken):
+    falling = {1: 8.0, 2: 4.0, 4: 2.0, 8: 1.0}
+    assert slope(falling) == pytest.approx(-1.0)
+    assert math.isnan(slope({**falling, 16: broken}))
+    claim = {"label": "x", "reduce": "slope", "between": [-1.5, -0.5]}
+    (row,) = claim_of(claim, {("fast", "g", 0): {"error": {**falling, 16: broken}}}, published="1/t")
+    assert row["verdict"] == "deviates" and "not finite" in row["reason"]
+
+
+@pytest.mark.parametrize("criterion", [{"at_least": 1.0}, {"at_least": 1.0, "every_seed": True}])
+def test_what_is_infinite_is_at_least_nothing(criterion):
+    (row,) = claim_of({"label": "x", **criterion}, seeds(2.0, math.inf), published="large")
+    assert row["verdict"] == "deviates"
+
+
+def test_seeds_without_a_value_are_told_and_not_averaged_away():
+    curves = {**seeds(2.0, 2.0), ("fast", "g", 2): {"error": {}}}
+    (row,) = claim_of({"label": "x", "at_most": 9}, curves, published="small")
+    assert (row["verdict"], row["measured_mean"]) == ("not run", "")
+    assert row["reason"] == "no value in 1 of 3 runs"
+
+
+def test_series_without_a_value_are_told_where_several_make_one_number():
+    curves = {**seeds(2.0, 3.0), **seeds(2.0, method="slow"), ("slow", "g", 1): {"error": {}}}
+    (row,) = claim_of({"label": "x", "across": "smallest", "at_most": 9}, curves, published="small")
+    assert row["verdict"] == "not run" and "no value in 1 of 2 runs" in row["reason"]
+
+
+def test_a_value_that_some_runs_lack_is_told_with_their_number():
+    metrics = {"error": {"label": "error", "evidence": "number", "tolerance": {"absolute": 1.0}}}
+    curves = {("fast", "g", 0): {"error": {1: 5.0, 2: 4.0}}, ("fast", "g", 1): {"error": {1: 5.0}}}
+    comparison, measured = made(
+        curves, metrics=metrics, published=[("Toy", "fast", "kernel=g; epochs=2", "error", "4.0")]
+    )
+    row = next(row for row in rows_of(comparison, measured) if row["published"])
+    assert row["verdict"] == "not run" and "in 1 of 2 runs" in row["reason"]
+
+
+def test_an_analysis_leaves_what_is_no_number_in_its_curve_and_no_row_where_it_has_none(tmp_path, monkeypatch):
+    found = AnalysisResult([1, 2, 3], {"error": [None, math.nan, 2.0]})
+    monkeypatch.setattr(analysis_run, "callable_for", lambda *_: lambda data, random_state, device, memory: found)
+    spec = {"seed": 0, "parameters": {}, "marks": (), "definition": {"call": {}, "index": "t", "takes": "data"}}
+    data = SimpleNamespace(info={"task": "classification"})
+    rows = analysis_run.analyse(
+        SimpleNamespace(spec=spec), data, SimpleNamespace(device="cpu", memory=None), tmp_path, ""
+    )["rows"]
+    assert [row["t"] for row in rows] == [2, 3] and math.isnan(rows[0]["value"])
+
+
+# Kinds
+
+
+def test_a_fact_agrees_or_deviates_and_is_never_better():
+    tolerance = {"relative": 0.1, "reason": "the paper rounds"}
+    metrics = {"n": {"label": "n", "evidence": "fact", "fixed": "first commit", "tolerance": tolerance}}
+    for value, verdict in ((1000.0, "agrees"), (1050.0, "agrees"), (500.0, "deviates"), (2000.0, "deviates")):
+        comparison, measured = made(
+            {("fast", "g", 0): {"n": {None: value}}},
+            metrics=metrics,
+            published=[("Toy", "fast", "kernel=g", "n", "1000")],
+        )
+        assert [row["verdict"] for row in rows_of(comparison, measured)] == [verdict]
+
+
+def test_a_derivation_is_shown_with_its_reason_and_counted_nowhere():
+    claim = {"label": "x", "evidence": "derivation", "why": "it is a product of printed numbers"}
+    (row,) = claim_of(claim, seeds(2.0), published="large")
+    assert (row["verdict"], row["measured_mean"]) == ("derivation", "2")
+    assert row["reason"] == "it is a product of printed numbers" and row["tolerance"] == ""
+    assert target_table.counts_by_kind([row]) == {}
+
+
+def test_a_theorem_says_what_would_contradict_it():
+    claim = {"label": "x", "evidence": "theorem", "could_fail": "errors that grow", "at_most": 3.0}
+    (row,) = claim_of(claim, seeds(2.0), published="a bound")
+    assert row["reason"].endswith("it would fail with errors that grow")
+
+
+def test_a_correction_stands_beside_what_is_corrected():
+    claim = {"label": "x", "evidence": "own", "corrects": "the factor 2, erratum E0", "at_most": 3.0}
+    (row,) = claim_of(claim, seeds(2.0))
+    assert row["reason"] == "our correction of what the paper prints (the factor 2, erratum E0); at most 3 holds"
+    assert row["evidence"] == "" and target_table.counts_by_kind([row]) == {}
+
+
+def test_what_can_be_compared_at_no_scale_says_why():
+    metrics = {"seconds": {"label": "s", "evidence": "number", "incomparable": "seconds of another machine"}}
+    comparison, measured = made(
+        {("fast", "g", 0): {"seconds": {None: 5.0}}},
+        metrics=metrics,
+        published=[("Toy", "fast", "kernel=g", "seconds", "583")],
+    )
+    (row,) = rows_of(comparison, measured)
+    assert (row["verdict"], row["reason"]) == ("not comparable", "seconds of another machine")
+
+
+def counted(*rows):
+    names = ("item", "evidence", "verdict", "fixed", "derived")
+    return target_table.counts_by_kind([{"published": "1", **dict(zip(names, row, strict=True))} for row in rows])
+
+
+def test_each_printed_item_is_counted_once_with_the_verdict_that_weighs_most():
+    first, after = "first commit", "after a look"
+    assert counted(
+        ("1", "number", "reproduced", first, ""),
+        ("1", "number", "deviates", after, ""),
+        ("2", "number", "not comparable", "", ""),
+        ("2", "number", "reproduced", first, ""),
+        ("3", "theorem", "undecided", first, ""),
+        ("4", "number", "better", first, "143/4 of Table 3"),
+    ) == {"number": {"deviates": [1, 1], "reproduced": [1, 0]}, "theorem": {"undecided": [1, 0]}}
+
+
+def test_what_is_derived_from_printed_numbers_says_from_which():
+    printed = {**dict(zip(("dataset", "method", "setting"), ("Toy", "", ""), strict=True)), "metric": "claim"}
+    claims = {"claim": {"label": "x", "evidence": "order", "at_most": 3.0}}
+    comparison, measured = made(seeds(2.0), metrics={"error": {"label": "e"}}, claims=claims)
+    comparison["published"] = [{**printed, "published": "1.5", "derived": "3/2 of Table 1", "item": "2"}]
+    row = next(row for row in rows_of(comparison, measured) if row["metric"] == "claim")
+    assert row["derived"] == "3/2 of Table 1" and row["reason"].startswith("counted elsewhere: 3/2 of Table 1")
+
+
+# Sizes
+
+
+@pytest.mark.parametrize(("n_train", "comparable"), [(522_911, True), (581_012, False), (60_000, False)])
+def test_a_part_of_a_dataset_does_not_pass_for_the_whole(n_train, comparable):
+    used = {"dataset": "covtype_binary", "title": "Forest", "n_train": n_train, "n_test": 10}
+    reason = verdicts.incomparable_data("Forest", {"dataset": "covtype_binary", "n_train": 522_911}, used)
+    assert (reason is None) is comparable
+
+
+# Files
+
+
+def test_the_numbers_of_a_table_are_read_alike_by_two_parsers(tmp_path):
+    import pandas
+
+    claims = {"claim": {"label": "a, b", "evidence": "order", "fixed": "first commit", "at_most": 3.0}}
+    said = [("Toy", "", "", "claim", 'first, "second"; third')]
+    comparison, measured = made(seeds(2.0, 2.5), metrics={"error": {"label": "e"}}, claims=claims, published=said)
+    rows = rows_of(comparison, measured)
+    target_table.write_rows(tmp_path / "t.csv", rows)
+    with (tmp_path / "t.csv").open(newline="") as stream:
+        ours = list(csv.DictReader(stream))
+    theirs = pandas.read_csv(tmp_path / "t.csv", dtype=str, keep_default_na=False).to_dict("records")
+    assert ours == theirs == json.loads(json.dumps([{key: str(value) for key, value in row.items()} for row in rows]))

@@ -1,0 +1,304 @@
+"""Kernel PCA by doubly stochastic gradients, as users meet it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.decomposition import KernelPCA
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from component_example import points, sine_squared
+from shallows import kernels
+from shallows.errors import DivergenceError, ShallowsError
+from shallows.estimators.components import DoublyStochasticKernelPCA
+from shallows.training import Checkpoint, Curve, Observer
+
+
+def endless(size=200, seed=0, spoilt=None):
+    """Batches without end; counts what was taken; one of them may hold a NaN."""
+    for i in itertools.count():
+        endless.taken = i + 1
+        x = points(size, seed + i)
+        if i == spoilt:
+            x[3, 1] = np.nan
+        yield x
+
+
+def brief(**options):
+    return DoublyStochasticKernelPCA(2, bandwidth=2.0, random_state=0, n_iter=20, **options)
+
+
+@parametrize_with_checks(
+    [
+        DoublyStochasticKernelPCA(n_iter=20, random_state=0),
+        DoublyStochasticKernelPCA(n_iter=20, random_state=0, method="individual", center=False),
+    ]
+)
+def test_scikit_learns_contract_holds(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("method", ["subspace", "individual"])
+@pytest.mark.parametrize("scaling", ["eigenvalues", None])
+def test_the_components_are_those_of_scikit_learns_kernel_pca(method, scaling):
+    x, new = points(500), points(300, seed=7)
+    model = DoublyStochasticKernelPCA(3, bandwidth=2.0, method=method, scaling=scaling, random_state=0).fit(x)
+    exact = KernelPCA(3, kernel="rbf", gamma=1 / 8).fit(x)
+    expected, found = exact.transform(new), model.transform(new)
+    assert sine_squared(expected - expected.mean(axis=0), found - found.mean(axis=0)) < 3e-3
+    assert np.abs(model.eigenvalues_ * len(x) / exact.eigenvalues_ - 1).max() < 0.05
+    for ours, theirs in zip(found.T, expected.T, strict=True):
+        assert abs(np.corrcoef(ours, theirs)[0, 1]) > 0.98
+        assert np.std(ours) == pytest.approx(np.std(theirs), rel=0.05)
+
+
+def test_without_centring_the_components_are_those_of_the_kernel_matrix_itself():
+    x = points(500)
+    model = DoublyStochasticKernelPCA(3, bandwidth=2.0, center=False, random_state=0).fit(x)
+    K = kernels.matrix(kernels.make("gaussian", 2.0), np.column_stack([x, (x**2).sum(axis=1), np.ones(500)]))
+    values, vectors = np.linalg.eigh(K / 500)
+    assert sine_squared(vectors[:, -3:], model.transform(x)) < 3e-3
+    assert np.abs(model.eigenvalues_ / values[::-1][:3] - 1).max() < 0.05
+
+
+@pytest.mark.slow
+def test_on_digits_the_ten_components_are_found_with_no_parameter_set():
+    x = load_digits().data / 16.0
+    model = DoublyStochasticKernelPCA(10, random_state=0).fit(x)
+    exact = KernelPCA(10, kernel="rbf", gamma=0.5 / model.bandwidth_**2).fit_transform(x)
+    assert sine_squared(exact, model.transform(x)) < 0.01
+
+
+def test_the_same_seed_gives_the_same_model_and_another_seed_another():
+    x = points(300)
+    first, same = (brief().fit(x).transform(x) for _ in range(2))
+    assert np.array_equal(first, same)
+    assert not np.array_equal(first, brief().set_params(random_state=1).fit(x).transform(x))
+
+
+def test_it_works_in_a_pipeline_before_a_linear_model_and_names_its_columns():
+    x, y = load_digits(return_X_y=True)
+    x, y = x[:600] / 16.0, y[:600]
+    reducer = DoublyStochasticKernelPCA(20, random_state=0, n_iter=60)
+    model = make_pipeline(reducer, LogisticRegression(max_iter=2000, C=100.0)).fit(x[:400], y[:400])
+    exact = KernelPCA(20, kernel="rbf", gamma=0.5 / reducer.bandwidth_**2)
+    theirs = make_pipeline(exact, LogisticRegression(max_iter=2000, C=100.0)).fit(x[:400], y[:400])
+    assert abs(model.score(x[400:], y[400:]) - theirs.score(x[400:], y[400:])) < 0.03
+    frame = reducer.set_output(transform="pandas").fit_transform(x)
+    assert list(frame.columns[:2]) == ["doublystochastickernelpca0", "doublystochastickernelpca1"]
+    assert list(reducer.get_feature_names_out()) == list(frame.columns)
+    assert frame.shape == (600, 20)
+
+
+def test_fit_transform_is_fit_and_transform():
+    x = points(200)
+    assert np.array_equal(brief().fit_transform(x), brief().fit(x).transform(x))
+
+
+# ------------------------------------------------------------------------------------------------------ streams
+
+
+def test_a_stream_that_never_ends_gives_the_components_of_its_law():
+    model = DoublyStochasticKernelPCA(2, bandwidth=2.0, random_state=0, max_features=4096)
+    model.partial_fit(endless(size=500), n_iter=120)
+    assert endless.taken <= 121
+    exact = KernelPCA(2, kernel="rbf", gamma=1 / 8).fit(points(2000, seed=999)).transform(points(400, seed=998))
+    found = model.transform(points(400, seed=998))
+    assert sine_squared(exact - exact.mean(axis=0), found - found.mean(axis=0)) < 0.02
+    assert model.n_random_features_ == 8 * 510  # Whole sets of three orthogonal frequencies, within the budget.
+    assert model.n_revisits_ == 120 - (8 - model.effective_params_["start_blocks"])
+
+
+def test_an_array_streams_in_slices_and_goes_on_where_it_was():
+    x = points(900)
+    whole = brief(batch_size=300).partial_fit(x)
+    parts = brief(batch_size=300)
+    for rows in (slice(0, 300), slice(300, 600), slice(600, 900)):
+        parts.partial_fit(x[rows])
+    assert whole.n_iter_ == parts.n_iter_ == 3
+    assert np.array_equal(whole.transform(x), parts.transform(x))
+
+
+def test_a_stream_that_ends_early_is_told_and_an_empty_one_refused():
+    with pytest.warns(ConvergenceWarning, match="ended after 3 of the 10 batches"):
+        brief().partial_fit(itertools.islice(endless(), 3), n_iter=10)
+    with pytest.raises(ShallowsError, match="ended before its first batch"):
+        brief().partial_fit(iter(()))
+
+
+def test_a_batch_with_nan_leaves_the_model_of_the_batches_before_it():
+    model = brief()
+    with pytest.raises(ValueError, match="Batch 31 cannot be used, and the model is still that of the 30 before"):
+        model.partial_fit(endless(spoilt=30))
+    good = brief().partial_fit(itertools.islice(endless(), 30))
+    assert model.n_iter_ == 30
+    assert np.array_equal(model.transform(points()), good.transform(points()))
+    model.partial_fit(itertools.islice(endless(seed=31), 2))
+    assert model.n_iter_ == 32
+
+
+# --------------------------------------------------------------------------------------- progress and checkpoints
+
+
+class Stop(Observer):
+    def __init__(self, checkpoint):
+        self.checkpoint = checkpoint
+
+    def on_batch(self, run):
+        if run.iteration == 7:
+            self.checkpoint.request_stop()
+
+
+def test_a_fit_that_was_stopped_goes_on_from_its_checkpoint_to_the_same_model(tmp_path):
+    x = points(300)
+    checkpoint = Checkpoint(tmp_path, "k")
+    with pytest.raises(ShallowsError, match="stopped"):
+        brief(batch_size=50).fit(x, checkpoint=checkpoint, observers=[Stop(checkpoint)])
+    resumed = brief(batch_size=50).fit(x, checkpoint=Checkpoint(tmp_path, "k"))
+    assert resumed.n_resumes_ == 1
+    assert np.array_equal(resumed.transform(x), brief(batch_size=50).fit(x).transform(x))
+
+
+def test_observers_see_components_in_the_middle_of_the_training():
+    x = points(300)
+    curve = Curve([1, 20], lambda s: {"shape": s.transform(x).shape[1], "n": s.n_random_features}, unit="iteration")
+    brief(block_size=16).fit(x, observers=[curve])
+    assert [row["shape"] for row in curve.rows] == [2, 2]
+    assert curve.rows[0]["n"] < curve.rows[1]["n"]
+
+
+# --------------------------------------------------------------------------------------------------- model files
+
+
+@pytest.mark.parametrize("make", [lambda: brief().fit(points(300)), lambda: brief().partial_fit(points(300))])
+def test_a_model_that_was_saved_transforms_and_goes_on_the_same(make, tmp_path):
+    model = make()
+    model.save(tmp_path / "model.npz")
+    read = DoublyStochasticKernelPCA.load(tmp_path / "model.npz", device="cpu")
+    new = points(100, seed=3)
+    assert np.array_equal(read.transform(new), model.transform(new))
+    assert np.array_equal(read.eigenvalues_, model.eigenvalues_)
+    for one in (model, read):
+        one.partial_fit(new)
+    assert np.array_equal(read.dual_coef_, model.dual_coef_)
+    assert clone(read).get_params().keys() == model.get_params().keys()
+    assert np.array_equal(pickle.loads(pickle.dumps(model)).transform(new), model.transform(new))
+
+
+def test_the_size_of_a_file_hardly_depends_on_the_number_of_inputs(tmp_path):
+    sizes = []
+    for d in (2, 400):
+        x = np.random.default_rng(0).normal(size=(200, d))
+        brief(block_size=64, max_features=1024, orthogonal=False).fit(x).save(tmp_path / "model.npz")
+        sizes.append((tmp_path / "model.npz").stat().st_size)
+    assert sizes[1] - sizes[0] < 398 * 8 + 400  # The mean of the data, and no more.
+
+
+def rewritten(path, change):
+    with np.load(path) as file:
+        held = dict(file)
+    header = json.loads(str(held["header"]))
+    change(header, held)
+    held["header"] = np.array(json.dumps(header))
+    np.savez(path, **held)
+
+
+CHANGES = {
+    "another kernel": (
+        lambda header, held: header["views"][0].update(kernel=json.dumps({"name": "sinc", "bandwidth": 1.0})),
+        "kernel that this version does not know.*sinc",
+    ),
+    "a kernel with other draws": (
+        lambda header, held: header["views"][0].update(kernel=json.dumps({"name": "laplace", "bandwidth": 1.0})),
+        "draws other features for the kernel 'laplace'",
+    ),
+    "a newer version": (lambda header, held: header.update(format=99, version="9.0"), "shallows 9.0, which is newer"),
+    "another estimator": (lambda header, held: header.update(estimator="Other"), "holds a Other, not a Doubly"),
+    "coefficients that are no numbers": (
+        lambda header, held: held["state.buffer"].fill(np.nan),
+        "state.buffer' holds what are no finite numbers",
+    ),
+    "coefficients of other features": (
+        lambda header, held: held.update({"state.buffer": held["state.buffer"][:, 1:, :]}),
+        "expected \\(any",
+    ),
+    "no size of a block": (lambda header, held: header["views"][0].pop("block_size"), "header is wrong at 'views/0'"),
+    "an unknown parameter": (lambda header, held: header["parameters"].update(colour=1), "no parameter 'colour'"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_file_that_means_something_else_is_refused(change, tmp_path):
+    brief().fit(points(100)).save(tmp_path / "model.npz")
+    rewritten(tmp_path / "model.npz", change[0])
+    with pytest.raises(ShallowsError, match=change[1]):
+        DoublyStochasticKernelPCA.load(tmp_path / "model.npz")
+
+
+def test_a_file_that_is_no_model_is_refused(tmp_path):
+    with pytest.raises(ShallowsError, match="There is no file"):
+        DoublyStochasticKernelPCA.load(tmp_path / "model.npz")
+    (tmp_path / "model.npz").write_bytes(b"words")
+    with pytest.raises(ShallowsError, match="holds no model, or is damaged"):
+        DoublyStochasticKernelPCA.load(tmp_path / "model.npz")
+
+
+# --------------------------------------------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"n_components": 0}, "n_components must be a whole number"),
+        ({"method": "qr"}, "method must be one of 'subspace', 'individual'"),
+        ({"scaling": "none"}, "scaling must be one of"),
+        ({"step_size": -1.0}, "step_size must be a positive number"),
+        ({"decrease": -1.0}, "decrease must be a number of at least 0"),
+        ({"max_features": 0}, "max_features must be a whole number"),
+        ({"dtype": "float16"}, "dtype must be one of"),
+        ({"kernel": "linear"}, "no spectral draws"),
+    ],
+)
+def test_parameters_out_of_range_are_told_with_their_value(options, match):
+    with pytest.raises(ShallowsError, match=match):
+        DoublyStochasticKernelPCA(**options).fit(points(50))
+
+
+def test_more_components_than_the_data_have_are_refused():
+    with pytest.raises(ShallowsError, match=r"n_components=5 is more than the data have.*span 2 directions"):
+        DoublyStochasticKernelPCA(5, bandwidth=1.0).fit(np.repeat(points(3), 30, axis=0))
+
+
+def test_what_is_no_model_and_what_does_not_fit_one_is_refused():
+    with pytest.raises(NotFittedError):
+        brief().transform(points())
+    with pytest.raises(ValueError, match="X has 2 features, but DoublyStochasticKernelPCA is expecting 3"):
+        brief().fit(points()).transform(points()[:, :2])
+    with pytest.raises(ValueError, match="NaN"):
+        brief().fit(np.full((20, 3), np.nan))
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value", "ignore:divide by zero")
+def test_a_step_of_the_users_that_diverges_is_told_and_an_old_model_kept():
+    model = brief().fit(points())
+    before = model.transform(points())
+    with pytest.raises(DivergenceError, match="step_size=1e\\+06"):
+        model.set_params(step_size=1e6, scaling=None).fit(points())
+    assert np.array_equal(model.transform(points()), before)
+
+
+def test_points_that_are_all_the_same_have_no_components():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ShallowsError, match="span 0 directions"):
+            DoublyStochasticKernelPCA(1).fit(np.ones((30, 2)))

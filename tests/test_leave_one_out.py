@@ -1,0 +1,184 @@
+"""Leave-one-out errors in closed form, and what estimators choose by them, against fits that leave rows out."""
+
+import itertools
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_friedman1
+from sklearn.metrics import log_loss
+
+from engine_example import sample
+from shallows import (
+    EigenProCentresClassifier,
+    EigenProCentresRegressor,
+    EigenProClassifier,
+    EigenProRegressor,
+    ExactKernelRidgeClassifier,
+    ExactKernelRidgeRegressor,
+    FeatureEigenProClassifier,
+    FeatureEigenProRegressor,
+    kernels,
+)
+from shallows.errors import ShallowsError
+from shallows.spectrum.leave_one_out import FACTORS, REGULARISATIONS, RidgePath, choose_ridge
+
+REGRESSORS = [EigenProRegressor, EigenProCentresRegressor, FeatureEigenProRegressor, ExactKernelRidgeRegressor]
+CLASSIFIERS = [EigenProClassifier, EigenProCentresClassifier, FeatureEigenProClassifier, ExactKernelRidgeClassifier]
+
+
+def matrix_of(x, bandwidth):
+    return kernels.matrix(kernels.make("gaussian", bandwidth), kernels.augmented(x))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_residuals_are_those_of_fits_without_the_point(weighted):
+    x, y = sample(30), sample(30, 2, seed=1)
+    w = np.random.default_rng(2).uniform(0.2, 3.0, 30) if weighted else None
+    K, ridge = matrix_of(x, 1.5), 0.3
+    found = RidgePath(K, y, w).residuals(ridge)
+    diagonal = ridge / (np.ones(30) if w is None else w)
+    for i in range(30):
+        others = np.arange(30) != i
+        fitted = np.linalg.solve(K[np.ix_(others, others)] + np.diag(diagonal[others]), y[others])
+        assert found[i] == pytest.approx(y[i] - K[i, others] @ fitted, abs=1e-10)
+
+
+def test_the_choice_has_the_least_error_of_its_neighbours_and_tells_how_sure_it_is():
+    x = sample(120, 2)
+    y = np.sin(3 * x[:, :1]) + 0.3 * np.random.default_rng(0).normal(size=(120, 1))
+    y -= y.mean()
+    median = kernels.median_bandwidth(x)
+    found = choose_ridge(lambda width: matrix_of(x, width), y, median=median)
+    errors = {
+        width: min(RidgePath(matrix_of(x, width), y).squares(ridge).mean() for ridge in REGULARISATIONS) / np.mean(y**2)
+        for width in median * FACTORS
+    }
+    assert found.bandwidth in errors
+    # The larger of two λ with nearly the same error is taken, which costs one percent at most.
+    assert found.error <= 1.01 * min(errors.values()) + 1e-12
+    told = found.summary()
+    assert told["bandwidths_as_good"][0] <= found.bandwidth <= told["bandwidths_as_good"][1]
+    assert told["regularisations_as_good"][0] <= found.regularisation <= told["regularisations_as_good"][1]
+    assert 0 < told["standard_error"] < told["error"] < 1
+
+
+@pytest.mark.filterwarnings("ignore:After max_epochs")
+@pytest.mark.parametrize("n", [300, 1300])
+@pytest.mark.parametrize("Estimator", [EigenProRegressor, EigenProCentresRegressor])
+def test_eigenpro_with_a_regularisation_ends_at_ridge_regression(Estimator, n):
+    X, y = make_friedman1(n + 100, 5, noise=2.0, random_state=0)
+    w = np.random.default_rng(1).uniform(0.5, 2.0, n)
+    given = {"bandwidth": 1.0, "regularisation": 1.0, "random_state": 0, "dtype": "float64"}
+    exact = ExactKernelRidgeRegressor(**given).fit(X[:n], y[:n], w)
+    model = Estimator(max_epochs=150, tol=0, **given).fit(X[:n], y[:n], w)
+    ours, truth = model.predict(X[n:]), exact.predict(X[n:])
+    # Averaged steps over batches come near; steps over all rows arrive.
+    assert np.abs(ours - truth).max() < (1e-2 if n > 1000 else 1e-4) * np.abs(truth - y.mean()).max()
+
+
+@pytest.mark.filterwarnings("ignore:After max_epochs")
+def test_features_with_a_regularisation_end_at_ridge_regression_on_them():
+    X, y = make_friedman1(400, 5, noise=2.0, random_state=0)
+    given = {"bandwidth": 1.0, "regularisation": 1.0, "random_state": 0, "n_features": 100}
+    model = FeatureEigenProRegressor(max_epochs=400, tol=0, **given).fit(X, y)
+    inputs = X - X.mean(axis=0)
+    phi = np.hstack([model._blocks.block(inputs, k) for k in range(len(model._blocks.spans))])
+    centred = (y - model.intercept_) / model._target_scale
+    truth = np.linalg.solve(phi.T @ phi + np.eye(phi.shape[1]), phi.T @ centred)
+    assert np.abs(model.coef_[0] - truth).max() < 1e-3 * np.abs(truth).max()
+
+
+@pytest.mark.filterwarnings("ignore:After max_epochs")
+@pytest.mark.parametrize("noise", [0.5, 5.0])
+@pytest.mark.parametrize("Estimator", [EigenProRegressor, EigenProCentresRegressor, FeatureEigenProRegressor])
+def test_no_cliff_stands_at_a_thousand_rows(Estimator, noise):
+    X, y = make_friedman1(3000, 10, noise=noise, random_state=3)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    few, more = (Estimator(random_state=0).fit(X[:n], y[:n]).score(X[1001:], y[1001:]) for n in (1000, 1001))
+    assert abs(few - more) < 0.04
+
+
+@pytest.mark.filterwarnings("ignore:After max_epochs")
+@pytest.mark.parametrize("n", [100, 1200])
+@pytest.mark.parametrize("Estimator", REGRESSORS)
+def test_pure_noise_is_not_learnt(Estimator, n):
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(n + 1000, 5)), rng.normal(size=n + 1000)
+    assert Estimator(random_state=0).fit(X[:n], y[:n]).score(X[n:], y[n:]) > -0.03
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:After max_epochs")
+@pytest.mark.parametrize("noise", [0.1, 1.0, 5.0])
+@pytest.mark.parametrize("Estimator", REGRESSORS)
+def test_more_rows_make_no_default_worse(Estimator, noise):
+    X, y = make_friedman1(4000, 8, noise=noise, random_state=1)
+    scores = [
+        Estimator(random_state=0).fit(X[:n], y[:n]).score(X[2000:], y[2000:]) for n in (100, 400, 990, 1010, 2000)
+    ]
+    assert all(later > earlier - 0.03 for earlier, later in itertools.pairwise(scores))
+
+
+@pytest.mark.filterwarnings("ignore:After max_epochs")
+@pytest.mark.parametrize("n", [500, 1500])
+@pytest.mark.parametrize("Estimator", [EigenProRegressor, EigenProCentresRegressor])
+def test_more_epochs_make_no_default_worse(Estimator, n):
+    X, y = make_friedman1(n + 1000, 8, noise=5.0, random_state=1)
+    first, later = (
+        Estimator(random_state=0, tol=0, max_epochs=m).fit(X[:n], y[:n]).score(X[n:], y[n:]) for m in (20, 100)
+    )
+    assert later > first - 0.01
+
+
+@pytest.mark.parametrize("n", [300, 1300])
+@pytest.mark.parametrize("Estimator", CLASSIFIERS)
+def test_probabilities_of_noisy_labels_are_those_of_the_noise(Estimator, n):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n + 2000, 4))
+    p = np.where(X[:, 0] + X[:, 1] > 0, 0.8, 0.2)
+    y = (rng.random(len(X)) < p).astype(int)
+    model = Estimator(random_state=0).fit(X[:n], y[:n])
+    found, least = log_loss(y[n:], model.predict_proba(X[n:])), log_loss(y[n:], p[n:])
+    plain = Estimator(random_state=0, calibration=None).fit(X[:n], y[:n])
+    assert least < found < 1.2 * least
+    assert found <= log_loss(y[n:], plain.predict_proba(X[n:])) + 0.01
+    assert np.array_equal(model.predict(X), (model.decision_function(X) > 0).astype(int))
+    assert 0.85 < model.effective_params_["calibration"]["log_loss"] / found < 1.15
+
+
+@pytest.mark.parametrize("Estimator", CLASSIFIERS)
+def test_a_class_between_two_others_is_told(Estimator):
+    # Shells: the output of the middle one is nowhere the largest in a wide kernel, and a map of all outputs tells it.
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(2000, 6))
+    y = np.digitize((X**2).sum(axis=1), [4.0, 7.0])
+    given = {"bandwidth": 8.0, "random_state": 0}
+    plain = Estimator(calibration=None, **given).fit(X[:700], y[:700]).score(X[700:], y[700:])
+    model = Estimator(**given).fit(X[:700], y[:700])
+    assert model.score(X[700:], y[700:]) > plain + 0.05
+    assert np.array_equal(model.predict(X), model.classes_[model.decision_function(X).argmax(axis=1)])
+    assert model.predict_proba(X).sum(axis=1) == pytest.approx(1.0)
+
+
+def test_outputs_that_go_without_rows_change_nothing_in_the_model():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(1400, 3)), rng.integers(0, 3, 1400)
+    given = {"bandwidth": 1.0, "regularisation": 0.5, "random_state": 0}
+    calibrated, plain = (EigenProClassifier(calibration=c, **given).fit(X, y) for c in ("auto", None))
+    # Products with more columns are rounded otherwise.
+    assert np.abs(calibrated.dual_coef_ - plain.dual_coef_).max() < 1e-3 * np.abs(plain.dual_coef_).max()
+    assert calibrated.effective_params_["calibration"]["rows"] > 200
+
+
+@pytest.mark.parametrize("value", [-1.0, "some", float("nan")])
+def test_a_regularisation_that_is_none_is_named(value):
+    with pytest.raises(ShallowsError, match="regularisation"):
+        EigenProRegressor(regularisation=value).fit(sample(20), np.arange(20.0))
+
+
+def test_a_bandwidth_and_a_calibration_that_are_none_are_named():
+    for Estimator in CLASSIFIERS:
+        with pytest.raises(ShallowsError, match="bandwidth must be"):
+            Estimator(bandwidth="mean").fit(sample(20), np.arange(20) % 2)
+        with pytest.raises(ShallowsError, match="calibration must be"):
+            Estimator(calibration="isotonic").fit(sample(20), np.arange(20) % 2)

@@ -1,0 +1,34 @@
+"""A budget of memory that cannot be kept is refused with the least that can be, and that one is kept."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import sys, warnings, numpy as np, shallows, shallows.errors
+from shallows import arrays
+warnings.simplefilter("ignore")
+rng = np.random.default_rng(0)
+X = rng.normal(size=(8000, 500))
+y = (X[:, 0] > 0).astype(int)
+model = getattr(shallows, sys.argv[1])(max_epochs=1, random_state=0)
+try:
+    model.set_params(memory="1MB").fit(X, y)
+except shallows.errors.ShallowsError as error:
+    print(error)
+    words = str(error)
+    least = words[words.index('memory="') + 8:].split('"')[0]
+    model.set_params(memory=least).fit(X, y)
+    print("peak", arrays.peak_memory())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["EigenProClassifier", "FeatureEigenProClassifier"])
+def test_a_budget_below_what_the_process_holds_is_refused_and_the_least_that_is_named_is_kept(name):
+    done = subprocess.run([sys.executable, "-c", PROGRAM, name], capture_output=True, text=True, check=True)
+    assert "memory='1MB' cannot be kept" in done.stdout and "EigenProCentres" in done.stdout
+    least = int(re.search(r'memory="(\d+)MB"', done.stdout)[1])
+    assert int(re.search(r"peak (\d+)", done.stdout)[1]) <= 1e6 * least

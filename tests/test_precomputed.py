@@ -1,0 +1,256 @@
+"""kernel="precomputed": a fit to the kernel matrix is the fit to the points."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.base import is_classifier
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import shallows
+from bad_input_example import few
+from engine_example import sample
+from shallows import (
+    DoublyStochasticRegressor,
+    EigenProCentresRegressor,
+    EigenProClassifier,
+    EigenProRegressor,
+    ExactKernelRidgeClassifier,
+    ExactKernelRidgeRegressor,
+    FeatureEigenProClassifier,
+    FourierFeatures,
+    KernelSGDClassifier,
+    NystroemFeatures,
+    PegasosClassifier,
+    SDCARegressor,
+    SVRGRegressor,
+    kernels,
+    spectrum,
+    training,
+)
+from shallows.errors import ShallowsError
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+TAKERS = [
+    f"{name}{kind}"
+    for name in ("EigenPro", "EigenProCentres", "ExactKernelRidge", "KernelSGD", "NORMA", "SDCA")
+    for kind in ("Classifier", "Regressor")
+] + ["PegasosClassifier"]
+each = pytest.mark.parametrize("name", TAKERS)
+
+BANDWIDTH = 1.5
+
+
+def K(x, z):
+    return rbf_kernel(x, z, gamma=1.0 / (2.0 * BANDWIDTH**2))
+
+
+def table(name, n=90):
+    x = sample(n + 40, 3)
+    signal = np.sin(2 * x[:, 0]) + x[:, -1]
+    return x[:n], np.digitize(signal, [-0.7, 0.7]) if name.endswith("Classifier") else signal, x[n:]
+
+
+def pair(name, **options):
+    """The estimator for the matrix, and the one for the points."""
+    Estimator = getattr(shallows, name)
+    known = Estimator().get_params()
+    options = {"random_state": 0, "max_epochs": 3, **few(Estimator), **options}
+    options = {key: value for key, value in options.items() if key in known}
+    return Estimator("precomputed", **options), Estimator(bandwidth=BANDWIDTH, **options)
+
+
+def outputs(model, X):
+    return model.decision_function(X) if is_classifier(model) else model.predict(X)
+
+
+@each
+@pytest.mark.parametrize(("n", "tolerance"), [(90, 1e-9), (1100, 2e-3)])
+def test_a_fit_to_the_matrix_predicts_what_the_fit_to_the_points_does(name, n, tolerance):
+    # Above 1,000 rows both are in float32, in which values by distances and values of float64 rounded differ.
+    X, y, new = table(name, n)
+    y = y[:n]
+    of_matrix, of_points = pair(name)
+    of_matrix.fit(K(X, X), y)
+    of_points.fit(X, y)
+    expected = outputs(of_points, new)
+    assert np.abs(outputs(of_matrix, K(new, X)) - expected).max() < tolerance * np.abs(expected).max()
+    assert of_matrix.n_features_in_ == n
+    assert of_matrix.effective_params_["kernel"] == "precomputed"
+
+
+@each
+def test_rows_of_weight_zero_and_other_weights_are_those_of_the_points(name):
+    X, y, new = table(name)
+    y, weights = y[:90], np.arange(90) % 3.0
+    of_matrix, of_points = pair(name)
+    of_matrix.fit(K(X, X), y, weights)
+    of_points.fit(X, y, weights)
+    assert np.abs(outputs(of_matrix, K(new, X)) - outputs(of_points, new)).max() < 1e-8
+
+
+@pytest.mark.parametrize(
+    "name", ["EigenProClassifier", "EigenProRegressor", "KernelSGDRegressor", "EigenProCentresRegressor"]
+)
+def test_rows_are_held_out_as_those_of_the_points(name):
+    X, y, new = table(name)
+    of_matrix, of_points = pair(name, early_stopping=True, max_epochs=8)
+    of_matrix.fit(K(X, X), y[:90])
+    of_points.fit(X, y[:90])
+    assert np.allclose(of_matrix.validation_scores_, of_points.validation_scores_, atol=1e-9)
+    assert np.abs(outputs(of_matrix, K(new, X)) - outputs(of_points, new)).max() < 1e-8
+
+
+@each
+def test_cross_validation_cuts_rows_and_columns(name):
+    X, y, _ = table(name)
+    of_matrix, of_points = pair(name)
+    assert of_matrix.__sklearn_tags__().input_tags.pairwise
+    assert not of_points.__sklearn_tags__().input_tags.pairwise
+    by_matrix = cross_val_score(of_matrix, K(X, X), y[:90], cv=3)
+    assert np.allclose(by_matrix, cross_val_score(of_points, X, y[:90], cv=3), atol=1e-9)
+
+
+def test_a_grid_search_over_the_regularisation_goes_by_the_matrix():
+    X, y, _ = table("ExactKernelRidgeRegressor")
+    grid = {"regularisation": [1e-3, 1e-1, 1e2]}
+    searches = [
+        GridSearchCV(model, grid, cv=3).fit(data, y[:90])
+        for model, data in zip(pair("ExactKernelRidgeRegressor"), (K(X, X), X), strict=True)
+    ]
+    assert searches[0].best_params_ == searches[1].best_params_
+    assert np.allclose(*(search.cv_results_["mean_test_score"] for search in searches), atol=1e-9)
+
+
+def test_a_sparse_matrix_is_the_same_as_a_dense_one():
+    X, y, new = table("EigenProRegressor")
+    dense = EigenProRegressor("precomputed", random_state=0).fit(K(X, X), y[:90])
+    sparse = EigenProRegressor("precomputed", random_state=0).fit(scipy.sparse.csr_array(K(X, X)), y[:90])
+    assert np.array_equal(dense.predict(K(new, X)), sparse.predict(scipy.sparse.csr_array(K(new, X))))
+
+
+@each
+def test_a_model_keeps_no_matrix(name):
+    X, y, new = table(name, 400)
+    model, _ = pair(name)
+    model.fit(K(X, X), y[:400])
+    kept = pickle.dumps(model)
+    assert len(kept) < 400 * 400 * 8 / 3
+    assert np.array_equal(outputs(pickle.loads(kept), K(new, X)), outputs(model, K(new, X)))
+
+
+def test_observers_see_the_model_on_rows_of_kernel_values():
+    X, y, new = table("EigenProRegressor")
+    seen = []
+
+    class Watch(training.Observer):
+        def on_epoch(self, run):
+            seen.append(run.snapshot().predict(K(new, X)))
+
+    model = EigenProRegressor("precomputed", random_state=0, tol=0, max_epochs=2).fit(
+        K(X, X), y[:90], observers=[Watch()]
+    )
+    assert np.allclose(seen[-1], model.predict(K(new, X)), atol=1e-12)
+
+
+def test_a_matrix_of_text_kernels_needs_no_points():
+    words = ["kernel", "kernels", "colonel", "machine", "machines", "machinery"] * 5
+    letters = [np.array([word.count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"]) for word in words]
+    G = np.array([[a @ b / np.sqrt((a @ a) * (b @ b)) for b in letters] for a in letters])
+    y = np.array(["k", "k", "k", "m", "m", "m"] * 5)
+    assert ExactKernelRidgeClassifier("precomputed").fit(G, y).score(G, y) == 1.0
+    assert np.array_equal(SVC(kernel="precomputed").fit(G, y).predict(G), y)
+
+
+# ----------------------------------------------------------------------------------------- refusals
+
+
+@each
+def test_a_matrix_that_is_none_of_a_kernel_is_told(name):
+    X, y, new = table(name)
+    y = y[:90]
+    model, _ = pair(name)
+    with pytest.raises(ValueError, match=r"the square matrix .* got the shape \(90, 3\)"):
+        model.fit(X, y)
+    with pytest.raises(ShallowsError, match="precomputed kernel matrix is not symmetric"):
+        model.fit(np.triu(K(X, X)), y)
+    with pytest.raises(ShallowsError, match="precomputed kernel matrix is not positive semi-definite"):
+        model.fit(K(X, X) - 2 * np.eye(90) * np.repeat([0, 1], 45), y)
+    assert set(vars(model)) == set(model.get_params())
+    with pytest.raises(ValueError, match="expecting 90"):
+        model.fit(K(X, X), y).predict(new)
+
+
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        (FeatureEigenProClassifier(kernel="precomputed"), "Explicit features are made of points"),
+        (SVRGRegressor(kernel="precomputed"), "Explicit features are made of points"),
+        (SDCARegressor("precomputed", features="nystrom"), "Explicit features are made of points"),
+        (DoublyStochasticRegressor("precomputed"), "random frequencies"),
+        (FourierFeatures("precomputed"), "Explicit features are made of points"),
+        (NystroemFeatures("precomputed"), "Explicit features are made of points"),
+        (EigenProCentresRegressor("precomputed", centres=sample(5, 3)), "centres is a number"),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_who_needs_points_says_so_by_name(model, reason):
+    X, y, _ = table("EigenProClassifier")
+    with pytest.raises(ShallowsError, match=f"{type(model).__name__} does not take kernel='precomputed'.*{reason}"):
+        model.fit(K(X, X), y[:90])
+
+
+def test_what_a_matrix_has_no_place_for_is_told():
+    X, y, _ = table("EigenProRegressor")
+    y = y[:90]
+    for options in ({"bandwidth": 1.0}, {"kernel_params": {"gamma": 1.0}}):
+        with pytest.raises(ShallowsError, match="A precomputed kernel has no parameters"):
+            EigenProRegressor("precomputed", **options).fit(K(X, X), y)
+    made = spectrum.fit_preconditioner(X, bandwidth=BANDWIDTH, rank=5, n_subsample=60, dtype="float64")
+    with pytest.raises(ShallowsError, match=r"EigenProRegressor does not take .* was made of points"):
+        EigenProRegressor("precomputed", preconditioner=made).fit(K(X, X), y)
+    with pytest.raises(ShallowsError, match="no values for points"):
+        kernels.make("precomputed")
+
+
+def expected_failures(estimator):
+    """Checks that pass a matrix which is none of a kernel, and some that go by a linear kernel of raw features."""
+    no_kernel = "its matrix has negative eigenvalues, so that it is no kernel's, and it is refused"
+    failing = {"check_positive_only_tag_during_fit": no_kernel, "check_estimators_dtypes": no_kernel}
+    if is_classifier(estimator):
+        failing["check_class_weight_classifiers"] = "a linear kernel without an intercept does not follow the weights"
+    if not isinstance(estimator, PegasosClassifier):
+        failing["check_decision_proba_consistency"] = "scores beyond −1 and 1 have the probabilities of these"
+    return failing
+
+
+@parametrize_with_checks(
+    [
+        EigenProClassifier("precomputed"),
+        ExactKernelRidgeRegressor("precomputed"),
+        KernelSGDClassifier("precomputed", max_epochs=20),
+        SDCARegressor("precomputed"),
+        PegasosClassifier("precomputed"),
+    ],
+    expected_failed_checks=expected_failures,
+)
+def test_scikit_learns_contract_holds_with_a_matrix(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("library", ["numpy", "array_api_strict"])
+def test_values_are_looked_up_in_the_matrix_by_row_and_column(library):
+    xp = pytest.importorskip(library)
+    made = K(sample(9, 2), sample(9, 2))
+    kernel = kernels.Precomputed(xp.asarray(made))
+    rows, columns = [3, 3, 0], [8, 1]
+    points, others = (xp.asarray(np.array(numbers, dtype=float)[:, None]) for numbers in (rows, columns))
+    assert np.array_equal(np.asarray(kernel(points, others)), made[np.ix_(rows, columns)])
+    assert np.array_equal(np.asarray(kernel.diagonal(points)), made[rows, rows])

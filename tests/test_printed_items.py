@@ -1,0 +1,92 @@
+"""The list of all that the papers print is held together with the published files, and those with a second parser."""
+
+import csv
+
+import pandas
+import pytest
+
+from shallows.experiments.planning import configuration, printed_items
+from shallows.experiments.planning.configuration import ConfigurationError
+from shallows.experiments.planning.plan import Plan
+from workflow_runs import PROJECT
+
+PLAN = Plan.load(PROJECT)
+PUBLISHED = PROJECT / "config" / "published"
+#: Targets that show how parameters were chosen, of which nothing is printed.
+OURS = {"eigenpro_choice", "eigenpro_choice_noise", "dsg_choice"}
+
+
+def test_every_target_of_the_papers_has_its_items_and_every_item_its_target():
+    assert set(PLAN.items) == set(PLAN.targets) - OURS
+
+
+def test_every_published_file_is_that_of_a_target_and_of_its_items():
+    files = {path.stem for path in PUBLISHED.glob("*.csv")}
+    assert files == set(PLAN.items)
+
+
+def test_items_and_rows_belong_together_one_to_one():
+    printed_items.check(PLAN.items, {target: PLAN.configuration.published[target] for target in PLAN.items})
+
+
+ROWS = [
+    {"dataset": "Toy", "method": "m", "metric": metric, "item": str(n), "derived": ""} for n, metric in enumerate("aab")
+]
+
+
+@pytest.mark.parametrize(
+    ("items", "problem"),
+    [
+        ([{"item": "x", "rows": {"metric": "a"}, "count": 2}], "b belongs to no item"),
+        ([{"item": "x", "rows": {"metric": ["a", "b"]}, "count": 2}], "says that it has 2 .* its 3 rows have 3"),
+        ([{"item": "x", "rows": {"metric": "c"}, "count": 0}], "its 0 rows"),
+        (
+            [
+                {"item": "x", "rows": {"metric": ["a", "b"]}, "count": 3},
+                {"item": "y", "rows": {"metric": "b"}, "count": 1},
+            ],
+            "'x' and 'y'",
+        ),
+    ],
+)
+def test_a_list_that_does_not_agree_with_the_rows_is_refused(items, problem):
+    with pytest.raises(ConfigurationError, match=problem):
+        printed_items.check({"toy": items}, {"toy": ROWS})
+
+
+def test_what_is_derived_is_counted_nowhere_else():
+    rows = [*ROWS[:2], {**ROWS[2], "derived": "a quotient"}]
+    items = [{"item": "x", "rows": {"metric": "a"}, "count": 2}, {"item": "y", "rows": {"metric": "b"}, "count": 0}]
+    printed_items.check({"toy": items}, {"toy": rows})
+
+
+def test_an_item_has_rows_or_says_why_not(tmp_path):
+    (tmp_path / printed_items.NAME).write_text("toy: [{item: x}]\n")
+    with pytest.raises(ConfigurationError, match="toy"):
+        printed_items.read(tmp_path, PROJECT / "workflow" / "schemas")
+
+
+def test_what_has_no_row_is_told_below_the_table():
+    note = PLAN.comparison("eigenpro_table_eigratio", "demo")["no_row"]
+    assert len(note) == 1 and "338" in note[0]
+
+
+@pytest.mark.parametrize("path", sorted(PUBLISHED.glob("*.csv")), ids=lambda path: path.stem)
+def test_a_published_file_is_read_alike_by_two_parsers(path):
+    ours = configuration.read_published(path)
+    theirs = pandas.read_csv(path, dtype=str, keep_default_na=False, index_col=False)
+    assert len(ours) == len(theirs)
+    for column in theirs.columns.difference(["item"]):
+        assert [row[column] for row in ours] == theirs[column].tolist()
+    with path.open(newline="", encoding="utf-8") as stream:
+        assert {len(line) for line in csv.reader(stream)} == {len(theirs.columns)}
+
+
+def test_a_comma_that_is_not_quoted_is_told(tmp_path):
+    path = tmp_path / "claims.csv"
+    path.write_text("dataset,method,setting,metric,published\nToy,m,,claim,approximation, not optimisation\n")
+    with pytest.raises(ConfigurationError, match=r"line 2.*a text with a comma is quoted"):
+        configuration.read_published(path)
+    path.write_text("dataset,method,setting,metric,published\nToy,m,claim\n")
+    with pytest.raises(ConfigurationError, match="not as many fields"):
+        configuration.read_published(path)

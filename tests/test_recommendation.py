@@ -1,0 +1,270 @@
+"""Which method to take on a user's data: intervals over divisions and rows, the choice, its sentence, the tables."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shallows.experiments.user_data import leaderboard, recommendation
+from shallows.experiments.user_data.intervals import over_rows, over_splits
+from shallows.experiments.user_data.results import MethodResult, Results
+from shallows.experiments.user_data.scores import row_losses, score
+from shallows.report import own_data
+
+N_TRAIN, N_TEST = 800, 200
+
+
+def entry(task="classification", n_test=0):
+    options = {"layout": {"names": ["a", "cost"], "named": True}, "features": [], "targets": [1]}
+    found = {"task": task, "n_test": n_test, "n_targets": 1, "options": options, "title": "my.csv", "citation": ""}
+    return {"entry": found, "dataset": "own-my", "told": "my.csv was read as a table."}
+
+
+def method(name, errors, seconds=1.0, task="classification", defaults=None, trials=(), folders=()):
+    """A method with a test error (or R²) for each division."""
+    which = "error" if task == "classification" else "r2"
+    records = []
+    for seed, value in enumerate(errors):
+        final = {f"test_{which}": value, f"validation_{which}": value, "fit_seconds": seconds, "predict_seconds": 0.0}
+        final |= {"choice_seconds": 10 * seconds}
+        if defaults:
+            final |= {f"default_{which}": defaults[seed], "default_seconds": seconds}
+        records.append(
+            {
+                "run": {"seed": seed, "dataset": "own-my", "variant": "test"},
+                "data": {"title": "my.csv", "n_train": N_TRAIN, "n_test": N_TEST, "n_features": 2},
+                "metrics": {"final": final},
+                "selection": {
+                    "chosen": "C 1",
+                    "n_train": 640,
+                    "n_validation": 160,
+                    "score": "errors",
+                    "trials": list(trials) or [{"words": "C 1", "score": value}],
+                },
+                "hardware": {"cpu": "a CPU", "cores": 2, "memory_bytes": 2**34, "gpu": None},
+                "effective": {},
+                "code": {"version": "0", "commit": None, "dirty": None},
+                "packages": {},
+            }
+        )
+    return MethodResult(name, name.replace("_", " "), task, folders=tuple(folders), records=tuple(records))
+
+
+def results(*methods, task="classification", n_test=0):
+    ordered = sorted(methods, key=lambda one: np.mean(one.scores) if one.records else math.inf)
+    return Results(tuple(ordered), entry(task, n_test))
+
+
+# Intervals
+
+
+def test_the_interval_over_splits_is_that_of_the_corrected_t_test():
+    """By hand: 1, 2, 3 have the variance 1, and Student's quantile with 2 degrees of freedom is 4.302653."""
+    found = over_splits([1.0, 2.0, 3.0], 80, 20)
+    assert found.mean == 2.0
+    assert found.half_width == pytest.approx(4.302653 * math.sqrt(1 / 3 + 20 / 80), rel=1e-6)
+
+
+def test_one_split_says_nothing_of_the_spread():
+    assert over_splits([1.0], 80, 20).half_width == math.inf
+
+
+@pytest.mark.parametrize("share", [0.15, 0.3])
+def test_nineteen_of_twenty_intervals_over_rows_hold_the_true_error(share):
+    """600 draws: the share that holds it has a standard deviation of 0.9 %, and the normal law is near for 400 rows."""
+    rng = np.random.default_rng(0)
+    found = [over_rows(100.0 * (rng.random(400) < share)) for _ in range(600)]
+    held = np.mean([one.low <= 100 * share <= one.high for one in found])
+    assert 0.92 < held < 0.975
+
+
+def test_the_score_is_the_mean_loss_of_the_rows_and_one_minus_r2():
+    from sklearn.metrics import r2_score
+
+    rng = np.random.default_rng(0)
+    true, predicted = rng.normal(size=(50, 2)), rng.normal(size=(50, 2))
+    assert 1 - score("regression", predicted, true) == pytest.approx(r2_score(true, predicted))
+    np.testing.assert_array_equal(row_losses("classification", [0, 1, 1], [0, 0, 1]), [0.0, 100.0, 0.0])
+
+
+# The choice
+
+
+def test_the_fastest_of_those_that_cannot_be_told_from_the_best_is_taken():
+    best = method("slow_best", [5.0, 5.2, 4.8, 5.1, 4.9], 9.0)
+    as_good = method("quick", [5.4, 4.9, 5.1, 4.8, 5.3], 0.1)
+    worse = method("quickest", [9.0, 9.2, 8.8, 9.1, 8.9], 0.01)
+    found = recommendation.recommend(results(best, as_good, worse))
+    assert (found.chosen.method, found.best.method) == ("quick", "slow_best")
+    assert [one.method for one in found.equals] == ["slow_best", "quick"]
+
+
+def test_differences_are_taken_on_the_same_rows():
+    """Both vary by points from division to division, and one is worse by one point in each of them."""
+    level = np.array([1.0, 9.0, 4.0, 7.0, 2.0])
+    best, worse = method("best", list(level), 9.0), method("worse", list(level + 1 + 0.01 * level), 0.1)
+    assert recommendation.recommend(results(best, worse)).chosen.method == "best"
+
+
+def test_of_given_test_rows_the_losses_of_the_rows_are_compared(tmp_path):
+    rng = np.random.default_rng(0)
+    true = rng.integers(0, 2, 1000)
+    found = []
+    for name, wrong, seconds in (("best", 20, 9.0), ("near", 24, 0.5), ("far", 40, 0.1)):
+        predicted = true.copy()
+        predicted[rng.choice(1000, wrong, replace=False)] ^= 1
+        (tmp_path / name).mkdir()
+        np.savez(tmp_path / name / "predictions.npz", true=true, predicted=predicted, classes=["a", "b"])
+        found.append(method(name, [wrong / 10], seconds, folders=[tmp_path / name]))
+    assert recommendation.recommend(results(*found, n_test=1000)).chosen.method == "near"
+
+
+def test_the_sentence_names_the_method_with_what_was_measured():
+    best, other = method("best", [5.0, 5.4, 4.6], 9.0), method("other", [5.1, 5.0, 5.2], 0.25)
+    data = results(best, other)
+    text = recommendation.sentence(data, recommendation.recommend(data))
+    assert text.startswith("Take other: 5.1 % errors over 3 divisions of the rows is within one standard error of the")
+    assert "lowest test error, 5 % errors by best (difference 0.1 points, standard error 0.3" in text
+    assert "0.25 s, where best takes 9 s" in text
+
+
+def test_the_best_is_taken_where_the_others_are_hardly_faster():
+    best, other = method("best", [5.0, 5.4, 4.6], 0.09), method("other", [5.1, 5.0, 5.2], 0.001)
+    data = results(best, other)
+    found = recommendation.recommend(data)
+    assert (found.chosen.method, len(found.equals)) == ("best", 2)
+    assert "none of those within one standard error of it (other) is much faster" in recommendation.sentence(
+        data, found
+    )
+
+
+def test_what_only_cannot_be_told_from_the_best_is_not_taken():
+    """With a spread that hides 8 points, the one that is 8 points worse is no bargain."""
+    best, worse = method("best", [10.0, 12.0, 8.0], 9.0), method("worse", [14.0, 28.0, 12.0], 0.1)
+    data = results(best, worse)
+    assert data.difference(worse, best).low < 0
+    assert recommendation.recommend(data).chosen.method == "best"
+
+
+def test_where_only_one_is_good_the_sentence_says_so():
+    data = results(method("best", [1.0, 1.1, 0.9]), method("other", [9.0, 9.1, 8.9]))
+    text = recommendation.sentence(data, recommendation.recommend(data))
+    assert text.startswith("Take best: it has the lowest test error of all, 1 % errors over 3 divisions of the rows")
+    assert "no other method is within one standard error of it" in text
+
+
+def test_where_nothing_is_learned_the_sentence_says_so():
+    data = results(method("svm", [49.0, 51.0, 49.0], 2.0), method("constant", [50.0, 50.5, 50.0], 0.001))
+    text = recommendation.sentence(data, recommendation.recommend(data))
+    assert "not even the best method can be told from one answer for all rows" in text
+
+
+def test_where_no_method_was_run_that_is_said():
+    data = Results((MethodResult("svm", "SVM", "classification", reason="it failed"),), entry())
+    assert recommendation.recommend(data) is None
+    assert recommendation.sentence(data, None).startswith("No method could be run")
+
+
+def test_parameters_are_those_with_the_best_mean_over_the_divisions():
+    trials = [{"words": "C 1", "score": 3.0}, {"words": "C 10", "score": 2.0}, {"words": "C 99", "score": "inf"}]
+    one = method("svm", [1.0, 2.0], trials=trials)
+    one.records[1]["selection"]["trials"] = [{"words": "C 1", "score": 1.5}, {"words": "C 10", "score": 2.9}]
+    assert one.choice == "C 1"  # a mean of 2.25 beside 2.45
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0.000001"), (3.2e-5, "0.000032"), (0.00412, "0.00412"), (12.34, "12.3"), (1234.5, "1,234")],
+)
+def test_seconds_are_never_nothing(value, text):
+    assert recommendation.seconds(value) == text
+
+
+# Tables and pictures
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """The tables of invented results, and the pictures."""
+
+    def write(data, name="tables"):
+        monkeypatch.setattr(leaderboard, "read", lambda outcomes, description: data)
+        stamp = tmp_path / "verified.json"
+        stamp.write_text(json.dumps(data.description))
+        leaderboard.write([], stamp, tmp_path / name)
+        found = {}
+        for path in (tmp_path / name).glob("*.csv"):
+            with open(path, newline="") as stream:
+                found[path.stem] = list(csv.DictReader(stream)), json.loads(path.with_suffix(".json").read_text())
+        return found
+
+    return write
+
+
+def trials_of(factors):
+    return [{"words": f"bandwidth {factor}", "factor": factor, "score": abs(factor - 1) + 1} for factor in factors]
+
+
+def predictions(folder, true, predicted, classes):
+    folder.mkdir()
+    np.savez(folder / "predictions.npz", true=true, predicted=predicted, classes=np.array(classes, dtype=str))
+    return [folder]
+
+
+def test_every_table_and_picture_is_made_of_a_classification(tmp_path, written):
+    folders = predictions(tmp_path / "one", [0, 0, 1, 1, 1], [0, 1, 1, 1, 0], ["cat", "dog"])
+    trials = trials_of([0.5, 1.0, 2.0])
+    one = method("svm", [5.0, 6.0, 5.5], 0.5, defaults=[9.0, 10.1, 9.5], trials=trials, folders=folders)
+    tables = written(results(one, method("constant", [50.0, 51.0, 50.5], 0.001)))
+    counts = {row["setting"]: float(row["measured_mean"]) for row in tables["predictions"][0]}
+    assert counts == {
+        "true=cat; predicted=cat": 1,
+        "true=cat; predicted=dog": 1,
+        "true=dog; predicted=cat": 1,
+        "true=dog; predicted=dog": 2,
+    }
+    curve = {row["setting"]: float(row["measured_mean"]) for row in tables["bandwidths"][0]}
+    assert curve == {"bandwidth=0.5": 1.5, "bandwidth=1": 1.0, "bandwidth=2": 2.0}
+    gains = [float(row["measured_mean"]) for row in tables["defaults"][0] if row["metric"] == "gain"]
+    assert gains == [pytest.approx(12.1 / 3)]
+    assert "The search is better for svm" in tables["defaults"][1]["lead"]
+    assert tables["comparison"][1]["lead"].startswith("Take svm")
+    for name in ("comparison", "predictions", "bandwidths"):
+        draw(tmp_path, name)
+
+
+def draw(tmp_path, name):
+    out = tmp_path / f"{name}.svg"
+    own_data.draw(tmp_path / "tables" / f"{name}.csv", out, out.with_suffix(".png"))
+    assert out.stat().st_size > 3000
+    return out
+
+
+def test_predicted_numbers_are_drawn_over_the_true_ones_and_tabulated_in_tenths(tmp_path, written):
+    true = np.arange(40.0)
+    folders = predictions(tmp_path / "one", true, true + 2, [])
+    one = method("svm", [0.9, 0.8], task="regression", folders=folders)
+    rows, meta = written(results(one, task="regression"))["predictions"]
+    assert {float(row["measured_mean"]) for row in rows if row["metric"] == "rmse"} == {2.0}
+    first = {row["metric"]: float(row["measured_mean"]) for row in rows if row["setting"] == "output=cost; tenth=1"}
+    assert first == {"true_mean": 1.5, "predicted_mean": 3.5, "rmse": 2.0}
+    assert Path(meta["figure"]["points"]).is_file()
+    draw(tmp_path, "predictions")
+
+
+def test_what_cannot_be_drawn_is_said_in_its_place(tmp_path, written):
+    data = Results((MethodResult("svm", "SVM", "classification", reason="it failed: no memory"),), entry())
+    tables = written(data)
+    assert tables["comparison"][0][0]["reason"] == "it failed: no memory"
+    assert tables["comparison"][1]["lead"].startswith("No method could be run on these data")
+    for name, words in (("comparison", "no method could be run"), ("predictions", "no method could be run")):
+        target = own_data.read(tmp_path / f"tables/{name}.csv", tmp_path / f"tables/{name}.json")
+        figure = own_data.KINDS[target.meta["figure"]["kind"]](target)
+        assert words in " ".join(text.get_text().replace("\n", " ") for text in figure.axes[0].texts)
+        draw(tmp_path, name)
+    draw(tmp_path, "bandwidths")

@@ -1,0 +1,375 @@
+"""Saved models of every estimator: they predict the same to the bit, and a file that is none is refused."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import Ridge
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.pipeline import make_pipeline
+
+import shallows
+from bad_input_example import few
+from engine_example import sample
+from shallows import (
+    DoublyStochasticClassifier,
+    EigenProCentresRegressor,
+    EigenProClassifier,
+    EigenProRegressor,
+    ExactKernelRidgeClassifier,
+    ExactKernelRidgeRegressor,
+    FeatureEigenProClassifier,
+    FeatureEigenProRegressor,
+    FourierFeatures,
+    KernelSGDRegressor,
+    NystroemFeatures,
+    PegasosClassifier,
+    SDCARegressor,
+    SVRGClassifier,
+    arrays,
+    features,
+    kernels,
+    losses,
+    spectrum,
+)
+from shallows.errors import MissingExtraError, ShallowsError
+from shallows.estimators import archive
+from shallows.nets import NeuralNetClassifier
+from shallows.nets.inputs import Coding
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+X, NEW = sample(120, 3), sample(40, 3, seed=1)
+VALUES = np.sin(2 * X[:, 0]) + X[:, 1]
+WORDS = np.array(["low", "middle", "high"], dtype=object)[np.digitize(VALUES, [-0.7, 0.7])]
+SEVERAL = (X > 0).astype(int)
+
+
+def unfitted(name):
+    Estimator = getattr(shallows, name)
+    known = Estimator().get_params()
+    options = {"random_state": 0, "max_epochs": 3, "n_features": 40, "block_size": 8, **few(Estimator)}
+    return Estimator(**{key: value for key, value in options.items() if key in known})
+
+
+def outputs(model, new=NEW):
+    for method in ("predict_proba", "decision_function", "score_samples", "predict", "transform"):
+        if hasattr(model, method):
+            try:
+                return getattr(model, method)(new)
+            except ShallowsError:  # a loss of margins has no probabilities
+                continue
+    raise AssertionError(model)
+
+
+def targets(model):
+    return WORDS if type(model).__name__.endswith("Classifier") else VALUES
+
+
+def is_the_same(first, second, new=NEW):
+    made, again = outputs(first, new), outputs(second, new)
+    return made.dtype == again.dtype and np.array_equal(made, again)
+
+
+MODELS = {
+    name: (lambda name=name: unfitted(name).fit(X, targets(unfitted(name)))) for name in shallows.estimators.__all__
+} | {
+    "many rows": lambda: EigenProRegressor(random_state=0, max_epochs=2).fit(sample(1100, 3), sample(1100, 1)[:, 0]),
+    "early stopping": lambda: EigenProClassifier(early_stopping=True, random_state=0).fit(X, WORDS),
+    "several outputs": lambda: EigenProRegressor(random_state=0).fit(X, X[:, :2] * 1e6),
+    "several labels": lambda: ExactKernelRidgeClassifier(random_state=0).fit(X, SEVERAL),
+    "numbers for classes": lambda: PegasosClassifier(random_state=0).fit(X, VALUES > 0),
+    "weights of classes": lambda: EigenProClassifier(class_weight={"low": 2.0}, random_state=0).fit(X, WORDS),
+    "a table": lambda: EigenProRegressor(random_state=0).fit(pd.DataFrame(X, columns=["a", "b", "c"]), VALUES),
+    "matern": lambda: KernelSGDRegressor("matern", kernel_params={"nu": 0.7}, random_state=0).fit(X, VALUES),
+    "a kernel object": lambda: SDCARegressor(kernels.Cauchy(1.3), random_state=0).fit(X, VALUES),
+    "rbf": lambda: EigenProRegressor("rbf", kernel_params={"gamma": 0.3}, random_state=0).fit(X, VALUES),
+    "a loss object": lambda: SDCARegressor(loss=losses.Huber(0.3), random_state=0).fit(X, VALUES),
+    "centres": lambda: EigenProCentresRegressor(centres=X[:30], random_state=0).fit(X, VALUES),
+    "constant columns": lambda: EigenProRegressor(random_state=0).fit(np.hstack([X, X * 0 + 3]), VALUES),
+    "rbf features": lambda: FeatureEigenProClassifier("rbf_kmeans", n_features=20, random_state=0).fit(X, WORDS),
+    "nystrom": lambda: FeatureEigenProRegressor("nystrom", n_features=20, random_state=0).fit(X, VALUES),
+    "linear": lambda: SVRGClassifier("linear", random_state=0).fit(X, WORDS),
+    "orthogonal": lambda: PegasosClassifier(features="orthogonal", n_features=31, random_state=0).fit(X, WORDS),
+    "wide": lambda: FeatureEigenProRegressor(n_features=2300, max_epochs=2, random_state=0).fit(X, VALUES),
+    "a map": lambda: FeatureEigenProRegressor(features.Linear(3), random_state=0).fit(X, VALUES),
+    "a step rule": lambda: EigenProRegressor(step_rule={"certified": {"noise": 0.3}}, random_state=0).fit(X, VALUES),
+    "a preconditioner": lambda: EigenProRegressor(
+        preconditioner=spectrum.fit_preconditioner(X, bandwidth=2.0, rank=5, n_subsample=60, dtype="float64")
+    ).fit(X, VALUES),
+    "a generator": lambda: EigenProRegressor(random_state=np.random.RandomState(3)).fit(X, VALUES),
+    "k-means": lambda: NystroemFeatures("polynomial", landmarks="kmeans", n_features=9, random_state=0).fit(X),
+    "cosines": lambda: FourierFeatures("laplace", form="cosine", n_features=9, random_state=0).fit(X.astype("f4")),
+}
+
+
+OF_THE_COMMON_FORM = [name for name in shallows.estimators.__all__ if not hasattr(getattr(shallows, name), "save")]
+
+
+@pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
+def test_a_model_comes_back_with_equal_predictions_to_the_bit(make, tmp_path):
+    model, path = make(), tmp_path / "model.npz"
+    new = NEW if model.n_features_in_ == 3 else np.hstack([NEW, NEW])
+    if hasattr(model, "feature_names_in_"):
+        new = pd.DataFrame(new, columns=["a", "b", "c"])
+    shallows.save(model, path)
+    read = shallows.load(path, device="cpu")
+    assert type(read) is type(model)
+    assert is_the_same(model, read, new)
+    assert [one.name for one in tmp_path.iterdir()] == ["model.npz"]
+
+
+@pytest.mark.parametrize("name", OF_THE_COMMON_FORM)
+def test_a_model_comes_back_with_all_that_it_was_and_is_fitted_again(name, tmp_path):
+    model = MODELS[name]()
+    shallows.save(model, tmp_path / "model.npz")
+    read = shallows.load(tmp_path / "model.npz", device=model.device)
+    assert str(read.get_params()) == str(model.get_params())
+    assert list(vars(read)) == list(vars(model))
+    assert repr(getattr(read, "effective_params_", None)) == repr(getattr(model, "effective_params_", None))
+    assert getattr(read, "losses_", None) == getattr(model, "losses_", None)
+    again = clone(read).fit(X, targets(model))
+    assert is_the_same(again, model)
+    assert is_the_same(pickle.loads(pickle.dumps(read)), model)
+
+
+def test_a_model_of_a_precomputed_kernel_comes_back(tmp_path):
+    model = ExactKernelRidgeRegressor("precomputed", random_state=0).fit(rbf_kernel(X, X), VALUES)
+    shallows.save(model, tmp_path / "model.npz")
+    assert is_the_same(model, shallows.load(tmp_path / "model.npz"), rbf_kernel(NEW, X))
+
+
+def test_fourier_features_take_kilobytes_whatever_their_number(tmp_path):
+    model = FourierFeatures(n_features=4000, random_state=0).fit(sample(50, 300))
+    shallows.save(model, tmp_path / "model.npz")
+    assert (tmp_path / "model.npz").stat().st_size < 10_000  # the mean and which features vary
+
+
+def test_a_version_that_draws_other_frequencies_says_so(tmp_path, monkeypatch):
+    shallows.save(MODELS["FourierFeatures"](), tmp_path / "model.npz")
+    drawn = kernels.Gaussian.frequencies
+    monkeypatch.setattr(kernels.Gaussian, "frequencies", lambda *args, **options: 1.001 * drawn(*args, **options))
+    with pytest.raises(ShallowsError, match="this version draws other features"):
+        shallows.load(tmp_path / "model.npz")
+
+
+def test_a_device_of_another_machine_is_left_there(tmp_path):
+    model = MODELS["EigenProRegressor"]()
+    model.device = "gpu:3"
+    shallows.save(model, tmp_path / "model.npz")
+    assert shallows.load(tmp_path / "model.npz").device == "auto"
+    if not arrays.gpu_is_available():
+        with pytest.raises(ImportError, match="'gpu'"):
+            shallows.load(tmp_path / "model.npz", device="gpu").predict(NEW)
+
+
+def test_nothing_that_a_file_holds_is_unpickled(tmp_path):
+    for name in ("EigenProClassifier", "DoublyStochasticClassifier"):
+        shallows.save(MODELS[name](), tmp_path / "model.npz")
+        with np.load(tmp_path / "model.npz", allow_pickle=False) as file:
+            assert all(file[part].dtype != object for part in file.files)
+
+
+# ------------------------------------------------------------------------ doubly stochastic models
+
+
+def test_doubly_stochastic_models_are_saved_in_their_own_form(tmp_path):
+    model = MODELS["DoublyStochasticClassifier"]()
+    shallows.save(model, tmp_path / "model.npz")
+    assert is_the_same(DoublyStochasticClassifier.load(tmp_path / "model.npz", device="cpu"), model)
+    model.save(tmp_path / "other.npz")
+    assert is_the_same(shallows.load(tmp_path / "other.npz", device="cpu"), model)
+
+
+def test_files_of_doubly_stochastic_models_without_a_checksum_are_read(tmp_path):
+    model = MODELS["DoublyStochasticClassifier"]()
+    model.save(tmp_path / "model.npz")
+    header, held = archive.read(tmp_path / "model.npz")
+    del header["checksum"], header["targets"]["multilabel"]  # what versions before this one wrote
+    np.savez(tmp_path / "model.npz", header=np.array(json.dumps(header)), **held)
+    assert is_the_same(shallows.load(tmp_path / "model.npz", device="cpu"), model)
+
+
+def test_a_coefficient_of_a_doubly_stochastic_model_that_was_changed_is_noticed(tmp_path):
+    MODELS["DoublyStochasticClassifier"]().save(tmp_path / "model.npz")
+    rewrite(tmp_path / "model.npz", lambda header, held: held["buffer"].__imul__(1.001))
+    for load in (shallows.load, DoublyStochasticClassifier.load):
+        with pytest.raises(ShallowsError, match=r"model\.npz cannot be read.*checksum differs"):
+            load(tmp_path / "model.npz")
+
+
+# --------------------------------------------------------------------------------------- refusals
+
+
+def rewrite(path, change, *, signed=False):
+    """Change header and arrays; ``signed`` with the checksum of the changed file."""
+    header, held = archive.read(path)
+    change(header, held)
+    if signed:
+        archive.write(path, header, held)
+    else:
+        np.savez(path, header=np.array(json.dumps(header)), **held)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "saved.npz"
+    shallows.save(MODELS["EigenProClassifier"](), path)
+    return path
+
+
+@pytest.fixture
+def path(saved, tmp_path):
+    (tmp_path / "model.npz").write_bytes(saved.read_bytes())
+    return tmp_path / "model.npz"
+
+
+def refused(path, message):
+    with pytest.raises(ShallowsError, match=message) as told:
+        shallows.load(path)
+    assert str(path) in str(told.value)
+
+
+CHANGES = {
+    "a parameter": lambda header, held: header["parameters"].update(tol=0.5),
+    "an attribute": lambda header, held: header["fitted"].update(n_features_in_=4),
+    "the version": lambda header, held: header.update(version="7"),
+    "an array": lambda header, held: held["array1"].__iadd__(1),
+    "an array less": lambda header, held: held.pop("array1"),
+    "an array more": lambda header, held: held.update(more=np.ones(2)),
+    "a type": lambda header, held: held.update(array1=held["array1"].astype("f2")),
+    "a shape": lambda header, held: held.update(array1=held["array1"][None]),
+    "no checksum": lambda header, held: header.pop("checksum"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_an_edited_file_is_refused(change, path):
+    rewrite(path, change)
+    refused(path, r"not those that were written \(the checksum differs\)")
+
+
+def array_of(name):
+    return lambda header: header["fitted"][name]["array"]
+
+
+SIGNED = {
+    "another estimator": (lambda h, a: h.update(estimator="os.system"), "does not say the estimator"),
+    "a function": (lambda h, a: h.update(estimator="save"), "does not say the estimator"),
+    "no format": (lambda h, a: h.pop("format"), "the estimator and the format"),
+    "a newer format": (lambda h, a: h.update(format=9, version="5.1"), "written by shallows 5.1, which is newer"),
+    "no parameters": (lambda h, a: h.pop("parameters"), "no parameters"),
+    "an unknown parameter": (lambda h, a: h["parameters"].update(colour="red"), "no parameter 'colour'"),
+    "a method": (lambda h, a: h["fitted"].update(predict=1), "attribute 'predict'"),
+    "a special attribute": (lambda h, a: h["fitted"].update(__class__=1), "attribute '__class__'"),
+    "an unknown piece": (lambda h, a: h["fitted"].update(_kernel={"eval": "1"}), "no part of a model"),
+    "a class of elsewhere": (
+        lambda h, a: h["fitted"].update(_kernel={"object": "subprocess:Popen", "fields": {"args": "ls"}}),
+        "'subprocess:Popen', which this version does not know",
+    ),
+    "a function of ours": (
+        lambda h, a: h["fitted"].update(_kernel={"object": "shallows.estimators.archive:write", "fields": {}}),
+        "does not know",
+    ),
+    "an unknown kernel": (lambda h, a: h["fitted"].update(_kernel={"kernel": '{"name": "sinc"}'}), "no kernel 'sinc'"),
+    "a wrong bandwidth": (
+        lambda h, a: h["fitted"].update(_kernel={"kernel": '{"name": "gaussian", "bandwidth": -1}'}),
+        "bandwidth must be a positive number",
+    ),
+    "no coefficients": (lambda h, a: h["fitted"].pop("dual_coef_"), "cannot be read"),
+    "fewer coefficients": (
+        lambda h, a: a.update({(name := array_of("dual_coef_")(h)): a[name][:-1]}),
+        "cannot be read",
+    ),
+    "words for coefficients": (
+        lambda h, a: a.update({(name := array_of("dual_coef_")(h)): a[name].astype(str)}),
+        "cannot be read",
+    ),
+    "no array": (lambda h, a: a.pop(array_of("dual_coef_")(h)), "no array"),
+    "a fraction of a number": (lambda h, a: h["fitted"].update(bandwidth_={"float": "1/2"}), "'1/2' for a number"),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), SIGNED.values(), ids=SIGNED)
+def test_a_file_that_was_made_by_hand_is_refused_with_the_reason(change, message, path):
+    rewrite(path, change, signed=True)
+    refused(path, message)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])
+def test_a_truncated_file_is_refused(share, path):
+    content = path.read_bytes()
+    path.write_bytes(content[: int(share * len(content))])
+    refused(path, "holds no model, or is damaged")
+
+
+def test_a_bit_that_flipped_is_noticed(path):
+    content = bytearray(path.read_bytes())
+    _, held = archive.read(path)
+    for part in (held["array1"].tobytes(), held["array2"].tobytes(), b"e\0\0\0s\0\0\0t\0\0\0i\0\0\0m"):
+        place = bytes(content).index(part) + 4
+        changed = bytearray(content)
+        changed[place] ^= 4
+        path.write_bytes(changed)
+        refused(path, "damaged|cannot be read")
+
+
+def test_a_file_of_another_kind_is_refused(tmp_path):
+    path = tmp_path / "model.npz"
+    with pytest.raises(ShallowsError, match="There is no file"):
+        shallows.load(path)
+    path.write_bytes(pickle.dumps(MODELS["EigenProRegressor"]()))
+    refused(path, "holds no model")
+    np.savez(path, a=np.ones(3))
+    refused(path, "no array 'header'")
+    np.savez(path, header=np.array('{"estimator": "SVC"}'))
+    refused(path, "does not say the estimator")
+
+
+def test_what_no_file_holds_is_told_when_it_is_saved(tmp_path):
+    path = tmp_path / "model.npz"
+    for model, message in (
+        (EigenProRegressor(rbf_kernel).fit(X, VALUES), "kernel of the model is the function 'rbf_kernel'"),
+        (make_pipeline(FourierFeatures(), Ridge()).fit(X, VALUES), "Pipeline is none of them. Save the steps"),
+        (Ridge().fit(X, VALUES), "Ridge is none of them"),
+    ):
+        with pytest.raises(ShallowsError, match=message):
+            shallows.save(model, path)
+        assert not list(tmp_path.iterdir())
+    with pytest.raises(NotFittedError):
+        shallows.save(EigenProRegressor(), path)
+
+
+def test_a_file_is_whole_or_not_there(path, monkeypatch):
+    before = path.read_bytes()
+
+    def full(*args, **options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez", full)
+    with pytest.raises(ShallowsError, match=r"could not be written .* No space left"):
+        shallows.save(MODELS["EigenProRegressor"](), path)
+    assert path.read_bytes() == before
+
+
+def test_a_net_is_saved_and_comes_back_where_there_is_no_pytorch(tmp_path, monkeypatch):
+    def missing():
+        raise MissingExtraError("nets", "A neural net")
+
+    monkeypatch.setattr("shallows.nets.backend.torch", missing)
+    model = NeuralNetClassifier("top_layers", random_state=0)
+    model.weights_ = {"body0.weight": sample(4, 3), "output.bias": np.zeros(2, dtype=np.float32)}
+    model.coding_ = Coding((3,), None, None, None, X.mean(axis=0), 1.5, None)
+    model.classes_, model.n_features_in_ = np.array(["a", "b"]), 3
+    shallows.save(model, tmp_path / "model.npz")
+    read = shallows.load(tmp_path / "model.npz")
+    assert read.get_params() == model.get_params()
+    assert all(np.array_equal(read.weights_[name], value) for name, value in model.weights_.items())
+    assert np.array_equal(read.coding_.middle(NEW), model.coding_.middle(NEW))
+    assert read.classes_.tolist() == ["a", "b"]

@@ -1,0 +1,184 @@
+"""Several labels for each example, and kernels beyond the named ones, for every estimator that can have them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.utils.estimator_checks import check_estimator
+
+import shallows
+from bad_input_example import few
+from engine_example import sample
+from shallows import (
+    DoublyStochasticClassifier,
+    DoublyStochasticRegressor,
+    ExactKernelRidgeRegressor,
+    FeatureEigenProRegressor,
+    PegasosClassifier,
+    SDCAClassifier,
+    SVRGClassifier,
+    kernels,
+)
+from shallows.errors import ShallowsError
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+CLASSIFIERS = sorted(name for name in shallows.estimators.__all__ if name.endswith("Classifier"))
+every = pytest.mark.parametrize("name", CLASSIFIERS)
+
+X, NEW = sample(120, 3), sample(40, 3, seed=1)
+
+
+def labels(x, n_labels=3):
+    return np.stack([x[:, 0] > 0, x[:, 1] + x[:, 2] > 0.3, np.sin(2 * x[:, 2]) > 0], axis=1).astype(int)[:, :n_labels]
+
+
+def unfitted(name, **options):
+    Estimator = getattr(shallows, name)
+    known = Estimator().get_params()
+    options = {
+        "random_state": 0,
+        "max_epochs": 3,
+        "tol": 0,
+        "n_features": 40,
+        "block_size": 8,
+        **few(Estimator),
+        **options,
+    }
+    return Estimator(**{key: value for key, value in options.items() if key in known})
+
+
+@every
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_each_label_is_learnt_as_if_it_stood_alone(name, n_labels):
+    Y = labels(X, n_labels)
+    loss = "square" if "Doubly" in name else "auto" if name[0] in "NS" else "hinge"
+    # What is chosen from the data is chosen for all labels together.
+    model = unfitted(name, loss=loss, bandwidth=1.5, regularisation=1e-3, calibration=None)
+    if name[:2] == "SA" or name[:2] == "SV":
+        model.set_params(loss="logistic")
+    options = {"preconditioning": None, "schedule": "constant"} if "Doubly" in name else {}
+    # λ and the calibration of several labels are chosen for all of them together.
+    known = model.get_params()
+    options |= {"regularisation": 0.1, "calibration": None} if "calibration" in known else {}
+    model.set_params(**options).fit(X, Y)
+    scores = model.decision_function(NEW)
+    assert scores.shape == (40, n_labels)
+    for j in range(n_labels):
+        alone = type(model)(**model.get_params()).fit(X, Y[:, j]).decision_function(NEW)
+        assert np.abs(scores[:, j] - alone).max() < 1e-9 * max(1.0, np.abs(alone).max())
+    assert np.array_equal(model.predict(NEW), (scores > 0).astype(int))
+    assert np.array_equal(model.classes_, np.arange(n_labels))
+
+
+@every
+def test_labels_are_found_and_have_probabilities_of_their_own(name):
+    Y = labels(X)
+    model = unfitted(name, max_epochs=20, n_features=200, **({"loss": "logistic"} if name[0] in "NPS" else {})).fit(
+        X, Y
+    )
+    assert (model.predict(X) == Y).mean() > 0.85
+    probabilities = model.predict_proba(NEW)
+    assert probabilities.shape == (40, 3)
+    assert ((probabilities > 0) & (probabilities < 1)).all()
+    assert np.array_equal(probabilities > 0.5, model.predict(NEW) == 1)
+    assert model.__sklearn_tags__().classifier_tags.multi_label
+
+
+def test_a_loss_of_all_classes_together_says_what_to_take():
+    for model in (
+        PegasosClassifier(loss="multiclass_hinge"),
+        SVRGClassifier(loss="softmax"),
+        DoublyStochasticClassifier(loss="softmax"),
+    ):
+        with pytest.raises(ShallowsError, match=r"is for examples of one class each.*loss='logistic', 'hinge'"):
+            model.fit(X, labels(X))
+        assert not model.__sklearn_tags__().classifier_tags.multi_label
+
+
+@pytest.mark.parametrize("name", ["SDCAClassifier", "DoublyStochasticClassifier"])
+def test_columns_that_are_no_labels_are_refused(name):
+    with pytest.raises(ValueError, match=r"several columns"):
+        unfitted(name).fit(X, labels(X) + np.arange(3))
+
+
+def test_a_stream_of_several_labels_goes_on_and_is_saved(tmp_path):
+    Y = labels(X)
+    model = DoublyStochasticClassifier(block_size=8, random_state=0)
+    for rows in np.split(np.arange(120), 4):
+        model.partial_fit(X[rows], Y[rows], classes=np.arange(3))
+    whole = DoublyStochasticClassifier(block_size=8, random_state=0).partial_fit(
+        ((X[rows], Y[rows]) for rows in np.split(np.arange(120), 4)), classes=np.arange(3)
+    )
+    assert np.array_equal(model.predict_proba(NEW), whole.predict_proba(NEW))
+    model.save(tmp_path / "model.npz")
+    read = DoublyStochasticClassifier.load(tmp_path / "model.npz", device="cpu")
+    assert np.array_equal(read.predict(NEW), model.predict(NEW))
+    assert read.partial_fit(X, Y).predict(NEW).shape == (40, 3)
+    with pytest.raises(ValueError, match="for each of the 3 labels of the model"):
+        model.partial_fit(X, Y[:, :2])
+    with pytest.raises(ValueError, match="differ from those"):
+        DoublyStochasticClassifier().partial_fit(X, Y, classes=["a", "b"])
+
+
+@pytest.mark.slow
+def test_scikit_learns_contract_holds_for_a_loss_of_each_label():
+    check_estimator(
+        SDCAClassifier(loss="logistic"),
+        on_skip=None,
+        expected_failed_checks={
+            f"check_sample_weight_equivalence_on_{kind}_data": "other batches" for kind in ("dense", "sparse")
+        },
+    )
+
+
+# -------------------------------------------------------------------------------------------- kernels
+
+TAKERS = [
+    "EigenPro",
+    "EigenProCentres",
+    "ExactKernelRidge",
+    "FeatureEigenPro",
+    "KernelSGD",
+    "NORMA",
+    "SDCA",
+    "SAG",
+    "SVRG",
+]
+
+
+@pytest.mark.parametrize("name", TAKERS)
+@pytest.mark.parametrize("kind", ["function", "polynomial"])
+def test_a_kernel_function_and_a_polynomial_are_taken(name, kind):
+    y = X[:, 0] + X[:, 1] ** 2
+    options = {"features": "nystrom"} if name in ("FeatureEigenPro", "SAG", "SVRG") else {}
+    if kind == "function":
+        given = unfitted(f"{name}Regressor", kernel=rbf_kernel, kernel_params={"gamma": 0.125}, **options).fit(X, y)
+        same = unfitted(f"{name}Regressor", bandwidth=2.0, **options).fit(X - X.mean(axis=0), y)
+        # The named one is of centred points, and its diagonal is exact.
+        assert np.abs(given.predict(NEW) - same.predict(NEW - X.mean(axis=0))).max() < 1e-3
+    else:
+        options |= {"max_epochs": 50, "n_features": 10}
+        given = unfitted(f"{name}Regressor", kernel="poly", kernel_params={"degree": 2, "scale": 0.3}, **options).fit(
+            X, y
+        )
+        assert given.score(X, y) > 0.8
+        assert given.effective_params_["kernel"] == "polynomial"
+
+
+def test_features_of_a_kernel_with_a_parameter_are_those_of_the_kernel_object():
+    y = X[:, 0]
+    options = {"max_epochs": 2, "n_features": 30, "random_state": 0}
+    named = FeatureEigenProRegressor(kernel="matern", bandwidth=2.0, kernel_params={"nu": 2.5}, **options).fit(X, y)
+    as_object = FeatureEigenProRegressor(kernel=kernels.Matern(2.0, 2.5), **options).fit(X, y)
+    assert np.array_equal(named.predict(NEW), as_object.predict(NEW))
+
+
+def test_who_cannot_have_a_kernel_function_says_why():
+    with pytest.raises(ShallowsError, match=r"no spectral draws.*'gaussian', 'laplace'"):
+        DoublyStochasticRegressor(rbf_kernel).fit(X, X[:, 0])
+    with pytest.raises(ShallowsError, match=r"no spectral draws.*features='nystrom'"):
+        FeatureEigenProRegressor(kernel="polynomial").fit(X, X[:, 0])
+    exact = ExactKernelRidgeRegressor(rbf_kernel, kernel_params={"gamma": 0.1}).fit(X, X[:, 0])
+    assert exact.score(X, X[:, 0]) > 0.9

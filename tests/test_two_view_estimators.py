@@ -1,0 +1,231 @@
+"""Kernel SVD, kernel CCA and kernel sliced inverse regression, as users meet them."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.cross_decomposition import CCA
+from sklearn.datasets import load_digits
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from component_example import sine_squared
+from shallows import DoublyStochasticKernelCCA, DoublyStochasticKernelSVD, KernelSlicedInverseRegression
+from shallows.errors import ShallowsError
+from shallows.training import Curve
+
+PAIRS = [DoublyStochasticKernelSVD, DoublyStochasticKernelCCA]
+ALL = [*PAIRS, KernelSlicedInverseRegression]
+
+
+def two_views(n=400, seed=5):
+    """Views whose common part is bent in one of them, so that no linear function shows it."""
+    rng = np.random.default_rng(seed)
+    shared = rng.uniform(-1, 1, size=(n, 2))
+    x = np.concatenate([shared + 0.05 * rng.normal(size=(n, 2)), 0.3 * rng.normal(size=(n, 1))], axis=1)
+    y = np.column_stack([shared[:, 0] ** 2, np.cos(3 * shared[:, 1])]) + 0.05 * rng.normal(size=(n, 2))
+    return x, y
+
+
+def brief(Estimator, **options):
+    return Estimator(**{"n_components": 2, "n_iter": 20, "max_features": 512, "random_state": 0} | options)
+
+
+@parametrize_with_checks([Estimator(1, n_iter=3, max_features=64, random_state=0) for Estimator in ALL])
+def test_scikit_learns_contract_holds(estimator, check):
+    check(estimator)
+
+
+def test_kernel_svd_gives_the_singular_functions_of_the_exact_one():
+    x, y = two_views(500)
+    options = {"block_size": 512, "max_features": 8192, "n_iter": 80, "random_state": 0, "center": True}
+    model = DoublyStochasticKernelSVD(2, bandwidth=1.0, second_bandwidth=0.7, **options).fit(x, y)
+    J = np.eye(500) - 1 / 500
+    K, L = (J @ np.exp(-((z[:, None] - z[None]) ** 2).sum(axis=2) / (2 * s**2)) @ J for z, s in ((x, 1.0), (y, 0.7)))
+    values, vectors = np.linalg.eig(K @ L / 500**2)
+    order = np.argsort(-values.real)[:2]
+    assert np.abs(model.singular_values_ / np.sqrt(values.real[order]) - 1).max() < 0.05
+    u, v = model.transform(x, y)
+    # At the points A A* f = σ² f says K L f = n² σ² f.
+    assert sine_squared(vectors.real[:, order], u) < 0.02
+    assert np.mean(u * v, axis=0) == pytest.approx(model.singular_values_, rel=0.05)
+
+
+def test_kernel_cca_finds_correlations_that_linear_cca_does_not():
+    (x, y), (new_x, new_y) = two_views(1000), two_views(500, seed=6)
+    model = brief(DoublyStochasticKernelCCA, n_iter=40, ridge=1e-4).fit(x, y)
+    u, v = model.transform(new_x, new_y)
+    found = np.diag(np.corrcoef(u.T, v.T)[:2, 2:])
+    assert found.min() > 0.9
+    linear = CCA(2).fit(x, y)
+    assert np.corrcoef(*[one[:, 0] for one in linear.transform(new_x, new_y)])[0, 1] < 0.5
+    assert np.abs(model.correlations_ - found).max() < 0.1
+    assert (np.diff(model.correlations_) <= 0).all()
+    # Canonical variables of the training part have unit variance and are not correlated with each other.
+    u, v = model.transform(x, y)
+    for one in (u, v):
+        assert np.abs(np.cov(one.T) - np.eye(2)).max() < 0.01
+    assert np.array_equal(model.transform(x), u)
+
+
+def test_the_printed_rule_of_kernel_cca_goes_the_same_way_more_slowly():
+    x, y = two_views(500)
+    slow, fast = (
+        brief(DoublyStochasticKernelCCA, method=method, n_iter=30).fit(x, y).correlations_.sum()
+        for method in ("gradient", "newton")
+    )
+    assert 0.5 < slow < fast
+
+
+def test_sliced_inverse_regression_keeps_what_matters_for_the_targets():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, size=(900, 5))
+    target = np.sin(3 * x[:, 0]) + x[:, 1] ** 2
+    y = np.column_stack([target, 100 * np.exp(target)]) + 0.01 * rng.normal(size=(900, 2))
+    reducer = brief(KernelSlicedInverseRegression, n_iter=40, max_features=1024, ridge=1e-5)
+    model = make_pipeline(reducer, LinearRegression()).fit(x[:600], y[:600])
+    assert model.score(x[600:], y[600:]) > 0.88
+    assert LinearRegression().fit(x[:600], y[:600]).score(x[600:], y[600:]) < 0.6
+
+
+def test_sliced_inverse_regression_separates_classes_in_two_functions():
+    x, y = load_digits(n_class=3, return_X_y=True)
+    words = np.array(["zero", "one", "two"])[y]
+    model = brief(KernelSlicedInverseRegression, n_iter=10).fit(x[:400] / 16, words[:400])
+    assert list(model.classes_) == ["one", "two", "zero"]
+    follows = LogisticRegression().fit(model.transform(x[:400] / 16), words[:400])
+    assert follows.score(model.transform(x[400:] / 16), words[400:]) > 0.95
+    with pytest.raises(ValueError, match="label 'three', which is none of"):
+        model.partial_fit(x[:10] / 16, np.repeat("three", 10))
+
+
+# ------------------------------------------------------------------------------------------------------ streams
+
+
+def endless(seed=0, spoilt=None, labels=False):
+    for i in itertools.count():
+        x, y = two_views(200, seed + i)
+        if i == spoilt:
+            y[3, 1] = np.nan
+        yield x, (y[:, 0] > 0.3).astype(int) if labels else y
+
+
+@pytest.mark.parametrize("Estimator", ALL)
+def test_a_stream_of_pairs_is_taken_batch_by_batch(Estimator):
+    model = brief(Estimator, n_iter=None).partial_fit(endless(), n_iter=5)
+    assert model.n_iter_ == 5
+    arrays = [np.concatenate(parts) for parts in zip(*itertools.islice(endless(), 5), strict=True)]
+    same = brief(Estimator, n_iter=None, batch_size=200).partial_fit(*arrays)
+    assert np.abs(same.transform(arrays[0]) - model.transform(arrays[0])).max() < 1e-5
+    model.partial_fit(endless(seed=5), n_iter=2)
+    assert model.n_iter_ == 7
+
+
+@pytest.mark.parametrize("Estimator", ALL)
+def test_a_batch_with_nan_leaves_the_model_of_the_batches_before_it(Estimator):
+    model = brief(Estimator)
+    with pytest.raises(ValueError, match="Batch 4 cannot be used, and the model is still that of the 3 before"):
+        model.partial_fit(endless(spoilt=3))
+    good = brief(Estimator).partial_fit(itertools.islice(endless(), 3))
+    x, _ = two_views()
+    assert model.n_iter_ == 3
+    assert np.array_equal(model.transform(x), good.transform(x))
+
+
+# --------------------------------------------------------------------------------------------------- model files
+
+
+@pytest.mark.parametrize("Estimator", ALL)
+def test_a_model_that_was_saved_transforms_and_goes_on_the_same(Estimator, tmp_path):
+    x, y = two_views()
+    model = brief(Estimator, n_iter=5).fit(x, y)
+    model.save(tmp_path / "model.npz")
+    read = Estimator.load(tmp_path / "model.npz", device="cpu")
+    assert np.array_equal(read.transform(x), model.transform(x))
+    assert np.array_equal(pickle.loads(pickle.dumps(model)).transform(x), model.transform(x))
+    for one in (model, read):
+        one.partial_fit(x, y)
+    assert np.array_equal(read.dual_coef_, model.dual_coef_)
+    assert clone(read).get_params().keys() == model.get_params().keys()
+    others = [other for other in ALL if other is not Estimator]
+    with pytest.raises(ShallowsError, match=f"holds a {Estimator.__name__}"):
+        others[0].load(tmp_path / "model.npz")
+
+
+def test_a_model_of_labels_that_was_saved_knows_them(tmp_path):
+    x, _ = two_views()
+    labels = np.where(x[:, 0] > 0, "right", "left")
+    brief(KernelSlicedInverseRegression, n_components=1, n_iter=5).fit(x, labels).save(tmp_path / "model.npz")
+    read = KernelSlicedInverseRegression.load(tmp_path / "model.npz")
+    assert list(read.classes_) == ["left", "right"]
+    read.partial_fit(x, labels)
+
+
+@pytest.mark.parametrize("Estimator", ALL)
+def test_observers_see_the_functions_in_the_middle_of_the_training(Estimator):
+    x, y = two_views()
+    curve = Curve([1, 5], lambda s: {"columns": s.transform(x).shape[1]}, unit="iteration")
+    brief(Estimator, n_iter=5).fit(x, y, observers=[curve])
+    assert [row["columns"] for row in curve.rows] == [2, 2]
+
+
+# --------------------------------------------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize("Estimator", ALL)
+def test_views_of_unequal_length_are_refused(Estimator):
+    x, y = two_views()
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        brief(Estimator).fit(x, y[:-1])
+    with pytest.raises(ValueError, match="400 and 399 rows"):
+        brief(Estimator).partial_fit(x, y[:-1])
+
+
+@pytest.mark.parametrize("Estimator", PAIRS)
+def test_a_constant_view_shares_nothing_and_is_refused(Estimator):
+    x, _ = two_views()
+    with pytest.raises(ShallowsError, match="more than the data have"):
+        brief(Estimator, center=True).fit(x, np.ones((400, 2)))
+
+
+def test_identical_views_are_correlated_wholly():
+    x, _ = two_views()
+    model = brief(DoublyStochasticKernelCCA, ridge=1e-5).fit(x, x)
+    assert model.correlations_.min() > 0.98
+
+
+@pytest.mark.parametrize("Estimator", PAIRS)
+def test_what_is_no_model_and_what_does_not_fit_one_is_refused(Estimator):
+    x, y = two_views()
+    with pytest.raises(NotFittedError):
+        brief(Estimator).transform(x)
+    model = brief(Estimator, n_iter=2).fit(x, y)
+    with pytest.raises(ValueError, match=r"X has 2 features, but .* is expecting 3"):
+        model.transform(x[:, :2])
+    with pytest.raises(ValueError, match="second view has 1 features, and the model was begun with 2"):
+        model.transform(x, y[:, :1])
+    with pytest.raises(ValueError, match="400 and 10 rows"):
+        model.transform(x, y[:10])
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        brief(Estimator).fit(x, None)
+
+
+@pytest.mark.parametrize(
+    ("Estimator", "options", "match"),
+    [
+        (DoublyStochasticKernelSVD, {"scaling": "none"}, "scaling must be one of"),
+        (DoublyStochasticKernelSVD, {"second_bandwidth": 0.0}, "second_bandwidth must be a positive number"),
+        (DoublyStochasticKernelCCA, {"ridge": -1.0}, "ridge must be a number of at least 0"),
+        (DoublyStochasticKernelCCA, {"method": "qr"}, "method must be one of"),
+        (KernelSlicedInverseRegression, {"target_bandwidth": -1.0}, "target_bandwidth must be a positive number"),
+    ],
+)
+def test_parameters_out_of_range_are_told_with_their_value(Estimator, options, match):
+    with pytest.raises(ShallowsError, match=match):
+        brief(Estimator, **options).fit(*two_views(50))

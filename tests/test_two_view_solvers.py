@@ -1,0 +1,291 @@
+"""Kernel SVD and kernel CCA on streamed features: steps by the formula, ends by exact solutions, steps kept safe."""
+
+from __future__ import annotations
+
+import array_api_strict
+import numpy as np
+import pytest
+
+from component_example import exact_correlations, features, points, sine_squared
+from resumed_example import stopped_at_every_batch
+from shallows import arrays, streams
+from shallows.errors import DivergenceError, ShallowsError
+from shallows.solvers.components.component_state import ComponentProblem
+from shallows.solvers.components.kernel_cca import DoublyStochasticCCA
+from shallows.solvers.components.kernel_svd import DoublyStochasticSVD
+from shallows.solvers.components.oja import DoublyStochasticOja
+from shallows.solvers.components.two_view_start import random_feature_pairs
+from shallows.solvers.components.two_view_state import TwoViewProblem
+from shallows.training import Batches, Stopping, train
+
+K = 2
+
+
+def two_views(n=200):
+    """Views that share two directions, one well and one less well."""
+    rng = np.random.default_rng(5)
+    shared = rng.normal(size=(n, 2))
+    return (
+        np.concatenate([shared + 0.2 * rng.normal(size=(n, 2)), rng.normal(size=(n, 1))], axis=1),
+        np.concatenate([shared[:, ::-1] + 0.4 * rng.normal(size=(n, 2)), rng.normal(size=(n, 2))], axis=1),
+    )
+
+
+def problem_on(x, y, f, g, *, start="solution", centred=False, ridge=None):
+    if start == "solution":
+        found = random_feature_pairs((f, g), x, y, K, centred=centred, ridge=ridge)
+        starts = found.first, found.second
+    else:
+        starts = [
+            streams.normal(i, "start", 0, (1, one.width, K)) / np.sqrt(one.block_size * one.width)
+            for i, one in enumerate((f, g))
+        ]
+    return TwoViewProblem(f, g, K, *starts, x, y, centred)
+
+
+def maps(F=4):
+    return features(F, seed=1), features(F, seed=2, d=4)
+
+
+def full_batches(solver, problem, n_iter):
+    n = len(problem.points)
+    return train(solver, problem, Batches(n, n, 0), Stopping(n_iter, tolerance=-np.inf)).state
+
+
+# ------------------------------------------------------------------------------------------------- the start
+
+
+@pytest.mark.parametrize("centred", [False, True])
+def test_the_start_is_the_exact_solution_in_the_features_of_its_blocks(centred):
+    (x, y), (f, g) = two_views(), maps()
+    P, Q = (one - one.mean(axis=0) * centred for one in (f.map(x), g.map(y)))
+    U, values, Vt = np.linalg.svd(P.T @ Q / 200)
+    found = random_feature_pairs((f, g), x, y, K, centred=centred)
+    assert np.abs(found.values - values[: K + 1]).max() < 1e-12
+    for one, vectors in ((found.first, U), (found.second, Vt.T)):
+        W = one[0] * np.sqrt(4)
+        assert np.abs(np.abs(vectors[:, :K].T @ W) - np.eye(K) / np.sqrt(2)).max() < 1e-8
+    related = random_feature_pairs((f, g), x, y, K, centred=centred, ridge=1e-12)
+    assert np.abs(related.values[:K] - exact_correlations(P, Q, K)).max() < 1e-6
+
+
+def test_views_that_share_less_than_is_asked_for_are_refused():
+    x, _ = two_views()
+    with pytest.raises(ShallowsError, match=r"n_components=2 is more than the data have.*share 1 direction "):
+        random_feature_pairs(maps(), x, np.ones((200, 4)), K)
+
+
+@pytest.mark.parametrize("solver", [DoublyStochasticSVD(0.5), DoublyStochasticCCA(0.5)])
+def test_a_zero_start_is_refused(solver):
+    (x, y), (f, g) = two_views(), maps()
+    zero = np.zeros((1, f.width, K))
+    with pytest.raises(ShallowsError, match="would stay zero"):
+        solver.init(TwoViewProblem(f, g, K, zero, zero, x, y))
+
+
+# -------------------------------------------------------------------------------------------------- the steps
+
+
+@pytest.mark.parametrize("centred", [False, True])
+def test_plain_steps_are_those_of_the_printed_algorithms(centred):
+    (x, y), (f, g) = two_views(), maps()
+    problem = problem_on(x, y, f, g, centred=centred)
+    for kind in ("svd", "cca"):
+        if kind == "svd":
+            solver = DoublyStochasticSVD(0.2, 0.1, scaled=False, guarded=False, max_blocks=3)
+        else:
+            solver = DoublyStochasticCCA(0.2, 0.1, ridge=0.3, newton=False, guarded=False, max_blocks=3)
+        state = solver.init(problem)
+        A, B = ([one.coefficients[0].copy()] for one in (state.first, state.second))
+        for t in range(7):
+            rows = slice(20 * t, 20 * t + 50)
+            state = solver.step(problem, state, rows)
+            eta, block = 0.2 / (1 + 0.1 * t), len(A) if len(A) < 3 else None
+            if block is None:
+                turn, place = divmod(t - 2, 3)
+                block = int(streams.permutation(0, "revisited blocks", turn, 3)[place])
+            Phi, Psi = ([one.block(j, z[rows]) for j in range(3)] for one, z in ((f, x), (g, y)))
+            u, v = (sum(P[j] @ C[j] for j in range(len(C))) for P, C in ((Phi, A), (Psi, B)))
+            u, v = (one - one.mean(axis=0) * centred for one in (u, v))
+            W = (u.T @ v + v.T @ u) / 50
+            to_u, to_v = (v, u) if kind == "svd" else (v - u @ W, u - v @ W)
+            shrink = np.eye(K) - eta * W * (1.0 if kind == "svd" else 0.3)
+            for C, P, change in ((A, Phi, to_u), (B, Psi, to_v)):
+                C[:] = [one @ shrink for one in C]
+                new = eta / (50 * 4) * P[block].T @ change
+                C[:] = [*C, new] if block == len(C) else [c + new if j == block else c for j, c in enumerate(C)]
+            assert np.abs(state.first.coefficients - np.array(A)).max() < 1e-12
+            assert np.abs(state.second.coefficients - np.array(B)).max() < 1e-12
+
+
+def test_a_newton_step_is_that_of_the_ridge_regression_in_the_features_of_a_block():
+    (x, y), (f, g) = two_views(), maps()
+    problem = problem_on(x, y, f, g, ridge=0.01)
+    solver = DoublyStochasticCCA(0.5, ridge=0.01, max_blocks=1)
+    state = solver.init(problem)
+    A, B = state.first.coefficients[0].copy(), state.second.coefficients[0].copy()
+    Phi, n = f.block(0, x), 200
+    u, v = Phi @ A, g.block(0, y) @ B
+    W = (u.T @ v + v.T @ u) / n
+    S = np.linalg.inv(W)  # The correlations are above what is taken for zero.
+    assert np.linalg.eigvalsh(W)[0] > 0.25
+    rho = 0.01 * 4
+    expected = A + 0.5 * np.linalg.solve(Phi.T @ Phi / n + rho * np.eye(f.width), Phi.T @ (v - u @ W) @ S / n - rho * A)
+    state = solver.step(problem, state, slice(0, n))
+    assert np.abs(state.first.coefficients[0] - expected).max() < 1e-10
+
+
+# ---------------------------------------------------------------------------------------------------- the ends
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_kernel_svd_ends_in_the_singular_functions_of_half_their_size(scaled):
+    (x, y), (f, g) = two_views(), maps()
+    solver = DoublyStochasticSVD(0.4 if scaled else 1.0, scaled=scaled, max_blocks=1)
+    state = full_batches(solver, problem_on(x, y, f, g, start="random"), 2500)
+    U, values, Vt = np.linalg.svd(f.map(x).T @ g.map(y) / 200)
+    for part, vectors in ((state.first, U), (state.second, Vt.T)):
+        W = part.coefficients[0] * np.sqrt(4)
+        assert sine_squared(vectors[:, :K], W) < 1e-6
+        assert np.abs(W.T @ W - 0.5 * np.eye(K)).max() < 1e-4
+    found = np.linalg.svd(state.cross_moment, compute_uv=False)
+    assert np.abs(2 * found / values[:K] - 1).max() < 1e-3
+
+
+@pytest.mark.parametrize("newton", [False, True])
+def test_kernel_cca_ends_in_the_canonical_functions_of_half_their_variance(newton):
+    (x, y), (f, g) = two_views(), maps(3)
+    solver = DoublyStochasticCCA(0.5 if newton else 1.0, newton=newton, max_blocks=1)
+    state = full_batches(solver, problem_on(x, y, f, g, start="random"), 150 if newton else 1500)
+    expected = exact_correlations(f.map(x), g.map(y), K)
+    u, v = (part.evaluate(one, z) for part, one, z in ((state.first, f, x), (state.second, g, y)))
+    assert np.abs(exact_correlations(u, v, K) - expected).max() < 2e-3
+    for one in (u, v):
+        assert np.abs(one.T @ one / 200 - 0.5 * np.eye(K)).max() < 0.01
+
+
+class Inputs:
+    """The inputs themselves as the one block of features there is."""
+
+    block_size = 1
+
+    def __init__(self, d):
+        self.n_inputs = self.width = d
+
+    def block(self, i, x):
+        return x
+
+    def map(self, x, n_blocks=1):
+        return x
+
+
+def test_kernel_cca_with_linear_features_is_linear_cca():
+    x, y = (one - one.mean(axis=0) for one in two_views())
+    f, g = Inputs(3), Inputs(4)
+    rng = np.random.default_rng(0)
+    starts = [0.3 * rng.normal(size=(1, one.width, K)) for one in (f, g)]
+    problem = TwoViewProblem(f, g, K, *starts, x, y, centred=True)
+    state = full_batches(DoublyStochasticCCA(0.5, max_blocks=1), problem, 400)
+    u, v = x @ state.first.coefficients[0], y @ state.second.coefficients[0]
+    assert np.abs(exact_correlations(u, v, K) - exact_correlations(x, y, K)).max() < 1e-4
+    assert np.abs(u.T @ u / 200 - 0.5 * np.eye(K)).max() < 1e-3
+
+
+def test_of_two_equal_views_kernel_svd_is_kernel_pca_of_half_the_size():
+    x, f = points(), features(16)
+    start = streams.normal(0, "start", 0, (1, f.width, K)) / np.sqrt(16 * f.width)
+    pairs = TwoViewProblem(f, f, K, start / np.sqrt(2), start / np.sqrt(2), x, x)
+    alone = ComponentProblem(f, K, start, np.eye(K), x)
+    svd, pca = DoublyStochasticSVD(0.5, scaled=False, max_blocks=4), DoublyStochasticOja(0.5, 0.0, False, max_blocks=4)
+    both, one = svd.init(pairs), pca.init(alone)
+    for t in range(20):
+        rows = slice(5 * t, 5 * t + 20)
+        both, one = svd.step(pairs, both, rows), pca.step(alone, one, rows)
+    for part in (both.first, both.second):
+        assert np.abs(part.coefficients * np.sqrt(2) - one.coefficients).max() < 1e-12
+
+
+@pytest.mark.parametrize("solver", [DoublyStochasticSVD(0.5, max_blocks=3), DoublyStochasticCCA(0.5, max_blocks=3)])
+def test_swapping_the_views_swaps_the_functions(solver):
+    (x, y), (f, g) = two_views(), maps()
+    problem = problem_on(x, y, f, g)
+    swapped = TwoViewProblem(g, f, K, problem.second_start, problem.start, y, x)
+    one, other = (
+        train(solver, p, Batches(200, 100, 0), Stopping(10, tolerance=-np.inf)).state for p in (problem, swapped)
+    )
+    assert np.abs(one.first.coefficients - other.second.coefficients).max() < 1e-10
+    assert np.abs(one.second.coefficients - other.first.coefficients).max() < 1e-10
+
+
+# ----------------------------------------------------------------------------------------------- the guard
+
+
+def test_where_the_coupling_is_negative_the_printed_rules_grow_and_the_guarded_ones_do_not():
+    (x, y), (f, g) = two_views(), maps()
+    good = problem_on(x, y, f, g, ridge=1e-3)
+    # The second view's functions with the wrong sign: W = −(correlations).
+    turned = TwoViewProblem(f, g, K, 2 * good.start, -2 * good.second_start, x, y)
+    for printed, guarded in (
+        (DoublyStochasticSVD(1.0, scaled=False, guarded=False), DoublyStochasticSVD(1.0, scaled=False)),
+        (DoublyStochasticCCA(1.0, newton=False, guarded=False), DoublyStochasticCCA(1.0, newton=False)),
+        (None, DoublyStochasticSVD(0.5)),
+        (None, DoublyStochasticCCA(0.5, ridge=1e-3)),
+    ):
+        sizes = {}
+        for name, solver in (("printed", printed), ("guarded", guarded)):
+            if solver is None:
+                continue
+            state, before = solver.init(turned), None
+            for _ in range(6):
+                state = solver.step(turned, state, slice(0, 200))
+                before = state.size if before is None else before
+            sizes[name] = state.size / before
+        if printed is not None:
+            assert sizes["printed"] > 1.5
+        assert sizes["guarded"] < 1.2
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value", "ignore:divide by zero")
+def test_a_step_that_diverges_is_caught_told_and_halved():
+    (x, y), (f, g) = two_views(), maps()
+    problem = problem_on(x, y, f, g, ridge=1e-3)
+    solver, batches = DoublyStochasticCCA(1e3, newton=False, max_blocks=4), Batches(200, 50, 0)
+    with pytest.raises(DivergenceError, match="with step_size=1e"):
+        train(solver, problem, batches, Stopping(50, tolerance=-np.inf), may_shrink=False)
+    run = train(solver, problem, batches, Stopping(5, tolerance=-np.inf))
+    assert run.n_rollbacks > 3
+    assert run.state.is_finite()
+
+
+# ------------------------------------------------------------------------------------------ resuming, places
+
+
+@pytest.mark.parametrize("solver", [DoublyStochasticSVD(0.5, 0.1, max_blocks=3), DoublyStochasticCCA(0.5, 0.1)])
+def test_a_training_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(solver, tmp_path):
+    (x, y), (f, g) = two_views(), maps()
+
+    def once(**options):
+        return train(solver, problem_on(x, y, f, g), Batches(200, 50, 0), Stopping(2, tolerance=-np.inf), **options)
+
+    whole, (resumed, _) = once(), stopped_at_every_batch(once, tmp_path)
+    for name in ("first", "second"):
+        assert np.array_equal(getattr(whole.state, name).coefficients, getattr(resumed.state, name).coefficients)
+    assert np.array_equal(whole.state.cross_moment, resumed.state.cross_moment)
+    moved = whole.state.to(arrays.Device("cpu"))
+    assert np.array_equal(moved.second.coefficients, whole.state.second.coefficients)
+    assert moved.n_steps == whole.state.n_steps == 8
+
+
+@pytest.mark.parametrize(
+    "solver", [DoublyStochasticSVD(0.5, max_blocks=3), DoublyStochasticCCA(0.5, ridge=1e-3, max_blocks=3)]
+)
+def test_the_rules_work_on_any_array_library(solver):
+    (x, y), (f, g) = two_views(), maps()
+    plain = problem_on(x, y, f, g, centred=True)
+    moved = [array_api_strict.asarray(one) for one in (plain.start, plain.second_start, x, y)]
+    strict = TwoViewProblem(f, g, K, *moved, centred=True)
+    states = [solver.init(problem) for problem in (plain, strict)]
+    for t in range(6):
+        rows = slice(20 * t, 20 * t + 60)
+        states = [solver.step(p, s, rows) for p, s in zip((plain, strict), states, strict=True)]
+    assert np.abs(arrays.to_numpy(states[1].second.coefficients) - states[0].second.coefficients).max() < 1e-11

@@ -1,0 +1,218 @@
+"""Fits that go on where the one before ended, and stopping rules of every method that iterates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import shallows
+from bad_input_example import few
+from engine_example import sample
+from shallows import (
+    EigenProClassifier,
+    EigenProRegressor,
+    KernelSGDRegressor,
+    NORMARegressor,
+    PegasosClassifier,
+    SDCAClassifier,
+    SDCARegressor,
+    SVRGClassifier,
+    training,
+)
+from shallows.errors import ShallowsError
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+ITERATIVE = [
+    f"{name}{kind}"
+    for name in ("EigenPro", "EigenProCentres", "FeatureEigenPro", "KernelSGD", "NORMA", "SAG", "SDCA", "SVRG")
+    for kind in ("Classifier", "Regressor")
+] + ["PegasosClassifier"]
+RISK = [name for name in ITERATIVE if name[:2] in ("NO", "SA", "SD", "SV", "Pe")]
+each = pytest.mark.parametrize("name", ITERATIVE)
+each_risk = pytest.mark.parametrize("name", RISK)
+
+
+def table(name, n=200):
+    x = sample(n + 40, 3)
+    signal = np.sin(2 * x[:, 0]) + x[:, -1]
+    return x[:n], (np.digitize(signal, [-0.7, 0.7]) if name.endswith("Classifier") else signal)[:n], x[n:]
+
+
+def unfitted(name, **options):
+    Estimator = getattr(shallows, name)
+    known = Estimator().get_params()
+    options = {"random_state": 0, "max_epochs": 3, "tol": 0, "n_features": 40, **few(Estimator), **options}
+    return Estimator(**{key: value for key, value in options.items() if key in known})
+
+
+def outputs(model, X):
+    return model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X)
+
+
+@each
+@pytest.mark.parametrize("batch_size", [None, 23])
+def test_two_fits_of_three_epochs_are_one_of_six(name, batch_size):
+    X, y, new = table(name)
+    options = {"batch_size": batch_size, "averaging": True, "truncation": 500}
+    going = unfitted(name, warm_start=True, **options).fit(X, y)
+    after_three = outputs(going, new)
+    assert np.array_equal(after_three, outputs(unfitted(name, **options).fit(X, y), new))
+    going.fit(X, y)
+    assert np.array_equal(outputs(going, new), outputs(unfitted(name, max_epochs=6, **options).fit(X, y), new))
+    assert not np.array_equal(outputs(going, new), after_three)
+    assert going.set_params(max_epochs=2).fit(X, y).n_epochs_ == 2
+    assert np.array_equal(outputs(going, new), outputs(unfitted(name, max_epochs=8, **options).fit(X, y), new))
+
+
+@pytest.mark.parametrize("name", ["EigenProRegressor", "KernelSGDRegressor", "FeatureEigenProRegressor"])
+def test_a_fit_of_many_small_batches_goes_on_too(name):
+    X, y, new = table(name, 1200)
+    going = unfitted(name, warm_start=True, max_epochs=1).fit(X, y).fit(X, y)
+    assert np.array_equal(outputs(going, new), outputs(unfitted(name, max_epochs=2).fit(X, y), new))
+
+
+CHANGED = {
+    "points": lambda model, X, y: model.fit(X + 0.1, y),
+    "targets": lambda model, X, y: model.fit(X, y[::-1].copy()),
+    "weights": lambda model, X, y: model.fit(X, y, np.arange(1, len(y) + 1.0)),
+    "fewer rows": lambda model, X, y: model.fit(X[:-5], y[:-5]),
+    "a parameter": lambda model, X, y: model.set_params(bandwidth=0.9).fit(X, y),
+    "the seed": lambda model, X, y: model.set_params(random_state=1).fit(X, y),
+}
+
+
+@pytest.mark.parametrize("change", CHANGED.values(), ids=CHANGED)
+@pytest.mark.parametrize("name", ["EigenProRegressor", "SDCAClassifier", "SVRGClassifier", "EigenProCentresClassifier"])
+def test_a_fit_to_anything_else_begins_anew(name, change):
+    X, y, new = table(name)
+    going, fresh = unfitted(name, warm_start=True).fit(X, y), unfitted(name)
+    assert np.array_equal(outputs(change(going, X, y), new), outputs(change(fresh, X, y), new))
+
+
+def test_a_fit_without_a_seed_begins_anew():
+    X, y, _ = table("EigenProRegressor")
+    model = EigenProRegressor(warm_start=True, max_epochs=1, step_size=1e-3).fit(X, y)
+    assert model.fit(X, y).losses_[0] == pytest.approx(1.0)
+
+
+def test_nothing_is_kept_for_a_fit_that_is_not_to_go_on():
+    X, y, _ = table("SDCARegressor")
+    model = SDCARegressor(random_state=0, warm_start=True).fit(X, y)
+    assert "_ended" in vars(model)
+    assert "_ended" not in vars(model.set_params(warm_start=False).fit(X, y))
+
+
+def test_a_fit_that_was_broken_off_goes_on_from_the_one_before():
+    X, y, new = table("EigenProRegressor")
+
+    class Interrupt(training.Observer):
+        def on_batch(self, run):
+            raise KeyboardInterrupt
+
+    model = unfitted("EigenProRegressor", warm_start=True).fit(X, y)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y, observers=[Interrupt()])
+    assert np.array_equal(
+        outputs(model.fit(X, y), new), outputs(unfitted("EigenProRegressor", max_epochs=6).fit(X, y), new)
+    )
+
+
+def test_a_model_that_was_saved_goes_on(tmp_path):
+    X, y, new = table("KernelSGDRegressor")
+    model = unfitted("KernelSGDRegressor", warm_start=True).fit(X, y)
+    shallows.save(model, tmp_path / "model.npz")
+    read = shallows.load(tmp_path / "model.npz", device=model.device)
+    assert np.array_equal(outputs(read.fit(X, y), new), outputs(model.fit(X, y), new))
+
+
+def test_a_precomputed_matrix_is_known_again():
+    X, y, _ = table("EigenProRegressor")
+    K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2))
+    options = {"kernel": "precomputed", "random_state": 0, "tol": 0, "batch_size": 40, "n_subsample": 50, "rank": 5}
+    going = EigenProRegressor(warm_start=True, max_epochs=2, **options).fit(K, y).fit(K, y)
+    whole = EigenProRegressor(max_epochs=4, **options).fit(K, y)
+    assert np.array_equal(going.predict(K), whole.predict(K))
+    other = K @ K
+    assert np.array_equal(
+        going.fit(other, y).predict(K), EigenProRegressor(max_epochs=2, **options).fit(other, y).predict(K)
+    )
+
+
+# --------------------------------------------------------------------- stopping rules of regularised risks
+
+
+@each_risk
+def test_rows_are_held_out_and_the_best_epoch_is_kept(name):
+    X, y, new = table(name)
+    model = unfitted(name, early_stopping=True, max_epochs=30, validation_fraction=0.2, n_iter_no_change=2).fit(X, y)
+    scores = model.validation_scores_
+    assert len(scores) == model.n_epochs_
+    assert model.best_validation_score_ == max(scores)
+    # On clean values the score of NORMA and SVRG goes on rising.
+    if name not in ("NORMARegressor", "SVRGRegressor"):
+        assert model.effective_params_["stopped_by"] == "patience"
+        assert len(scores) - 1 - int(np.argmax(scores)) == 2
+    held_out = np.setdiff1d(np.arange(200), getattr(model, "support_", []))
+    assert hasattr(model, "coef_") or len(held_out) >= 40
+    best = unfitted(
+        name, early_stopping=True, max_epochs=int(np.argmax(scores)) + 1, validation_fraction=0.2, n_iter_no_change=50
+    ).fit(X, y)
+    assert np.array_equal(outputs(model, new), outputs(best, new))
+
+
+@each_risk
+def test_the_validation_score_is_that_of_rows_that_were_not_trained_on(name):
+    X, y, _ = table(name)
+    seen = []
+
+    class Watch(training.Observer):
+        def on_epoch(self, run):
+            seen.append(run.snapshot().predict_training())
+
+    model = unfitted(name, early_stopping=True, max_epochs=2).fit(X, y, observers=[Watch()])
+    predicted = model.predict(X)
+    assert np.allclose(seen[int(np.argmax(model.validation_scores_))], predicted, atol=1e-6)
+    if name == "NORMARegressor":  # every training row has a coefficient
+        out = np.setdiff1d(np.arange(200), model.support_)
+        assert len(out) == 20
+        assert model.best_validation_score_ == pytest.approx(type(model).score(model, X[out], y[out]))
+
+
+@each_risk
+def test_training_stops_at_a_tolerance(name):
+    X, y, _ = table(name)
+    model = unfitted(name, tol=0.7, max_epochs=200).fit(X, y)
+    assert model.losses_[-1] <= 0.7
+    assert model.effective_params_["stopped_by"] == "tolerance"
+    assert all(loss > 0.7 for loss in model.losses_[:-1])
+
+
+@each_risk
+def test_a_stopping_rule_out_of_its_range_is_named(name):
+    X, y, _ = table(name)
+    for options, message in (
+        ({"tol": -1}, "tol must be a number of at least 0, got -1"),
+        ({"early_stopping": True, "validation_fraction": 1.5}, "validation_fraction must lie between 0 and 1"),
+        ({"early_stopping": True, "n_iter_no_change": 0}, "n_iter_no_change must be a whole number"),
+    ):
+        with pytest.raises(ShallowsError, match=message):
+            unfitted(name, **options).fit(X, y)
+
+
+def test_early_stopping_goes_with_sparse_rows_a_matrix_and_several_labels():
+    X, _, new = table("SDCAClassifier")
+    Y = (X > 0).astype(int)
+    model = SDCAClassifier(early_stopping=True, random_state=0).fit(X, Y)
+    assert model.predict(new).shape == (40, 3)
+    K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2))
+    of_matrix = PegasosClassifier("precomputed", early_stopping=True, random_state=0).fit(K, Y[:, 0])
+    assert len(of_matrix.validation_scores_) == of_matrix.n_epochs_
+
+
+def test_defaults_stop_as_before():
+    X, y, _ = table("NORMARegressor")
+    for Estimator in (NORMARegressor, SDCARegressor, KernelSGDRegressor, EigenProClassifier, SVRGClassifier):
+        assert Estimator().get_params()["warm_start"] is False
+        assert Estimator().get_params()["early_stopping"] is False
+    assert NORMARegressor(max_epochs=4, random_state=0).fit(X, y).effective_params_["stopped_by"] == "max_epochs"

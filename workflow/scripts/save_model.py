@@ -1,0 +1,9 @@
+from shallows.experiments.running.job import Conditions
+from shallows.experiments.running.journal import journal
+from shallows.experiments.user_data import final_model
+
+with journal(snakemake.log[0]):
+    given, conditions = snakemake.input, Conditions.of(snakemake.config)
+    final_model.write(
+        given.outcomes, given.stamp, given.prepared, snakemake.output[0], snakemake.params.methods, conditions
+    )
