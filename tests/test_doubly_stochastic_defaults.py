@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_friedman1
 
+from engine_example import sample
 from shallows import DoublyStochasticClassifier, DoublyStochasticNoveltyDetector, DoublyStochasticRegressor
 
 
@@ -137,3 +138,13 @@ def test_the_fraction_of_novelty_is_kept_in_a_stream(sizes):
     X = np.random.default_rng(0).normal(size=(3000, 4))
     model = in_calls(DoublyStochasticNoveltyDetector(fraction=0.05, random_state=0), X, None, sizes)
     assert np.mean(model.predict(X) < 0) == pytest.approx(0.05, abs=0.012)
+
+
+def test_rows_that_are_there_several_times_count_as_one_of_a_larger_weight():
+    X = sample(60, 4)
+    y, times = X[:, 0] + 0.3 * sample(60, 1, seed=1)[:, 0], np.arange(60) % 4
+    weighted = DoublyStochasticRegressor(random_state=0).fit(X, y, sample_weight=times)
+    repeated = DoublyStochasticRegressor(random_state=0).fit(X.repeat(times, axis=0), y.repeat(times))
+    new = sample(40, 4, seed=2)
+    assert weighted.effective_params_["bandwidth"] == repeated.effective_params_["bandwidth"]
+    assert np.abs(weighted.predict(new) - repeated.predict(new)).max() < 1e-9

@@ -177,7 +177,8 @@ def choose_ridge(
         k = START
         while True:
             near = [j for j in (k, k - 1, k + 1) if 0 <= j < len(FACTORS)]
-            following = min(near, key=lambda j: look_at(median * float(FACTORS[j])))
+            # Errors that differ by rounding are equal, and then the search stays.
+            following = min(near, key=lambda j: round(look_at(median * float(FACTORS[j])), 9))
             if following == k:
                 break
             k = following
@@ -187,7 +188,7 @@ def choose_ridge(
     return RidgeChoice(
         bandwidth=best,
         regularisation=value,
-        error=error,
+        error=float(error),
         standard_error=float(squares.std() / np.sqrt(len(squares))),
         bandwidths={width: tried[0] for width, tried in sorted(found.items())} if best is not None else {},
         regularisations=errors,

@@ -35,25 +35,31 @@ class Monitor:
         self.epoch_growth = EPOCH_GROWTH if math.isfinite(self.growth) else math.inf
         self._sum, self._sum_of_references = 0.0, 0.0
         self._total_of_references, self._n_references = 0.0, 0
+        self._sum_of_usual = 0.0
 
     def diverged(self, state: Any, batch: Any) -> bool:
         """Whether the last step says so; one that does not is taken into the epoch."""
         offered = self._read(state)
         value, reference = offered or (math.nan, math.nan)
+        earlier = getattr(state, "mean_zero_loss", 0.0)  # Of a stream, whose earlier calls had monitors of their own.
         if offered is None:
             diverged = not is_finite(state)
         elif math.isnan(reference):
             diverged = not math.isfinite(value)
         else:
-            diverged = not math.isfinite(value) or value > self.growth * self._usual(reference, batch) + 1e-30
+            diverged = not math.isfinite(value) or (
+                value > self.growth * max(self._usual(reference, batch), earlier) + 1e-30
+            )
         if not diverged:
             self._sum += value
             self._sum_of_references += reference
+            self._sum_of_usual += max(abs(reference), earlier)
         return diverged
 
     def epoch_diverged(self) -> bool:
         """Whether the sum over the epoch says so, where no batch did."""
-        return self._sum > self.epoch_growth * self._reference_of_epoch() + 1e-30
+        usual = max(self._reference_of_epoch(), self._sum_of_usual)
+        return self._sum > self.epoch_growth * usual + 1e-30
 
     def epoch_loss(self) -> float:
         """The number of the epoch as a share of its reference; NaN where there is none."""
@@ -61,7 +67,7 @@ class Monitor:
 
     def begin_epoch(self) -> None:
         """Forget the sums of the epoch."""
-        self._sum = self._sum_of_references = 0.0
+        self._sum = self._sum_of_references = self._sum_of_usual = 0.0
 
     def _read(self, state: Any) -> tuple[float, float] | None:
         """The number of the last step and its reference, if it has one."""
@@ -79,11 +85,12 @@ class Monitor:
 
     def remember(self) -> list[float]:
         """What a checkpoint keeps."""
-        return [self._sum, self._sum_of_references, self._total_of_references, self._n_references]
+        total = [self._total_of_references, self._n_references]
+        return [self._sum, self._sum_of_references, *total, self._sum_of_usual]
 
     def recall(self, numbers: list[float]) -> None:
         """Go back to what `remember` gave."""
-        self._sum, self._sum_of_references, self._total_of_references, self._n_references = numbers
+        self._sum, self._sum_of_references, self._total_of_references, self._n_references, self._sum_of_usual = numbers
 
 
 class SquareLossMonitor(Monitor):

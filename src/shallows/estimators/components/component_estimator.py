@@ -236,6 +236,9 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
         self._set_fitted_attributes(run, {"preparation": prepared - started}, time.perf_counter() - prepared)
         return self
 
+    def _finish_stream(self, state: Any) -> None:
+        """Compute what the last batch does not tell, after a call that ends early: nothing here."""
+
     def _set_fitted_attributes(self, run: training.Run, timings: dict[str, float], spent: float) -> None:
         state = run.state
         self.n_iter_, self.n_epochs_ = state.n_steps, run.epoch

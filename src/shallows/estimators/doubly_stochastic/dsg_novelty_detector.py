@@ -237,7 +237,6 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         self._n_batches_seen = 0
         self._look_at(whole)
 
-    @follows_input
     def _look_at(self, batch: Examples) -> None:
         # The rows with the smallest of the numbers that are drawn for all rows are a sample of all that came.
         drawn = streams.uniform(self._seed_, "rows of the offset", self._n_batches_seen, (batch.points.shape[0],))
@@ -258,6 +257,7 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         weights = None if (weights == 1.0).all() else arrays.like(weights, state.buffer)
         state.targets_for(self._problem, Examples(points, None, weights), state.values(self._problem, points))
 
+    @follows_input
     def score_samples(self, X: Any) -> np.ndarray:
         """Values f(x); the smaller, the more novel.
 

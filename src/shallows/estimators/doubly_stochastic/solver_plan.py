@@ -13,6 +13,7 @@ from ...errors import ShallowsError
 from ...solvers.expansions import doubly_stochastic
 from ...solvers.expansions.block_policies import POLICIES, Checked, Fresh, UniformReuse
 from ...solvers.expansions.doubly_stochastic import DoublyStochastic
+from ...spectrum.copies import join_copies
 from ...spectrum.leave_one_out import choose_ridge
 from .. import precomputed
 from ..base import Estimator
@@ -204,11 +205,15 @@ class PlannedExpansion(Estimator):
         kind = kernels.kind(name)
         takes_bandwidth = not isinstance(kind, kernels.Kernel) and kind.takes_bandwidth
         # Where all points coincide, every bandwidth gives the same function.
-        together = self._centring.all_equal or (sample == sample[0]).all()
+        coincide = self._centring.all_equal or (sample == sample[0]).all()
         regularisation, median = self.regularisation, None
+        n_rows = len(sample)
+        if targets is not None:
+            joined = join_copies(sample, targets, weights)
+            sample, targets, weights = sample[joined.first], joined.targets, joined.weights
         if takes_bandwidth and bandwidth is None:
-            median = 1.0 if together else kernels.median_bandwidth(sample, seed)
-            bandwidth = median if targets is None or together or self.bandwidth != "auto" else None
+            median = 1.0 if coincide else kernels.median_bandwidth(sample, seed)
+            bandwidth = median if targets is None or coincide or self.bandwidth != "auto" else None
 
         def made(width: float | None) -> Any:
             if isinstance(kind, kernels.Kernel):
@@ -217,10 +222,10 @@ class PlannedExpansion(Estimator):
 
         if targets is None or (regularisation is not None and (bandwidth is not None or median is None)):
             return made(bandwidth), regularisation, {}
-        m = len(sample)
+        total = float(n_rows if weights is None else weights.sum())
         centred = targets - np.average(targets, axis=0, weights=weights)
-        # Minimising Σ (f − y)² + λ‖f‖² over n points is ν = λ/n; with more points than the sample has, λ grows as √n.
-        size = math.sqrt(m * max(m, STREAM_ROWS if n is None else n))
+        # Minimising Σ w (f − y)² + λ‖f‖² is ν = λ/Σw; with more points than the sample has, λ grows as √n.
+        size = total * math.sqrt(max(1.0, (STREAM_ROWS if n is None else n) / n_rows))
         choice = choose_ridge(
             lambda width: _matrix(made(width), sample),
             centred,
@@ -233,7 +238,11 @@ class PlannedExpansion(Estimator):
             regularisation = choice.regularisation / size
             L = curvature(self._make_loss())
             regularisation *= L * self._curvature_met(choice.error)
-        return made(choice.bandwidth), regularisation, choice.summary() | {"ridge": choice.regularisation}
+        return (
+            made(choice.bandwidth),
+            regularisation,
+            choice.summary() | {"ridge": choice.regularisation * len(sample) / total},
+        )
 
     def _curvature_met(self, error: float) -> float:
         """The curvature of the loss where the scores will be, from the share of variance that a regression leaves."""
@@ -258,6 +267,7 @@ class PlannedExpansion(Estimator):
                 max(F * nu / (SHRINKAGE * self._curvature_met(chosen.get("error", 1.0))), LEAST_DAMPING),
                 _between(RIDGES_OF_BATCH * chosen["ridge"]) if "ridge" in chosen else DAMPING_OF_BATCH[1],
             )
+            damping_of_batch *= _copies(sample)  # Copies of an example tell no more of the directions than one does.
             if preconditioning:
                 # The damping of the batch bounds what one example counts, and so do short steps.
                 stable = SHORT / L
@@ -330,6 +340,12 @@ def curvature(loss: losses.Loss) -> float:
 def _matrix(kernel: Any, sample: np.ndarray) -> np.ndarray:
     matrix = kernel(sample, sample)
     return 0.5 * (matrix + matrix.T)
+
+
+def _copies(sample: np.ndarray) -> float:
+    """How often a point of the sample is there, on average; 1 where all are the same."""
+    n_points = len(np.unique(sample, axis=0))
+    return len(sample) / n_points if n_points > 1 else 1.0
 
 
 def _between(damping_of_batch: float) -> float:

@@ -86,7 +86,10 @@ def _first_batches(
         if batch is None:
             break
         try:
-            checked.append(estimator._validated_training_set(*batch, first=not checked))
+            now = estimator._validated_training_set(*batch, first=not checked)
+            if checked and now[1] is not None and now[1].shape[1:] != checked[0][1].shape[1:]:
+                raise ShallowsError(f"y has the shape {now[1].shape} where earlier batches had {checked[0][1].shape}.")
+            checked.append(now)
         except (ValueError, ShallowsError):
             if not checked:
                 raise

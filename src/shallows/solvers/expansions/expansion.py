@@ -66,7 +66,8 @@ class ExpansionState(GrowingExpansion):
     loss, zero_loss : float
         Over the last batch, before its step: of the function, and of the zero function.
     mean_zero_loss : float
-        That of the zero function in the mean over the batches so far, for as many rows as the last one has.
+        That of the zero function in the mean over the batches so far, for as many rows as the last one has. A batch of
+        few rows may be one that the zero function has no loss on; divergence is then judged by this.
     rows_seen, loss_seen : float
         Rows of the batches so far, and the loss of the zero function on them.
     direction, direction_block, direction_shrinkage
@@ -126,11 +127,8 @@ class ExpansionState(GrowingExpansion):
     # ------------------------------------------------------------------------------------------ the loss
 
     def monitored(self) -> tuple[float, float]:
-        """The loss of the last batch, held against that of the zero function.
-
-        A batch of few rows may be one that the zero function has no loss on; it counts as the mean batch then.
-        """
-        return self.loss, max(self.zero_loss, self.mean_zero_loss)
+        """The loss of the last batch, held against that of the zero function."""
+        return self.loss, self.zero_loss
 
     def observe_gradient(self, mean_square: float) -> None:
         """Take a batch's mean of ‖ℓ'‖² into the estimate of M²."""

@@ -102,7 +102,11 @@ def _step(m: int, d: int, B: int, F: int, seed: int) -> tuple[Callable[[], None]
 
 
 def held_after(make: Callable[[], Callable[[], None]]) -> tuple[Callable[[], None], int]:
-    """What ``make`` returns, called twice, and the bytes that it holds then, as they were allocated."""
+    """What ``make`` returns, called twice, and the bytes that it holds then, as they were allocated.
+
+    It is made and called once before, so that what Python and the libraries keep from a first call is not counted.
+    """
+    make()()
     was_tracing = tracemalloc.is_tracing()
     if not was_tracing:
         tracemalloc.start()

@@ -11,6 +11,7 @@ import numpy as np
 from .... import arrays, kernels
 from ....errors import ShallowsError
 from ....kernels import Kernel
+from ....spectrum.copies import Joined, join_copies
 from ....spectrum.leave_one_out import RidgeChoice, RidgePath, candidates_of, choose_ridge
 from ...parameter_checks import is_number, is_positive
 
@@ -85,41 +86,17 @@ def inner_products(blocks: Any, points: np.ndarray, like: Any) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Distinct:
-    """Rows with copies of a point made one, of the sum of their weights and the mean of their targets.
-
-    A copy of a point that is left out would tell its target, whatever the bandwidth; and a row that is there twice has
-    to count as one of twice the weight.
-
-    Attributes
-    ----------
-    points : ndarray, shape (k, d + 2)
-        Augmented; in the order of the rows if all are distinct.
-    targets : ndarray, shape (k, c)
-    weights : ndarray, shape (k,), or None
-    group : ndarray of int, shape (m,)
-        The place of each row among the points.
-    all_distinct : bool
-    """
+    """Augmented points of which none is a copy of another, shape (k, d + 2), and how the rows were joined."""
 
     points: np.ndarray
-    targets: np.ndarray
-    weights: np.ndarray | None
-    group: np.ndarray
-    all_distinct: bool
+    rows: Joined
 
     @classmethod
     def of(cls, points: Any, targets: Any, weights: Any) -> Distinct:
         """Join the copies among augmented points."""
-        x, y = _wide(points)[:, :-2], _wide(targets)
-        w = None if weights is None else _wide(weights)
-        first, group = np.unique(x, axis=0, return_index=True, return_inverse=True)[1:]
-        if len(first) == len(x):
-            return cls(kernels.augmented(x), y, w, np.arange(len(x)), True)
-        group = group.reshape(-1)
-        w = np.ones(len(x)) if w is None else w
-        total = np.bincount(group, w)
-        means = np.stack([np.bincount(group, w * column) / total for column in y.T], axis=1)
-        return cls(kernels.augmented(x[first]), means, total, group, False)
+        x = _wide(points)[:, :-2]
+        rows = join_copies(x, _wide(targets), None if weights is None else _wide(weights))
+        return cls(kernels.augmented(x[rows.first]), rows)
 
 
 @dataclass
@@ -196,19 +173,19 @@ class Choices:
         """Choose with the first rows; the bandwidth as well, around the median distance, if there is a seed for it."""
         n = len(data[0])
         m = number_of_rows(n)
-        rows = Distinct.of(*(None if part is None else part[:m, ...] for part in data))
-        if len(rows.points) < 3:
+        distinct = Distinct.of(*(None if part is None else part[:m, ...] for part in data))
+        if len(distinct.points) < 3:
             return
         found = choose_ridge(
-            lambda width: np.asarray(_wide(matrix_of(rows.points, width))),
-            rows.targets,
-            median=None if seed is None else kernels.median_bandwidth(rows.points[:, :-2], seed),
+            lambda width: np.asarray(_wide(matrix_of(distinct.points, width))),
+            distinct.rows.targets,
+            median=None if seed is None else kernels.median_bandwidth(distinct.points[:, :-2], seed),
             regularisation=None if isinstance(estimator.regularisation, str) else self.regularisation,
-            weights=rows.weights,
+            weights=distinct.rows.weights,
         )
         self.found, self.regularisation = found, found.regularisation
         self.bandwidth = self.bandwidth if seed is None else found.bandwidth
-        self._all = rows if m == n else None
+        self._all = distinct if m == n else None
 
     def choose_regularisation(
         self, estimator: Any, matrix_of: Callable[[np.ndarray], np.ndarray], points: Any, targets: Any, weights: Any
@@ -230,13 +207,13 @@ class Choices:
             return
         self._all = Distinct.of(points, targets, weights)
         matrix = _wide(matrix_of(self._all.points))
-        self.path = RidgePath(matrix, self._all.targets, self._all.weights)
+        self.path = RidgePath(matrix, self._all.rows.targets, self._all.rows.weights)
         if isinstance(estimator.regularisation, str):
-            self.regularisation, _ = self.path.best(candidates_of(matrix, self._all.weights))
+            self.regularisation, _ = self.path.best(candidates_of(matrix, self._all.rows.weights))
 
     def eigensystem(self) -> tuple[np.ndarray, np.ndarray] | None:
         """That of all rows, weighted, where it is known and no row is there twice."""
-        if self.path is None or not self._all.all_distinct:
+        if self.path is None or not self._all.rows.all_distinct:
             return None
         return self.path.values, self.path.vectors
 
@@ -268,7 +245,7 @@ class Choices:
         if self.path is None:
             return None
         scores = self.path.targets - self.path.residuals(self.regularisation)
-        return scores[self._all.group], slice(0, len(self._all.group))
+        return scores[self._all.rows.group], slice(0, len(self._all.rows.group))
 
     def report(self, unit: float) -> dict[str, Any]:
         """Entries of ``effective_params_``; λ is in the unit of the user's weights."""

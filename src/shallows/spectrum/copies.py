@@ -1,0 +1,53 @@
+"""Rows that are there several times, as one of the sum of their weights: what leave-one-out errors need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Rows with copies of a point made one, of the sum of their weights and the mean of their targets.
+
+    A copy of a point that is left out would tell its target, whatever the bandwidth; and a row that is there twice has
+    to count as one of twice the weight. A sum of squares over the rows and that over the points differ by a constant.
+
+    Attributes
+    ----------
+    first : ndarray of int, shape (k,)
+        The row of each point; in the order of the rows if all are distinct.
+    targets : ndarray, shape (k, c)
+    weights : ndarray, shape (k,), or None
+    group : ndarray of int, shape (m,)
+        The place of each row among the points.
+    all_distinct : bool
+    """
+
+    first: np.ndarray
+    targets: np.ndarray
+    weights: np.ndarray | None
+    group: np.ndarray
+    all_distinct: bool
+
+
+def join_copies(points: np.ndarray, targets: np.ndarray, weights: np.ndarray | None) -> Joined:
+    """Join the rows with equal points.
+
+    Parameters
+    ----------
+    points : ndarray, shape (m, d)
+    targets : ndarray, shape (m, c)
+    weights : ndarray, shape (m,), optional
+        Positive.
+    """
+    m = len(points)
+    first, group = np.unique(points, axis=0, return_index=True, return_inverse=True)[1:]
+    if len(first) == m:
+        return Joined(np.arange(m), targets, weights, np.arange(m), True)
+    group = group.reshape(-1)
+    weights = np.ones(m) if weights is None else weights
+    total = np.bincount(group, weights)
+    means = np.stack([np.bincount(group, weights * column) / total for column in targets.T], axis=1)
+    return Joined(first, means, total, group, False)
