@@ -65,6 +65,9 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         Cosines and sines, or cosines with random phases.
     orthogonal : bool, default=False
         Whether the frequencies of a block are at right angles to each other.
+    keep_values : bool, default=True
+        Whether `fit` keeps f at the training points, n × c numbers, so that a batch that comes again costs only the
+        blocks that are new since. False sums all blocks for every batch, as the method was published.
     n_iter, max_epochs : int, optional
         The most steps and the most passes over the data. If both are None, ten passes and at least 50 steps.
     max_seconds : float, optional
@@ -122,6 +125,7 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         feature_variance: float | None = None,
         features: str = "pair",
         orthogonal: bool = False,
+        keep_values: bool = True,
         n_iter: int | None = None,
         max_epochs: int | None = None,
         max_seconds: float | None = None,
@@ -147,6 +151,7 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         self.feature_variance = feature_variance
         self.features = features
         self.orthogonal = orthogonal
+        self.keep_values = keep_values
         self.n_iter = n_iter
         self.max_epochs = max_epochs
         self.max_seconds = max_seconds

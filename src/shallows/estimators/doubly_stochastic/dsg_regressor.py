@@ -80,6 +80,9 @@ class DoublyStochasticRegressor(RegressorMixin, MultiOutputMixin, RandomFeatureE
         Cosines and sines, or cosines with random phases.
     orthogonal : bool, default=False
         Whether the frequencies of a block are at right angles to each other.
+    keep_values : bool, default=True
+        Whether `fit` keeps f at the training points, n × c numbers, so that a batch that comes again costs only the
+        blocks that are new since. False sums all blocks for every batch, as the method was published.
     n_iter, max_epochs : int, optional
         The most steps and the most passes over the data. If both are None, ten passes and at least 200 steps for up to
         1,000 rows, 100 for 4,000, 50 for 16,000 and more.

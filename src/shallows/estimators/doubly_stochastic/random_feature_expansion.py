@@ -158,10 +158,8 @@ class RandomFeatureExpansion(PlannedExpansion):
             targets = None if targets is None else arrays.to_device(targets[order], device, self._dtype)
             if weights is not None:
                 w = arrays.to_device((weights[order] / weights.mean())[:, None], device, self._dtype)
-            self._problem, self._order = (
-                dataclasses.replace(self._problem, points=points, targets=targets, weights=w),
-                order,
-            )
+            given = {"points": points, "targets": targets, "weights": w, "keep_values": self.keep_values}
+            self._problem, self._order = dataclasses.replace(self._problem, **given), order
             prepared = time.perf_counter()
 
             n_batches = math.ceil(n / self.batch_size_)
@@ -193,6 +191,7 @@ class RandomFeatureExpansion(PlannedExpansion):
                 self._problem = dataclasses.replace(self._problem, points=None, targets=None, weights=None)
                 del self._order
             arrays.synchronise(points)
+        run.state.known = None
         self._state, self._n_batches_seen = run.state, 0
         self._set_fitted_attributes(run, {"preparation": prepared - started}, time.perf_counter() - prepared)
         return self
@@ -280,7 +279,7 @@ class RandomFeatureExpansion(PlannedExpansion):
             n,
             seed,
         )
-        held = 0 if n is None else n * X.shape[1] * self._dtype.itemsize
+        held = 0 if n is None else n * (X.shape[1] + c) * self._dtype.itemsize
         room = max(2**24, (budget - held) // 2)
         self._features = FourierFeatures(
             kernel,

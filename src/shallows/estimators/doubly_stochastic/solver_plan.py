@@ -76,6 +76,7 @@ class PlannedExpansion(Estimator):
         feature_variance: float | None = None,
         features: str = "pair",
         orthogonal: bool = False,
+        keep_values: bool = True,
         n_iter: int | None = None,
         max_epochs: int | None = None,
         max_seconds: float | None = None,
@@ -106,6 +107,7 @@ class PlannedExpansion(Estimator):
         self.feature_variance = feature_variance
         self.features = features
         self.orthogonal = orthogonal
+        self.keep_values = keep_values
         self.n_iter = n_iter
         self.max_epochs = max_epochs
         self.max_seconds = max_seconds
@@ -127,6 +129,8 @@ class PlannedExpansion(Estimator):
                 raise ShallowsError(
                     f"{name} must be one of {', '.join(map(repr, known))}, got {getattr(self, name)!r}."
                 )
+        if not isinstance(self.keep_values, bool):
+            raise ShallowsError(f"keep_values must be True or False, got {self.keep_values!r}.")
         check_positive(self, "step_size", "max_seconds", "gradient_bound", "feature_variance")
         if not (is_positive(self.bandwidth) or self.bandwidth in (None, "auto", "median")):
             raise ShallowsError(

@@ -109,9 +109,10 @@ class DoublyStochastic:
         examples = problem.take(batch)
         x, w = examples.points, examples.weights
         xp = arrays.namespace(x)
-        scores = state.values(problem, x)
+        scores = state.values_of_batch(problem, batch, x)
         if self.line_search and state.direction is not None:
             scores = self._settle(problem, state, examples, scores)
+        state.note_values(batch, scores)
 
         targets = state.targets_for(problem, examples, scores)
         state.loss = _total(xp, problem.loss.value(scores, targets), w)

@@ -12,6 +12,7 @@ from ...arrays import Array
 from ...features import FourierFeatures, block_sums
 from ..examples import Examples, ExampleSet
 from .growing_expansion import FIRST_CAPACITY, GrowingExpansion, zeros
+from .known_values import KnownValues
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class ExpansionProblem(ExampleSet):
     growth : float
         A batch whose loss exceeds this many times that of the zero function means divergence. Infinite for the steps
         θ/t, whose first ones are long by design.
+    keep_values : bool
+        Whether f at the points is kept from one epoch to the next, n × c numbers, see `KnownValues`.
     """
 
     features: FourierFeatures
@@ -42,6 +45,7 @@ class ExpansionProblem(ExampleSet):
     weights: Array | None = None
     budget: int = block_sums.DEFAULT_BUDGET
     growth: float = 10.0
+    keep_values: bool = False
 
 
 @dataclass
@@ -72,6 +76,8 @@ class ExpansionState(GrowingExpansion):
         Rows of the batches so far, and the loss of the zero function on them.
     direction, direction_block, direction_shrinkage
         What the last step moved along, and its κ, until the next batch has settled its length (line search only).
+    known : KnownValues, optional
+        f at the points of the set.
     """
 
     trace_buffer: Array
@@ -90,6 +96,7 @@ class ExpansionState(GrowingExpansion):
     direction: Array | None = None
     direction_block: int = -1
     direction_shrinkage: float = 0.0
+    known: KnownValues | None = None
 
     _by_block: ClassVar[tuple[str, ...]] = ("buffer", "trace_buffer")
 
@@ -99,7 +106,9 @@ class ExpansionState(GrowingExpansion):
         like = problem.points if like is None else like
         xp, c = arrays.namespace(like), problem.n_outputs
         traces = xp.zeros((FIRST_CAPACITY, c), dtype=like.dtype)
-        return cls(zeros(problem.features, c, like), traces, step_size)
+        keeps = problem.keep_values and problem.points is not None
+        known = KnownValues(problem.points.shape[0], c, like) if keeps else None
+        return cls(zeros(problem.features, c, like), traces, step_size, known=known)
 
     # ------------------------------------------------------------------------------------- the function
 
@@ -112,6 +121,23 @@ class ExpansionState(GrowingExpansion):
         """f(x), shape (m, c)."""
         return self.evaluate(problem.features, x, problem.budget)
 
+    def values_of_batch(self, problem: ExpansionProblem, batch: slice | Examples, x: Array) -> Array:
+        """Values of f at a batch with the points x, shape (m, c)."""
+        if self.known is None or not isinstance(batch, slice):
+            return self.values(problem, x)
+        return self.known.at(self, problem, batch)
+
+    def note_values(self, batch: slice | Examples, values: Array) -> None:
+        """Keep f at a batch, before its step."""
+        if self.known is not None and isinstance(batch, slice):
+            self.known.note(self, batch, values)
+
+    def decay(self, factor: float) -> None:
+        """Multiply f with a factor."""
+        super().decay(factor)
+        if self.known is not None:
+            self.known.multiply(factor)
+
     def grow(self, change: Array, trace: Array) -> int:
         """Add a block with coefficients ``change`` and trace −``trace``; returns its number."""
         block = super().grow(change)
@@ -121,6 +147,8 @@ class ExpansionState(GrowingExpansion):
     def add(self, block: int, change: Array, trace: Array | None) -> None:
         """Add to a block's coefficients, and take from its trace."""
         super().add(block, change)
+        if self.known is not None:
+            self.known.changed(block)
         if trace is not None:
             self.trace_buffer[block, :] -= self._stored(trace)
 
@@ -179,6 +207,8 @@ class ExpansionState(GrowingExpansion):
         held, numbers = super().remember()
         if self.direction is not None:
             held["direction"] = arrays.to_numpy(self.direction).copy()
+        if self.known is not None:
+            held |= self.known.remember()
         return held, numbers
 
     def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
@@ -186,3 +216,5 @@ class ExpansionState(GrowingExpansion):
         like = self.buffer
         super().recall(held, numbers)
         self.direction = arrays.like(held["direction"].copy(), like) if "direction" in held else None
+        if self.known is not None:
+            self.known.recall(held)
