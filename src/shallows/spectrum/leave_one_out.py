@@ -101,6 +101,11 @@ class RidgeChoice:
     n_rows: int
     path: RidgePath
 
+    @property
+    def tells_nothing(self) -> bool:
+        """Whether the error may be that of a constant: what is there to be learnt then needs more points to be seen."""
+        return self.error + 2.0 * self.standard_error >= 1.0
+
     def summary(self) -> dict[str, Any]:
         """What was chosen and how sure it is: ranges hold what is as good within a standard error."""
 

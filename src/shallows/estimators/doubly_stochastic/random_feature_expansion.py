@@ -30,7 +30,8 @@ SAMPLE = 1000
 """Points from which bandwidth, top eigenvalue and variance of the features are estimated before the training."""
 
 CHOSEN_FROM = 600
-"""Those of them on which bandwidth and regularisation are chosen; each bandwidth that is tried takes an eigensystem."""
+"""Those of them on which bandwidth and regularisation are chosen; each bandwidth that is tried takes an eigensystem.
+Where these do not show that there is anything to be learnt, all are taken."""
 
 
 class RandomFeatureExpansion(PlannedExpansion):
@@ -271,14 +272,12 @@ class RandomFeatureExpansion(PlannedExpansion):
         )
         check_scale(sample, sample.dtype, may_vanish=bool((sample == sample[0]).all()))
         sample = sample[:, :-2]
-        few = slice(0, CHOSEN_FROM)
-        kernel, nu, chosen = self._choose_kernel(
-            sample[few],
-            None if targets is None else targets[rows][few],
-            None if weights is None else weights[rows][few],
-            n,
-            seed,
-        )
+        looked_at = (sample, *(None if part is None else part[rows] for part in (targets, weights)))
+        for m in (CHOSEN_FROM, SAMPLE):
+            kernel, nu, chosen = self._choose_kernel(*(None if p is None else p[:m] for p in looked_at), n, seed)
+            tells_nothing = chosen.pop("tells_nothing", False)
+            if len(sample) <= m or not tells_nothing:
+                break
         held = 0 if n is None else n * (X.shape[1] + c) * self._dtype.itemsize
         room = max(2**24, (budget - held) // 2)
         self._features = FourierFeatures(

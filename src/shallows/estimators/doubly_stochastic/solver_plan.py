@@ -245,7 +245,8 @@ class PlannedExpansion(Estimator):
         return (
             made(choice.bandwidth),
             regularisation,
-            choice.summary() | {"ridge": choice.regularisation * len(sample) / total},
+            choice.summary()
+            | {"ridge": choice.regularisation * len(sample) / total, "tells_nothing": choice.tells_nothing},
         )
 
     def _curvature_met(self, error: float) -> float:

@@ -19,7 +19,7 @@ AUTO, MEDIAN = "auto", "median"
 
 LEAST_ROWS, MOST_ROWS = 400, 1000
 """Rows to choose with, where there are so many: a tenth of the data between these. A search among bandwidths with 400
-takes about a tenth of a second."""
+takes about a tenth of a second. Where these do not show that there is anything to be learnt, the most are taken."""
 
 LEAST_HELD_OUT, MOST_HELD_OUT = 200, 1000
 """Rows that a further set of outputs of a larger fit is not trained on: a fifth of the data between these."""
@@ -169,10 +169,11 @@ class Choices:
         matrix_of: Callable[[np.ndarray, float | None], np.ndarray],
         data: tuple[Any, Any, Any],
         seed: int | None = None,
+        n_rows: int | None = None,
     ) -> None:
         """Choose with the first rows; the bandwidth as well, around the median distance, if there is a seed for it."""
         n = len(data[0])
-        m = number_of_rows(n)
+        m = n_rows or number_of_rows(n)
         distinct = Distinct.of(*(None if part is None else part[:m, ...] for part in data))
         if len(distinct.points) < 3:
             return
@@ -183,6 +184,9 @@ class Choices:
             regularisation=None if isinstance(estimator.regularisation, str) else self.regularisation,
             weights=distinct.rows.weights,
         )
+        if found.tells_nothing and m < min(n, MOST_ROWS):
+            self._choose(estimator, matrix_of, data, seed, min(n, MOST_ROWS))
+            return
         self.found, self.regularisation = found, found.regularisation
         self.bandwidth = self.bandwidth if seed is None else found.bandwidth
         self._all = distinct if m == n else None
