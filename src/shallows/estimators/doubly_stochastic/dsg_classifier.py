@@ -81,7 +81,8 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
     damping : float, optional
         What is added to the diagonal of the covariance. None takes ten times F regularisation/L (more for losses of
         classes that are easily told), and at least c F/B with c three times the chosen λ, between 0.02 and 0.5. The
-        authors' release has 1e-7, which float32 does not resolve.
+        authors' release has 1e-7, which float32 does not resolve. It is raised where a step would shrink f by more than
+        a tenth.
     fresh, reused : int, default=1
         G and U of "udsg": G steps with new blocks, then U steps with old ones, and so on.
     cap : float, default=2

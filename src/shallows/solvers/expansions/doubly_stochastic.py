@@ -42,6 +42,9 @@ from .expansion import ExpansionProblem, ExpansionState
 
 PRECONDITIONINGS = (None, "block")
 
+MOST_SHRINKAGE = 0.1
+"""What the longest step may shrink f by, as a share of f."""
+
 
 @dataclass(frozen=True)
 class DoublyStochastic:
@@ -65,7 +68,8 @@ class DoublyStochastic:
         Φᵀ ℓ'/(BF), and shrinks f by s κ with κ = F ν/ε in place of s ν. The release of Dai et al. has the same
         covariance and shrinks by s ν; where ν is 0, the two are the same.
     damping : float
-        ε. It is raised to F ν times the longest step where it is less, since no step may shrink f by more than f.
+        ε. It is raised where a step would shrink f by more than a tenth, κ s > 0.1: what a step shrinks, a single block
+        has to give back.
     damping_of_batch : float
         c. A batch of B examples takes at least c F/B for ε: it does not tell more of a direction with an eigenvalue
         below c/B than noise does.
@@ -159,7 +163,7 @@ class DoublyStochastic:
         return max(
             self.damping,
             self.damping_of_batch * block_size / batch_size,
-            longest * self.regularisation * block_size,
+            longest * self.regularisation * block_size / MOST_SHRINKAGE,
         )
 
     def shrinkage(self, block_size: int, batch_size: int) -> float:
