@@ -131,9 +131,13 @@ class RandomisedCCA(BaseEstimator):
     @staticmethod
     def _total(Z: list[np.ndarray], rows: np.ndarray, directions: Any) -> float:
         """The canonical correlations of the projections of some rows, summed."""
-        u, v = (one[rows] @ direction for one, direction in zip(Z, directions[:2], strict=True))
-        left, right = (np.linalg.qr(one - one.mean(axis=0))[0] for one in (u, v))
-        return float(np.linalg.svd(left.T @ right, compute_uv=False).sum())
+        return total_correlation(*(one[rows] @ direction for one, direction in zip(Z, directions[:2], strict=True)))
+
+
+def total_correlation(u: np.ndarray, v: np.ndarray) -> float:
+    """The canonical correlations of two projections of the same examples, shape (n, k) each, summed."""
+    left, right = (np.linalg.qr(one - one.mean(axis=0))[0] for one in (u, v))
+    return float(np.linalg.svd(left.T @ right, compute_uv=False).sum())
 
 
 def _moments(Z: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
