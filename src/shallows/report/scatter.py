@@ -30,7 +30,7 @@ def scatter(target: Target) -> Figure:
     marks = list(target.meta.get("marks", []))
     key, across, up, colour = spec.get("columns", "method"), spec["x"], spec["metric"], spec["lines"]
     table = frame(target, [key])
-    if not marks or (marks[0] not in table and table["mean"].notna().any()):
+    if table["mean"].notna().any() and (not marks or marks[0] not in table):
         raise ShallowsError(f"The points of {target.id} have no mark by which they belong together.")
     panels = [value for value in ordered(table[key]) if value] or [""]
     figure, [axes] = sheet(

@@ -39,8 +39,9 @@ def latent_densities(
 
     In the span of the functions the cross-covariance of two views is Σ_h w_h m_h m_hᵀ, with the mean m_h of the
     functions in class h. It is whitened, and the third-order moment of the three views, which then has orthogonal
-    components, is decomposed by the power method (Song et al. 2014). Each m_h gives the mean embedding of a class,
-    which is the density smoothed by the kernel; divided by its integral it stands for the density.
+    components, is decomposed by the power method (Song et al. 2014). The function u(x)ᵀ G⁻¹ m_h, with the inner
+    products G of the functions u in the space of the kernel, is the mean embedding of a class; over √(2π) σ it is the
+    density smoothed by the kernel.
 
     Parameters
     ----------
@@ -89,12 +90,15 @@ def latent_densities(
             memory=memory,
         ).fit(*views[:2])
         functions: Functions = model.transform
+        coefficients = model.dual_coef_.reshape(-1, 2).astype(np.float64)
+        # Features without their common factor 1/√(number of frequencies).
+        products = model.n_random_features_ * coefficients.T @ coefficients
     else:
-        functions = _on_fixed_features(method, views[:2], bandwidth, n_features, random_state)
+        functions, products = _on_fixed_features(method, views[:2], bandwidth, n_features, random_state), np.eye(2)
     weights, means = classes_of([functions(view) for view in views])
-    found = functions(PLACES[:, None].astype(x.dtype)).astype(np.float64) @ means.T
+    embedded = functions(PLACES[:, None].astype(x.dtype)).astype(np.float64) @ np.linalg.solve(products, means.T)
+    found = embedded / (math.sqrt(2 * math.pi) * bandwidth)
     integral = float(PLACES[1] - PLACES[0])
-    found = found / (found.sum(axis=0) * integral)
     # The classes have no order of their own: the Gaussian one lies further left.
     order = np.argsort(PLACES @ found)
     found, weights = found[:, order], weights[order]
