@@ -85,8 +85,9 @@ def two_components(
             truth = exact.fit(x.astype(np.float64)).transform(x.astype(np.float64))
             numbers["squared_sine"] = _squared_sine(model.transform(x), truth)
     values = np.asarray(values, dtype=np.float64)
-    # The sign of a component is free: the longer tail is on the right.
-    values = values * np.where(np.sum((values - values.mean(axis=0)) ** 3, axis=0) < 0, -1.0, 1.0)
+    # The sign of a component is free: each grows with the sum of the inputs.
+    sums = x[shown].sum(axis=1, dtype=np.float64)
+    values = values * np.where((sums - sums.mean()) @ values < 0, -1.0, 1.0)
     distance = np.linalg.norm(values - values.mean(axis=0), axis=1)
     numbers["centre_correlation"] = float(spearmanr(distance, y[shown]).statistic)
     curve = {"first": values[:, 0].tolist(), "second": values[:, 1].tolist(), "colour": y[shown].tolist()}
