@@ -44,6 +44,7 @@ KINDS = {
     "uniform_cube": {"dimension": 3},
     "dsg_regression": {"dimension": 3},
     "fourier_teacher": {"dimension": 7},
+    "planar_arm": {},
     "rbf_teacher": {"dimension": 3, "classes": 4},
     "virtual_molecules": {"molecules": molecules()},
 }

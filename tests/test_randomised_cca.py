@@ -8,7 +8,8 @@ from sklearn.cross_decomposition import CCA
 
 from component_example import exact_correlations
 from shallows.errors import ShallowsError
-from shallows.estimators.components.randomised_cca import RIDGES, RandomisedCCA
+from shallows.estimators.components.kernel_cca_search import KernelCCASearch
+from shallows.estimators.components.randomised_cca import RIDGES, RandomisedCCA, total_correlation
 from test_two_view_estimators import two_views
 
 
@@ -41,3 +42,21 @@ def test_on_features_it_finds_correlations_that_bend_and_chooses_its_ridge_on_ex
 def test_unknown_features_are_refused():
     with pytest.raises(ShallowsError, match="features must be one of 'fourier', 'nystroem', 'linear'"):
         RandomisedCCA(features="wavelets").fit(*linear_views())
+
+
+def test_the_search_takes_the_ridge_that_is_best_on_examples_held_out():
+    (x, y), new = two_views(600), two_views(400, seed=6)
+    model = KernelCCASearch(2, ridges=(1e-3, 1e6), max_features=256, block_size=32, n_iter=20).fit(x, y)
+    assert model.effective_params_["ridge"] == 1e-3
+    assert model.scores_[1e-3, 0.02] > model.scores_[1e6, 0.02]
+    assert total_correlation(*model.transform(*new)) > 1.6
+    same = model.best_estimator_
+    assert np.array_equal(model.dual_coef_, same.dual_coef_)
+    # The best is fitted on all examples, not on those four fifths.
+    assert same.n_features_in_ == x.shape[1] and same.batch_size_ > 0
+
+
+def test_the_views_may_have_unlike_numbers_of_features():
+    x, y = linear_views()
+    model = RandomisedCCA(2, features="linear", ridge=0.0).fit(x, np.hstack([y, x[:, :1]]))
+    assert model.coef_.shape == (4, 2) and model.second_coef_.shape == (3, 2)

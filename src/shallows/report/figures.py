@@ -11,6 +11,7 @@ from shallows.errors import UnknownNameError
 from .curves import curves
 from .eigenvalue_curves import spectrum
 from .error_curves import error_curves
+from .scatter import scatter
 from .sheet import STYLE, save
 from .target import Target, read
 
@@ -21,6 +22,7 @@ KINDS: dict[str, Callable[[Target], Figure]] = {
     "error_curves": error_curves,
     "spectrum": spectrum,
     "curves": curves,
+    "scatter": scatter,
 }
 
 
@@ -32,7 +34,8 @@ def draw(csv_path: str | Path, meta_path: str | Path, svg_path: str | Path, png_
     csv_path : path
         The tidy CSV that holds the numbers to draw.
     meta_path : path
-        The JSON beside it; ``figure.kind`` names the drawing: ``curves``, ``spectrum`` or ``error_curves``.
+        The JSON beside it; ``figure.kind`` names the drawing: ``curves``, ``spectrum``, ``scatter`` or
+        ``error_curves``.
     svg_path, png_path : path
         Where the two forms go.
 

@@ -25,6 +25,7 @@ __all__ = ["GENERATORS", "generator_class", "make", "names"]
 GENERATORS = {
     "endless_mnist": "shallows.datasets.synthetic.endless_digits:EndlessDigits",
     "gaussian_1d": "shallows.datasets.synthetic.gaussian_1d:Gaussian1D",
+    "planar_arm": "shallows.datasets.synthetic.planar_arm:PlanarArm",
     "latent_views": "shallows.datasets.synthetic.latent_views:LatentViews",
     "heaviside_circle": "shallows.datasets.synthetic.heaviside_circle:HeavisideCircle",
     "smooth_circle": "shallows.datasets.synthetic.smooth_circle:SmoothCircle",

@@ -43,6 +43,8 @@ class RandomisedCCA(BaseEstimator):
     ----------
     correlations_ : ndarray, shape (n_components,)
         In the training part.
+    coef_, second_coef_ : ndarrays, shapes (p, n_components) and (q, n_components)
+        Of the features of either view.
     ridge_ : float
     effective_params_ : dict
 
@@ -99,7 +101,7 @@ class RandomisedCCA(BaseEstimator):
         else:
             self.ridge_ = float(self.ridge)
         moments = _moments(Z)
-        *self.coef_, self.correlations_ = _directions(moments, self.ridge_, self.n_components)
+        self.coef_, self.second_coef_, self.correlations_ = _directions(moments, self.ridge_, self.n_components)
         self.effective_params_ = {"ridge": self.ridge_, "features": self.features, "n_features": Z[0].shape[1]}
         return self
 
@@ -117,7 +119,8 @@ class RandomisedCCA(BaseEstimator):
         """
         check_is_fitted(self)
         views = [self._checked(view) for view in (X, y) if view is not None]
-        found = tuple(Z @ one for Z, one in zip(self._features(views), self.coef_, strict=False))
+        directions = (self.coef_, self.second_coef_)
+        found = tuple(Z @ one for Z, one in zip(self._features(views), directions, strict=False))
         return found if y is not None else found[0]
 
     def _checked(self, view: Any) -> np.ndarray:
@@ -131,9 +134,13 @@ class RandomisedCCA(BaseEstimator):
     @staticmethod
     def _total(Z: list[np.ndarray], rows: np.ndarray, directions: Any) -> float:
         """The canonical correlations of the projections of some rows, summed."""
-        u, v = (one[rows] @ direction for one, direction in zip(Z, directions[:2], strict=True))
-        left, right = (np.linalg.qr(one - one.mean(axis=0))[0] for one in (u, v))
-        return float(np.linalg.svd(left.T @ right, compute_uv=False).sum())
+        return total_correlation(*(one[rows] @ direction for one, direction in zip(Z, directions[:2], strict=True)))
+
+
+def total_correlation(u: np.ndarray, v: np.ndarray) -> float:
+    """The canonical correlations of two projections of the same examples, shape (n, k) each, summed."""
+    left, right = (np.linalg.qr(one - one.mean(axis=0))[0] for one in (u, v))
+    return float(np.linalg.svd(left.T @ right, compute_uv=False).sum())
 
 
 def _moments(Z: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

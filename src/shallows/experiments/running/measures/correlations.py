@@ -19,6 +19,8 @@ class Correlations(Measure):
     ``transform(x, y)``, which gives the projections of both, each of shape (n, k).
     """
 
+    times_fit = True
+
     def training_arrays(self) -> tuple[Any, Any]:
         """The two views of the training part."""
         return self._views("train")

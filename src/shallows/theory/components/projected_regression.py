@@ -1,0 +1,107 @@
+"""Linear regression on the functions of kernel sliced inverse regression: Figure 4 of Xie et al. (2015)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LinearRegression
+
+from ... import streams
+from ...errors import ShallowsError
+from ...estimators.components.randomised_cca import RandomisedCCA
+from ...estimators.components.sliced_inverse_regression import KernelSlicedInverseRegression
+from ..results import AnalysisResult
+
+METHODS = ("doubly_stochastic", "fourier", "nystroem")
+
+
+def projected_regression(
+    data: Any,
+    *,
+    method: str = "doubly_stochastic",
+    sizes: Sequence[int],
+    n_components: int = 7,
+    ridges: Sequence[float] = (1e-5, 1e-4, 1e-3),
+    validation: int = 5000,
+    n_iter: int | None = None,
+    block_size: int | None = None,
+    batch_size: int | None = None,
+    random_state: int = 0,
+    device: str = "auto",
+    memory: int | str | None = None,
+) -> AnalysisResult:
+    """The error of a linear model of the targets on k functions of the inputs, against the number of features.
+
+    The functions span the top of the covariance of E[k(x, ·) | y] against that of k(x, ·), the space that kernel CCA
+    between x and y finds. Each method takes the ridge, of ``ridges``, with the smallest error on training points that
+    are set aside, and is then fitted on the whole training part.
+
+    Parameters
+    ----------
+    data
+        Has ``x_train``, ``y_train``, ``x_test`` and ``y_test``; targets are values.
+    method : {"doubly_stochastic", "fourier", "nystroem"}
+        `KernelSlicedInverseRegression`, or CCA between fixed features of the inputs and of the targets.
+    sizes : sequence of int
+        Numbers of features: cosines and sines, or landmarks.
+    n_components : int
+        k.
+    ridges : sequence of float
+        In units of k(x, x) = 1 for the doubly stochastic method, in shares of the trace for the others.
+    validation : int
+        Training points to choose by, at most a fifth of them.
+    n_iter, block_size, batch_size : int, optional
+        Of the doubly stochastic method.
+
+    Returns
+    -------
+    AnalysisResult
+        Over the number of features: ``test_error``, the mean squared error on the test part over the variance of the
+        targets there, and ``ridge``, the one that was chosen.
+    """
+    if method not in METHODS:
+        raise ShallowsError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}.")
+    x, x_test = (np.asarray(part, dtype=np.float32) for part in (data.x_train, data.x_test))
+    y, y_test = (_columns(part) for part in (data.y_train, data.y_test))
+    scale = y.std(axis=0)
+    y, y_test = y / scale, y_test / scale
+    order = streams.permutation(random_state, "validation", 0, len(x))
+    n_apart = min(validation, len(x) // 5)
+    apart, rest = order[:n_apart], order[n_apart:]
+
+    def error(size: int, ridge: float, fit: Any, test: Any) -> float:
+        if method == "doubly_stochastic":
+            model: Any = KernelSlicedInverseRegression(
+                n_components,
+                ridge=ridge,
+                max_features=size // 2,
+                block_size=block_size and min(block_size, size // 2),
+                batch_size=batch_size,
+                n_iter=n_iter,
+                random_state=random_state,
+                device=device,
+                memory=memory,
+            )
+        else:
+            model = RandomisedCCA(
+                n_components, features=method, n_features=size, ridge=ridge, random_state=random_state
+            )
+        model.fit(*fit)
+        linear = LinearRegression().fit(model.transform(fit[0]), fit[1])
+        off = linear.predict(model.transform(test[0])) - test[1]
+        return float(np.mean(off**2) / np.mean((test[1] - test[1].mean(axis=0)) ** 2))
+
+    curve: dict[str, list[float]] = {"test_error": [], "ridge": []}
+    for size in sizes:
+        tried = [error(size, ridge, (x[rest], y[rest]), (x[apart], y[apart])) for ridge in ridges]
+        ridge = ridges[int(np.argmin(tried))]
+        curve["ridge"].append(float(ridge))
+        curve["test_error"].append(error(size, ridge, (x, y), (x_test, y_test)))
+    return AnalysisResult(list(sizes), curve, {}, {"n_components": n_components, "n_validation": n_apart})
+
+
+def _columns(y: Any) -> np.ndarray:
+    y = np.asarray(y, dtype=np.float64)
+    return y.reshape(len(y), -1)

@@ -1,0 +1,63 @@
+"""Pictures of points, of made-up numbers."""
+
+import numpy as np
+import pytest
+
+from report_example import COLUMNS
+from shallows.errors import ShallowsError
+from shallows.report.scatter import scatter
+from shallows.report.target import read
+from test_report_curves import written
+
+FIGURE = {"kind": "scatter", "x": "across", "metric": "up", "lines": "colour", "columns": "method"}
+assert "setting" in COLUMNS
+
+
+def rows(*methods):
+    """Three points a method: across 0, 1, 2, up their squares, colour 7, 8 and 9."""
+    return [
+        {"metric": metric, "measured_mean": value, "setting": f"m={m}", "method": method}
+        for method in methods
+        for m in range(3)
+        for metric, value in (("across", m), ("up", m * m), ("colour", 7 + m))
+    ]
+
+
+def drawn(folder, given):
+    for row in given:
+        row.setdefault("metric", "across")
+    return scatter(read(*by_method(folder, given)))
+
+
+def by_method(folder, given):
+    methods = [row.pop("method") for row in given]
+    paths = written(folder, given, FIGURE)
+    lines = paths[0].read_text().splitlines()
+    place = lines[0].split(",").index("method")
+    for at, method in enumerate(methods, start=1):
+        cells = lines[at].split(",")
+        cells[place] = method
+        lines[at] = ",".join(cells)
+    paths[0].write_text("\n".join(lines) + "\n")
+    return paths
+
+
+def test_every_point_lies_where_its_two_metrics_say_with_the_colour_of_the_third(tmp_path):
+    figure = drawn(tmp_path, rows("left", "right"))
+    left, right = [ax for ax in figure.axes if ax.get_title(loc="left")]
+    assert [left.get_title(loc="left"), right.get_title(loc="left")] == ["left", "right"]
+    for ax in (left, right):
+        (dots,) = ax.collections
+        assert np.asarray(dots.get_offsets()).tolist() == [[0, 0], [1, 1], [2, 4]]
+        assert dots.get_array().tolist() == [7, 8, 9]
+
+
+def test_where_nothing_was_measured_the_picture_says_so(tmp_path):
+    figure = drawn(tmp_path, [{"metric": "across", "measured_mean": "", "setting": "", "method": "left"}])
+    assert "not run" in [text.get_text() for text in figure.axes[0].texts]
+
+
+def test_points_that_do_not_belong_together_are_refused(tmp_path):
+    given = [{"metric": "across", "measured_mean": 1.0, "setting": "", "method": "left"}]
+    with pytest.raises(ShallowsError, match="no mark"):
+        drawn(tmp_path, given)
