@@ -46,7 +46,18 @@ from .components import (
     KernelSlicedInverseRegression,
 )
 from .doubly_stochastic import DoublyStochasticClassifier, DoublyStochasticNoveltyDetector, DoublyStochasticRegressor
-from .feature_maps import FourierFeatures, NystroemFeatures
+from .feature_maps import (
+    Fastfood,
+    FourierFeatures,
+    HiddenUnits,
+    NystroemFeatures,
+    PolynomialFeatures,
+    QuasiMonteCarloFeatures,
+    RandomBinning,
+    RBFNetwork,
+    SemiRandomFeatures,
+    TensorSketch,
+)
 from .least_squares import (
     EigenProCentresClassifier,
     EigenProCentresRegressor,
@@ -84,9 +95,11 @@ __all__ = [
     "EigenProRegressor",
     "ExactKernelRidgeClassifier",
     "ExactKernelRidgeRegressor",
+    "Fastfood",
     "FeatureEigenProClassifier",
     "FeatureEigenProRegressor",
     "FourierFeatures",
+    "HiddenUnits",
     "KernelSGDClassifier",
     "KernelSGDRegressor",
     "KernelSlicedInverseRegression",
@@ -94,10 +107,16 @@ __all__ = [
     "NORMARegressor",
     "NystroemFeatures",
     "PegasosClassifier",
+    "PolynomialFeatures",
+    "QuasiMonteCarloFeatures",
+    "RBFNetwork",
+    "RandomBinning",
     "SAGClassifier",
     "SAGRegressor",
     "SDCAClassifier",
     "SDCARegressor",
     "SVRGClassifier",
     "SVRGRegressor",
+    "SemiRandomFeatures",
+    "TensorSketch",
 ]
