@@ -116,8 +116,8 @@ class HiddenUnits(FeatureMapTransformer):
         return self.n_units[-1] if isinstance(self.n_units, (tuple, list)) and self.n_units else self.n_units
 
     def _check_parameters(self) -> None:
-        super()._check_parameters()
         check_units(self.activation, self.n_units)
+        super()._check_parameters()
 
     def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
         return units_of_points(self, X, kernel, seed, device)
