@@ -25,7 +25,8 @@ from shallows.errors import ShallowsError, TrainingInterrupted
 BOTH = [FeatureEigenProClassifier, FeatureEigenProRegressor]
 each = pytest.mark.parametrize("Estimator", BOTH)
 quiet = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
-MAPS = list(features.FEATURE_MAPS)
+OF_OTHER_KERNELS = ("binning", "polynomial", "tensor_sketch")  # they refuse the Gaussian kernel by its name
+MAPS = [name for name in features.FEATURE_MAPS if name not in OF_OTHER_KERNELS]
 
 
 class Given:
@@ -63,7 +64,7 @@ def test_every_map_by_name_learns(Estimator, name):
     model = Estimator(name, n_features=200, bandwidth=1.0, random_state=0).fit(X, y)
     # Directions at the level of rounding are no features of Nyström's.
     assert model.coef_.shape[1] == 5 if name == "linear" else 150 < model.coef_.shape[1] <= 200
-    assert model.score(X, y) > (0.5 if name == "linear" else 0.9)
+    assert model.score(X, y) > {"linear": 0.5, "semi_random": 0.8}.get(name, 0.9)  # of it there are 40 units
     assert model.n_rollbacks_ == 0
 
 

@@ -37,7 +37,9 @@ BINNING = RandomBinning(3.0, 3, 40, n_bins=64)
 def test_the_maps_of_the_library_keep_the_protocols():
     x = sample(20)
     for name in FEATURE_MAPS:
-        assert isinstance(features.make(name, GAUSSIAN, x, 8), protocol.ExplicitMap)
+        kernel = {"binning": "laplace_product", "polynomial": "polynomial", "tensor_sketch": "polynomial"}.get(name)
+        kernel = kernels.make(kernel, 2.0 if name == "binning" else None) if kernel else GAUSSIAN
+        assert isinstance(features.make(name, kernel, x, 8), protocol.ExplicitMap)
     assert isinstance(FourierFeatures(GAUSSIAN, 3, 8), protocol.FourierStream)
     assert not isinstance(FourierFeatures(GAUSSIAN, 3, 8), protocol.SparseFeatureMap)
     assert isinstance(BINNING, protocol.SparseFeatureMap)

@@ -1,4 +1,4 @@
-"""The scikit-learn face of the solvers, in five families by what is sought and what the function is made of.
+"""The scikit-learn face of the solvers, in six families by what is sought and what the function is made of.
 
 `least_squares`
     The square loss over the functions of a kernel or of explicit features: EigenPro and its variants, kernel stochastic
@@ -10,6 +10,8 @@
 `components`
     Nonlinear components, in functions that gain random features step by step: kernel PCA, SVD, CCA and sliced
     inverse regression.
+`closed_forms`
+    Ridge regression on explicit features, solved at once: any feature map, extreme learning machines.
 `feature_maps`
     Transformers of points to explicit features of a kernel, for pipelines.
 
@@ -39,6 +41,12 @@ What users of scikit-learn look for:
     ``kernel="precomputed"`` where the values of the kernel are enough.
 """
 
+from .closed_forms import (
+    ExtremeLearningMachineClassifier,
+    ExtremeLearningMachineRegressor,
+    FeatureRidgeClassifier,
+    FeatureRidgeRegressor,
+)
 from .components import (
     DoublyStochasticKernelCCA,
     DoublyStochasticKernelPCA,
@@ -46,7 +54,18 @@ from .components import (
     KernelSlicedInverseRegression,
 )
 from .doubly_stochastic import DoublyStochasticClassifier, DoublyStochasticNoveltyDetector, DoublyStochasticRegressor
-from .feature_maps import FourierFeatures, NystroemFeatures
+from .feature_maps import (
+    Fastfood,
+    FourierFeatures,
+    HiddenUnits,
+    NystroemFeatures,
+    PolynomialFeatures,
+    QuasiMonteCarloFeatures,
+    RandomBinning,
+    RBFNetwork,
+    SemiRandomFeatures,
+    TensorSketch,
+)
 from .least_squares import (
     EigenProCentresClassifier,
     EigenProCentresRegressor,
@@ -84,9 +103,15 @@ __all__ = [
     "EigenProRegressor",
     "ExactKernelRidgeClassifier",
     "ExactKernelRidgeRegressor",
+    "ExtremeLearningMachineClassifier",
+    "ExtremeLearningMachineRegressor",
+    "Fastfood",
     "FeatureEigenProClassifier",
     "FeatureEigenProRegressor",
+    "FeatureRidgeClassifier",
+    "FeatureRidgeRegressor",
     "FourierFeatures",
+    "HiddenUnits",
     "KernelSGDClassifier",
     "KernelSGDRegressor",
     "KernelSlicedInverseRegression",
@@ -94,10 +119,16 @@ __all__ = [
     "NORMARegressor",
     "NystroemFeatures",
     "PegasosClassifier",
+    "PolynomialFeatures",
+    "QuasiMonteCarloFeatures",
+    "RBFNetwork",
+    "RandomBinning",
     "SAGClassifier",
     "SAGRegressor",
     "SDCAClassifier",
     "SDCARegressor",
     "SVRGClassifier",
     "SVRGRegressor",
+    "SemiRandomFeatures",
+    "TensorSketch",
 ]

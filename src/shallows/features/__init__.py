@@ -1,4 +1,4 @@
-"""Explicit feature maps: streams of random Fourier features, kernel functions at landmarks, Nyström, the inputs.
+"""Explicit feature maps: random Fourier features and their kin, landmarks, polynomials, hidden units, the inputs.
 
 A map is a name of `FEATURE_MAPS` or an object of the user's. `make` makes the map of a name. `in_blocks` cuts a map
 into ranges of columns that are computed one at a time within a budget of memory, as the estimators need it.
@@ -12,8 +12,11 @@ from typing import Any
 from ..arrays import Array
 from ..errors import ShallowsError, UnknownNameError
 from .base import FeatureMap
+from .binning import RandomBinning, bins_of_grids
 from .design import Blocks, Design
+from .fastfood import Fastfood, fastfood_pairs
 from .fourier import FourierFeatures, fourier_cosines, fourier_pairs, orthogonal_pairs
+from .hidden_units import HiddenUnits, sigmoid_units
 from .landmarks import (
     NystromFeatures,
     RBFNetwork,
@@ -22,17 +25,29 @@ from .landmarks import (
     rbf_at_means,
     rbf_at_samples,
 )
+from .leverage import nystrom_by_leverage
 from .linear import Linear, inputs_and_constant
+from .monomials import Monomials, monomials
+from .quasi_monte_carlo import QuasiMonteCarloFeatures, quasi_monte_carlo_pairs
+from .semi_random import SemiRandomFeatures, semi_random
+from .tensor_sketch import TensorSketch, tensor_sketch
 
 __all__ = [
     "FEATURE_MAPS",
     "Blocks",
     "Design",
+    "Fastfood",
     "FeatureMap",
     "FourierFeatures",
+    "HiddenUnits",
     "Linear",
+    "Monomials",
     "NystromFeatures",
+    "QuasiMonteCarloFeatures",
     "RBFNetwork",
+    "RandomBinning",
+    "SemiRandomFeatures",
+    "TensorSketch",
     "check",
     "in_blocks",
     "make",
@@ -43,10 +58,18 @@ FEATURE_MAPS: dict[str, Callable[..., FeatureMap]] = {
     "fourier": fourier_pairs,
     "fourier_cosine": fourier_cosines,
     "orthogonal": orthogonal_pairs,
+    "fastfood": fastfood_pairs,
+    "quasi_monte_carlo": quasi_monte_carlo_pairs,
+    "binning": bins_of_grids,
     "rbf": rbf_at_samples,
     "rbf_kmeans": rbf_at_means,
     "nystrom": nystrom_at_samples,
     "nystrom_kmeans": nystrom_at_means,
+    "nystrom_leverage": nystrom_by_leverage,
+    "polynomial": monomials,
+    "tensor_sketch": tensor_sketch,
+    "sigmoid_units": sigmoid_units,
+    "semi_random": semi_random,
     "linear": inputs_and_constant,
 }
 """What makes the map of a name, of a kernel, training points, a number of features, a seed and a budget in bytes. The
@@ -78,7 +101,10 @@ def make(name: str, kernel: Any, x: Array, n_features: int, seed: int = 0) -> Fe
     name : str
         ``"fourier"`` (cosines and sines), ``"fourier_cosine"``, ``"orthogonal"`` (Fourier, frequencies at right
         angles), ``"rbf"`` (radial basis functions at sampled points), ``"rbf_kmeans"``, ``"nystrom"`` (landmarks
-        sampled), ``"nystrom_kmeans"``, ``"linear"`` (the inputs and a constant).
+        sampled), ``"nystrom_kmeans"``, ``"nystrom_leverage"`` (drawn by ridge leverage scores), ``"fastfood"`` and
+        ``"quasi_monte_carlo"`` (Fourier, structured or evenly spread frequencies), ``"binning"`` (cells of random
+        grids, of the kernel laplace_product), ``"polynomial"`` and ``"tensor_sketch"`` (of the kernel polynomial),
+        ``"sigmoid_units"`` and ``"semi_random"`` (hidden units), ``"linear"`` (the inputs and a constant).
     kernel : Kernel
     x : array, shape (n, d)
         Training points: landmarks are taken from them, the other maps read their number of inputs only.

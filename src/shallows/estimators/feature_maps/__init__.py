@@ -3,10 +3,30 @@
 A map is chosen by a kernel and regenerated from a seed, or from landmarks among the training points. The maps
 themselves are those of `shallows.features`; a transformer chooses the bandwidth, centres the points, and brings them to
 the device and back. A further one is a module here with a class that derives from `base.FeatureMapTransformer` and
-defines `_make_map`.
+defines `_make_map`. Plain and sparse random projections, which preserve distances and need no kernel, are those of
+`sklearn.random_projection`.
 """
 
+from .fastfood import Fastfood
 from .fourier_features import FourierFeatures
+from .hidden_units import HiddenUnits
 from .nystroem_features import NystroemFeatures
+from .polynomial_features import PolynomialFeatures
+from .quasi_monte_carlo_features import QuasiMonteCarloFeatures
+from .random_binning import RandomBinning
+from .rbf_network import RBFNetwork
+from .semi_random_features import SemiRandomFeatures
+from .tensor_sketch import TensorSketch
 
-__all__ = ["FourierFeatures", "NystroemFeatures"]
+__all__ = [
+    "Fastfood",
+    "FourierFeatures",
+    "HiddenUnits",
+    "NystroemFeatures",
+    "PolynomialFeatures",
+    "QuasiMonteCarloFeatures",
+    "RBFNetwork",
+    "RandomBinning",
+    "SemiRandomFeatures",
+    "TensorSketch",
+]

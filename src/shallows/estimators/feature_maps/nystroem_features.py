@@ -12,7 +12,7 @@ from ...errors import UnknownNameError
 from ...kernels import Kernel
 from .base import FeatureMapTransformer
 
-LANDMARKS = {"sample": "nystrom", "kmeans": "nystrom_kmeans"}
+LANDMARKS = {"sample": "nystrom", "kmeans": "nystrom_kmeans", "leverage": "nystrom_leverage"}
 """The names in `shallows.features` of the ways to choose landmarks."""
 
 
@@ -37,8 +37,9 @@ class NystroemFeatures(FeatureMapTransformer):
         M, the number of landmarks (``n_components`` of `sklearn.kernel_approximation.Nystroem`), at most one for each
         training point. The result has a column for each direction of the landmarks' kernel matrix above the level of
         rounding, so that there may be fewer.
-    landmarks : {"sample", "kmeans"}, default="sample"
-        Training points drawn at random, or the centres of K-means.
+    landmarks : {"sample", "kmeans", "leverage"}, default="sample"
+        Training points drawn at random; the centres of K-means; or training points drawn in proportion to their ridge
+        leverage scores, so that rare kinds of points are among them.
     random_state : int, RandomState or None, default=None
         Decides the landmarks and the subsample. The same int gives the same features.
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"

@@ -1,0 +1,205 @@
+"""The extreme learning machine: hidden units with random weights and outputs in closed form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...errors import UnknownNameError
+from ..feature_maps.hidden_units import HiddenUnits, check_units
+from ..parameter_checks import check_positive
+from .feature_least_squares import FeatureLeastSquaresClassifier, FeatureLeastSquaresRegressor
+from .normal_equations import FORMS
+
+
+class _ExtremeLearningMachine:
+    def _check_parameters(self) -> None:
+        check_units(self.activation, self.n_units)
+        check_positive(self, "C")
+        if self.form not in FORMS:
+            raise UnknownNameError("form", self.form, FORMS)
+
+    def _make_transformer(self) -> HiddenUnits:
+        return HiddenUnits(
+            self.activation,
+            n_units=self.n_units,
+            bandwidth=self.bandwidth,
+            random_state=self._seed(),
+            device=self.device,
+            memory=self.memory,
+            dtype=self.dtype,
+        )
+
+    def _ridge(self) -> float:
+        return 1.0 / self.C
+
+    def _form(self) -> str:
+        return self.form
+
+
+class ExtremeLearningMachineClassifier(_ExtremeLearningMachine, FeatureLeastSquaresClassifier):
+    """Classification by hidden units with random weights and least squares on ±1 targets.
+
+    The hidden weights are drawn and stay as they are; the weights of the outputs are those of ridge regression on the
+    units, in closed form. There is no constant among the units. With cosines this is ridge regression on random
+    Fourier features of the Gaussian kernel. Several layers are layers of random units, of which the last is read out.
+
+    Parameters
+    ----------
+    activation : {"sigmoid", "tanh", "gaussian", "multiquadric", "hard_limit", "cosine"}, default="sigmoid"
+        Of aᵀx + b with weights a of deviation 1/σ, or for "gaussian" and "multiquadric" of ‖x − a‖ with centres a that
+        have the training points' means and deviations.
+    n_units : int or tuple of int, default=1000
+        Units of the layer, or of each layer: a layer takes the centred and scaled outputs of the one before.
+    C : float, default=1.0
+        Weight of the squared errors: minimised is ½ ‖β‖² + (C/2) Σᵢ wᵢ ‖tᵢ − βᵀh(xᵢ)‖². Its reciprocal is the ridge.
+    bandwidth : float, "median" or None, optional
+        σ, in the units of the inputs. None and "median" take the median distance between points of a subsample.
+    form : {"auto", "features", "rows"}, default="auto"
+        Which closed form is computed: (HᵀH + I/C)⁻¹ HᵀT, of as many equations as units; Hᵀ(HHᵀ + I/C)⁻¹ T, of as many
+        as rows; or the smaller of the two. They are equal.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
+        a class with nⱼ of the n rows, of k classes.
+    random_state : int, RandomState or None, default=None
+        Decides what is drawn of the features. The same int gives the same model.
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        Where the features are computed; the system of equations is solved in double precision on the CPU.
+    memory : int or str, optional
+        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        Of the features; "auto" means that of the training points.
+    verbose : int, default=0
+        Without effect, since there is one system to solve; here so that all estimators take it.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (n_classes,)
+    coef_ : ndarray, shape (n_outputs, n_features_out)
+    transformer_ : HiddenUnits
+        The fitted features.
+    n_iter_ : int
+        1, or the iterations of conjugate gradients where the features are sparse.
+    effective_params_ : dict
+        What the program chose where a parameter left it open, with the ridge and the form of the system solved.
+    timings_ : dict
+        Seconds of each phase of the fit.
+
+    References
+    ----------
+    G.-B. Huang, H. Zhou, X. Ding and R. Zhang (2012), "Extreme learning machine for regression and multiclass
+    classification", IEEE Transactions on Systems, Man, and Cybernetics B 42.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from shallows import ExtremeLearningMachineClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = ExtremeLearningMachineClassifier(random_state=0).fit(X[:1200], y[:1200])
+    >>> bool(model.score(X[1200:], y[1200:]) > 0.9)
+    True
+    """
+
+    def __init__(
+        self,
+        activation: str = "sigmoid",
+        *,
+        n_units: int | tuple[int, ...] = 1000,
+        C: float = 1.0,
+        bandwidth: float | str | None = None,
+        form: str = "auto",
+        class_weight: Any = None,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ):
+        self.activation = activation
+        self.n_units = n_units
+        self.C = C
+        self.bandwidth = bandwidth
+        self.form = form
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.device = device
+        self.memory = memory
+        self.dtype = dtype
+        self.verbose = verbose
+
+
+class ExtremeLearningMachineRegressor(_ExtremeLearningMachine, FeatureLeastSquaresRegressor):
+    """Regression by hidden units with random weights and least squares about the mean of the targets.
+
+    The hidden weights are drawn and stay as they are; the weights of the outputs are those of ridge regression on the
+    units, in closed form. There is no constant among the units. With cosines this is ridge regression on random
+    Fourier features of the Gaussian kernel. Several layers are layers of random units, of which the last is read out.
+
+    Parameters
+    ----------
+    activation : {"sigmoid", "tanh", "gaussian", "multiquadric", "hard_limit", "cosine"}, default="sigmoid"
+        Of aᵀx + b with weights a of deviation 1/σ, or for "gaussian" and "multiquadric" of ‖x − a‖ with centres a that
+        have the training points' means and deviations.
+    n_units : int or tuple of int, default=1000
+        Units of the layer, or of each layer: a layer takes the centred and scaled outputs of the one before.
+    C : float, default=1.0
+        Weight of the squared errors: minimised is ½ ‖β‖² + (C/2) Σᵢ wᵢ ‖tᵢ − βᵀh(xᵢ)‖². Its reciprocal is the ridge.
+    bandwidth : float, "median" or None, optional
+        σ, in the units of the inputs. None and "median" take the median distance between points of a subsample.
+    form : {"auto", "features", "rows"}, default="auto"
+        Which closed form is computed: (HᵀH + I/C)⁻¹ HᵀT, of as many equations as units; Hᵀ(HHᵀ + I/C)⁻¹ T, of as many
+        as rows; or the smaller of the two. They are equal.
+    random_state : int, RandomState or None, default=None
+        Decides what is drawn of the features. The same int gives the same model.
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        Where the features are computed; the system of equations is solved in double precision on the CPU.
+    memory : int or str, optional
+        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        Of the features; "auto" means that of the training points.
+    verbose : int, default=0
+        Without effect, since there is one system to solve; here so that all estimators take it.
+
+    Attributes
+    ----------
+    intercept_ : ndarray, shape (n_outputs,)
+        Mean of the targets.
+    coef_ : ndarray, shape (n_outputs, n_features_out)
+    transformer_ : HiddenUnits
+        The fitted features.
+    n_iter_ : int
+        1, or the iterations of conjugate gradients where the features are sparse.
+    effective_params_ : dict
+        What the program chose where a parameter left it open, with the ridge and the form of the system solved.
+    timings_ : dict
+        Seconds of each phase of the fit.
+
+    References
+    ----------
+    G.-B. Huang, H. Zhou, X. Ding and R. Zhang (2012), "Extreme learning machine for regression and multiclass
+    classification", IEEE Transactions on Systems, Man, and Cybernetics B 42.
+    """
+
+    def __init__(
+        self,
+        activation: str = "sigmoid",
+        *,
+        n_units: int | tuple[int, ...] = 1000,
+        C: float = 1.0,
+        bandwidth: float | str | None = None,
+        form: str = "auto",
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ):
+        self.activation = activation
+        self.n_units = n_units
+        self.C = C
+        self.bandwidth = bandwidth
+        self.form = form
+        self.random_state = random_state
+        self.device = device
+        self.memory = memory
+        self.dtype = dtype
+        self.verbose = verbose

@@ -1,0 +1,212 @@
+"""What the closed forms share: the fit of a transformer and of coefficients, and predictions of values and classes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse
+from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.preprocessing import LabelBinarizer
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from ... import arrays, training
+from ...errors import ShallowsError
+from .. import class_weights
+from ..array_inputs import follows_input
+from ..base import Estimator
+from ..label_checks import check_two_classes
+from .normal_equations import solve_by_features, solve_by_rows, solve_sparse
+
+BLOCK_NUMBERS = 2**24
+"""Numbers of features that are made at a time."""
+
+
+class FeatureLeastSquares(Estimator):
+    """Base: least squares with a ridge on the features of a transformer.
+
+    A subclass writes out its constructor and defines `_make_transformer` and `_ridge`.
+    """
+
+    _tol, _max_iterations = 1e-6, 1000
+
+    def _make_transformer(self) -> Any:
+        """An unfitted transformer of points to features."""
+        raise NotImplementedError
+
+    def _ridge(self) -> float:
+        """λ, what is added to the diagonal."""
+        raise NotImplementedError
+
+    def _form(self) -> str:
+        """A member of `FORMS`."""
+        return "auto"
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters out of their range."""
+
+    def _encode(self, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+        raise NotImplementedError
+
+    @training.keeps_model_on_failure
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the features and then the coefficients.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like, shape (n_samples,), optional
+            Factors of the squared errors.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, no table of numbers, or one class only.
+        ShallowsError
+            A parameter out of its range.
+        """
+        self._check_parameters()
+        started = time.perf_counter()
+        X, y, weights = self._validated_training_set(X, y, sample_weight)
+        targets = self._encode(y, weights)
+        root = None if weights is None else np.sqrt(weights / weights.max())
+        ridge = self._ridge() / (1.0 if weights is None else float(weights.max()))
+        self.transformer_ = self._make_transformer().fit(X)
+        made, n = time.perf_counter(), X.shape[0]
+        width, self.n_iter_ = len(self.transformer_.get_feature_names_out()) if self._dense() else None, 1
+        if width is None:
+            H = self.transformer_.transform(X)
+            H = H if root is None else scipy.sparse.diags_array(root) @ H
+            T = targets if root is None else root[:, None] * targets
+            coefficients, self.n_iter_ = solve_sparse(H, T, ridge, self._tol, self._max_iterations)
+            form = "conjugate gradients"
+        else:
+            form = self._form()
+            form = ("rows" if n < width else "features") if form == "auto" else form
+            blocks = self._blocks_of_rows(X, targets, root, width)
+            if form == "features":
+                self._check_memory(width, "features")
+                coefficients = solve_by_features(blocks, ridge)
+            else:
+                self._check_memory(n, "rows")
+                H, T = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+                coefficients = solve_by_rows(H, T, ridge)
+        if not np.isfinite(coefficients).all():
+            raise ShallowsError("The coefficients are not finite: features or targets are too large. Scale X and y.")
+        self.coef_ = np.ascontiguousarray(coefficients.T)
+        self.effective_params_ = {**self.transformer_.effective_params_, "ridge": ridge, "form": form}
+        self.timings_ = {"features": made - started, "training": time.perf_counter() - made}
+        return self
+
+    def _dense(self) -> bool:
+        return not self.transformer_._blocks.is_sparse
+
+    def _check_memory(self, size: int, of: str) -> None:
+        needed, budget = 24 * size * size, self._working_budget(arrays.Device("cpu"))
+        if needed > budget:
+            raise ShallowsError(
+                f"A system of {size:,} equations, one for each of the {of}, takes {needed / 1e9:.1f} GB, and the "
+                f"budget leaves {budget / 1e9:.1f} GB. Take fewer features, or give more memory."
+            )
+
+    def _blocks_of_rows(
+        self, X: Any, targets: np.ndarray, root: np.ndarray | None, width: int
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for rows in arrays.blocks(X.shape[0], max(1, BLOCK_NUMBERS // width)):
+            H, T = self.transformer_.transform(X[rows]), targets[rows]
+            yield (H, T) if root is None else (root[rows, None] * H, root[rows, None] * T)
+
+    def _raw_predict(self, X: Any) -> np.ndarray:
+        """Outputs of the linear function, float64, shape (n_samples, n_outputs)."""
+        X = self._validated(X)
+        out = np.empty((X.shape[0], len(self.coef_)))
+        width = 1024 if not self._dense() else self.coef_.shape[1]
+        for rows in arrays.blocks(X.shape[0], max(1, BLOCK_NUMBERS // width)):
+            out[rows] = self.transformer_.transform(X[rows]) @ self.coef_.T
+        return out
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "coef_")
+
+
+class FeatureLeastSquaresClassifier(ClassifierMixin, FeatureLeastSquares):
+    """Classification by least squares on targets −1 and +1, one output a class (one in all for two classes)."""
+
+    def _encode(self, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+        check_classification_targets(y)
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = column_or_1d(y, warn=True)
+        if y.ndim == 2:
+            raise ValueError("y has several columns; fit one classifier for each output.")
+        self._binarizer = LabelBinarizer(neg_label=-1, pos_label=1).fit(y)
+        self.classes_ = self._binarizer.classes_
+        check_two_classes(self.classes_)
+        class_weights.check(getattr(self, "class_weight", None), self.classes_)
+        return np.asarray(self._binarizer.transform(y), dtype=np.float64)
+
+    @follows_input
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Outputs of the fitted function, aimed at +1 for the class and −1 elsewhere.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,) for two classes, else (n_samples, n_classes)
+        """
+        scores = self._raw_predict(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    @follows_input
+    def predict(self, X: Any) -> np.ndarray:
+        """Class labels.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,)
+        """
+        scores = self._raw_predict(X)
+        return self.classes_[(scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)]
+
+
+class FeatureLeastSquaresRegressor(RegressorMixin, MultiOutputMixin, FeatureLeastSquares):
+    """Regression by least squares about the mean of the targets, one or several outputs."""
+
+    _y_is_numeric = True
+
+    def _encode(self, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+        y = y.astype(np.float64)
+        self._one_column = y.ndim == 1
+        y = y.reshape(len(y), -1)
+        self.intercept_ = np.average(y, axis=0, weights=weights)
+        return y - self.intercept_
+
+    @follows_input
+    def predict(self, X: Any) -> np.ndarray:
+        """Values of the fitted function.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,) or (n_samples, n_outputs)
+            In the shape of the training targets.
+        """
+        values = self._raw_predict(X) + self.intercept_
+        return values[:, 0] if self._one_column else values

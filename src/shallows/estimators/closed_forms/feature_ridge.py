@@ -1,0 +1,218 @@
+"""Ridge regression on the explicit features of any transformer, in closed form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sklearn.base import clone
+
+from ...errors import ShallowsError, UnknownNameError
+from .. import feature_maps
+from ..feature_maps.base import FeatureMapTransformer
+from ..parameter_checks import check_positive, check_whole
+from .feature_least_squares import FeatureLeastSquaresClassifier, FeatureLeastSquaresRegressor
+
+TRANSFORMERS = {
+    "fourier": feature_maps.FourierFeatures,
+    "fastfood": feature_maps.Fastfood,
+    "quasi_monte_carlo": feature_maps.QuasiMonteCarloFeatures,
+    "binning": feature_maps.RandomBinning,
+    "nystrom": feature_maps.NystroemFeatures,
+    "rbf": feature_maps.RBFNetwork,
+    "polynomial": feature_maps.PolynomialFeatures,
+    "tensor_sketch": feature_maps.TensorSketch,
+    "hidden_units": feature_maps.HiddenUnits,
+    "semi_random": feature_maps.SemiRandomFeatures,
+}
+"""The transformers by the names of their maps."""
+
+
+class _FeatureRidge:
+    def _check_parameters(self) -> None:
+        check_positive(self, "regularisation")
+        check_positive(self, "tol")
+        check_whole(self, "max_iterations")
+        if isinstance(self.features, str) and self.features not in TRANSFORMERS:
+            raise UnknownNameError("feature map", self.features, TRANSFORMERS)
+        if not isinstance(self.features, (str, FeatureMapTransformer)):
+            raise ShallowsError(
+                f"features must be a name or a transformer of feature maps, got {type(self.features).__name__}."
+            )
+        self._tol, self._max_iterations = self.tol, self.max_iterations
+
+    def _make_transformer(self) -> FeatureMapTransformer:
+        made = TRANSFORMERS[self.features]() if isinstance(self.features, str) else clone(self.features)
+        known = made.get_params()
+        options = {"random_state": self._seed(), "device": self.device, "memory": self.memory, "dtype": self.dtype}
+        given = dict(self.features_params or {})
+        return made.set_params(**{name: value for name, value in options.items() if name in known}, **given)
+
+    def _ridge(self) -> float:
+        return float(self.regularisation)
+
+
+class FeatureRidgeClassifier(_FeatureRidge, FeatureLeastSquaresClassifier):
+    """Classification by least squares with a ridge, on explicit features and ±1 targets.
+
+    Ridge regression on explicit features, solved to the end: through the smaller of the two systems of equations, of
+    as many unknowns as features or as rows, or by conjugate gradients where the features are sparse. With random
+    Fourier features or random binning it approximates kernel ridge regression in time linear in the rows.
+
+    Parameters
+    ----------
+    features : str or transformer, default="fourier"
+        "fourier", "fastfood", "quasi_monte_carlo", "binning" (sparse), "nystrom", "rbf", "polynomial", "tensor_sketch",
+        "hidden_units" or "semi_random"; or a transformer of the package, which is cloned.
+    features_params : dict, optional
+        Parameters of the transformer of that name, such as ``{"n_features": 500, "bandwidth": 2.0}``.
+    regularisation : float, default=1.0
+        λ: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖β‖² for the sum over all points.
+    tol : float, default=1e-6
+        Conjugate gradients, which solve for sparse features, stop when the residual is this share of the right side.
+    max_iterations : int, default=1000
+        The most iterations of conjugate gradients.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
+        a class with nⱼ of the n rows, of k classes.
+    random_state : int, RandomState or None, default=None
+        Decides what is drawn of the features. The same int gives the same model.
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        Where the features are computed; the system of equations is solved in double precision on the CPU.
+    memory : int or str, optional
+        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        Of the features; "auto" means that of the training points.
+    verbose : int, default=0
+        Without effect, since there is one system to solve; here so that all estimators take it.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (n_classes,)
+    coef_ : ndarray, shape (n_outputs, n_features_out)
+    transformer_ : FeatureMapTransformer
+        The fitted features.
+    n_iter_ : int
+        1, or the iterations of conjugate gradients where the features are sparse.
+    effective_params_ : dict
+        What the program chose where a parameter left it open, with the ridge and the form of the system solved.
+    timings_ : dict
+        Seconds of each phase of the fit.
+
+    References
+    ----------
+    A. Rahimi and B. Recht (2007), "Random features for large-scale kernel machines", NIPS 20.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from shallows import FeatureRidgeClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> options = {"n_features": 1000, "bandwidth": 20.0}
+    >>> model = FeatureRidgeClassifier(features_params=options, regularisation=0.1, random_state=0)
+    >>> bool(model.fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]) > 0.94)
+    True
+    """
+
+    def __init__(
+        self,
+        features: Any = "fourier",
+        *,
+        features_params: Mapping[str, Any] | None = None,
+        regularisation: float = 1.0,
+        tol: float = 1e-6,
+        max_iterations: int = 1000,
+        class_weight: Any = None,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ):
+        self.features = features
+        self.features_params = features_params
+        self.regularisation = regularisation
+        self.tol = tol
+        self.max_iterations = max_iterations
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.device = device
+        self.memory = memory
+        self.dtype = dtype
+        self.verbose = verbose
+
+
+class FeatureRidgeRegressor(_FeatureRidge, FeatureLeastSquaresRegressor):
+    """Regression by least squares with a ridge, on explicit features and about the mean of the targets.
+
+    Ridge regression on explicit features, solved to the end: through the smaller of the two systems of equations, of
+    as many unknowns as features or as rows, or by conjugate gradients where the features are sparse. With random
+    Fourier features or random binning it approximates kernel ridge regression in time linear in the rows.
+
+    Parameters
+    ----------
+    features : str or transformer, default="fourier"
+        "fourier", "fastfood", "quasi_monte_carlo", "binning" (sparse), "nystrom", "rbf", "polynomial", "tensor_sketch",
+        "hidden_units" or "semi_random"; or a transformer of the package, which is cloned.
+    features_params : dict, optional
+        Parameters of the transformer of that name, such as ``{"n_features": 500, "bandwidth": 2.0}``.
+    regularisation : float, default=1.0
+        λ: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖β‖² for the sum over all points.
+    tol : float, default=1e-6
+        Conjugate gradients, which solve for sparse features, stop when the residual is this share of the right side.
+    max_iterations : int, default=1000
+        The most iterations of conjugate gradients.
+    random_state : int, RandomState or None, default=None
+        Decides what is drawn of the features. The same int gives the same model.
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        Where the features are computed; the system of equations is solved in double precision on the CPU.
+    memory : int or str, optional
+        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        Of the features; "auto" means that of the training points.
+    verbose : int, default=0
+        Without effect, since there is one system to solve; here so that all estimators take it.
+
+    Attributes
+    ----------
+    intercept_ : ndarray, shape (n_outputs,)
+        Mean of the targets.
+    coef_ : ndarray, shape (n_outputs, n_features_out)
+    transformer_ : FeatureMapTransformer
+        The fitted features.
+    n_iter_ : int
+        1, or the iterations of conjugate gradients where the features are sparse.
+    effective_params_ : dict
+        What the program chose where a parameter left it open, with the ridge and the form of the system solved.
+    timings_ : dict
+        Seconds of each phase of the fit.
+
+    References
+    ----------
+    A. Rahimi and B. Recht (2007), "Random features for large-scale kernel machines", NIPS 20.
+    """
+
+    def __init__(
+        self,
+        features: Any = "fourier",
+        *,
+        features_params: Mapping[str, Any] | None = None,
+        regularisation: float = 1.0,
+        tol: float = 1e-6,
+        max_iterations: int = 1000,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ):
+        self.features = features
+        self.features_params = features_params
+        self.regularisation = regularisation
+        self.tol = tol
+        self.max_iterations = max_iterations
+        self.random_state = random_state
+        self.device = device
+        self.memory = memory
+        self.dtype = dtype
+        self.verbose = verbose

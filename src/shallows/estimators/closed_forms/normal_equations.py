@@ -1,0 +1,67 @@
+"""Ridge regression in closed form: through the covariance of the features, or through the products of the rows.
+
+The minimiser of ½ ‖β‖² + (C/2) Σᵢ wᵢ ‖tᵢ − βᵀhᵢ‖² is β = (HᵀH + I/C)⁻¹ HᵀT and also β = Hᵀ(HHᵀ + I/C)⁻¹ T, with the
+rows of H and T multiplied by √wᵢ. The first solves a system of as many equations as there are features, the second one
+of as many as there are rows. Sparse features, which may be very many, go through conjugate gradients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse
+import scipy.sparse.linalg
+
+FORMS = ("auto", "features", "rows")
+"""Which of the two systems is solved; "auto" takes the smaller one."""
+
+
+def solve_by_features(blocks: Iterator[tuple[np.ndarray, np.ndarray]], ridge: float) -> np.ndarray:
+    """(HᵀH + λI)⁻¹ HᵀT from blocks of rows ``(H, T)``, shape (n_features, n_outputs); float64."""
+    gram, moments = 0.0, 0.0
+    for H, T in blocks:
+        H = np.asarray(H, dtype=np.float64)
+        gram, moments = gram + H.T @ H, moments + H.T @ T
+    return _solved(gram, ridge, moments)
+
+
+def solve_by_rows(H: np.ndarray, T: np.ndarray, ridge: float) -> np.ndarray:
+    """Hᵀ(HHᵀ + λI)⁻¹ T, shape (n_features, n_outputs); float64."""
+    H = np.asarray(H, dtype=np.float64)
+    return H.T @ _solved(H @ H.T, ridge, T)
+
+
+def _solved(matrix: np.ndarray, ridge: float, right: np.ndarray) -> np.ndarray:
+    matrix = (matrix + matrix.T) / 2
+    n = len(matrix)
+    matrix[np.diag_indices(n)] += ridge
+    try:
+        factor = scipy.linalg.cho_factor(matrix, lower=True, check_finite=False)
+    except scipy.linalg.LinAlgError:
+        # Singular to rounding: the solution of least norm, whose products are the same.
+        return scipy.linalg.lstsq(matrix, right, cond=n * np.finfo(np.float64).eps, check_finite=False)[0]
+    return scipy.linalg.cho_solve(factor, right, check_finite=False)
+
+
+def solve_sparse(H: Any, T: np.ndarray, ridge: float, tol: float, max_iterations: int) -> tuple[np.ndarray, int]:
+    """(HᵀH + λI)⁻¹ HᵀT for sparse H by conjugate gradients, and the iterations of the slowest output.
+
+    The residual at the end is ``tol`` times the right side at most, or ``max_iterations`` are over.
+    """
+    H = H.astype(np.float64)
+    across = H.T.tocsr() if H.shape[1] <= 8 * H.nnz else H.T
+    system: Callable[[np.ndarray], np.ndarray] = lambda v: across @ (H @ v) + ridge * v  # noqa: E731
+    operator = scipy.sparse.linalg.LinearOperator((H.shape[1],) * 2, matvec=system, dtype=np.float64)
+    diagonal = np.asarray(H.multiply(H).sum(axis=0)).ravel() + max(ridge, 1e-12)
+    inverse = scipy.sparse.linalg.LinearOperator(operator.shape, matvec=lambda v: v / diagonal, dtype=np.float64)
+    out, most = np.empty((H.shape[1], T.shape[1])), 0
+    for k, moments in enumerate((across @ T).T):
+        steps = []
+        out[:, k], _ = scipy.sparse.linalg.cg(
+            operator, moments, rtol=tol, maxiter=max_iterations, M=inverse, callback=steps.append
+        )
+        most = max(most, len(steps))
+    return out, most

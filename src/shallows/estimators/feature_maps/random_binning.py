@@ -1,0 +1,90 @@
+"""Random binning features, as a transformer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import arrays, features
+from ...kernels import Kernel
+from ..parameter_checks import check_whole
+from .base import FeatureMapTransformer
+
+
+class RandomBinning(FeatureMapTransformer):
+    """Random binning: sparse indicators of the cells of random grids, for the kernel exp(−‖x − z‖₁/σ).
+
+    A row has one value 1/√n_grids for each grid, in the column of the hashed cell that the point lies in, so that the
+    inner product of two rows is the share of the grids in which the points are in one cell. That is the kernel on
+    average. The result is a CSR matrix.
+
+    Parameters
+    ----------
+    bandwidth : float, "median" or None, optional
+        σ, in the units of the inputs. None and "median" take the median distance between points of a subsample.
+    n_grids : int, default=100
+        P, the values of a row that are not zero. The error falls as 1/√P.
+    n_bins : int, default=4096
+        Columns of a grid, a power of two. Two cells of a grid share a column with probability 1/n_bins.
+    random_state : int, RandomState or None, default=None
+        Decides the grids and the subsample. The same int gives the same features.
+    memory : int or str, optional
+        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        "auto" means that of the training points.
+
+    Attributes
+    ----------
+    bandwidth_ : float
+    feature_map_ : shallows.features.RandomBinning
+        The map, for centred points.
+    effective_params_ : dict
+        What the program chose where a parameter left it open, with the seed, the precision and the device.
+
+    References
+    ----------
+    A. Rahimi and B. Recht (2007), "Random features for large-scale kernel machines", NIPS 20, section 4.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from shallows import RandomBinning
+    >>> X, y = load_digits(return_X_y=True)
+    >>> features = RandomBinning(bandwidth=300.0, random_state=0)
+    >>> model = make_pipeline(features, RidgeClassifier(alpha=0.1, solver="sparse_cg"))
+    >>> bool(model.fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]) > 0.9)
+    True
+    """
+
+    # The kernel that has grids; sparse rows are made on a CPU.
+    kernel, kernel_params, device = "laplace_product", None, "cpu"
+
+    def __init__(
+        self,
+        *,
+        bandwidth: float | str | None = None,
+        n_grids: int = 100,
+        n_bins: int = 4096,
+        random_state: Any = None,
+        memory: int | str | None = None,
+        dtype: str = "auto",
+    ):
+        self.bandwidth = bandwidth
+        self.n_grids = n_grids
+        self.n_bins = n_bins
+        self.random_state = random_state
+        self.memory = memory
+        self.dtype = dtype
+
+    @property
+    def n_features(self) -> int:
+        """Columns of the result."""
+        return self.n_grids * self.n_bins
+
+    def _check_parameters(self) -> None:
+        check_whole(self, "n_grids", "n_bins")
+        super()._check_parameters()
+
+    def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
+        return features.RandomBinning(kernel.bandwidth, X.shape[1], self.n_grids, self.n_bins, seed)

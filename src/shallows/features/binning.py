@@ -1,0 +1,129 @@
+"""Random binning: indicators of the cells of random grids, for the product form of the Laplace kernel."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from .. import arrays, streams
+from ..arrays import Array
+from ..errors import ShallowsError
+from .base import FeatureMap
+
+BINS = 1024
+"""Bins of a grid where a number of columns is asked for: two points in different cells share one in 1,024."""
+
+
+@dataclass(frozen=True)
+class RandomBinning(FeatureMap):
+    """One 1/√P in each of P groups of columns: the hashed cell of the point in a random grid.
+
+    The grid's pitch along each input has the law Gamma(2, σ), and its shift is uniform, so that two points are in one
+    cell with probability exp(−‖x − z‖₁/σ): z(x)ᵀz(y) is the share of the grids in which they are. Cells are hashed to
+    ``n_bins`` columns (a multilinear hash), by which two cells of one grid meet with probability 1/n_bins.
+
+    Parameters
+    ----------
+    bandwidth : float
+        σ.
+    n_inputs : int
+    n_grids : int
+        P.
+    n_bins : int
+        Columns of a grid, a power of two.
+    seed : int
+        Of the grids, which are drawn anew at every use.
+
+    References
+    ----------
+    A. Rahimi and B. Recht (2007), "Random features for large-scale kernel machines", NIPS 20, section 4.
+    """
+
+    bandwidth: float
+    n_inputs: int
+    n_grids: int
+    n_bins: int = BINS
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("n_inputs", "n_grids", "n_bins"):
+            value = getattr(self, name)
+            if not (isinstance(value, (int, np.integer)) and value >= 1):
+                raise ShallowsError(f"{name} must be a whole number of at least 1, got {value!r}.")
+        if self.n_bins & (self.n_bins - 1):
+            raise ShallowsError(f"n_bins must be a power of two, got {self.n_bins}.")
+        if self.n_features >= 2**31:
+            raise ShallowsError(
+                f"{self.n_grids} grids of {self.n_bins} bins are {self.n_features:,} columns, more than 2³¹. "
+                "Take fewer grids or bins."
+            )
+
+    @property
+    def n_features(self) -> int:
+        """P · n_bins."""
+        return int(self.n_grids) * int(self.n_bins)
+
+    @property
+    def n_nonzeros(self) -> int:
+        """P: one value a grid."""
+        return self.n_grids
+
+    def columns(self, x: np.ndarray) -> np.ndarray:
+        """The column of each point in each grid, int32, shape (m, P)."""
+        if x.ndim != 2 or x.shape[1] != self.n_inputs:
+            raise ShallowsError(f"These features take {self.n_inputs} inputs, got points of shape {tuple(x.shape)}.")
+        bits, d = int(self.n_bins).bit_length() - 1, self.n_inputs
+        out = np.empty((x.shape[0], self.n_grids), dtype=np.int32)
+        for p in range(self.n_grids):
+            u = streams.uniform(self.seed, "grids", p, (3, d))
+            pitch = -self.bandwidth * (np.log1p(-u[0]) + np.log1p(-u[1]))  # Gamma(2, σ)
+            pitch = np.maximum(pitch, 1e-12 * self.bandwidth)
+            cells = np.floor((x - u[2] * pitch) / pitch)
+            cells = np.clip(cells, -(2.0**62), 2.0**62).astype(np.int64).view(np.uint64)
+            factors = streams.integers(self.seed, "hash of a grid", p, d + 1)
+            hashed = (cells * factors[:d]).sum(axis=1, dtype=np.uint64) + factors[d]
+            out[:, p] = (hashed >> np.uint64(64 - bits)).astype(np.int32) if bits else 0
+        out += np.arange(self.n_grids, dtype=np.int32) * np.int32(self.n_bins)
+        return out
+
+    def map(self, x: Array) -> scipy.sparse.csr_array:
+        """z(x), a CSR matrix of shape (m, n_features) with P values in each row.
+
+        Raises
+        ------
+        ShallowsError
+            For points on a GPU: sparse rows are those of SciPy.
+        """
+        if not arrays.is_numpy(x):
+            raise ShallowsError("Random binning has sparse rows, which are made on a CPU. Use device='cpu'.")
+        columns = self.columns(x)
+        values = np.full(columns.size, 1.0 / math.sqrt(self.n_grids), dtype=x.dtype)
+        starts = np.arange(0, columns.size + 1, self.n_grids)
+        return scipy.sparse.csr_array((values, columns.reshape(-1), starts), shape=(len(x), self.n_features))
+
+
+def check_has_bins(kernel: Any) -> None:
+    """Refuse a kernel that no random grids belong to.
+
+    Raises
+    ------
+    ShallowsError
+        For every kernel but the product form of the Laplace kernel.
+    """
+    name = getattr(kernel, "name", kernel)
+    if name != "laplace_product":
+        raise ShallowsError(
+            f"The kernel {name!r} has no random binning here, which is that of 'laplace_product', "
+            "exp(−‖x − z‖₁/σ). 'fourier' and 'nystrom' take other kernels."
+        )
+
+
+def bins_of_grids(kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None) -> RandomBinning:
+    """The map that is called "binning": grids of 1,024 bins, or of fewer where fewer columns are asked for."""
+    check_has_bins(kernel)
+    n_bins = min(BINS, 1 << (int(n_features).bit_length() - 1))
+    return RandomBinning(kernel.bandwidth, x.shape[1], max(1, n_features // n_bins), n_bins, seed)

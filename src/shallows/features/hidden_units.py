@@ -1,0 +1,198 @@
+"""Hidden units with random weights, which are not trained: the features of extreme learning machines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .. import arrays, streams
+from ..arrays import Array, Device
+from ..errors import ShallowsError, UnknownNameError
+from .base import FeatureMap
+
+
+def _sigmoid(z: Array, xp: Any) -> Array:
+    # By the hyperbolic tangent, which does not overflow.
+    return 0.5 + 0.5 * xp.tanh(0.5 * z)
+
+
+def _tanh(z: Array, xp: Any) -> Array:
+    return xp.tanh(z)
+
+
+def _hard_limit(z: Array, xp: Any) -> Array:
+    return arrays.astype(z >= 0, z.dtype)
+
+
+def _cosine(z: Array, xp: Any) -> Array:
+    return xp.cos(z)
+
+
+OF_PRODUCTS: dict[str, Callable[[Array, Any], Array]] = {
+    "sigmoid": _sigmoid,
+    "tanh": _tanh,
+    "hard_limit": _hard_limit,
+    "cosine": _cosine,
+}
+"""Units G(aᵀx + b)."""
+
+OF_DISTANCES = ("gaussian", "multiquadric")
+"""Units exp(−b ‖x − a‖²) and √(‖x − a‖² + b²)."""
+
+ACTIVATIONS = (*OF_PRODUCTS, *OF_DISTANCES)
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenUnits(FeatureMap):
+    """L units G(a, b, x) with random a and b.
+
+    sigmoid 1/(1 + e^{−z}), tanh (1 − e^{−2z})/(1 + e^{−2z}), hard limit [z ≥ 0] and cosine cos z are functions of
+    z = aᵀx + b; Gaussian is exp(−b ‖x − a‖²) and multiquadric (‖x − a‖² + b²)^½. Weights a are normal with deviation
+    1/σ, and b is uniform in [−1, 1], for the cosine in [0, 2π), so that cosines times √(2/L) are random Fourier
+    features of the Gaussian kernel. The units of distances have centres a from a normal law with the training points'
+    means and deviations; their b is uniform in [½, 3/2], divided by 2σ² for the Gaussian, times σ for the multiquadric.
+
+    Parameters
+    ----------
+    activation : {"sigmoid", "tanh", "gaussian", "multiquadric", "hard_limit", "cosine"}
+    n_inputs : int
+    n_features : int
+        L.
+    bandwidth : float
+        σ, in the units of the inputs.
+    mean, spread : arrays, shape (d,)
+        Of the inputs; read by the units of distances alone.
+    seed : int
+        Of the weights, which are drawn anew at every use.
+    layer : int
+        Layers have different draws.
+
+    References
+    ----------
+    G.-B. Huang, Q.-Y. Zhu and C.-K. Siew (2006), "Extreme learning machine: theory and applications", Neurocomputing
+    70. Some tables of these units print others: tanh(z/2), distances that are not squared, or [z ≤ 0].
+    """
+
+    activation: str
+    n_inputs: int
+    n_features: int
+    bandwidth: float
+    mean: Array | None = None
+    spread: Array | None = None
+    seed: int = 0
+    layer: int = 0
+
+    def __post_init__(self) -> None:
+        if self.activation not in ACTIVATIONS:
+            raise UnknownNameError("activation", self.activation, ACTIVATIONS)
+
+    def to(self, device: Device) -> HiddenUnits:
+        """The same map with what it holds on a device."""
+        if self.mean is None or arrays.device_of(self.mean) == device:
+            return self
+        return replace(self, mean=arrays.to_device(self.mean, device), spread=arrays.to_device(self.spread, device))
+
+    def weights(self, like: Array) -> tuple[Array, Array]:
+        """``(a, b)`` of all units, shapes (L, d) and (L,), in the library and precision of ``like``."""
+        L, d = self.n_features, self.n_inputs
+        a = streams.normal(self.seed, f"hidden weights {self.layer}", 0, (L, d), like=like)
+        b = streams.uniform(self.seed, f"hidden offsets {self.layer}", 0, (L,), like=like)
+        if self.activation in OF_DISTANCES:
+            if self.mean is not None:
+                a = a * arrays.astype(self.spread, a.dtype) + arrays.astype(self.mean, a.dtype)
+            b = 0.5 + b
+            b = b / (2.0 * self.bandwidth**2) if self.activation == "gaussian" else b * self.bandwidth
+        else:
+            a = a / self.bandwidth
+            b = 2.0 * math.pi * b if self.activation == "cosine" else 2.0 * b - 1.0
+        return arrays.astype(a, like.dtype), arrays.astype(b, like.dtype)
+
+    def map(self, x: Array) -> Array:
+        """G(a, b, x), shape (m, L)."""
+        if x.ndim != 2 or x.shape[1] != self.n_inputs:
+            raise ShallowsError(f"These features take {self.n_inputs} inputs, got points of shape {tuple(x.shape)}.")
+        xp = arrays.namespace(x)
+        a, b = self.weights(x)
+        if self.activation in OF_PRODUCTS:
+            return OF_PRODUCTS[self.activation](x @ a.T + b, xp)
+        squared = arrays.row_norms_squared(x)[:, None] + arrays.row_norms_squared(a)[None, :] - 2.0 * (x @ a.T)
+        squared = arrays.clip_in_place(squared, at_least=0.0)
+        return xp.exp(-b * squared) if self.activation == "gaussian" else xp.sqrt(squared + b * b)
+
+
+@dataclass(frozen=True, eq=False)
+class StackedUnits(FeatureMap):
+    """Layers of hidden units, each of the centred and scaled outputs of the one before.
+
+    Parameters
+    ----------
+    layers : sequence of HiddenUnits
+    means, spreads : sequences of arrays
+        Of the outputs of each layer but the last, at training points.
+    """
+
+    layers: Sequence[HiddenUnits]
+    means: Sequence[Array]
+    spreads: Sequence[Array]
+
+    @property
+    def n_inputs(self) -> int:
+        """Inputs of a point."""
+        return self.layers[0].n_inputs
+
+    @property
+    def n_features(self) -> int:
+        """Units of the last layer."""
+        return self.layers[-1].n_features
+
+    def to(self, device: Device) -> StackedUnits:
+        """The same map with what it holds on a device."""
+        return StackedUnits(
+            [layer.to(device) for layer in self.layers],
+            [arrays.to_device(one, device) for one in self.means],
+            [arrays.to_device(one, device) for one in self.spreads],
+        )
+
+    def map(self, x: Array) -> Array:
+        """Outputs of the last layer, shape (m, n_features)."""
+        for layer, mean, spread in zip(self.layers[:-1], self.means, self.spreads, strict=True):
+            x = (layer.map(x) - mean) / spread
+        return self.layers[-1].map(x)
+
+
+def stacked(
+    activation: str, x: Array, n_units: Sequence[int], bandwidth: float, seed: int = 0
+) -> HiddenUnits | StackedUnits:
+    """Layers of ``n_units`` units each over training points; one layer is a `HiddenUnits`.
+
+    Parameters
+    ----------
+    activation : str
+        A member of `ACTIVATIONS`, for all layers.
+    x : array, shape (n, d)
+        Training points, from which means and deviations are taken.
+    n_units : sequence of int
+    bandwidth : float
+        σ of the first layer; later layers have inputs of variance one and take √d/2 for d inputs.
+    seed : int
+    """
+    xp = arrays.namespace(x)
+    layers, means, spreads = [], [], []
+    for number, width in enumerate(n_units):
+        mean, spread = xp.mean(x, axis=0), xp.std(x, axis=0)
+        sigma = bandwidth if number == 0 else 0.5 * math.sqrt(x.shape[1])
+        layers.append(HiddenUnits(activation, x.shape[1], int(width), sigma, mean, spread, seed, number))
+        if number + 1 < len(n_units):
+            outputs = layers[-1].map(x)
+            means.append(xp.mean(outputs, axis=0))
+            deviation = xp.std(outputs, axis=0)
+            spreads.append(xp.where(deviation > 0, deviation, xp.ones_like(deviation)))
+            x = (outputs - means[-1]) / spreads[-1]
+    return layers[0] if len(layers) == 1 else StackedUnits(layers, means, spreads)
+
+
+def sigmoid_units(kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None) -> FeatureMap:
+    """The map that is called "sigmoid_units": one layer, with the kernel's bandwidth; see `shallows.features.make`."""
+    return stacked("sigmoid", x, [n_features], getattr(kernel, "bandwidth", None) or 1.0, seed)

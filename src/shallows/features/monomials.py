@@ -1,0 +1,122 @@
+"""All monomials up to a degree, weighted so that their inner products are the polynomial kernel exactly."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from .. import arrays
+from ..arrays import Array
+from ..errors import ShallowsError
+from .base import FeatureMap
+from .tensor_sketch import check_is_polynomial
+
+MOST_BYTES = 2**32
+"""Bytes of indices above which a number of monomials is refused."""
+
+
+def number_of_monomials(n_inputs: int, degree: int) -> int:
+    """Monomials of degree up to p in d variables, binomial(p + d, p); the constant is one of them."""
+    return math.comb(degree + n_inputs, degree)
+
+
+@dataclass(frozen=True)
+class Monomials(FeatureMap):
+    """The monomials x^α with |α| ≤ p, each times √(p!/(α! (p − |α|)!) s^|α| c^(p − |α|)).
+
+    z(x)ᵀz(y) = (s xᵀy + c)^p up to rounding. For p = 2 and s = 1 these are xᵢ², √2 xᵢxⱼ, √(2c) xᵢ and c.
+
+    Parameters
+    ----------
+    kernel : Polynomial
+        With ``degree`` p, ``offset`` c and ``scale`` s.
+    n_inputs : int
+
+    Raises
+    ------
+    ShallowsError
+        If there are so many monomials that their indices alone take more than 4 GiB.
+    """
+
+    kernel: Any
+    n_inputs: int
+
+    def __post_init__(self) -> None:
+        check_is_polynomial(self.kernel, "map to monomials")
+        n, p = self.n_features, self.kernel.degree
+        if 4 * p * n > MOST_BYTES:
+            raise ShallowsError(
+                f"{self.n_inputs:,} inputs have binomial({p + self.n_inputs}, {p}) = {n:,} monomials of degree up to "
+                f"{p}, too many to be written out. Take a lower degree, or 'tensor_sketch', whose size is chosen."
+            )
+
+    @property
+    def n_features(self) -> int:
+        """binomial(p + d, p)."""
+        return number_of_monomials(self.n_inputs, self.kernel.degree)
+
+    def _factors(self, k: int) -> np.ndarray:
+        """The inputs that are multiplied in each monomial of degree k, shape (binomial(d + k − 1, k), k)."""
+        n = math.comb(self.n_inputs + k - 1, k)
+        chosen = itertools.combinations_with_replacement(range(self.n_inputs), k)
+        return np.fromiter(itertools.chain.from_iterable(chosen), dtype=np.int32, count=n * k).reshape(n, k)
+
+    def _degrees(self) -> Iterator[tuple[slice, np.ndarray]]:
+        start = 0
+        for k in range(self.kernel.degree + 1):
+            factors = self._factors(k)
+            yield slice(start, start + len(factors)), factors
+            start += len(factors)
+
+    @cached_property
+    def coefficients(self) -> np.ndarray:
+        """What each monomial is multiplied by, in the order of degrees and then of factors, shape (n_features,)."""
+        p, c, s = self.kernel.degree, float(self.kernel.offset), float(self.kernel.scale)
+        out = np.empty(self.n_features)
+        for columns, factors in self._degrees():
+            k = factors.shape[1]
+            run, repeats = np.ones(len(factors)), np.ones(len(factors))  # α!, as a product over runs of equal factors
+            for j in range(1, k):
+                run = np.where(factors[:, j] == factors[:, j - 1], run + 1, 1.0)
+                repeats *= run
+            count = math.factorial(p) / (repeats * math.factorial(p - k))
+            out[columns] = np.sqrt(count * s**k * c ** (p - k))
+        return out
+
+    def map(self, x: Any) -> Any:
+        """z(x), shape (m, n_features); for rows of SciPy's CSR format a CSR matrix.
+
+        A sparse row with r values that are not zero has binomial(p + r, p) of them, whatever d is.
+        """
+        if x.ndim != 2 or x.shape[1] != self.n_inputs:
+            raise ShallowsError(f"These features take {self.n_inputs} inputs, got points of shape {tuple(x.shape)}.")
+        if scipy.sparse.issparse(x):
+            from sklearn.preprocessing import PolynomialFeatures
+
+            # Its monomials stand in the same order.
+            made = PolynomialFeatures(self.kernel.degree).fit_transform(x)
+            return (made @ scipy.sparse.diags_array(self.coefficients.astype(x.dtype))).tocsr()
+        xp = arrays.namespace(x)
+        out = xp.empty((x.shape[0], self.n_features), dtype=x.dtype)
+        for columns, factors in self._degrees():
+            if not factors.shape[1]:
+                out[:, columns] = 1.0
+                continue
+            product = xp.take(x, xp.asarray(factors[:, 0]), axis=1)
+            for j in range(1, factors.shape[1]):
+                product *= xp.take(x, xp.asarray(factors[:, j]), axis=1)
+            out[:, columns] = product
+        out *= arrays.like(self.coefficients, x)
+        return out
+
+
+def monomials(kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None) -> Monomials:
+    """The map that is called "polynomial"; its number of features follows from the degree and the inputs alone."""
+    return Monomials(kernel, x.shape[1])

@@ -1,0 +1,123 @@
+"""Fourier features with frequencies from a low-discrepancy sequence, which covers their law more evenly than draws."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.special
+from scipy.stats import qmc
+
+from .. import arrays, streams
+from ..arrays import Array
+from ..errors import ShallowsError
+from .fourier import MOST_FREQUENCIES, FourierFeatures
+
+FARTHEST = 2.0**-32
+"""Uniform numbers stay this far from 0 and 1, where quantiles are infinite."""
+
+
+def _gaussian(u: np.ndarray, kernel: Any) -> np.ndarray:
+    return scipy.special.ndtri(u)
+
+
+def _laplace(u: np.ndarray, kernel: Any) -> np.ndarray:
+    # A normal vector divided by the size of a normal number: the multivariate Cauchy law.
+    return scipy.special.ndtri(u[:, :-1]) / scipy.special.ndtri(0.5 + 0.5 * u[:, -1:])
+
+
+def _cauchy(u: np.ndarray, kernel: Any) -> np.ndarray:
+    return np.sqrt(-2.0 * np.log1p(-u[:, -1:])) * scipy.special.ndtri(u[:, :-1])
+
+
+def _matern(u: np.ndarray, kernel: Any) -> np.ndarray:
+    spread = np.sqrt(kernel.nu / scipy.special.gammainccinv(kernel.nu, u[:, -1:]))
+    return spread * scipy.special.ndtri(u[:, :-1])
+
+
+def _laplace_product(u: np.ndarray, kernel: Any) -> np.ndarray:
+    return np.tan(math.pi * (u - 0.5))
+
+
+def _cauchy_product(u: np.ndarray, kernel: Any) -> np.ndarray:
+    return -np.sign(u - 0.5) * np.log1p(-2.0 * np.abs(u - 0.5))
+
+
+QUANTILES = {
+    "gaussian": (_gaussian, 0),
+    "laplace": (_laplace, 1),
+    "cauchy": (_cauchy, 1),
+    "matern": (_matern, 1),
+    "laplace_product": (_laplace_product, 0),
+    "cauchy_product": (_cauchy_product, 0),
+}
+"""From uniform numbers to frequencies of bandwidth 1, and how many numbers a frequency takes beside its coordinates."""
+
+
+@dataclass(frozen=True)
+class QuasiMonteCarloFeatures(FourierFeatures):
+    """Fourier features whose frequencies are the quantiles of a Sobol sequence, shifted at random modulo one.
+
+    Each frequency has the kernel's law, so that the features are unbiased over the random shift; together they cover
+    that law more evenly than independent draws, so that the error is smaller where d is small against the number of
+    frequencies. Block i takes the next points of the one sequence.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        "gaussian", "laplace", "cauchy", "matern", "laplace_product" or "cauchy_product".
+    n_inputs : int
+        At most 21,200, the largest dimension of the sequence in SciPy.
+    block_size, seed, form, n_blocks, cache_bytes
+        As for `FourierFeatures`. The seed decides the shift.
+    orthogonal : bool
+        False.
+
+    References
+    ----------
+    J. Yang, V. Sindhwani, H. Avron and M. Mahoney (2014), "Quasi-Monte Carlo feature maps for shift-invariant
+    kernels", ICML 31.
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.orthogonal:
+            raise ShallowsError("A low-discrepancy sequence has no orthogonal frequencies. Use orthogonal=False.")
+        if self.kernel.name not in QUANTILES:
+            raise ShallowsError(
+                f"The frequencies of {self.kernel.name!r} have no quantiles here. Kernels that have them: "
+                f"{', '.join(map(repr, QUANTILES))}."
+            )
+        if self._dimension > qmc.Sobol.MAXDIM:
+            raise ShallowsError(
+                f"Sobol sequences have at most {qmc.Sobol.MAXDIM:,} dimensions, and these inputs take "
+                f"{self._dimension:,}. features='fourier' has no such bound."
+            )
+
+    @property
+    def _dimension(self) -> int:
+        return self.n_inputs + QUANTILES[self.kernel.name][1]
+
+    def _draw(self, i: int, like: Array) -> Array:
+        # Runs of the sequence that have a power of two for their length are the evenly spread ones.
+        run = 1 << (self.block_size - 1).bit_length()
+        sequence = qmc.Sobol(self._dimension, scramble=False)
+        if i:
+            sequence.fast_forward(i * run)
+        shift = streams.uniform(self.seed, "shift of the sequence", 0, (self._dimension,))
+        uniform = (sequence.random(run)[: self.block_size] + shift) % 1.0
+        quantiles, _ = QUANTILES[self.kernel.name]
+        omega = quantiles(np.clip(uniform, FARTHEST, 1.0 - FARTHEST), self.kernel) / self.kernel.bandwidth
+        return arrays.contiguous(arrays.like(omega, like))
+
+
+def quasi_monte_carlo_pairs(
+    kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None
+) -> QuasiMonteCarloFeatures:
+    """The map that is called "quasi_monte_carlo": pairs at a Sobol sequence; see `shallows.features.make`."""
+    block_size, options = -(-n_features // 2), {}
+    if budget is not None:
+        block_size, options = min(MOST_FREQUENCIES, block_size), {"cache_bytes": max(2**20, budget // 8)}
+    return QuasiMonteCarloFeatures(kernel, x.shape[1], block_size, seed, **options)

@@ -1,0 +1,84 @@
+"""Semi-random features: units with a random switch and a trained linear function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .. import arrays, streams
+from ..arrays import Array
+from ..errors import ShallowsError
+from .base import FeatureMap
+
+
+@dataclass(frozen=True)
+class SemiRandomFeatures(FeatureMap):
+    """The products σ_s(rⱼᵀ[x, 1]) · [x, 1] of n random units, where σ_s(z) is z^s for z > 0 and else 0.
+
+    The model is f(x) = (σ_s([x, 1]ᵀR) ⊙ [x, 1]ᵀW₁) W₂ with random R and trained W₁ and W₂. With one output only the
+    products wⱼ = W₁ⱼ W₂ⱼ matter, and f is linear in them: a linear model on these n (d + 1) features, divided by √n, is
+    the model in full, and its training is convex. With several outputs each has a W₁ of its own.
+
+    Parameters
+    ----------
+    n_inputs : int
+        d.
+    n_units : int
+        n.
+    order : {0, 1, 2}
+        s; 0 is a step, 1 a rectified unit.
+    bandwidth : float
+        Inputs are divided by it.
+    seed : int
+
+    References
+    ----------
+    K. Kawaguchi, B. Xie, V. Verma and L. Song (2018), "Deep semi-random features for nonlinear function
+    approximation", AAAI 32.
+    """
+
+    n_inputs: int
+    n_units: int
+    order: int = 0
+    bandwidth: float = 1.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.order not in (0, 1, 2):
+            raise ShallowsError(f"order must be 0, 1 or 2, got {self.order!r}.")
+        if not self.n_units >= 1:
+            raise ShallowsError(f"n_units must be at least 1, got {self.n_units!r}.")
+
+    @property
+    def n_features(self) -> int:
+        """Columns of `map`, n (d + 1)."""
+        return self.n_units * (self.n_inputs + 1)
+
+    def switches(self, x: Array) -> Array:
+        """σ_s(rⱼᵀ[x, 1]) for the unit vectors rⱼ, shape (m, n)."""
+        xp = arrays.namespace(x)
+        drawn = streams.normal(self.seed, "switches", 0, (self.n_units, self.n_inputs + 1), like=x)
+        directions = drawn / xp.sqrt(arrays.row_norms_squared(drawn))[:, None]
+        z = self._with_constant(x) @ arrays.astype(directions, x.dtype).T
+        if self.order == 0:
+            return arrays.astype(z > 0, z.dtype)
+        return arrays.clip_in_place(z, at_least=0.0) ** self.order
+
+    def _with_constant(self, x: Array) -> Array:
+        xp = arrays.namespace(x)
+        return xp.concat([x / self.bandwidth, xp.ones((x.shape[0], 1), dtype=x.dtype)], axis=1)
+
+    def map(self, x: Array) -> Array:
+        """The products, unit by unit, shape (m, n (d + 1))."""
+        if x.ndim != 2 or x.shape[1] != self.n_inputs:
+            raise ShallowsError(f"These features take {self.n_inputs} inputs, got points of shape {tuple(x.shape)}.")
+        xp = arrays.namespace(x)
+        made = self.switches(x)[:, :, None] * self._with_constant(x)[:, None, :]
+        made *= self.n_units**-0.5
+        return xp.reshape(made, (x.shape[0], self.n_features))
+
+
+def semi_random(kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None) -> SemiRandomFeatures:
+    """The map that is called "semi_random": as many units as have ``n_features`` columns; see `features.make`."""
+    n_units = max(1, n_features // (x.shape[1] + 1))
+    return SemiRandomFeatures(x.shape[1], n_units, 0, getattr(kernel, "bandwidth", None) or 1.0, seed)

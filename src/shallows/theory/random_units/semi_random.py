@@ -1,0 +1,95 @@
+"""Semi-random features beside random features and a trained net, by their numbers of units."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import arrays, kernels, streams
+from ...estimators.closed_forms.normal_equations import solve_by_features, solve_by_rows
+from ...features.hidden_units import HiddenUnits
+from ...features.semi_random import SemiRandomFeatures
+from ..results import AnalysisResult
+
+RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
+"""λ of the least squares, of which a fifth of the training points chooses."""
+
+
+def by_units(
+    data: Any,
+    *,
+    sizes: Sequence[int] = (4, 8, 16, 32),
+    order: int = 1,
+    n_points: int = 4000,
+    random_state: int = 0,
+    device: str = "cpu",
+    memory: int | str | None = None,
+) -> AnalysisResult:
+    """Test errors of three models of two classes, where the one that needs fewer units is to be told.
+
+    Parameters
+    ----------
+    data
+        Has training and test parts of two classes.
+    sizes : sequence of int
+        Units n.
+    order : {0, 1}
+        Of the semi-random features.
+    n_points : int
+        Training points that are used, at most.
+
+    Returns
+    -------
+    AnalysisResult
+        Over n, test errors in percent: ``semi_random`` with n units, ``semi_random_double`` with 2 n, ``net`` of n
+        rectified units that are trained (scikit-learn's ``MLPClassifier``), ``random`` with 4 n random cosines.
+    """
+    from sklearn.neural_network import MLPClassifier
+
+    order_of_rows = streams.permutation(random_state, "units", 0, len(data.x_train))[:n_points]
+    x = np.asarray(data.x_train)[np.sort(order_of_rows)].astype(np.float64)
+    y = np.asarray(data.y_train)[np.sort(order_of_rows)]
+    mixed = streams.permutation(random_state, "mixed", 0, len(x))
+    x, y = x[mixed], y[mixed]
+    new, classes = np.asarray(data.x_test).astype(np.float64), np.unique(y)
+    mean, spread = x.mean(axis=0), x.std(axis=0)
+    spread = np.where(spread > 0, spread, 1.0)
+    x, new = (x - mean) / spread, (new - mean) / spread
+    t, truth = np.where(y == classes[1], 1.0, -1.0), np.where(np.asarray(data.y_test) == classes[1], 1.0, -1.0)
+    sigma, d = kernels.median_bandwidth(x, random_state), x.shape[1]
+
+    def semi(n: int) -> float:
+        return _error(SemiRandomFeatures(d, n, order, np.sqrt(d), random_state), x, t, new, truth)
+
+    names = ("semi_random", "semi_random_double", "net", "random")
+    found: dict[str, list[float]] = {name: [] for name in names}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # A net that stops at its limit of passes says so.
+        for n in sizes:
+            found["semi_random"].append(semi(n))
+            found["semi_random_double"].append(semi(2 * n))
+            cosines = HiddenUnits("cosine", d, 4 * n, sigma, seed=random_state)
+            found["random"].append(_error(cosines, x, t, new, truth))
+            net = MLPClassifier((n,), early_stopping=True, max_iter=300, random_state=random_state).fit(x, t)
+            found["net"].append(100.0 * float(np.mean(net.predict(new) != truth)))
+    return AnalysisResult(list(sizes), found, {}, {"bandwidth": sigma, "order": order, "n_points": len(x)})
+
+
+def _error(features: Any, x: np.ndarray, t: np.ndarray, new: np.ndarray, truth: np.ndarray) -> float:
+    """Test error in percent of ridge regression on features; λ is chosen on the last fifth of the training points."""
+    Z, fitted = arrays.to_numpy(features.map(x)), len(x) - len(x) // 5
+    Z = np.concatenate([Z, np.ones((len(Z), 1))], axis=1)
+
+    def solved(rows: int, ridge: float) -> np.ndarray:
+        T = t[:rows, None]
+        if Z.shape[1] <= rows:
+            return solve_by_features(iter([(Z[:rows], T)]), ridge)
+        return solve_by_rows(Z[:rows], T, ridge)
+
+    errors = [float(np.mean(np.sign(Z[fitted:] @ solved(fitted, ridge))[:, 0] != t[fitted:])) for ridge in RIDGES]
+    beta = solved(len(x), RIDGES[int(np.argmin(errors))])
+    tested = np.concatenate([arrays.to_numpy(features.map(new)), np.ones((len(new), 1))], axis=1)
+    return 100.0 * float(np.mean(np.where(tested @ beta > 0, 1.0, -1.0)[:, 0] != truth))

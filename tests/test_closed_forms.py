@@ -1,0 +1,169 @@
+"""Ridge regression on explicit features and extreme learning machines, against the formulas and scikit-learn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.linear_model import Ridge
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from engine_example import sample
+from shallows import (
+    ExactKernelRidgeRegressor,
+    ExtremeLearningMachineClassifier,
+    ExtremeLearningMachineRegressor,
+    FeatureRidgeClassifier,
+    FeatureRidgeRegressor,
+    RandomBinning,
+    kernels,
+)
+from shallows.errors import ShallowsError, UnknownNameError
+from shallows.estimators.closed_forms import feature_ridge, normal_equations
+from shallows.features.hidden_units import ACTIVATIONS
+
+WEIGHTS = "the rows' median distance and means, which the features start from, are not weighted"
+
+
+def data_dependent(estimator):
+    return {f"check_sample_weight_equivalence_on_{kind}_data": WEIGHTS for kind in ("dense", "sparse")}
+
+
+@parametrize_with_checks(
+    [
+        ExtremeLearningMachineClassifier(n_units=50),
+        ExtremeLearningMachineRegressor(n_units=(30, 50)),
+        FeatureRidgeClassifier(features_params={"n_features": 50}),
+        FeatureRidgeRegressor("binning", features_params={"n_grids": 20, "n_bins": 256}),
+    ],
+    expected_failed_checks=data_dependent,
+)
+def test_scikit_learns_contract_holds(estimator, check):
+    check(estimator)
+
+
+def problem(n=150):
+    X = sample(n, 3)
+    return X, np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2]
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("n_units", [60, 400])
+def test_both_closed_forms_are_one_function(activation, n_units):
+    X, y = problem()
+    models = [
+        ExtremeLearningMachineRegressor(activation, n_units=n_units, C=10.0, form=form, random_state=0).fit(X, y)
+        for form in ("features", "rows")
+    ]
+    assert np.abs(models[0].predict(X) - models[1].predict(X)).max() < 1e-8
+    assert [model.effective_params_["form"] for model in models] == ["features", "rows"]
+
+
+def test_the_coefficients_are_those_of_the_formula():
+    X, y = problem()
+    model = ExtremeLearningMachineRegressor("tanh", n_units=40, C=5.0, random_state=0).fit(X, y)
+    H, T = model.transformer_.transform(X), y - y.mean()
+    expected = np.linalg.inv(H.T @ H + np.eye(40) / 5.0) @ H.T @ T
+    assert np.abs(model.coef_[0] - expected).max() < 1e-8
+    assert np.abs(model.coef_[0] - Ridge(1 / 5.0, fit_intercept=False).fit(H, T).coef_).max() < 1e-8
+
+
+def test_without_a_ridge_as_many_units_as_rows_interpolate():
+    X, y = problem(60)
+    model = ExtremeLearningMachineRegressor("sigmoid", n_units=600, C=1e10, bandwidth=0.5, random_state=0).fit(X, y)
+    assert np.abs(model.predict(X) - y).max() < 1e-3
+    assert (
+        np.abs(ExtremeLearningMachineRegressor(n_units=600, C=1e-3, random_state=0).fit(X, y).predict(X) - y).max()
+        > 0.1
+    )
+
+
+def test_cosine_units_tend_to_kernel_ridge_regression():
+    X, y = problem()
+    y = y - y.mean()
+    L = 20_000
+    # The units times √(2/L) are random Fourier features, so the ridge of the features is λ for a C of 2/(L λ).
+    model = ExtremeLearningMachineRegressor("cosine", n_units=L, C=2 / (L * 0.1), bandwidth=1.5, random_state=0)
+    exact = ExactKernelRidgeRegressor(bandwidth=1.5, regularisation=0.1, random_state=0).fit(X, y)
+    new = sample(50, 3, seed=1)
+    assert np.abs(model.fit(X, y).predict(new) - exact.predict(new)).mean() < 0.05
+
+
+def test_random_binning_tends_to_kernel_ridge_regression_with_the_laplacian():
+    X, y = problem()
+    y = y - y.mean()
+    options = {"n_grids": 3000, "n_bins": 1024, "bandwidth": 3.0}
+    model = FeatureRidgeRegressor("binning", features_params=options, regularisation=0.1, random_state=0).fit(X, y)
+    K = kernels.LaplaceProduct(3.0)
+    new = sample(50, 3, seed=1)
+    expected = K(new, X) @ np.linalg.solve(K(X, X) + 0.1 * np.eye(150), y)
+    assert np.abs(model.predict(new) - expected).mean() < 0.05
+    assert model.n_iter_ > 1
+
+
+def test_sparse_features_are_solved_like_dense_ones():
+    rng = np.random.default_rng(0)
+    H = scipy.sparse.random_array((80, 200), density=0.1, rng=rng, format="csr")
+    T = rng.normal(size=(80, 2))
+    found, iterations = normal_equations.solve_sparse(H, T, 0.1, 1e-10, 1000)
+    assert np.abs(found - normal_equations.solve_by_rows(H.toarray(), T, 0.1)).max() < 1e-7
+    assert 1 < iterations <= 280
+    stopped, _ = normal_equations.solve_sparse(H, T, 0.1, 1e-10, 2)
+    assert np.abs(stopped - found).max() > 1e-4
+
+
+@pytest.mark.parametrize("form", ["features", "rows"])
+def test_a_weight_is_a_repetition(form):
+    X, y = problem(80)
+    weights = np.random.default_rng(0).integers(1, 4, size=80)
+    options = {"n_units": 100, "C": 3.0, "bandwidth": 1.0, "form": form, "random_state": 0}
+    weighted = ExtremeLearningMachineRegressor("cosine", **options).fit(X, y, sample_weight=weights)
+    twice = np.repeat(np.arange(80), weights)
+    H = weighted.transformer_.transform(X)
+    T = y[twice] - y[twice].mean()
+    expected = normal_equations.solve_by_rows(H[twice], T[:, None], 1 / 3.0)
+    assert np.abs(weighted.coef_ - expected.T).max() < 1e-8
+
+
+@pytest.mark.parametrize("features", feature_ridge.TRANSFORMERS)
+def test_every_map_by_name_tells_classes_apart(features):
+    X = sample(400, 2)
+    y = np.where(X[:, 0] * X[:, 1] > 0, "same", "other")
+    model = FeatureRidgeClassifier(features, regularisation=0.1, random_state=0).fit(X[:300], y[:300])
+    assert model.score(X[300:], y[300:]) > 0.85  # a half by chance
+
+
+def test_a_transformer_is_cloned_and_takes_the_parameters_of_the_model():
+    X, y = problem()
+    given = RandomBinning(n_grids=7)
+    model = FeatureRidgeRegressor(given, features_params={"n_bins": 64}, random_state=3).fit(X, y)
+    assert not hasattr(given, "bandwidth_")
+    assert (model.transformer_.n_grids, model.transformer_.n_bins, model.transformer_.random_state) == (7, 64, 3)
+
+
+def test_classes_can_be_weighted():
+    X = sample(400, 2)
+    y = (X[:, 0] > 1.0).astype(int)
+    plain, balanced = (
+        ExtremeLearningMachineClassifier(n_units=5, class_weight=weight, random_state=0).fit(X, y).predict(X).mean()
+        for weight in (None, "balanced")
+    )
+    assert balanced > plain
+
+
+def test_what_cannot_be_is_told():
+    X, y = problem(30)
+    for parameters, message in [
+        ({"activation": "relu"}, "activation 'relu'"),
+        ({"C": -1.0}, "C must be a positive number"),
+        ({"form": "primal"}, "Known: auto, features, rows"),
+        ({"n_units": 0}, "n_units must be a whole number"),
+    ]:
+        with pytest.raises((ShallowsError, UnknownNameError), match=message):
+            ExtremeLearningMachineRegressor(**parameters).fit(X, y)
+    with pytest.raises(UnknownNameError, match="feature map 'fuorier'"):
+        FeatureRidgeRegressor("fuorier").fit(X, y)
+    with pytest.raises(ShallowsError, match="regularisation must be a positive number"):
+        FeatureRidgeRegressor(regularisation=0).fit(X, y)
+    with pytest.raises(ShallowsError, match="a name or a transformer"):
+        FeatureRidgeRegressor(features=3).fit(X, y)

@@ -1,0 +1,363 @@
+"""Feature maps beyond Fourier features and landmarks, each against the kernel or the formula that it stands for."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.optimize
+import scipy.sparse
+from sklearn.kernel_approximation import PolynomialCountSketch
+
+from engine_example import naive_kernel, sample
+from shallows import features, kernels
+from shallows.errors import ShallowsError, UnknownNameError
+from shallows.features import (
+    Fastfood,
+    FourierFeatures,
+    HiddenUnits,
+    Monomials,
+    NystromFeatures,
+    QuasiMonteCarloFeatures,
+    RandomBinning,
+    SemiRandomFeatures,
+    TensorSketch,
+    hidden_units,
+    leverage,
+    protocol,
+)
+from shallows.features.fastfood import hadamard_factors, hadamard_transform
+from shallows.features.landmarks import sample_rows
+
+GAUSSIAN = kernels.make("gaussian", 2.0)
+
+
+def rms(make, kernel, x, seeds=20):
+    """Root of the mean squared error of φ(x)ᵀφ(z) over pairs and seeds."""
+    K = kernel(x, x)
+    products = (make(seed).map(x) for seed in range(seeds))
+    return math.sqrt(np.mean([(np.asarray(abs(Z @ Z.T - K)) ** 2).mean() for Z in products]))
+
+
+def shares(binning, x):
+    """The share of the grids in which points have one column, (m, m)."""
+    columns = binning.columns(x)
+    return (columns[:, None] == columns[None]).mean(axis=2)
+
+
+# ------------------------------------------------------------------------------------------------- Fastfood
+
+
+@pytest.mark.parametrize("d", [2, 4, 8, 32])
+def test_the_transform_is_a_hadamard_matrix_with_its_rows_in_another_order(d):
+    H = hadamard_transform(np.eye(d), hadamard_factors(d, np.eye(1)))
+    assert np.array_equal(np.sort(H, axis=1), np.sort(scipy.linalg.hadamard(d), axis=1))
+    assert np.array_equal(H @ H.T, d * np.eye(d))
+    assert {tuple(row) for row in H.T} == {tuple(row) for row in scipy.linalg.hadamard(d)}
+
+
+@pytest.mark.parametrize("form", ["pair", "cosine"])
+@pytest.mark.parametrize(("d", "F"), [(1, 3), (3, 24), (5, 7), (8, 8)])
+def test_fastfood_is_the_map_of_its_frequencies(form, d, F):
+    x, f = sample(30, d), Fastfood(GAUSSIAN, d, F, seed=1, form=form)
+    angles = x @ f.frequencies(3, x).T
+    waves = (
+        np.concatenate([np.cos(angles), np.sin(angles)], axis=1)
+        if form == "pair"
+        else math.sqrt(2) * np.cos(angles + f.phases(3, x))
+    )
+    assert np.abs(f.block(3, x) - waves).max() < 1e-12
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "laplace", "cauchy", "matern"])
+@pytest.mark.parametrize("d", [3, 8])
+def test_the_mean_over_fastfood_is_the_kernel(kernel, d):
+    x, kernel = sample(12, d), kernels.make(kernel, 2.0)
+    f = Fastfood(kernel, d, 16)
+    estimates = np.array([f.block(i, x) @ f.block(i, x).T / 16 for i in range(400)])
+    # The distance of a point from itself rounds to about 1e-8.
+    assert (np.abs(estimates.mean(axis=0) - kernel(x, x)) < 4.5 * estimates.std(axis=0) / 20 + 1e-7).all()
+
+
+def test_lengths_of_fastfoods_frequencies_have_the_law_of_gaussian_ones():
+    x = np.zeros((1, 16))
+    lengths = np.linalg.norm(Fastfood(GAUSSIAN, 16, 4096).frequencies(0, x), axis=1) * 2.0
+    # χ with 16 degrees of freedom: mean 3.938, deviation 0.7; five deviations of the mean of 4,096.
+    assert lengths.mean() == pytest.approx(3.938, abs=5 * 0.7 / 64)
+    assert lengths.std() == pytest.approx(0.70, rel=0.1)
+
+
+def test_fastfood_errs_at_most_a_fifth_more_than_independent_frequencies():
+    x = sample(30, 64) / 3
+    fast = rms(lambda seed: Fastfood(GAUSSIAN, 64, 128, seed), GAUSSIAN, x)
+    plain = rms(lambda seed: FourierFeatures(GAUSSIAN, 64, 128, seed), GAUSSIAN, x)
+    assert fast < 1.2 * plain
+
+
+def test_fastfood_refuses_a_kernel_that_is_none_of_the_distance():
+    with pytest.raises(ShallowsError, match="of ‖x − z‖₂ alone"):
+        Fastfood(kernels.make("laplace_product", 1.0), 3, 8)
+
+
+# ---------------------------------------------------------------------------------------- quasi Monte Carlo
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "laplace", "cauchy", "matern", "laplace_product", "cauchy_product"])
+def test_the_mean_over_shifts_of_the_sequence_is_the_kernel(kernel):
+    x, kernel = sample(12), kernels.make(kernel, 2.0)
+    maps = [QuasiMonteCarloFeatures(kernel, 3, 30, seed) for seed in range(100)]
+    estimates = np.array([f.block(i, x) @ f.block(i, x).T / 30 for f in maps for i in (0, 1)])
+    assert (np.abs(estimates.mean(axis=0) - kernel(x, x)) < 4.5 * estimates.std(axis=0) / math.sqrt(100) + 1e-7).all()
+
+
+def test_an_even_sequence_errs_less_than_independent_frequencies_and_falls_faster():
+    x = sample(30, 2)
+    sizes = [32, 128, 512]
+    even = [rms(lambda seed, F=F: QuasiMonteCarloFeatures(GAUSSIAN, 2, F, seed), GAUSSIAN, x) for F in sizes]
+    plain = [rms(lambda seed, F=F: FourierFeatures(GAUSSIAN, 2, F, seed), GAUSSIAN, x) for F in sizes]
+    assert all(one < other / 2 for one, other in zip(even, plain, strict=True))
+    assert np.polyfit(np.log(sizes), np.log(even), 1)[0] < -0.7  # −½ where frequencies are independent
+
+
+def test_blocks_of_the_sequence_follow_each_other():
+    x = sample(5)
+    whole, part = QuasiMonteCarloFeatures(GAUSSIAN, 3, 16), QuasiMonteCarloFeatures(GAUSSIAN, 3, 8)
+    both = np.concatenate([part.frequencies(i, x) for i in (0, 1)])
+    assert np.array_equal(whole.frequencies(0, x), both)
+
+
+# --------------------------------------------------------------------------------------------- binning
+
+
+def test_shares_of_grids_tend_to_the_laplace_kernel_with_the_root_of_their_number():
+    x, kernel = sample(25), kernels.make("laplace_product", 3.0)
+    sizes, errors = [16, 64, 256], []
+    for P in sizes:
+        found = np.array([shares(RandomBinning(3.0, 3, P, 2**16, seed), x) for seed in range(10)])
+        errors.append(math.sqrt(((found - kernel(x, x)) ** 2).mean()))
+    assert -0.6 < np.polyfit(np.log(sizes), np.log(errors), 1)[0] < -0.4
+    # 4,000 grids: a share has a deviation of at most 0.5/√4000; 300 pairs.
+    Z = RandomBinning(3.0, 3, 4000, 2**10).map(x)
+    assert np.abs((Z @ Z.T).toarray() - kernel(x, x)).max() < 4.5 * 0.5 / math.sqrt(4000) + 2e-3
+
+
+def test_the_variance_of_a_share_of_grids_is_that_of_a_count():
+    x, kernel = sample(15), kernels.make("laplace_product", 3.0)
+    K = kernel(x, x)
+    found = np.array([shares(RandomBinning(3.0, 3, 20, 2**16, seed), x) for seed in range(400)])
+    off = ~np.eye(15, dtype=bool)
+    # A count of 20 independent grids, 400 times.
+    assert found.var(axis=0)[off].mean() == pytest.approx((K * (1 - K) / 20)[off].mean(), rel=0.1)
+
+
+def test_few_bins_add_the_share_of_cells_that_meet_by_chance():
+    x = 1e3 * sample(60)  # so far from each other that no two points are in one cell
+    Z = RandomBinning(1.0, 3, 2000, 16).map(x)
+    products = (Z @ Z.T).toarray()[np.triu_indices(60, 1)]
+    assert products.mean() == pytest.approx(1 / 16, rel=0.05)
+
+
+def test_rows_of_binning_are_sparse_and_of_length_one():
+    Z = RandomBinning(3.0, 3, 40, 64).map(sample(30).astype(np.float32))
+    assert scipy.sparse.issparse(Z)
+    assert Z.dtype == np.float32
+    assert (np.diff(Z.indptr) == 40).all()
+    assert np.abs((Z.multiply(Z)).sum(axis=1) - 1).max() < 1e-6
+    assert isinstance(RandomBinning(3.0, 3, 40, 64), protocol.SparseFeatureMap)
+
+
+def test_a_kernel_without_bins_is_refused_by_its_name():
+    with pytest.raises(ShallowsError, match="'gaussian' has no random binning"):
+        features.make("binning", GAUSSIAN, sample(5), 100)
+    with pytest.raises(ShallowsError, match="power of two"):
+        RandomBinning(1.0, 3, 5, 100)
+    with pytest.raises(ShallowsError, match="more than 2³¹"):
+        RandomBinning(1.0, 3, 2**12, 2**20)
+
+
+# ----------------------------------------------------------------------------------- polynomial kernels
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3, 4])
+@pytest.mark.parametrize("offset", [0.0, 1.5])
+def test_inner_products_of_monomials_are_the_polynomial_kernel(degree, offset):
+    kernel = kernels.Polynomial(degree, offset, 0.5)
+    x, f = sample(20, 4), Monomials(kernel, 4)
+    Z = f.map(x)
+    assert Z.shape[1] == f.n_features == math.comb(degree + 4, degree)
+    K = kernel(x, x)
+    assert np.abs(Z @ Z.T - K).max() < 1e-12 * np.abs(K).max()
+
+
+def test_monomials_of_degree_two_are_those_of_the_formula():
+    # xᵢ², √2 xᵢ xⱼ, √(2c) xᵢ and c: with √(2c), where a lecture prints √2 c.
+    x, c = sample(1, 3)[0], 1.7
+    made = Monomials(kernels.Polynomial(2, c), 3).map(x[None])[0]
+    expected = [c, *(math.sqrt(2 * c) * x)]
+    expected += [
+        x[i] ** 2 if i == j else math.sqrt(2) * x[i] * x[j]
+        for i, j in itertools.combinations_with_replacement(range(3), 2)
+    ]
+    assert np.abs(made - expected).max() < 1e-14
+
+
+@pytest.mark.parametrize("degree", [2, 3])
+def test_sparse_rows_have_the_monomials_of_what_is_not_zero(degree):
+    x = np.where(sample(20, 12) > 1, sample(20, 12), 0.0)
+    f = Monomials(kernels.Polynomial(degree, 1.0), 12)
+    Z = f.map(scipy.sparse.csr_array(x))
+    assert scipy.sparse.issparse(Z)
+    assert np.abs(Z.toarray() - f.map(x)).max() < 1e-12
+    assert [row.nnz for row in Z] == [math.comb(degree + int((row != 0).sum()), degree) for row in x]
+
+
+def test_too_many_monomials_are_told_before_memory_is_taken():
+    with pytest.raises(ShallowsError, match=r"binomial\(10010, 10\)"):
+        Monomials(kernels.Polynomial(10, 1.0), 10_000)
+    with pytest.raises(ShallowsError, match="one of the kernel 'polynomial'; 'gaussian' has none"):
+        Monomials(GAUSSIAN, 3)
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3])
+def test_the_mean_over_tensor_sketches_is_the_polynomial_kernel(degree):
+    kernel = kernels.Polynomial(degree, 1.0, 0.5)
+    x = sample(10, 4) / 2
+    K = kernel(x, x)
+    made = np.array([Z @ Z.T for Z in (TensorSketch(kernel, 4, 64, seed).map(x) for seed in range(600))])
+    assert (np.abs(made.mean(axis=0) - K) < 4.5 * made.std(axis=0) / math.sqrt(600) + 1e-12).all()
+
+
+def test_the_error_of_tensor_sketches_falls_with_the_root_of_their_size_as_scikit_learns_does():
+    kernel, x, sizes = kernels.Polynomial(2, 1.0), sample(30, 6) / 3, [64, 256, 1024]
+    errors = [rms(lambda seed, D=D: TensorSketch(kernel, 6, D, seed), kernel, x, 60) for D in sizes]
+    assert -0.6 < np.polyfit(np.log(sizes), np.log(errors), 1)[0] < -0.4
+
+    class Theirs:
+        def __init__(self, seed):
+            self.map = PolynomialCountSketch(degree=2, coef0=1, n_components=64, random_state=seed).fit_transform
+
+    assert errors[0] == pytest.approx(rms(Theirs, kernel, x, 60), rel=0.25)
+
+
+# ------------------------------------------------------------------------------------- leverage scores
+
+
+def test_leverage_scores_with_all_points_as_the_pilot_are_exact():
+    x = sample(40)
+    K = GAUSSIAN(x, x)
+    found = leverage.ridge_leverage_scores(GAUSSIAN, x, x, total=10.0)
+    assert found.sum() == pytest.approx(10.0, rel=1e-6)
+    # The ridge at which the exact scores have that sum.
+    ridge = scipy.optimize.brentq(lambda ridge: np.trace(K @ np.linalg.inv(K + ridge * np.eye(40))) - 10, 1e-6, 10)
+    assert np.abs(found - np.diag(K @ np.linalg.inv(K + ridge * np.eye(40)))).max() < 1e-6
+
+
+def test_landmarks_by_leverage_find_the_rare_points_and_err_less_than_uniform_ones():
+    crowd, rare = 0.1 * sample(985, 3), 8.0 * sample(15, 3, seed=5)
+    x = np.concatenate([crowd, rare])
+    K = GAUSSIAN(x, x)
+
+    def error(make):
+        maps = (NystromFeatures(GAUSSIAN, make(seed)) for seed in range(5))
+        return np.mean([np.linalg.norm(K - f.map(x) @ f.map(x).T) for f in maps])
+
+    by_leverage = error(lambda seed: leverage.leverage_rows(GAUSSIAN, x, 40, seed))
+    uniform = error(lambda seed: sample_rows(x, 40, seed))
+    assert by_leverage < 0.75 * uniform
+    assert np.array_equal(leverage.leverage_rows(GAUSSIAN, x, 2000, 0), x)
+
+
+# ---------------------------------------------------------------------------------------- hidden units
+
+
+def reference(activation, a, b, x):
+    """The six units as the formulas have them, one point and one unit at a time."""
+    z, r2 = float(a @ x + b), float(((x - a) ** 2).sum())
+    return {
+        "sigmoid": lambda: 1 / (1 + math.exp(-z)),
+        "tanh": lambda: (1 - math.exp(-2 * z)) / (1 + math.exp(-2 * z)),
+        "gaussian": lambda: math.exp(-b * r2),
+        "multiquadric": lambda: math.sqrt(r2 + b * b),
+        "hard_limit": lambda: float(z >= 0),
+        "cosine": lambda: math.cos(z),
+    }[activation]()
+
+
+@pytest.mark.parametrize("activation", hidden_units.ACTIVATIONS)
+def test_hidden_units_are_those_of_their_formulas(activation):
+    x = sample(8) + 1.0
+    f = HiddenUnits(activation, 3, 5, 1.5, x.mean(axis=0), x.std(axis=0), seed=3)
+    a, b = f.weights(x)
+    expected = [[reference(activation, a[j], b[j], row) for j in range(5)] for row in x]
+    assert np.abs(f.map(x) - expected).max() < 1e-12
+    assert np.isfinite(f.map(1e6 * x)).all()
+
+
+def test_cosine_units_are_random_fourier_features():
+    x, L = sample(20), 40_000
+    Z = HiddenUnits("cosine", 3, L, 2.0).map(x) * math.sqrt(2 / L)
+    assert np.abs(Z @ Z.T - naive_kernel("gaussian", 2.0, x, x)).max() < 5 * 1.3 / math.sqrt(L)
+
+
+def test_stacked_layers_are_layers_of_scaled_outputs():
+    x = sample(50)
+    deep = hidden_units.stacked("tanh", x, [7, 4], 1.5, seed=2)
+    first, second = deep.layers
+    outputs = first.map(x)
+    scaled = (outputs - outputs.mean(axis=0)) / outputs.std(axis=0)
+    assert np.abs(deep.map(x) - second.map(scaled)).max() < 1e-12
+    assert (deep.n_inputs, deep.n_features) == (3, 4)
+    # The layers are drawn apart.
+    assert not np.array_equal(first.weights(x)[1][:4], second.weights(x)[1])
+
+
+def test_an_unknown_activation_is_told_with_the_known_ones():
+    with pytest.raises(UnknownNameError, match="sigmoid"):
+        HiddenUnits("sigmiod", 3, 5, 1.0)
+
+
+# ------------------------------------------------------------------------------------------ semi-random
+
+
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_a_linear_model_on_semi_random_features_is_the_model_of_the_formula(order):
+    # f(x) = (σ_s(xᵀR) ⊙ xᵀW₁) W₂ for x with a constant 1, with any W₁ and W₂.
+    x, n, rng = sample(20), 6, np.random.default_rng(0)
+    f = SemiRandomFeatures(3, n, order, bandwidth=2.0, seed=4)
+    inputs = np.concatenate([x / 2.0, np.ones((20, 1))], axis=1)
+    W1, W2 = rng.normal(size=(4, n)), rng.normal(size=n)
+    expected = (f.switches(x) * (inputs @ W1)) @ W2
+    w = (W1 * W2).T.reshape(-1) * math.sqrt(n)
+    assert np.abs(f.map(x) @ w - expected).max() < 1e-12
+
+
+def test_switches_are_powers_of_positive_projections():
+    x = sample(20)
+    step, ramp, square = (SemiRandomFeatures(3, 50, s, seed=1).switches(x) for s in (0, 1, 2))
+    assert set(np.unique(step)) == {0.0, 1.0}
+    assert np.array_equal(step, ramp > 0)
+    assert np.abs(square - ramp**2).max() < 1e-15
+    with pytest.raises(ShallowsError, match="order must be 0, 1 or 2"):
+        SemiRandomFeatures(3, 5, 3)
+
+
+# ---------------------------------------------------------------------------------------------- all maps
+
+KERNELS = {"binning": "laplace_product", "polynomial": "polynomial", "tensor_sketch": "polynomial"}
+
+
+@pytest.mark.parametrize("name", features.FEATURE_MAPS)
+def test_a_map_of_a_name_depends_on_its_seed_alone(name):
+    x = sample(40)
+    kind = KERNELS.get(name, "gaussian")
+    kernel = kernels.make(kind, None if kind == "polynomial" else 2.0)
+    made = [features.make(name, kernel, x, 16, seed) for seed in (3, 3, 4)]
+    rows = [np.asarray(Z.todense()) if scipy.sparse.issparse(Z) else Z for Z in (f.map(x) for f in made)]
+    assert np.array_equal(rows[0], rows[1])
+    assert np.array_equal(rows[0], rows[2]) == (name in ("linear", "polynomial"))
+    parts = [made[0].map(x[:15]), made[0].map(x[15:])]
+    parts = [np.asarray(Z.todense()) if scipy.sparse.issparse(Z) else Z for Z in parts]
+    assert np.abs(np.concatenate(parts) - rows[0]).max() < 1e-12
