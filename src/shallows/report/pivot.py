@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from shallows.errors import ShallowsError
 
+from . import numbers
 from .target import VERDICTS, Row, Target, Verdict, is_number, ordered
 from .wording import EN_DASH, NAMED_KEYS, key_title, name_of
 
@@ -136,15 +137,15 @@ def pivot(target: Target) -> Pivot:
         for keys in (row_keys, column_keys)
     )
     cells: dict[tuple[tuple[str, ...], tuple[str, ...]], Cell] = {}
-    styles = {
-        metric: _style([row for row in shown if row.keys["metric"] == metric]) for metric in target.values("metric")
-    }
+    writers = {metric: writer(target, metric) for metric in target.values("metric")}
     for row in shown:
         place = tuple(tuple(row.keys.get(key, "") for key in keys) for keys in (row_keys, column_keys))
         if place in cells:
             described = ", ".join(f"{key}={value}" for key, value in row.keys.items())
             raise ShallowsError(f"Two rows of {target.id} have the same keys: {described}.")
-        cells[place] = Cell(row.published, styles[row.keys["metric"]](row), VERDICTS[row.verdict])
+        cells[place] = Cell(
+            numbers.separated(row.published), _measured(row, writers[row.keys["metric"]]), VERDICTS[row.verdict]
+        )
 
     n_rows, rows = len(rows), _thinned(rows, row_keys, cells)
     return Pivot(
@@ -178,57 +179,38 @@ def _thinned(
     filled = Counter(row for row, _ in cells)
     kept = list(rows)
     for place in range(len(keys)):
-        numbers = [value for value in ordered(row[place] for row in rows) if value]
-        if len(numbers) <= LONG or not all(map(is_number, numbers)):
+        along = [value for value in ordered(row[place] for row in rows) if value]
+        if len(along) <= LONG or not all(map(is_number, along)):
             continue
         # Curves need not share their marks: chosen are those that fill most columns, where they suffice.
-        cover = {value: sum(filled[row] for row in rows if row[place] == value) for value in numbers}
-        full = [value for value in numbers if cover[value] == max(cover.values())]
-        numbers = full if len(full) >= SHOWN else numbers
-        last = len(numbers) - 1
+        cover = {value: sum(filled[row] for row in rows if row[place] == value) for value in along}
+        full = [value for value in along if cover[value] == max(cover.values())]
+        along = full if len(full) >= SHOWN else along
+        last = len(along) - 1
         places = {round((last + 1) ** (step / (SHOWN - 1))) - 1 for step in range(SHOWN)}
-        chosen = {numbers[one] for one in places} | {""}
+        chosen = {along[one] for one in places} | {""}
         kept = [row for row in kept if row[place] in chosen]
     return kept
 
 
-def _style(rows: Sequence[Row]) -> Callable[[Row], str]:
-    """How the measured values of one metric are written: with the digits of the printed ones."""
-    printed = [row.published.lower() for row in rows if is_number(row.published)]
-    percent = any(row.unit in ("%", "percent") or row.keys["metric"].endswith("_percent") for row in rows)
-    if any("e" in text for text in printed):
-
-        def write(value: float) -> str:
-            return _tidy(f"{value:.1e}")
-    elif printed or percent:
-        digits = max((decimals(text) for text in printed), default=2)
-
-        def write(value: float) -> str:
-            return f"{value:z,.{digits}f}"
-    else:
-
-        def write(value: float) -> str:
-            return _tidy(f"{value:.3g}")
-
-    def measured(row: Row) -> str:
-        if row.mean is None:
-            return "not run" if row.verdict == "not run" else EN_DASH
-        if not math.isfinite(row.mean):
-            return "no number" if math.isnan(row.mean) else f"{'−' if row.mean < 0 else ''}∞"
-        bound = "≥ " if row.is_bound else ""
-        return bound + write(row.mean) + (f" ± {write(row.sd)}" if row.sd is not None else "")
-
-    return measured
+def writer(target: Target, metric: str) -> Callable[[float], str]:
+    """How measured values of a metric are written in this target, see `numbers.writer`."""
+    rows = [row for row in target.rows if row.keys["metric"] == metric]
+    unit = next((row.unit for row in rows if row.unit), "%" if metric.endswith("_percent") else "")
+    return numbers.writer(
+        [row.published for row in rows], [row.mean for row in rows if row.mean is not None], unit or ""
+    )
 
 
-def _tidy(text: str) -> str:
-    mantissa, sign, exponent = text.partition("e")
-    return f"{mantissa}e{int(exponent)}" if sign else text
-
-
-def decimals(text: str) -> int:
-    """How many decimals a number is written with."""
-    return len(text.partition(".")[2])
+def _measured(row: Row, write: Callable[[float], str]) -> str:
+    """What a cell shows of what was measured."""
+    if row.mean is None:
+        return "not run" if row.verdict == "not run" else EN_DASH
+    if not math.isfinite(row.mean):
+        return "no number" if math.isnan(row.mean) else f"{'−' if row.mean < 0 else ''}∞"
+    bound = "≥ " if row.is_bound else ""
+    mean = write(row.mean)
+    return bound + mean + (f" ± {numbers.spread(mean, row.sd, write)}" if row.sd is not None else "")
 
 
 def _remarks(target: Target) -> Iterable[Remark]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from shallows.datasets.files import replacing
 from shallows.errors import ShallowsError
 
+from . import sheet_margins
 from .target import Target
 from .wording import label
 
@@ -206,7 +207,7 @@ def save(figure: Figure, svg_path: str | Path, png_path: str | Path, title: str)
     """Write a figure as SVG and PNG, without dates and versions, so that it is the same to the bit when drawn again."""
     for path, form, metadata in (
         (svg_path, "svg", {"Date": None, "Creator": None, "Title": title}),
-        (png_path, "png", {"Software": None, "Title": title}),
+        (png_path, "png", {"Software": None, "Title": title, **sheet_margins.metadata(figure)}),
     ):
         with replacing(Path(path)) as partial:
             figure.savefig(partial, format=form, dpi=PNG_DPI, metadata=metadata)

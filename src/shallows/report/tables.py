@@ -9,7 +9,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from .pivot import Pivot, Remark, decimals, pivot
+from .numbers import decimals
+from .pivot import Pivot, Remark, pivot
 from .target import AFTER, VERDICTS, Target, is_number, read, write_text
 from .wording import EN_DASH, heading_of, key_title, label, name_of
 
@@ -153,14 +154,18 @@ def aligned(texts: Sequence[str]) -> list[str]:
 
     No zero is added: a source that prints 15 and 15.3 did not print 15.0.
     """
-    most = max((decimals(text) for text in texts if is_number(text) and "e" not in text.lower()), default=0)
+    most = max((decimals(text) for text in texts if _is_plain(text)), default=0)
     padded = []
     for text in texts:
-        if is_number(text) and "e" not in text.lower() and most:
+        if _is_plain(text) and most:
             n_decimals = decimals(text)
             text += (PUNCTUATION_SPACE if not n_decimals else "") + FIGURE_SPACE * (most - n_decimals)
         padded.append(text)
     return padded
+
+
+def _is_plain(text: str) -> bool:
+    return is_number(text.replace(",", "")) and "e" not in text.lower()
 
 
 def html_context(target: Target) -> dict[str, Any]:
