@@ -146,7 +146,7 @@ def _section(
     if svg_path:
         files += [("figure (SVG)", svg_path), ("figure (PNG)", Path(svg_path).with_suffix(".png"))]
     return {
-        **html_context(target),
+        **html_context(target, drawn),
         "card": card(target, svg_path),
         "figure": _data_uri(Path(svg_path)) if drawn else None,
         "alternative": alternative(target) if drawn else "",

@@ -56,6 +56,8 @@ class Pivot:
         Keys that have one value throughout, and are in no heading.
     has_published : bool
         Whether the source prints any number here. Where it prints none, the column for them is left out.
+    printed_columns : frozenset of tuple of str
+        Those of which the source prints any number.
     verdicts : tuple of Verdict
         Those that occur.
     remarks : tuple of Remark
@@ -75,6 +77,7 @@ class Pivot:
     cells: dict[tuple[tuple[str, ...], tuple[str, ...]], Cell]
     constant: tuple[tuple[str, str], ...]
     has_published: bool
+    printed_columns: frozenset[tuple[str, ...]]
     verdicts: tuple[Verdict, ...]
     remarks: tuple[Remark, ...]
     criteria: dict[str, tuple[str, ...]]
@@ -86,14 +89,36 @@ class Pivot:
         """Whether the source prints some of the numbers and leaves others out."""
         return self.has_published and not all(cell.published for cell in self.cells.values())
 
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """Headings below each column."""
-        return ("published", "measured") if self.has_published else ("measured",)
+    def parts(self, column: tuple[str, ...]) -> tuple[str, ...]:
+        """Headings below a column: without ``published`` where the source prints nothing of it."""
+        return ("published", "measured") if column in self.printed_columns else ("measured",)
+
+    def line_of(self, row: Row) -> tuple[str, ...]:
+        """The line of the table that a value stands in."""
+        return tuple(row.keys.get(key, "") for key in self.row_keys)
+
+    def column_of(self, row: Row) -> tuple[str, ...]:
+        """The column that a value stands in."""
+        return tuple(row.keys.get(key, "") for key in self.column_keys)
 
 
-def pivot(target: Target) -> Pivot:
-    """Arrange a target's values as ``layout`` in its JSON says.
+def tabulated(target: Target) -> list[Row]:
+    """The rows that a table shows.
+
+    What a figure draws is left to the figure, where there is anything else to tabulate; of what goes along with it the
+    end is told. Rows that were not run and have no printed number have nothing to show; their reasons stand below.
+    """
+    rest = _beside_the_figure(target)
+    return [row for row in rest if row.verdict != "not run" or row.published] or rest
+
+
+def _beside_the_figure(target: Target) -> list[Row]:
+    rest = [row for row in target.rows if not target.is_drawn(row) and not target.is_before_end(row)]
+    return rest if any(row.published or row.mean is not None for row in rest) else list(target.rows)
+
+
+def pivot(target: Target, among: Sequence[Row] | None = None) -> Pivot:
+    """Arrange a target's values as ``layout`` in its JSON says: all that are `tabulated`, or some of them.
 
     Keys that tell rows apart but stand nowhere in the layout become row headings, so that no value is lost.
 
@@ -111,12 +136,8 @@ def pivot(target: Target) -> Pivot:
             f"The layout of {target.id} names {', '.join(unknown)}, but its rows have only {', '.join(known)}."
         )
 
-    # What a figure draws is left to the figure, where there is anything else to tabulate; of what goes along with it
-    # the end is told.
-    rest = [row for row in target.rows if not target.is_drawn(row) and not target.is_before_end(row)]
-    rest = rest if any(row.published or row.mean is not None for row in rest) else list(target.rows)
-    # Rows that were not run and have no printed number have nothing to show; their reasons stand below.
-    shown = [row for row in rest if row.verdict != "not run" or row.published] or rest
+    rest = _beside_the_figure(target)
+    shown = tabulated(target) if among is None else list(among)
 
     row_keys, column_keys = (
         [key for key in keys if any(row.keys.get(key) for row in shown)] for keys in (row_keys, column_keys)
@@ -148,6 +169,9 @@ def pivot(target: Target) -> Pivot:
         )
 
     n_rows, rows = len(rows), _thinned(rows, row_keys, cells)
+    kept = {*rows}
+    filled = {column for row, column in cells if row in kept}
+    columns = [column for column in columns if column in filled]
     return Pivot(
         row_keys=tuple(row_keys),
         column_keys=tuple(column_keys),
@@ -160,6 +184,7 @@ def pivot(target: Target) -> Pivot:
             if shown and key not in varying and key not in placed and shown[0].keys.get(key)
         ),
         has_published=any(row.published for row in shown),
+        printed_columns=frozenset(column for (_, column), cell in cells.items() if cell.published),
         verdicts=tuple(VERDICTS[name] for name in VERDICTS if any(row.verdict == name for row in shown)),
         remarks=tuple(_remarks(target)),
         criteria={
