@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import base64
+import fcntl
 import itertools
 import json
 import os
 import select
 import shutil
-import subprocess
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ OPTIONS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--remote-debugging-pipe"),
 )
-PATIENCE = 60  # seconds
+PATIENCE = 30  # seconds
 KEYS = {"Tab": ("Tab", 9, ""), "Enter": ("Enter", 13, "\r"), "Escape": ("Escape", 27, "")}
 
 
@@ -33,14 +34,18 @@ class Browser:
 
     def __init__(self, profile: str | Path):
         to_read, to_write = os.pipe(), os.pipe()
-        # The protocol is spoken on the file descriptors 3 and 4.
-        shell = f'exec "$0" "$@" 3<&{to_read[0]} 4>&{to_write[1]}'
-        command = ["sh", "-c", shell, str(CHROMIUM), *OPTIONS, f"--user-data-dir={profile}", "about:blank"]
-        self._process = subprocess.Popen(
-            command, pass_fds=(to_read[0], to_write[1]), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        # The protocol is spoken on the file descriptors 3 and 4; those that are put there must be none of the two.
+        theirs = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in (to_read[0], to_write[1])]
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        placed = [(theirs[0], 3), (theirs[1], 4), (nowhere, 1), (nowhere, 2)]
+        self._process = os.posix_spawn(
+            str(CHROMIUM),
+            [str(CHROMIUM), *OPTIONS, f"--user-data-dir={profile}", "about:blank"],
+            os.environ,
+            file_actions=[(os.POSIX_SPAWN_DUP2, end, number) for end, number in placed],
         )
-        os.close(to_read[0])
-        os.close(to_write[1])
+        for end in (to_read[0], to_write[1], *theirs, nowhere):
+            os.close(end)
         self._out, self._in, self._held = to_read[1], to_write[0], b""
         self._numbers, self._session, self._events = itertools.count(1), "", []
         self.complaints: list[str] = []
@@ -54,8 +59,8 @@ class Browser:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.terminate()
-        self._process.wait(timeout=PATIENCE)
+        os.kill(self._process, signal.SIGTERM)
+        os.waitpid(self._process, 0)
         os.close(self._out)
         os.close(self._in)
 

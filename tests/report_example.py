@@ -160,7 +160,7 @@ paper: invented
 place: 1
 claimed: It is claimed that an invented method needs few epochs.
 found:
-  - After 20 epochs {eigenpro} of the test points are taken for another digit; the paper prints {eigenpro.printed}.
+  - After 20 epochs {eigenpro} of the {eigenpro.data} are taken for others; the paper prints {eigenpro.printed}.
   - Speech falls to {speech}.
 picture: invented_spectrum
 numbers:

@@ -13,9 +13,9 @@ from shallows.errors import ShallowsError, UnknownNameError
 from . import numbers
 from .pivot import writer
 from .target import VERDICTS, Row, Target, Verdict
-from .wording import quantity
+from .wording import name_of, quantity
 
-_PLACE = re.compile(r"\{(?P<name>\w+)(?P<printed>\.printed)?\}")
+_PLACE = re.compile(r"\{(?P<name>\w+)(?:\.(?P<part>printed|data))?\}")
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,8 @@ class Headline:
         With its unit; empty where it was not measured.
     spread : str
         Standard deviation over the repetitions; empty where there is none.
+    data : str
+        On which it was measured, or would be.
     verdict : Verdict
     reason : str
         Of the verdict; may be empty.
@@ -43,6 +45,7 @@ class Headline:
     printed: str
     measured: str
     spread: str
+    data: str
     verdict: Verdict
     reason: str
     target: Target
@@ -127,7 +130,7 @@ def _filled(sentence: str, headlines: Mapping[str, Headline]) -> tuple[tuple[str
             return ()
         pieces += [
             (sentence[end : place.start()], False),
-            (number.printed if place["printed"] else number.measured, not place["printed"]),
+            (getattr(number, place["part"] or "measured"), place["part"] is None),
         ]
         end = place.end()
     return (*pieces, (sentence[end:], False))
@@ -139,7 +142,7 @@ def _headline(given: Mapping[str, Any], target: Target) -> Headline:
         raise ShallowsError(f"{len(rows)} printed rows of {target.id} fit {given['where']}; one is wanted.")
     if not rows:
         return Headline(
-            given["label"], "", "", "", VERDICTS["not run"], "the table has no such row at this scale", target
+            given["label"], "", "", "", "", VERDICTS["not run"], "the table has no such row at this scale", target
         )
     [row] = rows
     write = writer(target, row.keys["metric"])
@@ -149,6 +152,7 @@ def _headline(given: Mapping[str, Any], target: Target) -> Headline:
         printed=quantity(row.published, row.unit),
         measured=quantity(mean, row.unit),
         spread=numbers.spread(mean, row.sd, write) if mean and row.sd else "",
+        data=name_of(target, "dataset", row.keys["dataset"]),
         verdict=VERDICTS[row.verdict],
         reason=row.reason,
         target=target,
