@@ -5,7 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import math
+import os
 from pathlib import Path
+
+from shallows.report import figures, tables
+from shallows.report import page as report
 
 COLUMNS = [
     *("target", "dataset", "n_train", "n_test", "method", "setting", "metric", "published"),
@@ -148,6 +152,55 @@ def spectrum(folder: Path) -> tuple[Path, Path]:
         "verdict_counts": {"order": {"reproduced": [2, 0], "not run": [2, 0]}},
     }
     return _written(folder, rows, meta)
+
+
+SUMMARY = """
+name: An invented method
+paper: invented
+place: 1
+claimed: It is claimed that an invented method needs few epochs.
+found:
+  - After 20 epochs {eigenpro} of the {eigenpro.data} are taken for others; the paper prints {eigenpro.printed}.
+  - Speech falls to {speech}.
+picture: invented_spectrum
+numbers:
+  eigenpro:
+    label: test error of EigenPro after 20 epochs
+    target: invented_errors
+    where: {method: EigenPro, kernel: gaussian, epochs: ["20", "40"], metric: test_error}
+  speech:
+    label: ratio of eigenvalues of speech
+    target: invented_spectrum
+    where: {dataset: speech, metric: ratio_201}
+"""
+
+
+def page(root: Path) -> Path:
+    """The report of both targets, with one summary, below ``root``: ``results/demo/report/index.html``."""
+    results = root / "results" / "demo"
+    targets = []
+    for make, drawn in ((error_table, False), (spectrum, True)):
+        csv_path, meta_path = make(results / "tables")
+        table = csv_path.with_suffix(".html")
+        tables.render(csv_path, meta_path, csv_path.with_suffix(".md"), table)
+        svg = results / "figures" / f"{csv_path.stem}.svg"
+        if drawn:
+            figures.draw(csv_path, meta_path, svg, svg.with_suffix(".png"))
+        targets.append((csv_path, meta_path, table, svg if drawn else None))
+    run = results / "runs/digits-unit/eigenpro/gaussian-0"
+    run.mkdir(parents=True)
+    record = {"run": {"seed": 7}, "times": {"total": 12.34}, "peak_memory_bytes": 2e9, "resumes": 1}
+    record["blas"] = {"warning": "an invented warning"}
+    (run / "record.json").write_text(json.dumps(record))
+    (run / "curve.csv").write_text("epoch,iteration,seconds,metric,value\n")
+    (root / "summary.yaml").write_text(SUMMARY)
+    here = Path.cwd()
+    os.chdir(root)  # records are named from the root of the project
+    try:
+        report.write(targets, results / "report" / "index.html", summaries=["summary.yaml"])
+    finally:
+        os.chdir(here)
+    return results / "report" / "index.html"
 
 
 def _written(folder: Path, rows: list[dict[str, object]], meta: dict[str, object]) -> tuple[Path, Path]:

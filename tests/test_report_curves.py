@@ -130,11 +130,19 @@ def test_a_line_that_was_not_measured_is_told_so_in_the_legend(tmp_path):
     assert [text.endswith("(not run)") for text in told] == [False, True]
 
 
-def test_axes_without_numbers_say_so(tmp_path):
+def test_a_line_names_what_has_no_axes_since_nothing_of_it_was_measured(tmp_path):
     rows = [*batches(), {"metric": "norm", "setting": "k=3", "verdict_": None}]
     rows[-1].pop("verdict_")
     figure = drawn(tmp_path, rows, {"y": ["norm"], "columns": "k"})
-    assert "nothing measured: toy" in figure.axes[2].texts[0].get_text()
+    assert len(figure.axes) == 2
+    assert "Not measured here: k = 3." in figure.texts[1].get_text().splitlines()
+
+
+def test_a_picture_of_which_nothing_was_measured_is_one_line(tmp_path):
+    rows = [{**one, "measured_mean": ""} for one in batches()]
+    figure = drawn(tmp_path, rows, {"y": ["norm"], "columns": "k"})
+    assert [text.get_text() for text in figure.axes[0].texts] == ["nothing measured: toy"]
+    assert figure.get_size_inches()[1] < 2
 
 
 @pytest.mark.parametrize(

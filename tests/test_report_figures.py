@@ -46,14 +46,10 @@ def test_a_figure_can_be_read_without_the_code(tmp_path, kind):
 
 def test_error_curves_have_a_panel_a_kernel_and_a_row_a_metric(tmp_path):
     figure = figures.error_curves(read(*report_example.error_table(tmp_path)))
-    assert len(figure.axes) == 6
-    assert [ax.get_title(loc="left") for ax in figure.axes[:3]] == [
-        "Gaussian kernel",
-        "Laplace kernel",
-        "Cauchy kernel",
-    ]
+    assert len(figure.axes) == 4  # the third kernel was not run
+    assert [ax.get_title(loc="left") for ax in figure.axes[:2]] == ["Gaussian kernel", "Cauchy kernel"]
     assert figure.axes[0].get_ylabel() == "train error (%)"
-    assert figure.axes[3].get_xlabel() == "epochs"
+    assert figure.axes[2].get_xlabel() == "epochs"
     names = [text.get_text() for text in figure.legends[0].get_texts()]
     assert names == ["EigenPro", "Pegasos", "measured", "published"]
 
@@ -70,7 +66,21 @@ def test_error_curves_draw_published_dashed_and_measured_solid(tmp_path):
 
 def test_error_curves_say_what_was_not_run(tmp_path):
     figure = figures.error_curves(read(*report_example.error_table(tmp_path)))
-    assert "not run" in [text.get_text() for text in figure.axes[1].texts]
+    assert "Not measured here: Laplace kernel." in figure.texts[1].get_text().splitlines()
+
+
+def test_a_picture_of_which_nothing_was_measured_is_one_line(tmp_path):
+    paths = report_example.error_table(tmp_path)
+    whole = figures.error_curves(read(*paths))
+    with paths[0].open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    with paths[0].open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows({**row, "measured_mean": "", "measured_sd": "", "verdict": "not run"} for row in rows)
+    figure = figures.error_curves(read(*paths))
+    assert [text.get_text() for text in figure.axes[0].texts] == ["not run"]
+    assert figure.get_size_inches()[1] < whole.get_size_inches()[1] / 3
 
 
 def test_an_axis_with_a_zero_is_linear_at_its_lower_end_and_says_so(tmp_path):
@@ -94,7 +104,7 @@ def test_error_curves_may_draw_one_metric(tmp_path):
     meta = json.loads(paths[1].read_text())
     meta["figure"]["metric"] = "test_error"
     paths[1].write_text(json.dumps(meta))
-    assert len(figures.error_curves(read(*paths)).axes) == 3
+    assert len(figures.error_curves(read(*paths)).axes) == 2
 
 
 def test_the_spectrum_has_a_line_a_dataset_and_a_line_a_size(tmp_path):

@@ -1,10 +1,10 @@
 """The page: self-contained, verdicts first, and right in a real browser."""
 
+import base64
+import hashlib
 import html
 import html.parser
 import itertools
-import json
-import os
 import re
 import shutil
 import subprocess
@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import report_example
-from shallows.report import figures, page, tables
+from shallows.report import page
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
@@ -37,55 +37,38 @@ class Elements(html.parser.HTMLParser):
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
-    """A report of two invented targets, built once: ``results/demo/report/index.html`` in a new folder."""
-    results = tmp_path_factory.mktemp("report") / "results" / "demo"
-    targets = []
-    for make, drawn in ((report_example.error_table, False), (report_example.spectrum, True)):
-        csv_path, meta_path = make(results / "tables")
-        table = csv_path.with_suffix(".html")
-        tables.render(csv_path, meta_path, csv_path.with_suffix(".md"), table)
-        svg = results / "figures" / f"{csv_path.stem}.svg"
-        if drawn:
-            figures.draw(csv_path, meta_path, svg, svg.with_suffix(".png"))
-        targets.append((csv_path, meta_path, table, svg if drawn else None))
-    run = results / "runs/digits-unit/eigenpro/gaussian-0"
-    run.mkdir(parents=True)
-    record = {"run": {"seed": 7}, "times": {"total": 12.34}, "peak_memory_bytes": 2e9, "resumes": 1}
-    record["blas"] = {"warning": "an invented warning"}
-    (run / "record.json").write_text(json.dumps(record))
-    (run / "curve.csv").write_text("epoch,iteration,seconds,metric,value\n")
-    here = Path.cwd()
-    os.chdir(results.parent.parent)  # records are named from the root of the project
-    try:
-        page.write(targets, results / "report" / "index.html")
-    finally:
-        os.chdir(here)
-    return results / "report" / "index.html"
+    return report_example.page(tmp_path_factory.mktemp("report"))
 
 
 def test_the_page_asks_for_nothing_outside_itself(report):
     text = report.read_text()
     elements = Elements(text)
-    assert not elements.all("script", "iframe", "object", "embed")
+    assert not elements.all("iframe", "object", "embed") and not any(elements.all("script")[0].values())
     assert all(attrs["src"].startswith("data:") for attrs in elements.all("img"))
     assert all(attrs["href"] == "data:," for attrs in elements.all("link"))
     assert not re.search(r"@import|url\(", text)
     assert not any(re.match(r"\w+:|//", attrs["href"]) for attrs in elements.all("a"))
     policy = next(attrs for attrs in elements.all("meta") if attrs.get("http-equiv"))
     assert policy["content"].startswith("default-src 'none'")
+    [script] = re.findall(r"<script>(.*?)</script>", text, re.S)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in policy["content"]  # no other script is run
+    assert not re.search(r"fetch|XMLHttpRequest|import\(|innerHTML|eval", script)
 
 
-def test_the_page_begins_with_the_verdicts(report):
+def test_the_page_begins_with_the_papers_in_short_and_the_verdicts(report):
     elements = Elements(report.read_text())
     first_table = next(attrs for tag, attrs in elements.found if tag == "table")
     assert first_table["class"] == "kinds"
     text = report.read_text()
     of_numbers, of_orders = re.findall(r"<tr>(<th scope=.row.><b>.*?)</tr>", text)
-    assert of_numbers.startswith('<th scope="row"><b>number</b>') and re.findall(r"<td>(.*?)</td>", of_numbers) == [
+    assert of_numbers.startswith('<th scope="row"><b>number</b>') and re.findall(r">([^<]+)</a></td>", of_numbers) == [
         "13 (7)", "1", "1", "16", "16",
     ]  # fmt: skip
-    assert of_orders.startswith('<th scope="row"><b>order</b>') and "<td>2</td>" in of_orders
-    assert text.index("invented_errors") < text.index("invented_spectrum") < text.index('<section class="target"')
+    assert of_orders.startswith('<th scope="row"><b>order</b>') and ">2</a></td>" in of_orders
+    headings = ("papers", "verdicts", "targets", "invented_errors", "invented_spectrum")
+    places = [text.index(f' id="{name}"') for name in headings]
+    assert places == sorted(places)
     for chip in ("13 reproduced", "2 reproduced", "1 better", "1 deviates", "16 not comparable", "16 not run"):
         assert f">{chip}<" in text
 
@@ -120,7 +103,8 @@ def test_the_page_can_be_read_by_a_machine_for_those_who_do_not_see_it(report):
     assert levels.count(1) == 1
     assert all(below - above <= 1 for above, below in itertools.pairwise(levels))
     assert all(attrs.get("scope") for attrs in elements.all("th"))
-    assert all(len(attrs["alt"]) > 40 for attrs in elements.all("img"))
+    assert all(len(attrs["alt"]) > 40 for attrs in elements.all("img") if "loading" not in attrs)
+    assert all(not attrs["alt"] for attrs in elements.all("img") if "loading" in attrs)  # of a card: its title says it
     assert all(
         attrs.get("aria-label") for _, attrs in elements.found if attrs.get("class", "") and attrs["class"] == "scroll"
     )

@@ -3,6 +3,7 @@
 import csv
 import html.parser
 import json
+from collections import Counter
 
 import pytest
 
@@ -10,7 +11,7 @@ import report_example
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.experiments.comparing import verdicts
 from shallows.experiments.setting_text import parse_setting
-from shallows.report import pivot, tables
+from shallows.report import folding, pivot, tables
 from shallows.report.target import VERDICTS, read
 from shallows.report.wording import label
 
@@ -140,10 +141,13 @@ def test_markdown_and_html_show_the_same_cells(errors):
     target = read(*errors)
     lines = [line.strip("| ").split(" | ") for line in tables.markdown(target).splitlines() if line.startswith("|")]
     body = [row for row in Cells(tables.html(target)).rows if any(cell["tag"] == "td" for cell in row)]
-    for line, row in zip(lines[2:], body, strict=True):
-        shown = [cell["text"].strip("\u2007\u2008 \n").replace("✓", " ✓") for cell in row if cell["tag"] == "td"]
-        shown = [text.replace("○", " ○").replace("▲", " ▲").replace("✗", " ✗") for text in shown]
-        assert [text.replace("  ", " ") for text in shown] == line[2:]
+    shown = [cell["text"].strip("\u2007\u2008 \n") for row in body for cell in row if cell["tag"] == "td"]
+    written = [
+        text.replace(" ✓", "✓").replace(" ○", "○").replace(" ▲", "▲").replace(" ✗", "✗")
+        for line in lines[2:]
+        for text in line[2:]
+    ]
+    assert Counter(filter(None, shown)) == Counter(filter(None, written))
 
 
 def test_html_headings_span_what_they_head(errors):
@@ -151,13 +155,52 @@ def test_html_headings_span_what_they_head(errors):
     across = {
         sum(int(cell.get("colspan", 1)) for cell in row if not cell["class"].startswith("key")) for row in rows[:3]
     }
-    assert across == {12}
+    assert across == {8}  # two kernels, two methods, published and measured; the third kernel is folded away
     assert {cell["scope"] for row in rows for cell in row if cell["tag"] == "th"} == {
         "col",
         "colgroup",
         "row",
         "rowgroup",
     }
+
+
+def test_what_was_not_run_is_folded_away_and_no_value_is_lost(errors):
+    target = read(*errors)
+    first, absent = folding.parts(target)
+    assert not first.is_folded and all(column[0] != "laplace" for column in first.table.columns)
+    assert absent.is_folded and absent.title == "16 values printed and not run here"
+    assert {cell.measured for cell in absent.table.cells.values()} == {"not run"}
+    assert {column[0] for column in absent.table.columns} == {"laplace"}
+    whole = tables.pivot(target)
+    shown = Counter(cell for part in (first, absent) for cell in part.table.cells.values())
+    assert shown == Counter(whole.cells.values()) and len(whole.cells) == 48
+
+
+def test_what_nobody_printed_is_folded_beneath_what_is_compared(errors):
+    with errors[0].open(newline="") as stream:
+        lines = list(csv.DictReader(stream))
+    for line, row in enumerate(lines):
+        if "epochs=5" in row["setting"]:
+            changed(errors, "published", "", line)
+    first, besides, absent = folding.parts(read(*errors))
+    assert all(row[0] != "5" for row in first.table.rows)
+    assert besides.is_folded and not besides.table.has_published
+    assert besides.title == "8 values measured besides, of which the source prints none"
+    assert [len(part.table.cells) for part in (first, besides, absent)] == [24, 8, 12]
+
+
+def test_a_column_without_a_printed_number_has_no_place_for_one(errors):
+    with errors[0].open(newline="") as stream:
+        lines = list(csv.DictReader(stream))
+    for line, row in enumerate(lines):
+        if row["method"] == "Pegasos" and "gaussian" in row["setting"]:
+            changed(errors, "published", "", line)
+    table = tables.pivot(read(*errors))
+    assert table.parts(("gaussian", "EigenPro")) == ("published", "measured")
+    assert table.parts(("gaussian", "Pegasos")) == ("measured",)
+    headings = next(line for line in tables.markdown(read(*errors)).splitlines() if line.startswith("| "))
+    assert "Gaussian · EigenPro · published" in headings and "Gaussian · Pegasos · measured" in headings
+    assert "Gaussian · Pegasos · published" not in headings
 
 
 def test_the_label_is_on_the_face_of_both_forms(errors):

@@ -1,6 +1,9 @@
-"""The page of a scale: verdicts first, then what was found, then every target."""
+"""The page of a scale: the papers in short, the verdicts, what was found, every target."""
+
+from shallows.experiments.planning import summaries
 
 FINDINGS = sorted(map(str, PLAN.configuration.folder.glob("findings/*.rst")))
+SUMMARIES = summaries.paths(PLAN.configuration)
 
 
 rule write_page:
@@ -8,6 +11,7 @@ rule write_page:
         [path for target in PLAN.targets for path in products_of(target, "{scale}")],
         meta=[below("{scale}", f"tables/{target}.json") for target in PLAN.targets],
         findings=FINDINGS,
+        summaries=SUMMARIES,
     output:
         report_of("{scale}"),
     log:

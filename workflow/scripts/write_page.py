@@ -18,5 +18,6 @@ with journal(snakemake.log[0]):
         ],
         snakemake.output[0],
         getattr(snakemake.input, "findings", ()),
+        getattr(snakemake.input, "summaries", ()),
     )
     print(f"The report: {Path(snakemake.output[0]).resolve()}", flush=True)

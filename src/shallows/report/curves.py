@@ -42,7 +42,17 @@ def curves(target: Target) -> Figure:
     table = _table(target, spec, x)
     rows, columns = spec.get("rows"), spec.get("columns")
     lines = spec.get("lines", "method")
+    if table["mean"].isna().all():
+        return sheet.empty_sheet(target, _silence(target, table))
     down, across = _values(table, rows), _values(table, columns)
+    absent = [
+        _title(target, spec, key, value)
+        for key, values in ((rows, down), (columns, across))
+        for value in values
+        if not _is_measured(table, key, value)
+    ]
+    down = [value for value in down if _is_measured(table, rows, value)]
+    across = [value for value in across if _is_measured(table, columns, value)]
     names = [value for value in ordered(table[lines]) if value] if lines in table else [""]
     names.sort(key=lambda name: name in spec.get("bounds", []))
     looks = _looks(names)
@@ -58,6 +68,7 @@ def curves(target: Target) -> Figure:
         width=width,
         height=spec.get("height", 2.5 if wide > 1 else 3.3),
         legend=above,
+        absent=absent,
     )
     for line, row in enumerate(down):
         for place, column in enumerate(across):
@@ -121,6 +132,10 @@ def _values(table: pandas.DataFrame, key: str | None) -> list[str]:
 
 def _where(table: pandas.DataFrame, key: str | None, value: str) -> pandas.DataFrame:
     return table[table[key] == value] if key is not None and key in table and value else table
+
+
+def _is_measured(table: pandas.DataFrame, key: str | None, value: str) -> bool:
+    return bool(_where(table, key, value)["mean"].notna().any())
 
 
 def _looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:

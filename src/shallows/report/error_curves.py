@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from shallows.errors import ShallowsError
 
-from .sheet import DASHES, INK, PALETTE, frame, legend, repeated, same_limits, say, sheet
+from .sheet import DASHES, INK, PALETTE, empty_sheet, frame, legend, repeated, same_limits, say, sheet
 from .target import Target, is_number, ordered
 from .wording import key_title, name_of
 
@@ -31,10 +31,22 @@ def error_curves(target: Target) -> Figure:
         table = table[table["metric"] == spec["metric"]]
         if table.empty:
             raise ShallowsError(f"No row of {target.id} has the metric {spec['metric']!r}, which its figure draws.")
+    if table["mean"].isna().all():
+        return empty_sheet(target, "not run" if (table["verdict"] == "not run").all() else "nothing measured")
     facets, metrics, methods = ordered(table[facet]), ordered(table["metric"]), ordered(table[hue])
+    absent = [value for value in facets if table.loc[table[facet] == value, "mean"].isna().all()]
+    facets = [value for value in facets if value not in absent]
     colours = dict(zip(methods, repeated(PALETTE, len(methods)), strict=True))
 
-    figure, axes = sheet(target, rows=len(metrics), columns=len(facets), width=3.1, height=2.5, legend=True)
+    figure, axes = sheet(
+        target,
+        rows=len(metrics),
+        columns=len(facets),
+        width=3.1,
+        height=2.5,
+        legend=True,
+        absent=[_facet_title(target, facet, value) for value in absent],
+    )
     for row, metric in enumerate(metrics):
         values = table[table["metric"] == metric]
         for column, value in enumerate(facets):

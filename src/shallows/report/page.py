@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import os
 from collections import Counter
@@ -11,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from . import summaries as papers_in_short
+from .cards import card
 from .findings import render
 from .tables import environment, html_context
 from .target import KINDS, VERDICTS, Target, read, write_text
@@ -22,6 +25,8 @@ SCALES = {
     "paper": "The papers' own sizes, on a GPU or a cluster.",
     "own": "The methods on data of your own, beside which nothing is published.",
 }
+#: Filters the cards; the page says its digest, and no other script is run.
+SCRIPT = Path(__file__).with_name("templates") / "filter.js"
 # Of the page, where all that it shows is at one scale.
 TITLES = {"own": "Comparison on your own data"}
 
@@ -49,6 +54,7 @@ def write(
     targets: Iterable[tuple[str | Path, str | Path, str | Path | None, str | Path | None]],
     out_html: str | Path,
     findings: Iterable[str | Path] = (),
+    summaries: Iterable[str | Path] = (),
 ) -> None:
     """Write the report.
 
@@ -61,12 +67,17 @@ def write(
         Where the page goes. Links are relative to it, so that the folder of results can be moved as a whole.
     findings : iterable of path
         Texts about what was found, see `findings.render`.
+    summaries : iterable of path
+        The papers in short, see `summaries.read`.
     """
     out_html = Path(out_html)
     sections = [_section(*paths, out_html.parent) for paths in targets]
+    by_id = {section["target"].id: section["target"] for section in sections}
     kinds = totals(section["kinds"] for section in sections)
     counts = {section["target"].id: section["counts"] for section in sections}
     scales = list(dict.fromkeys(section["target"].scale for section in sections))
+    in_short = papers_in_short.read(summaries, by_id)
+    script = SCRIPT.read_text(encoding="utf-8")
     text = (
         environment()
         .get_template("page.html")
@@ -83,6 +94,12 @@ def write(
             kind_meanings=KINDS,
             verdicts=VERDICTS,
             findings=[render(path, counts) for path in findings],
+            summaries=in_short,
+            papers=_papers(sections, [one.title for one in in_short]),
+            pictures={section["target"].id: section["figure"] for section in sections},
+            alternatives={section["target"].id: section["alternative"] for section in sections},
+            script=script,
+            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
         )
     )
     write_text(out_html, text)
@@ -101,6 +118,14 @@ def totals(
     return {kind: counts for kind, counts in found.items() if counts}
 
 
+def _papers(sections: Iterable[dict[str, Any]], first: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
+    """The sections of each paper by its title: the papers named first, then the others in the order of the targets."""
+    found: dict[str, list[dict[str, Any]]] = {title: [] for title in first}
+    for section in sections:
+        found.setdefault(str(section["target"].meta.get("paper") or ""), []).append(section)
+    return found
+
+
 def _distinct(sections: Iterable[dict[str, Any]], name: str) -> list[str]:
     """Every text once; what is unknown, as where nothing was run, only if all of it is."""
     found = list(dict.fromkeys(dict(section["label"])[name] for section in sections))
@@ -115,14 +140,16 @@ def _section(
     folder: Path,
 ) -> dict[str, Any]:
     target = read(csv_path, meta_path)
+    drawn = bool(svg_path) and target.has_picture
     runs = [_run(run, folder) for run in _run_folders(target)]
     files = [("numbers (CSV)", csv_path), ("label and layout (JSON)", meta_path), ("table alone", html_path)]
     if svg_path:
         files += [("figure (SVG)", svg_path), ("figure (PNG)", Path(svg_path).with_suffix(".png"))]
     return {
-        **html_context(target),
-        "figure": _data_uri(Path(svg_path)) if svg_path else None,
-        "alternative": alternative(target) if svg_path else "",
+        **html_context(target, drawn),
+        "card": card(target, svg_path),
+        "figure": _data_uri(Path(svg_path)) if drawn else None,
+        "alternative": alternative(target) if drawn else "",
         "files": [
             Link(text, _relative(path, folder)) for text, path in files if path is not None and Path(path).exists()
         ],

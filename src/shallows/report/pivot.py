@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from shallows.errors import ShallowsError
 
+from . import numbers
 from .target import VERDICTS, Row, Target, Verdict, is_number, ordered
 from .wording import EN_DASH, NAMED_KEYS, key_title, name_of
 
@@ -55,6 +56,8 @@ class Pivot:
         Keys that have one value throughout, and are in no heading.
     has_published : bool
         Whether the source prints any number here. Where it prints none, the column for them is left out.
+    printed_columns : frozenset of tuple of str
+        Those of which the source prints any number.
     verdicts : tuple of Verdict
         Those that occur.
     remarks : tuple of Remark
@@ -74,6 +77,7 @@ class Pivot:
     cells: dict[tuple[tuple[str, ...], tuple[str, ...]], Cell]
     constant: tuple[tuple[str, str], ...]
     has_published: bool
+    printed_columns: frozenset[tuple[str, ...]]
     verdicts: tuple[Verdict, ...]
     remarks: tuple[Remark, ...]
     criteria: dict[str, tuple[str, ...]]
@@ -85,14 +89,36 @@ class Pivot:
         """Whether the source prints some of the numbers and leaves others out."""
         return self.has_published and not all(cell.published for cell in self.cells.values())
 
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """Headings below each column."""
-        return ("published", "measured") if self.has_published else ("measured",)
+    def parts(self, column: tuple[str, ...]) -> tuple[str, ...]:
+        """Headings below a column: without ``published`` where the source prints nothing of it."""
+        return ("published", "measured") if column in self.printed_columns else ("measured",)
+
+    def line_of(self, row: Row) -> tuple[str, ...]:
+        """The line of the table that a value stands in."""
+        return tuple(row.keys.get(key, "") for key in self.row_keys)
+
+    def column_of(self, row: Row) -> tuple[str, ...]:
+        """The column that a value stands in."""
+        return tuple(row.keys.get(key, "") for key in self.column_keys)
 
 
-def pivot(target: Target) -> Pivot:
-    """Arrange a target's values as ``layout`` in its JSON says.
+def tabulated(target: Target) -> list[Row]:
+    """The rows that a table shows.
+
+    What a figure draws is left to the figure, where there is anything else to tabulate; of what goes along with it the
+    end is told. Rows that were not run and have no printed number have nothing to show; their reasons stand below.
+    """
+    rest = _beside_the_figure(target)
+    return [row for row in rest if row.verdict != "not run" or row.published] or rest
+
+
+def _beside_the_figure(target: Target) -> list[Row]:
+    rest = [row for row in target.rows if not target.is_drawn(row) and not target.is_before_end(row)]
+    return rest if any(row.published or row.mean is not None for row in rest) else list(target.rows)
+
+
+def pivot(target: Target, among: Sequence[Row] | None = None) -> Pivot:
+    """Arrange a target's values as ``layout`` in its JSON says: all that are `tabulated`, or some of them.
 
     Keys that tell rows apart but stand nowhere in the layout become row headings, so that no value is lost.
 
@@ -110,12 +136,8 @@ def pivot(target: Target) -> Pivot:
             f"The layout of {target.id} names {', '.join(unknown)}, but its rows have only {', '.join(known)}."
         )
 
-    # What a figure draws is left to the figure, where there is anything else to tabulate; of what goes along with it
-    # the end is told.
-    rest = [row for row in target.rows if not target.is_drawn(row) and not target.is_before_end(row)]
-    rest = rest if any(row.published or row.mean is not None for row in rest) else list(target.rows)
-    # Rows that were not run and have no printed number have nothing to show; their reasons stand below.
-    shown = [row for row in rest if row.verdict != "not run" or row.published] or rest
+    rest = _beside_the_figure(target)
+    shown = tabulated(target) if among is None else list(among)
 
     row_keys, column_keys = (
         [key for key in keys if any(row.keys.get(key) for row in shown)] for keys in (row_keys, column_keys)
@@ -136,17 +158,20 @@ def pivot(target: Target) -> Pivot:
         for keys in (row_keys, column_keys)
     )
     cells: dict[tuple[tuple[str, ...], tuple[str, ...]], Cell] = {}
-    styles = {
-        metric: _style([row for row in shown if row.keys["metric"] == metric]) for metric in target.values("metric")
-    }
+    writers = {metric: writer(target, metric) for metric in target.values("metric")}
     for row in shown:
         place = tuple(tuple(row.keys.get(key, "") for key in keys) for keys in (row_keys, column_keys))
         if place in cells:
             described = ", ".join(f"{key}={value}" for key, value in row.keys.items())
             raise ShallowsError(f"Two rows of {target.id} have the same keys: {described}.")
-        cells[place] = Cell(row.published, styles[row.keys["metric"]](row), VERDICTS[row.verdict])
+        cells[place] = Cell(
+            numbers.separated(row.published), _measured(row, writers[row.keys["metric"]]), VERDICTS[row.verdict]
+        )
 
     n_rows, rows = len(rows), _thinned(rows, row_keys, cells)
+    kept = {*rows}
+    filled = {column for row, column in cells if row in kept}
+    columns = [column for column in columns if column in filled]
     return Pivot(
         row_keys=tuple(row_keys),
         column_keys=tuple(column_keys),
@@ -159,6 +184,7 @@ def pivot(target: Target) -> Pivot:
             if shown and key not in varying and key not in placed and shown[0].keys.get(key)
         ),
         has_published=any(row.published for row in shown),
+        printed_columns=frozenset(column for (_, column), cell in cells.items() if cell.published),
         verdicts=tuple(VERDICTS[name] for name in VERDICTS if any(row.verdict == name for row in shown)),
         remarks=tuple(_remarks(target)),
         criteria={
@@ -178,57 +204,38 @@ def _thinned(
     filled = Counter(row for row, _ in cells)
     kept = list(rows)
     for place in range(len(keys)):
-        numbers = [value for value in ordered(row[place] for row in rows) if value]
-        if len(numbers) <= LONG or not all(map(is_number, numbers)):
+        along = [value for value in ordered(row[place] for row in rows) if value]
+        if len(along) <= LONG or not all(map(is_number, along)):
             continue
         # Curves need not share their marks: chosen are those that fill most columns, where they suffice.
-        cover = {value: sum(filled[row] for row in rows if row[place] == value) for value in numbers}
-        full = [value for value in numbers if cover[value] == max(cover.values())]
-        numbers = full if len(full) >= SHOWN else numbers
-        last = len(numbers) - 1
+        cover = {value: sum(filled[row] for row in rows if row[place] == value) for value in along}
+        full = [value for value in along if cover[value] == max(cover.values())]
+        along = full if len(full) >= SHOWN else along
+        last = len(along) - 1
         places = {round((last + 1) ** (step / (SHOWN - 1))) - 1 for step in range(SHOWN)}
-        chosen = {numbers[one] for one in places} | {""}
+        chosen = {along[one] for one in places} | {""}
         kept = [row for row in kept if row[place] in chosen]
     return kept
 
 
-def _style(rows: Sequence[Row]) -> Callable[[Row], str]:
-    """How the measured values of one metric are written: with the digits of the printed ones."""
-    printed = [row.published.lower() for row in rows if is_number(row.published)]
-    percent = any(row.unit in ("%", "percent") or row.keys["metric"].endswith("_percent") for row in rows)
-    if any("e" in text for text in printed):
-
-        def write(value: float) -> str:
-            return _tidy(f"{value:.1e}")
-    elif printed or percent:
-        digits = max((decimals(text) for text in printed), default=2)
-
-        def write(value: float) -> str:
-            return f"{value:z,.{digits}f}"
-    else:
-
-        def write(value: float) -> str:
-            return _tidy(f"{value:.3g}")
-
-    def measured(row: Row) -> str:
-        if row.mean is None:
-            return "not run" if row.verdict == "not run" else EN_DASH
-        if not math.isfinite(row.mean):
-            return "no number" if math.isnan(row.mean) else f"{'−' if row.mean < 0 else ''}∞"
-        bound = "≥ " if row.is_bound else ""
-        return bound + write(row.mean) + (f" ± {write(row.sd)}" if row.sd is not None else "")
-
-    return measured
+def writer(target: Target, metric: str) -> Callable[[float], str]:
+    """How measured values of a metric are written in this target, see `numbers.writer`."""
+    rows = [row for row in target.rows if row.keys["metric"] == metric]
+    unit = next((row.unit for row in rows if row.unit), "%" if metric.endswith("_percent") else "")
+    return numbers.writer(
+        [row.published for row in rows], [row.mean for row in rows if row.mean is not None], unit or ""
+    )
 
 
-def _tidy(text: str) -> str:
-    mantissa, sign, exponent = text.partition("e")
-    return f"{mantissa}e{int(exponent)}" if sign else text
-
-
-def decimals(text: str) -> int:
-    """How many decimals a number is written with."""
-    return len(text.partition(".")[2])
+def _measured(row: Row, write: Callable[[float], str]) -> str:
+    """What a cell shows of what was measured."""
+    if row.mean is None:
+        return "not run" if row.verdict == "not run" else EN_DASH
+    if not math.isfinite(row.mean):
+        return "no number" if math.isnan(row.mean) else f"{'−' if row.mean < 0 else ''}∞"
+    bound = "≥ " if row.is_bound else ""
+    mean = write(row.mean)
+    return bound + mean + (f" ± {numbers.spread(mean, row.sd, write)}" if row.sd is not None else "")
 
 
 def _remarks(target: Target) -> Iterable[Remark]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from shallows.datasets.files import replacing
 from shallows.errors import ShallowsError
 
+from . import sheet_margins
 from .target import Target
 from .wording import label
 
@@ -87,13 +88,22 @@ def frame(target: Target, needed: Sequence[str]) -> pandas.DataFrame:
 
 
 def sheet(
-    target: Target, rows: int, columns: int, width: float, height: float, legend: bool = False
+    target: Target,
+    rows: int,
+    columns: int,
+    width: float,
+    height: float,
+    legend: bool = False,
+    absent: Sequence[str] = (),
 ) -> tuple[Figure, list[list[Axes]]]:
-    """Axes under a title, and a legend where asked, and over the label that every figure carries."""
+    """Axes under a title, and a legend where asked, and over the label that every figure carries.
+
+    What is ``absent`` was not measured: it has no axes, and one line names it.
+    """
     from matplotlib.figure import Figure
 
     across = max(columns * width, 6.2)
-    footer = footer_lines(target, int(across * 16.5))
+    footer = footer_lines(target, int(across * 16.5), absent)
     heading = textwrap.wrap(target.title, int(across * 10.5))
     top, bottom = 0.16 + 0.2 * len(heading) + 0.24 * legend, 0.14 + 0.135 * len(footer)  # inches
     tall = rows * height + top + bottom + 0.3
@@ -154,12 +164,21 @@ def fits_a_line(handles: Sequence[Any], across: float) -> bool:
     return sum(0.6 + 0.066 * len(handle.get_label()) for handle in handles) <= max(across, 6.2) - MARGIN
 
 
-def footer_lines(target: Target, width: int) -> list[str]:
-    """The label of a figure, broken between its parts where they fit a line."""
-    lines: list[str] = []
+def empty_sheet(target: Target, text: str) -> Figure:
+    """A sheet of a figure of which nothing was measured: words in place of axes."""
+    figure, [[ax]] = sheet(target, rows=1, columns=1, width=6.2, height=0.6)
+    ax.spines[:].set_visible(False)
+    say(ax, text, width=90)
+    return figure
+
+
+def footer_lines(target: Target, width: int, absent: Sequence[str] = ()) -> list[str]:
+    """What was not measured, and the label of a figure, broken between its parts where they fit a line."""
+    lines = textwrap.wrap(f"Not measured here: {', '.join(absent)}.", width) if absent else []
+    n_before = len(lines)
     for name, value in label(target.meta):
         part = f"{name}: {value}."
-        if lines and len(lines[-1]) + len(part) + 3 <= width:
+        if len(lines) > n_before and len(lines[-1]) + len(part) + 3 <= width:
             lines[-1] += f"   {part}"
         else:
             lines += textwrap.wrap(part, width, break_long_words=False)
@@ -171,14 +190,14 @@ def repeated(values: Sequence[Any], count: int) -> list[Any]:
     return [values[place % len(values)] for place in range(count)]
 
 
-def say(ax: Axes, text: str) -> None:
+def say(ax: Axes, text: str, width: int = 34) -> None:
     """Words in the middle of axes that have nothing to show, and no ticks, which would say that there was something."""
     ax.set(xticks=[], yticks=[])
     ax.minorticks_off()
     ax.text(
         0.5,
         0.5,
-        textwrap.fill(text, 34),
+        textwrap.fill(text, width),
         transform=ax.transAxes,
         ha="center",
         va="center",
@@ -206,7 +225,7 @@ def save(figure: Figure, svg_path: str | Path, png_path: str | Path, title: str)
     """Write a figure as SVG and PNG, without dates and versions, so that it is the same to the bit when drawn again."""
     for path, form, metadata in (
         (svg_path, "svg", {"Date": None, "Creator": None, "Title": title}),
-        (png_path, "png", {"Software": None, "Title": title}),
+        (png_path, "png", {"Software": None, "Title": title, **sheet_margins.metadata(figure)}),
     ):
         with replacing(Path(path)) as partial:
             figure.savefig(partial, format=form, dpi=PNG_DPI, metadata=metadata)

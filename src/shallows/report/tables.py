@@ -9,7 +9,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from .pivot import Pivot, Remark, decimals, pivot
+from . import folding
+from .numbers import decimals
+from .pivot import Pivot, Remark, pivot
 from .target import AFTER, VERDICTS, Target, is_number, read, write_text
 from .wording import EN_DASH, heading_of, key_title, label, name_of
 
@@ -26,12 +28,6 @@ WORDY = 12  # characters; a longer published entry is a claim in words, and is s
 def notes(target: Target, table: Pivot) -> list[str]:
     """Sentences that stand below the table, in both forms."""
     sentences = []
-    if table.constant:
-        sentences.append(
-            "Throughout: "
-            + ", ".join(f"{key_title(target, key)} {titled(target, key, value)}" for key, value in table.constant)
-            + "."
-        )
     if table.n_rows > len(table.rows):
         sentences.append(f"{len(table.rows)} of {table.n_rows:,} rows are shown; the CSV holds them all.")
     if table.n_drawn:
@@ -48,6 +44,12 @@ def notes(target: Target, table: Pivot) -> list[str]:
     return sentences
 
 
+def throughout(target: Target, table: Pivot) -> str:
+    """A sentence of the keys that have one value in all of a table; empty where there are none."""
+    said = ", ".join(f"{key_title(target, key)} {titled(target, key, value)}" for key, value in table.constant)
+    return f"Throughout: {said}." if said else ""
+
+
 def titled(target: Target, key: str, value: str, name: Callable[[Target, str, str], str] = name_of) -> str:
     """A value of a key for people; what is printed has its kind of evidence behind it."""
     kind = (target.meta.get("kinds") or {}).get(value, "") if key == "metric" else ""
@@ -60,7 +62,7 @@ def markdown(target: Target) -> str:
     headings = [_escaped(key_title(target, key)) for key in table.row_keys]
     for column in table.columns:
         names = [titled(target, key, value, heading_of) for key, value in zip(table.column_keys, column, strict=True)]
-        headings += [_escaped(" · ".join([*names, part])) for part in table.parts]
+        headings += [_escaped(" · ".join([*names, part])) for part in table.parts(column)]
     lines = [
         f"# {_escaped(target.title)}",
         "",
@@ -80,16 +82,17 @@ def markdown(target: Target) -> str:
         for column in table.columns:
             cell = table.cells.get((row, column))
             if cell is None:
-                texts += [""] * len(table.parts)
+                texts += [""] * len(table.parts(column))
                 continue
-            texts += [_escaped(cell.published) or EN_DASH] * table.has_published
+            texts += [_escaped(cell.published) or EN_DASH] * (len(table.parts(column)) - 1)
             texts.append(f"{cell.measured} {cell.verdict.mark}".strip())
         lines.append(_line(texts))
     lines.append("")
     lines += [f"- {f'{verdict.mark} {verdict.name}'.strip()}: {verdict.meaning}" for verdict in table.verdicts]
     if table.has_gaps:
         lines.append(f"- {EN_DASH} the source prints no number")
-    lines += ["", *(f"{note}  " for note in notes(target, table))]
+    said = [throughout(target, table), *notes(target, table)]
+    lines += ["", *(f"{note}  " for note in filter(None, said))]
     if table.remarks:
         lines += ["", "Why:", ""]
         lines += [f"- {remark_text(remark)}" for remark in table.remarks]
@@ -125,12 +128,12 @@ class Heading:
 
 def heading_rows(target: Target, table: Pivot) -> list[list[Heading]]:
     """Headings of the columns, a line a key, equal neighbours joined."""
-    parts = len(table.parts)
     levels = []
     for level, key in enumerate(table.column_keys):
         line = []
         for prefix, group in groupby(table.columns, key=lambda column: column[: level + 1]):
-            line.append(Heading(titled(target, key, prefix[-1], heading_of), parts * len(list(group)), "colgroup"))
+            span = sum(len(table.parts(column)) for column in group)
+            line.append(Heading(titled(target, key, prefix[-1], heading_of), span, "colgroup"))
         levels.append(line)
     return levels
 
@@ -153,19 +156,38 @@ def aligned(texts: Sequence[str]) -> list[str]:
 
     No zero is added: a source that prints 15 and 15.3 did not print 15.0.
     """
-    most = max((decimals(text) for text in texts if is_number(text) and "e" not in text.lower()), default=0)
+    most = max((decimals(text) for text in texts if _is_plain(text)), default=0)
     padded = []
     for text in texts:
-        if is_number(text) and "e" not in text.lower() and most:
+        if _is_plain(text) and most:
             n_decimals = decimals(text)
             text += (PUNCTUATION_SPACE if not n_decimals else "") + FIGURE_SPACE * (most - n_decimals)
         padded.append(text)
     return padded
 
 
-def html_context(target: Target) -> dict[str, Any]:
-    """Everything the HTML templates ask of one target's table."""
+def _is_plain(text: str) -> bool:
+    return is_number(text.replace(",", "")) and "e" not in text.lower()
+
+
+def html_context(target: Target, is_drawn: bool = False) -> dict[str, Any]:
+    """Everything the HTML templates ask of one target's table; whether a figure stands above it is said."""
     table = pivot(target)
+    return {
+        "target": target,
+        "table": table,
+        "parts": [_part_context(target, part) for part in folding.parts(target, is_drawn)],
+        "notes": notes(target, table),
+        "label": label(target.meta),
+        "counts": target.counts(),
+        "kinds": target.counts_by_kind(),
+        "verdicts": VERDICTS,
+        "en_dash": EN_DASH,
+    }
+
+
+def _part_context(target: Target, part: folding.Part) -> dict[str, Any]:
+    table = part.table
     printed = {
         column: dict(
             zip(
@@ -177,19 +199,15 @@ def html_context(target: Target) -> dict[str, Any]:
         for column in table.columns
     }
     return {
-        "target": target,
+        "title": part.title,
+        "is_folded": part.is_folded,
         "table": table,
+        "throughout": throughout(target, table),
         "row_titles": [key_title(target, key) for key in table.row_keys],
         "heading_rows": heading_rows(target, table),
         "row_headings": row_headings(target, table),
         "printed": printed,
         "wordy": {column for (_, column), cell in table.cells.items() if len(cell.published) > WORDY},
-        "notes": notes(target, table),
-        "label": label(target.meta),
-        "counts": target.counts(),
-        "kinds": target.counts_by_kind(),
-        "verdicts": VERDICTS,
-        "en_dash": EN_DASH,
     }
 
 

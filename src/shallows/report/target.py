@@ -176,6 +176,12 @@ class Target:
             return row.keys["metric"] == figure["y"]
         return figure.get("kind") == "spectrum" and bool(row.keys.get(figure.get("x", "index")))
 
+    @property
+    def has_picture(self) -> bool:
+        """Whether the target has a figure and anything was measured that it draws."""
+        drawn = [row for row in self.rows if self.is_drawn(row)] or self.rows
+        return bool(self.meta.get("figure")) and any(row.mean is not None for row in drawn)
+
     def is_before_end(self, row: Row) -> bool:
         """Whether a row is a point of a curve before its last one, and the layout has no place for the points."""
         figure, layout = self.meta.get("figure") or {}, self.meta.get("layout") or {}

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .numbers import separated
 from .target import NAMED_KEYS, Target, is_number
 
 EN_DASH = "–"
@@ -45,6 +46,14 @@ def words(name: str, unit: str = "") -> str:
     unit = {"percent": "%", "seconds": "s"}.get(unit, unit)
     text = stem.replace("_", " ")
     return f"{text} ({unit})" if unit and f"({unit})" not in text else text
+
+
+def quantity(text: str, unit: str = "") -> str:
+    """A number with separated thousands, a minus sign and its unit, where it has one; words stay as they are."""
+    unit = {"percent": "%", "seconds": "s"}.get(unit, unit)
+    if not is_number(text.replace(",", "")):
+        return text
+    return separated(text).replace("-", "−") + (f"\u00a0{unit}" if unit else "")
 
 
 def count(number: float | int | str | None) -> str:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 #: Suffixes of files beside a module that count with it where it names them: CUDA sources, schemas, templates.
-DATA_SUFFIXES = (".cu", ".json", ".html", ".css", ".rst")
+DATA_SUFFIXES = (".cu", ".json", ".html", ".css", ".js", ".rst")
 
 #: A reference to a module and a name in it; without a name, to the whole module.
 Reference = tuple[str, str]

@@ -1,0 +1,117 @@
+"""A card for each target: a small picture of its figure or a few of its values, and the words by which it is found."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import sheet_margins
+from .numbers import separated
+from .pivot import writer
+from .target import Row, Target, ordered
+from .wording import key_title, name_of, quantity
+
+#: Pixels of a small picture, which is shown at half of them.
+WIDTH, HEIGHT = 520, 300
+#: Values that stand on a card in place of a picture.
+N_VALUES = 3
+
+
+@dataclass(frozen=True)
+class Value:
+    """A measured value on a card, beside what is printed."""
+
+    name: str
+    printed: str
+    measured: str
+
+
+@dataclass(frozen=True)
+class Card:
+    """What a card shows and what it is filtered by.
+
+    Attributes
+    ----------
+    target : Target
+    thumbnail : str
+        A picture as a data URI; empty where there is none.
+    values : tuple of Value
+        In place of a picture.
+    items : tuple of str
+        ``kind:verdict`` for each that occurs among the printed items.
+    words : str
+        What a search looks through, in lower case.
+    """
+
+    target: Target
+    thumbnail: str
+    values: tuple[Value, ...]
+    items: tuple[str, ...]
+    words: str
+
+
+def card(target: Target, svg_path: str | Path | None) -> Card:
+    """The card of a target; its small picture is taken from the PNG beside the SVG, where there is one."""
+    picture = Path(svg_path).with_suffix(".png") if svg_path and target.has_picture else None
+    thumbnail = _thumbnail(picture) if picture and picture.exists() else ""
+    return Card(
+        target=target,
+        thumbnail=thumbnail,
+        values=() if thumbnail else tuple(_values(target)),
+        items=tuple(f"{kind}:{name}" for kind, counts in target.counts_by_kind().items() for name in counts),
+        words=_words(target),
+    )
+
+
+def _thumbnail(path: Path) -> str:
+    """The axes of a figure, without its title and its label, as a small PNG with few colours."""
+    from PIL import Image
+
+    with Image.open(path) as whole:
+        bottom, height = sheet_margins.read(whole.info)
+        image = whole.convert("RGB").crop(
+            (0, round(whole.height * (1 - bottom - height)), whole.width, round(whole.height * (1 - bottom)))
+        )
+    image.thumbnail((WIDTH, HEIGHT), Image.Resampling.LANCZOS)
+    held = io.BytesIO()
+    image.quantize(48, dither=Image.Dither.NONE).save(held, format="PNG", optimize=True)
+    return "data:image/png;base64," + base64.b64encode(held.getvalue()).decode("ascii")
+
+
+def _values(target: Target) -> Iterable[Value]:
+    compared = [row for row in target.rows if row.published and row.mean is not None]
+    varying = [key for key in target.key_names() if len({row.keys.get(key, "") for row in compared}) > 1]
+    for row in compared[:N_VALUES]:
+        yield Value(
+            _name(target, row, varying),
+            quantity(separated(row.published), row.unit),
+            quantity(writer(target, row.keys["metric"])(row.mean), row.unit),
+        )
+
+
+def _name(target: Target, row: Row, varying: list[str]) -> str:
+    """What tells a row apart from the others, or else its metric."""
+    parts = [_titled(target, key, row.keys[key]) for key in varying if row.keys.get(key)]
+    return ", ".join(parts) or name_of(target, "metric", row.keys["metric"])
+
+
+def _titled(target: Target, key: str, value: str) -> str:
+    name = name_of(target, key, value)
+    return f"{key_title(target, key)} {name}" if re.fullmatch(r"[\d.,]+", name) else name
+
+
+def _words(target: Target) -> str:
+    """Everything by which a person may look for a target."""
+    named = [
+        name_of(target, key, value)
+        for key in ("dataset", "method", "metric")
+        for value in ordered(row.keys[key] for row in target.rows)
+        if value
+    ]
+    caption = str(target.meta.get("caption") or "")
+    authors = str(target.meta.get("citation") or "")
+    return " ".join([target.id, target.title, target.source, authors, caption, *named]).lower()

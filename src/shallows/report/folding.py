@@ -1,0 +1,71 @@
+"""Which values of a target a person compares at once, and which are folded: measured besides, or not run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .pivot import Pivot, pivot, tabulated
+from .target import Row, Target
+
+#: A table of nothing but measured values that is longer than this is folded where a figure shows them.
+LONG = 8
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a target's values with a table of its own.
+
+    Attributes
+    ----------
+    title : str
+        What it holds; empty for the first.
+    table : Pivot
+    is_folded : bool
+        Whether a click opens it.
+    """
+
+    title: str
+    table: Pivot
+    is_folded: bool
+
+
+def parts(target: Target, is_drawn: bool = False) -> list[Part]:
+    """What is printed and measured, then what is measured besides, then what is printed and was not run.
+
+    Parameters
+    ----------
+    target : Target
+    is_drawn : bool
+        Whether a figure stands above the table.
+    """
+    whole, rows = pivot(target), tabulated(target)
+    printed = _where(whole, rows, [row for row in rows if row.published])
+    if not printed:
+        fold = is_drawn and (len(whole.rows) > LONG or whole.n_rows > len(whole.rows))
+        return [Part("The numbers as a table" if fold else "", whole, fold)]
+    compared = _where(whole, printed, [row for row in printed if row.mean is not None])
+    besides = _without(rows, printed)
+    absent = _without(printed, compared)
+    found = [
+        (compared, ""),
+        (besides, f"{_values(besides)} measured besides, of which the source prints none"),
+        (absent, f"{_values(absent)} printed and not run here"),
+    ]
+    return [Part(title, pivot(target, some), bool(title)) for some, title in found if some]
+
+
+def _without(rows: Sequence[Row], taken: Sequence[Row]) -> list[Row]:
+    places = {id(row) for row in taken}
+    return [row for row in rows if id(row) not in places]
+
+
+def _values(rows: Sequence[Row]) -> str:
+    return "1 value" if len(rows) == 1 else f"{len(rows):,} values"
+
+
+def _where(whole: Pivot, rows: Sequence[Row], chosen: Sequence[Row]) -> list[Row]:
+    """The rows whose line of the table and whose column both hold one of those chosen."""
+    lines = {whole.line_of(row) for row in chosen}
+    columns = {whole.column_of(row) for row in chosen}
+    return [row for row in rows if whole.line_of(row) in lines and whole.column_of(row) in columns]

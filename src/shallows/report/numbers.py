@@ -1,0 +1,85 @@
+"""Numbers as text: with the digits of the printed ones, counts with separated thousands, seconds rounded."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+#: Beyond these powers of ten a number is written with an exponent.
+SMALL, LARGE = 1e-4, 1e7
+
+
+def writer(printed: Sequence[str], values: Sequence[float], unit: str = "") -> Callable[[float], str]:
+    """How the measured values of one metric are written.
+
+    Parameters
+    ----------
+    printed : sequence of str
+        What the source prints of the metric; texts that are no numbers say nothing about digits.
+    values : sequence of float
+        All that was measured of it.
+    unit : str
+
+    Returns
+    -------
+    callable
+        Takes a number. Beside printed numbers it writes as many decimals as they have; percentages get two, counts
+        none, times are rounded, and anything else gets three significant digits.
+    """
+    numbers = [text.lower() for text in printed if _is_number(text)]
+    finite = [value for value in values if math.isfinite(value)]
+    if numbers and all("e" in text for text in numbers):
+        return lambda value: _tidy(f"{value:.1e}")
+    if any("e" in text for text in numbers):
+        return significant
+    if numbers or unit in ("%", "percent"):
+        digits = max(map(decimals, numbers), default=2)
+        return lambda value: f"{value:z,.{digits}f}" if abs(value) < 1e9 else _tidy(f"{value:.1e}")
+    if unit in ("s", "seconds"):
+        return seconds
+    if finite and all(value == int(value) and abs(value) < 1e15 for value in finite):
+        return lambda value: f"{value:,.0f}" if value == int(value) else significant(value)
+    return significant
+
+
+def spread(mean: str, deviation: float, write: Callable[[float], str]) -> str:
+    """A standard deviation with the decimals of its mean, or with its own where it would be none."""
+    text = f"{deviation:,.{decimals(mean)}f}"
+    return write(deviation) if "e" in mean or not float(text.replace(",", "")) else text
+
+
+def significant(value: float) -> str:
+    """Three significant digits, and all digits before the point: 0.0123, 1.50, 5,120."""
+    size = abs(value)
+    if value and not SMALL <= size < LARGE:
+        return _tidy(f"{value:.3g}")
+    return f"{value:z,.0f}" if size >= 100 else f"{value:.3g}"
+
+
+def seconds(value: float) -> str:
+    """Whole seconds from ten on, tenths from one on, below it two significant digits."""
+    size = abs(value)
+    return f"{value:,.0f}" if size >= 10 else f"{value:.1f}" if size >= 1 else f"{value:.2g}"
+
+
+def separated(text: str) -> str:
+    """A printed number with its thousands separated: 60000 becomes 60,000; anything else stays as it is."""
+    whole, point, rest = text.partition(".")
+    return f"{int(whole):,}{point}{rest}" if whole.isdigit() and len(whole) > 3 and (not point or rest) else text
+
+
+def decimals(text: str) -> int:
+    """How many decimals a number is written with."""
+    return len(text.partition(".")[2])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def _tidy(text: str) -> str:
+    mantissa, sign, exponent = text.partition("e")
+    return f"{mantissa}e{int(exponent)}" if sign else text

@@ -1,0 +1,173 @@
+"""The head of the report: of each paper what it claims, what was measured here, and the numbers that matter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shallows.errors import ShallowsError, UnknownNameError
+
+from . import numbers
+from .pivot import writer
+from .target import VERDICTS, Row, Target, Verdict
+from .wording import name_of, quantity
+
+_PLACE = re.compile(r"\{(?P<name>\w+)(?:\.(?P<part>printed|data))?\}")
+
+
+@dataclass(frozen=True)
+class Headline:
+    """One of the numbers that matter.
+
+    Attributes
+    ----------
+    label : str
+        What it is.
+    printed : str
+        As the paper prints it, with its unit; a number or words.
+    measured : str
+        With its unit; empty where it was not measured.
+    spread : str
+        Standard deviation over the repetitions; empty where there is none.
+    data : str
+        On which it was measured, or would be.
+    verdict : Verdict
+    reason : str
+        Of the verdict; may be empty.
+    target : Target
+        Whose table holds it.
+    """
+
+    label: str
+    printed: str
+    measured: str
+    spread: str
+    data: str
+    verdict: Verdict
+    reason: str
+    target: Target
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A paper in short.
+
+    Attributes
+    ----------
+    name, title, citation, claimed : str
+    target_id : str
+        Of the target whose figure is its picture.
+    found : tuple of tuple of (str, bool)
+        Sentences in pieces; those that are measured numbers are marked by True. A sentence one of whose numbers was
+        not measured is left out.
+    numbers : tuple of Headline
+    picture : Target or None
+        The target whose figure stands there; None where nothing of it was measured.
+    """
+
+    name: str
+    title: str
+    citation: str
+    claimed: str
+    target_id: str
+    found: tuple[tuple[tuple[str, bool], ...], ...]
+    numbers: tuple[Headline, ...]
+    picture: Target | None
+
+
+def read(paths: Iterable[str | Path], targets: Mapping[str, Target]) -> list[Summary]:
+    """Read summaries and fill in what the targets' tables hold, in the order that they say.
+
+    Parameters
+    ----------
+    paths : iterable of path
+        YAML files, see ``workflow/schemas/summary.schema.yaml``.
+    targets : mapping of Target
+        By identifier.
+
+    Raises
+    ------
+    UnknownNameError
+        A target that the page has not, or a number in a sentence that the file does not define.
+    ShallowsError
+        Where what says which row is meant fits several rows.
+    """
+    import yaml
+
+    given = [yaml.safe_load(Path(path).read_text(encoding="utf-8")) for path in paths]
+    for one in given:
+        for name in (one["picture"], *(number["target"] for number in one["numbers"].values())):
+            if name not in targets:
+                raise UnknownNameError("target", name, targets)
+    return [_summary(one, targets) for one in sorted(given, key=lambda one: one["place"])]
+
+
+def _summary(given: Mapping[str, Any], targets: Mapping[str, Target]) -> Summary:
+    headlines = {name: _headline(one, targets[one["target"]]) for name, one in given["numbers"].items()}
+    picture = targets[given["picture"]]
+    return Summary(
+        name=given["name"],
+        title=str(picture.meta.get("paper", "")),
+        citation=str(picture.meta.get("citation", "")),
+        claimed=given["claimed"],
+        target_id=picture.id,
+        found=tuple(filter(None, (_filled(sentence, headlines) for sentence in given["found"]))),
+        numbers=tuple(headlines.values()),
+        picture=picture if picture.has_picture else None,
+    )
+
+
+def _filled(sentence: str, headlines: Mapping[str, Headline]) -> tuple[tuple[str, bool], ...]:
+    pieces, end = [], 0
+    for place in _PLACE.finditer(sentence):
+        if place["name"] not in headlines:
+            raise UnknownNameError("number", place["name"], headlines)
+        number = headlines[place["name"]]
+        if not number.measured:
+            return ()
+        pieces += [
+            (sentence[end : place.start()], False),
+            (getattr(number, place["part"] or "measured"), place["part"] is None),
+        ]
+        end = place.end()
+    return (*pieces, (sentence[end:], False))
+
+
+def _headline(given: Mapping[str, Any], target: Target) -> Headline:
+    rows = find(target.rows, given["where"])
+    if len(rows) > 1:
+        raise ShallowsError(f"{len(rows)} printed rows of {target.id} fit {given['where']}; one is wanted.")
+    if not rows:
+        return Headline(
+            given["label"], "", "", "", "", VERDICTS["not run"], "the table has no such row at this scale", target
+        )
+    [row] = rows
+    write = writer(target, row.keys["metric"])
+    mean = write(row.mean) if row.mean is not None else ""
+    return Headline(
+        label=given["label"],
+        printed=quantity(row.published, row.unit),
+        measured=quantity(mean, row.unit),
+        spread=numbers.spread(mean, row.sd, write) if mean and row.sd else "",
+        data=name_of(target, "dataset", row.keys["dataset"]),
+        verdict=VERDICTS[row.verdict],
+        reason=row.reason,
+        target=target,
+    )
+
+
+def find(rows: Sequence[Row], where: Mapping[str, str | Sequence[str]]) -> list[Row]:
+    """Rows beside a printed item whose keys have the values asked for; of a list any value will do.
+
+    A dataset is meant by its own name, without the paper's word that may follow it in brackets.
+    """
+
+    def fits(row: Row, key: str, wanted: str | Sequence[str]) -> bool:
+        value = row.keys.get(key, "")
+        value = value.partition(" (")[0] if key == "dataset" else value
+        return value in ([wanted] if isinstance(wanted, str) else wanted)
+
+    return [row for row in rows if row.published and all(fits(row, key, wanted) for key, wanted in where.items())]

@@ -1,0 +1,62 @@
+
+// Filters the cards, and with them the sections of the targets, by words, paper, kind and verdict. Without it all are shown.
+(() => {
+  const form = document.getElementById("filter");
+  const fields = form.elements;
+  const status = document.getElementById("shown");
+  const cards = [...document.querySelectorAll(".card")].map(card => ({
+    card,
+    section: document.getElementById(card.dataset.target).closest("section"),
+    items: card.dataset.items.split(";").map(item => item.split(":")),
+  }));
+
+  function fits({ card, items }) {
+    const { words, paper, kind, verdict } = fields;
+    const sought = words.value.toLowerCase().split(/\s+/).filter(Boolean);
+    return (!paper.value || card.dataset.paper === paper.value)
+      && ((!kind.value && !verdict.value) || items.some(([itsKind, itsVerdict]) =>
+        (!kind.value || itsKind === kind.value) && (!verdict.value || itsVerdict === verdict.value)))
+      && sought.every(word => card.dataset.words.includes(word));
+  }
+
+  function show() {
+    let shown = 0;
+    for (const one of cards) {
+      const fit = fits(one);
+      one.card.hidden = one.section.hidden = !fit;
+      shown += fit;
+    }
+    for (const paper of document.querySelectorAll(".paper")) {
+      paper.hidden = !paper.querySelector(".card:not([hidden])");
+    }
+    status.textContent = shown === cards.length ? `All ${shown} targets are shown.` : `${shown} of ${cards.length} targets are shown.`;
+  }
+
+  // A link to a target that is filtered away shows all again, so that no link leads nowhere.
+  function reveal() {
+    const aim = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (aim && aim.closest("section[hidden]")) {
+      form.reset();
+      aim.scrollIntoView();
+    }
+  }
+
+  form.addEventListener("input", show);
+  form.addEventListener("submit", event => event.preventDefault());
+  form.addEventListener("reset", () => {
+    for (const field of [fields.words, fields.paper, fields.kind, fields.verdict]) field.value = "";
+    show();
+  });
+  for (const link of document.querySelectorAll("a[data-verdict]")) {
+    link.addEventListener("click", () => {
+      form.reset();
+      fields.kind.value = link.dataset.kind;
+      fields.verdict.value = link.dataset.verdict;
+      show();
+    });
+  }
+  window.addEventListener("hashchange", reveal);
+  form.hidden = false;
+  show();
+  reveal();
+})();

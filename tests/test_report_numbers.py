@@ -1,0 +1,64 @@
+"""Numbers as people read them."""
+
+import pytest
+
+from shallows.report import numbers
+from shallows.report.wording import quantity
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (5120.0, "5,120"),
+        (5123.4, "5,123"),
+        (100.4, "100"),
+        (99.96, "100"),
+        (1.5, "1.5"),
+        (0.01234, "0.0123"),
+        (-0.00044, "-0.00044"),
+        (0.0000449, "4.49e-5"),
+        (12345678.0, "1.23e7"),
+        (0.0, "0"),
+    ],
+)
+def test_a_number_has_three_digits_and_no_exponent_where_it_needs_none(value, text):
+    assert numbers.significant(value) == text
+
+
+@pytest.mark.parametrize(("value", "text"), [(1234.56, "1,235"), (12.34, "12"), (1.26, "1.3"), (0.0123, "0.012")])
+def test_seconds_are_rounded(value, text):
+    assert numbers.seconds(value) == numbers.writer([], [value], "s")(value) == text
+
+
+def test_counts_are_written_whole():
+    write = numbers.writer([], [5120.0, 64.0])
+    assert (write(5120.0), write(64.0)) == ("5,120", "64")
+    assert numbers.writer([], [5120.0, 0.5])(0.5) == "0.5"
+
+
+def test_measured_values_have_the_decimals_of_the_printed_ones():
+    assert numbers.writer(["15", "15.3"], [16.44])(16.44) == "16.4"
+    assert numbers.writer(["60000"], [4000.0])(4000.0) == "4,000"
+    assert numbers.writer(["O(1/t)"], [-1.0461])(-1.0461) == "-1.05"  # words say nothing about digits
+    assert numbers.writer(["0.407", "2.17e-05"], [0.359, 4.5e-7])(0.359) == "0.359"
+    assert numbers.writer(["1e100"], [1.2576734e260])(1.2576734e260) == "1.3e260"
+
+
+def test_a_deviation_has_the_decimals_of_its_mean():
+    assert numbers.spread("-1.05", 0.0736, numbers.significant) == "0.07"
+    assert numbers.spread("5,120", 12.4, numbers.significant) == "12"
+    assert numbers.spread("12", 0.04, numbers.significant) == "0.04"  # it is not nothing
+    assert numbers.spread("4.5e-7", 1.2e-8, numbers.significant) == "1.2e-8"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("60000", "60,000"), ("4096.5", "4,096.5"), ("15.30", "15.30"), ("0.8", "0.8"), ("O(t)", "O(t)")],
+)
+def test_a_printed_number_keeps_its_digits(text, shown):
+    assert numbers.separated(text) == shown
+
+
+def test_a_quantity_has_its_unit_and_a_minus_sign():
+    assert quantity("-16.4", "percent") == "−16.4\u00a0%" and quantity("8100000") == "8,100,000"
+    assert quantity("as good as the best", "%") == "as good as the best"

@@ -1,0 +1,127 @@
+"""The papers in short: the sentences are the repository's, the numbers those of the tables."""
+
+import dataclasses
+import re
+
+import pytest
+import yaml
+
+import report_example
+from shallows.errors import ShallowsError, UnknownNameError
+from shallows.experiments.comparing.rows import dataset_name
+from shallows.experiments.planning import configuration
+from shallows.experiments.planning import summaries as planned
+from shallows.experiments.planning.configuration import ConfigurationError
+from shallows.experiments.planning.plan import SCALES, Plan
+from shallows.experiments.setting_text import parse_setting
+from shallows.report import summaries
+from shallows.report.target import Row, read
+from workflow_runs import PROJECT
+
+PLAN = Plan.load(PROJECT)
+
+
+@pytest.fixture
+def targets(tmp_path):
+    made = (report_example.error_table(tmp_path), report_example.spectrum(tmp_path))
+    return {csv_path.stem: read(csv_path, meta_path) for csv_path, meta_path in made}
+
+
+def written(tmp_path, **changes):
+    path = tmp_path / "summary.yaml"
+    path.write_text(yaml.safe_dump({**yaml.safe_load(report_example.SUMMARY), **changes}))
+    return [path]
+
+
+def test_the_numbers_of_a_sentence_are_those_of_the_table(tmp_path, targets):
+    [summary] = summaries.read(written(tmp_path), targets)
+    number, speech = summary.numbers
+    row = next(
+        row for row in targets["invented_errors"].rows
+        if (row.keys["method"], row.keys["kernel"], row.keys["epochs"], row.keys["metric"])
+        == ("EigenPro", "gaussian", "20", "test_error")
+    )  # fmt: skip
+    assert number.measured == f"{row.mean:.2f}\u00a0%" and number.printed == f"{row.published}\u00a0%"
+    assert number.verdict.name == row.verdict == "deviates" and number.reason == row.reason
+    [sentence] = summary.found  # that of what was not run is left out
+    assert [text for text, measured in sentence if measured] == [number.measured]
+    assert {number.printed, "digits"} <= {text for text, measured in sentence if not measured}
+    assert (speech.measured, speech.verdict.name) == ("", "not run") and speech.reason.startswith("the data are lic")
+
+
+def test_another_table_makes_another_sentence(tmp_path, targets):
+    errors = targets["invented_errors"]
+    rows = tuple(dataclasses.replace(row, mean=row.mean and row.mean + 10) for row in errors.rows)
+    before, after = (
+        summaries.read(written(tmp_path), {**targets, "invented_errors": one})[0].numbers[0].measured
+        for one in (errors, dataclasses.replace(errors, rows=rows))
+    )
+    assert before == "2.10\u00a0%" and after == "12.10\u00a0%"
+
+
+def test_a_picture_of_which_nothing_was_measured_is_left_out(tmp_path, targets):
+    spectrum = targets["invented_spectrum"]
+    empty = dataclasses.replace(spectrum, rows=tuple(dataclasses.replace(row, mean=None) for row in spectrum.rows))
+    assert summaries.read(written(tmp_path), targets)[0].picture is spectrum
+    assert summaries.read(written(tmp_path), {**targets, "invented_spectrum": empty})[0].picture is None
+
+
+def test_what_fits_several_rows_is_refused(tmp_path, targets):
+    numbers = {"many": {"label": "many", "target": "invented_errors", "where": {"metric": "test_error"}}}
+    with pytest.raises(ShallowsError, match="one is wanted"):
+        summaries.read(written(tmp_path, numbers=numbers, found=["{many}"]), targets)
+
+
+def test_a_name_that_nothing_has_is_refused(tmp_path, targets):
+    with pytest.raises(UnknownNameError, match="eigenpo"):
+        summaries.read(written(tmp_path, found=["It is {eigenpo}."]), targets)
+    with pytest.raises(UnknownNameError, match="invented_spectra"):
+        summaries.read(written(tmp_path, picture="invented_spectra"), targets)
+
+
+def printed_rows(target, scale):
+    """Rows of the published file as the table has them, but for what is measured."""
+    comparison = PLAN.comparison(target, scale)
+    for row in comparison["published"]:
+        keys = {"dataset": dataset_name(comparison["sizes"], row["dataset"]), "method": row["method"]}
+        yield Row(
+            {**keys, "metric": row["metric"], **parse_setting(row["setting"])}, row["published"], None, None, "not run"
+        )
+
+
+def test_each_paper_has_a_summary_and_each_of_its_numbers_one_row():
+    given = [configuration.read_yaml(path) for path in planned.paths(PLAN.configuration)]
+    assert {one["paper"] for one in given} == set(PLAN.configuration.papers)
+    for one in given:
+        for number in one["numbers"].values():
+            for scale in SCALES:
+                found = summaries.find(list(printed_rows(number["target"], scale)), number["where"])
+                assert len(found) == 1, (number["label"], scale)
+
+
+def test_the_sentences_hold_no_measured_number():
+    """A digit in them is a power, a size or a name; what was measured comes from the tables, with a decimal point."""
+    for path in planned.paths(PLAN.configuration):
+        sentences = " ".join(configuration.read_yaml(path)["found"])
+        assert not re.search(r"\d\.\d|\d\s*%", sentences), path
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"pictur": "eigenpro_table6"}, UnknownNameError, "pictur"),
+        ({"picture": "eigenpro_table66"}, UnknownNameError, "eigenpro_table6"),
+        ({"picture": "eigenpro_table3"}, ConfigurationError, "no figure"),
+        ({"paper": "eigenpo"}, UnknownNameError, "eigenpro"),
+        ({"place": "first"}, ConfigurationError, "place"),
+    ],
+)
+def test_a_wrong_summary_is_told_before_anything_runs(tmp_path, change, error, message):
+    given = configuration.read_yaml(PROJECT / "config" / "summaries" / "eigenpro.yaml")
+    folder = tmp_path / "summaries"
+    folder.mkdir()
+    (folder / "one.yaml").write_text(yaml.safe_dump({**given, **change}))
+    loaded = dataclasses.replace(PLAN.configuration, settings={**PLAN.configuration.settings})
+    object.__setattr__(loaded, "settings", {**loaded.settings, "configuration": str(tmp_path)})
+    with pytest.raises(error, match=message):
+        planned.paths(loaded)
