@@ -11,7 +11,7 @@ READY := $(VENV)/.ready
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := demo
-.PHONY: demo laptop paper test test-fast lint format bench explain lock clean distclean help
+.PHONY: demo laptop paper report reference verify test test-fast lint format bench explain lock release-check clean distclean help
 
 demo laptop paper: $(READY) ## the whole graph at a scale and its report: demo (the default, minutes), laptop (hours), paper (a GPU or a cluster)
 	@$(BIN)/snakemake --cores $(CORES) --config scale=$@
@@ -42,6 +42,9 @@ bench: $(READY) ## the benchmark against other packages, in an environment of it
 
 lock: ## write requirements.txt anew from pyproject.toml (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --extra dev --generate-hashes --no-header --no-annotate --upgrade pyproject.toml --output-file requirements.txt
+
+release-check: $(READY) ## build the archive and the wheel, install them into an empty environment elsewhere and use them there
+	@$(BIN)/python .ci/release_check.py --keep dist
 
 clean: ## remove results and prepared data; downloads stay
 	rm -rf results data/prepared data/logs .snakemake
