@@ -17,6 +17,15 @@ demo laptop paper: $(READY) ## the whole graph at a scale and its report: demo (
 	@$(BIN)/snakemake --cores $(CORES) --config scale=$@
 	@echo "The report: $(CURDIR)/results/$@/report/index.html"
 
+report: $(READY) ## draw the page of SCALE from the reference results in the repository, without training: make report SCALE=laptop
+	@$(BIN)/python -m shallows.reference report --scale $(SCALE)
+
+verify: $(READY) ## compare your own results with the reference, number by number: make verify SCALE=laptop TARGET="..."
+	@$(BIN)/python -m shallows.reference verify --scale $(SCALE) $(TARGET)
+
+reference: $(READY) ## collect your own finished targets as the reference: make reference SCALE=laptop TARGET="..."
+	@$(BIN)/python -m shallows.reference collect --scale $(SCALE) $(if $(OLDER),--older) $(TARGET)
+
 test: $(READY) ## all tests, in two processes
 	@$(PYTEST)
 
@@ -46,8 +55,9 @@ lock: ## write requirements.txt anew from pyproject.toml (needs uv)
 release-check: $(READY) ## build the archive and the wheel, install them into an empty environment elsewhere and use them there
 	@$(BIN)/python .ci/release_check.py --keep dist
 
-clean: ## remove results and prepared data; downloads stay
-	rm -rf results data/prepared data/logs .snakemake
+clean: ## remove results (but the reference) and prepared data; downloads stay
+	@test ! -d results || find results -mindepth 1 -maxdepth 1 ! -name reference -exec rm -rf {} +
+	rm -rf data/prepared data/logs .snakemake
 
 distclean: clean ## remove downloads and the environment as well
 	rm -rf data/raw $(VENV)
