@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--results", type=Path, help="folder of results, where it is not the configuration's")
     parser.add_argument("--reference", type=Path, default=REFERENCE, help="(default: %(default)s)")
     parser.add_argument("--older", action="store_true", help="collect runs of other code than the present one too")
-    options = parser.parse_args(arguments)
+    options = parser.parse_intermixed_args(arguments)
     try:
         return _run(options)
     except ShallowsError as error:

@@ -37,21 +37,20 @@ def draw(plan: Plan, scale: str, reference: str | Path, out: str | Path) -> Path
         Where the reference is not whole.
     """
     out, index = Path(out), folder.read_index(reference)
-    drawn = [_target(plan, scale, Path(reference), index, target, out) for target in plan.targets]
+    held = {target: folder.read_target(reference, target, index) for target in index["targets"]}
+    drawn = [_target(plan, scale, index, held.get(target), target, out) for target in plan.targets]
     place = out / "report" / "index.html"
     page.write(drawn, place, sorted(map(str, plan.configuration.folder.glob("findings/*.rst"))))
     return place
 
 
 def _target(
-    plan: Plan, scale: str, reference: Path, index: Mapping[str, Any], target: str, out: Path
+    plan: Plan, scale: str, index: Mapping[str, Any], files: folder.TargetFiles | None, target: str, out: Path
 ) -> tuple[Path, Path, Path, Path | None]:
     """Draw one target, and return what the page asks of it."""
     table = out / "tables" / f"{target}.csv"
     meta, figure = table.with_suffix(".json"), out / "figures" / f"{target}.svg"
-    is_there = target in index["targets"]
-    if is_there:
-        files = folder.read_target(reference, target, index)
+    if files is not None:
         rows = _with_folders(files, target, out)
         description = dict(files.record["meta"])
         description["notes"] = [*description.get("notes", []), *_notes(index["targets"][target])]
@@ -70,7 +69,7 @@ def _target(
         writer.writerows(rows)
     write_json(meta, description)
     tables.render(table, meta, table.with_suffix(".md"), table.with_suffix(".html"))
-    has_figure = is_there and bool(description.get("figure"))
+    has_figure = files is not None and bool(description.get("figure"))
     if has_figure:
         figures.draw(table, meta, figure, figure.with_suffix(".png"))
     return table, meta, table.with_suffix(".html"), figure if has_figure else None
