@@ -45,6 +45,7 @@ def index(project):
 def test_finished_targets_are_collected_and_the_others_are_told(project, index):
     assert set(TARGETS) <= set(index["targets"])
     assert "eigenpro_table6" not in index["targets"]
+    assert index["not_run"]["dsg_fig1_imagenet"] == "nothing of it is run at this scale"
     assert re.fullmatch(r"\d+ of its \d+ runs are not finished", index["not_run"]["eigenpro_table6"])
     for target in TARGETS:
         found = index["targets"][target]

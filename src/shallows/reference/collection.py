@@ -82,6 +82,8 @@ def collect(
 def _collect_one(plan: Plan, target: str, scale: str, results: Path, reference: Path, older: bool) -> dict[str, Any]:
     """Write the files of one target, and return its entry of the index."""
     runs = plan.runs_of(target, scale)
+    if not runs:
+        raise NotFinishedError("nothing of it is run at this scale")
     absent = [run for run in runs if not (results / run.folder / "record.json").exists()]
     if absent:
         raise NotFinishedError(f"{len(absent)} of its {len(runs)} runs are not finished")
@@ -102,8 +104,6 @@ def _collect_one(plan: Plan, target: str, scale: str, results: Path, reference: 
         drawn = targets.read(table, meta)
         with open(table, newline="", encoding="utf-8") as stream:
             lines = [{**line, "records": compaction.run_ids(line["records"])} for line in csv.DictReader(stream)]
-    if not lines:
-        raise NotFinishedError("it has no rows at this scale")
     kept, every = compaction.thinned(drawn, lines)
     content = {
         "target": target,

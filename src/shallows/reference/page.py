@@ -56,7 +56,8 @@ def _target(
         description["notes"] = [*description.get("notes", []), *_notes(index["targets"][target])]
     else:
         reason = f"not among the reference results: {index['not_run'].get(target, 'not collected')}"
-        comparison = {**plan.comparison(target, scale), "series": [], "left_out": reason}
+        comparison = {**plan.comparison(target, scale), "series": []}
+        comparison["left_out"] = comparison["left_out"] or reason
         rows = list(target_table.rows_of(comparison, {}))
         description = target_table.describe(comparison, {}, rows)
         known = {"dataset", "method", "metric", *(axis for row in rows for axis in parse_setting(row["setting"]))}
@@ -88,14 +89,13 @@ def _with_folders(files: folder.TargetFiles, target: str, out: Path) -> list[dic
 
 def _notes(entry: Mapping[str, Any]) -> Iterator[str]:
     """Where the numbers come from, and what was left out."""
-    if entry["runs"]:
-        commits = ", ".join(one[:10] if one else "unknown" for one in entry["commits"])
-        changes = ", with changes beside" if entry["with_changes_beside"] else ""
-        yield (
-            f"Reference results, drawn without training: {entry['runs']} runs by commit {commits}{changes}, on "
-            f"{'; '.join(map(_machine, entry['machines']))}, finished {str(entry['finished'])[:10]}, "
-            f"{entry['seconds']:,.0f} s in all."
-        )
+    commits = ", ".join(one[:10] if one else "unknown" for one in entry["commits"])
+    changes = ", with changes beside" if entry["with_changes_beside"] else ""
+    yield (
+        f"Reference results, drawn without training: {entry['runs']} runs by commit {commits}{changes}, on "
+        f"{'; '.join(map(_machine, entry['machines']))}, finished {str(entry['finished'])[:10]}, "
+        f"{entry['seconds']:,.0f} s in all."
+    )
     if entry["thinned"] > 1:
         yield f"Of {entry['thinned']} points along a curve the reference keeps one, and the last."
 
