@@ -11,7 +11,7 @@ import report_example
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.running import record as records
-from shallows.reference import agreement, compaction, folder, machine_dependence, verification
+from shallows.reference import agreement, compaction, folder, listing, machine_dependence, verification
 from shallows.report import target as targets
 from workflow_runs import PROJECT
 
@@ -187,6 +187,16 @@ def test_every_number_is_written_with_its_margin(reference, tmp_path):
     header, line = (tmp_path / "verification.csv").read_text().splitlines()
     assert header.split(",") == list(verification.COLUMNS)
     assert line.startswith("invented,digits,EigenPro,epochs=5,test_error,drifted,4,9,")
+
+
+def test_the_list_has_a_line_for_each_target_with_its_time(reference):
+    index = folder.read_index(reference)
+    machine = {"cpu": "Invented CPU", "cores": 2, "memory_bytes": 2**34, "gpu": None}
+    index["targets"]["invented"] |= {"machines": [machine], "seconds": 1234.5, "finished": "2026-11-23T06:59:00+00:00"}
+    text = "\n".join(listing.lines(index))
+    assert "| invented | 0 | 1,234 | unknown | 1 | 2026-11-23 |" in text
+    assert "| other | not run: not collected |" in text
+    assert "Machine 1: Invented CPU, 2 cores, 16 GiB" in text
 
 
 # The compact form ----------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""``python -m shallows.reference collect|report|verify --scale SCALE [TARGET ...]``."""
+"""``python -m shallows.reference collect|list|report|verify --scale SCALE [TARGET ...]``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REFERENCE = Path("results/reference")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one of the three commands in the folder of the project.
+    """Run one of the commands in the folder of the project.
 
     Returns
     -------
@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0; 1 where a number drifted, nothing could be compared, or something is wrong, which stderr tells.
     """
     parser = argparse.ArgumentParser(prog="python -m shallows.reference", description=__doc__)
-    parser.add_argument("command", choices=("collect", "report", "verify"))
+    parser.add_argument("command", choices=("collect", "list", "report", "verify"))
     parser.add_argument("targets", nargs="*", metavar="TARGET", help="all targets where none is named")
     parser.add_argument("--scale", choices=SCALES, default=SCALES[0])
     parser.add_argument("--results", type=Path, help="folder of results, where it is not the configuration's")
@@ -40,6 +40,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> int:
     results = (options.results or Path(load(".", {}).settings["results"])) / options.scale
     reference = options.reference / options.scale
+    if options.command == "list":
+        from . import folder, listing
+
+        print(*listing.lines(folder.read_index(reference)), sep="\n")
+        return 0
+
     if options.command == "verify":
         from . import folder, verification
 
