@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -95,7 +96,11 @@ def build(place: Path) -> tuple[Path, Path]:
 def install(wheel: Path, environment: Path, offline: bool) -> Path | None:
     """The Python of a new environment that has the wheel and the locked versions of what it needs, or None."""
     python = environment / "bin" / "python"
-    uv, locked = shutil.which("uv"), ["--constraint", str(ROOT / "requirements.txt")]
+    # The versions of the lock without its hashes: with them pip asks for one of the wheel too, which is new.
+    lines = re.findall(r"^[\w.-]+==[^\\\n]+", (ROOT / "requirements.txt").read_text(), re.MULTILINE)
+    constraints = wheel.with_name("constraints.txt")
+    constraints.write_text("\n".join(lines) + "\n")
+    uv, locked = shutil.which("uv"), ["--constraint", str(constraints)]
     if uv:
         flags = ["--offline"] if offline else []
         run([uv, "venv", "--quiet", *flags, "--python", sys.executable, str(environment)])

@@ -49,7 +49,7 @@ def test_finished_targets_are_collected_and_the_others_are_told(project, index):
     assert re.fullmatch(r"\d+ of its \d+ runs are not finished", index["not_run"]["eigenpro_table6"])
     for target in TARGETS:
         found = index["targets"][target]
-        assert found["of_the_present_code"]
+        assert found["of_the_collecting_code"]
         assert found["seconds"] >= 0
         assert found["machines"][0]["cores"] >= 1
         assert re.fullmatch(r"\d{4}-\d\d-\d\d", found["collected"])
@@ -124,7 +124,7 @@ def test_runs_of_other_code_are_collected_only_when_that_is_asked_for(project):
     finally:
         path.write_text(text)
     found = json.loads((project / "results/reference/elsewhere/demo/index.json").read_text())
-    assert not found["targets"]["eigenpro_heat_kernel_reach"]["of_the_present_code"]
+    assert not found["targets"]["eigenpro_heat_kernel_reach"]["of_the_collecting_code"]
 
 
 def test_one_target_is_collected_beside_what_is_there(project, index):
