@@ -110,7 +110,7 @@ def install(wheel: Path, environment: Path, offline: bool) -> Path | None:
         return None
     else:
         run([sys.executable, "-m", "venv", str(environment)])
-        command = [str(python), "-m", "pip", "install", "--quiet", *locked, str(wheel)]
+        command = [str(python), "-m", "pip", "install", "--quiet", "--no-compile", *locked, str(wheel)]
     done = subprocess.run(command, capture_output=True, text=True, env=clean())
     if done.returncode == 0:
         return python
