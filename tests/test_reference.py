@@ -288,6 +288,7 @@ def test_times_are_known_by_their_words():
             "fit_seconds": {"label": "of the fit"},
             "cost": {"label": "time of an iteration"},
             "test_error": {"label": "sometimes an error"},
+            "found_2": {"label": "the second, found"},
         },
         "claims": {
             "saved": {"label": "what is saved", "metric": "fit_seconds"},

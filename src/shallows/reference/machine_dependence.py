@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 #: Of a metric's or a claim's name or label: it is a time, or made of times.
-_WORDS = re.compile(r"(?<![a-z])(seconds?|minutes?|hours?|times?|overhead)(?![a-z])", re.IGNORECASE)
+_WORDS = re.compile(r"(?<![a-z])(seconds|minutes|hours|times?|overhead)(?![a-z])", re.IGNORECASE)
 
 
 def read(root: str | Path) -> dict[str, list[str]]:
