@@ -11,11 +11,20 @@ READY := $(VENV)/.ready
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := demo
-.PHONY: demo laptop paper test test-fast lint format bench explain lock clean distclean help
+.PHONY: demo laptop paper report reference verify test test-fast lint format bench explain lock release-check clean distclean help
 
 demo laptop paper: $(READY) ## the whole graph at a scale and its report: demo (the default, minutes), laptop (hours), paper (a GPU or a cluster)
 	@$(BIN)/snakemake --cores $(CORES) --config scale=$@
 	@echo "The report: $(CURDIR)/results/$@/report/index.html"
+
+report: $(READY) ## draw the page of SCALE from the reference results in the repository, without training: make report SCALE=laptop
+	@$(BIN)/python -m shallows.reference report --scale $(SCALE)
+
+verify: $(READY) ## compare your own results with the reference, number by number: make verify SCALE=laptop TARGET="..."
+	@$(BIN)/python -m shallows.reference verify --scale $(SCALE) $(TARGET)
+
+reference: $(READY) ## collect your own finished targets as the reference: make reference SCALE=laptop TARGET="..."
+	@$(BIN)/python -m shallows.reference collect --scale $(SCALE) $(if $(OLDER),--older) $(TARGET)
 
 test: $(READY) ## all tests, in two processes
 	@$(PYTEST)
@@ -43,8 +52,12 @@ bench: $(READY) ## the benchmark against other packages, in an environment of it
 lock: ## write requirements.txt anew from pyproject.toml (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --extra dev --generate-hashes --no-header --no-annotate --upgrade pyproject.toml --output-file requirements.txt
 
-clean: ## remove results and prepared data; downloads stay
-	rm -rf results data/prepared data/logs .snakemake
+release-check: $(READY) ## build the archive and the wheel, install them into an empty environment elsewhere and use them there
+	@$(BIN)/python .ci/release_check.py --keep dist
+
+clean: ## remove results (but the reference) and prepared data; downloads stay
+	@test ! -d results || find results -mindepth 1 -maxdepth 1 ! -name reference -exec rm -rf {} +
+	rm -rf data/prepared data/logs .snakemake
 
 distclean: clean ## remove downloads and the environment as well
 	rm -rf data/raw $(VENV)

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""Build this package as it would be published, install it into an empty environment far from here, and use it there.
+
+The source archive is built from the repository and the wheel from the unpacked archive. There, with no path to the
+repository, every module is imported, the command line is called, and a model is fitted, saved and loaded.
+
+``python .ci/release_check.py [--offline] [--keep FOLDER]``; it runs in an environment that has hatchling, and takes uv
+where there is one, else venv and pip. Exit status: 0 where all is well, 1 where something is not, 3 where the packages
+that it needs cannot be had.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+NOT_TO_BE_HAD = 3
+
+IMPORTS = """
+import importlib, pkgutil, sys
+import shallows
+from shallows.errors import MissingExtraError
+
+assert shallows.__file__.startswith(sys.prefix), shallows.__file__
+extras = {"cupy", "torch", "rdkit", "pyarrow"}
+names, without = [one.name for one in pkgutil.walk_packages(shallows.__path__, "shallows.")], []
+for name in names:
+    try:
+        importlib.import_module(name)
+    except (ImportError, MissingExtraError) as error:
+        if isinstance(error, ImportError) and (error.name or "").partition(".")[0] not in extras:
+            raise
+        without.append(f"{name} ({error})")
+public = [getattr(shallows, name) for name in shallows.__all__]
+print(f"{len(names)} modules and {len(public)} public names, {len(without)} modules for want of an extra")
+print(*without, sep="\\n")
+"""
+
+FIT = """
+import numpy as np
+import shallows
+from sklearn.datasets import load_digits
+
+X, y = load_digits(return_X_y=True)
+model = shallows.EigenProClassifier(kernel="gaussian", random_state=0).fit(X[:1500], y[:1500])
+accuracy = (model.predict(X[1500:]) == y[1500:]).mean()
+assert accuracy > 0.95, accuracy
+shallows.save(model, "digits.npz")
+assert np.array_equal(shallows.load("digits.npz").predict(X[1500:]), model.predict(X[1500:]))
+print(f"digits: {accuracy:.1%} of 297 test points are right, before and after saving")
+"""
+
+
+def main() -> int:
+    """Run all steps; returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--offline", action="store_true", help="install from the local cache of uv alone")
+    parser.add_argument("--keep", type=Path, help="keep the archive and the wheel in this folder")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="shallows-release-") as folder:
+        place = Path(folder)
+        archive, wheel = build(place)
+        print(f"built {archive.name} ({archive.stat().st_size:,} bytes) and {wheel.name} ({wheel.stat().st_size:,})")
+        python = install(wheel, place / "environment", options.offline)
+        if python is None:
+            return NOT_TO_BE_HAD
+        use(python, place)
+        if options.keep:
+            options.keep.mkdir(parents=True, exist_ok=True)
+            for path in (archive, wheel):
+                shutil.copy2(path, options.keep)
+    print("the release is sound")
+    return 0
+
+
+def build(place: Path) -> tuple[Path, Path]:
+    """The source archive of the repository, and the wheel of the unpacked archive."""
+    run([sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(place / "dist")], ROOT)
+    (archive,) = (place / "dist").glob("*.tar.gz")
+    with tarfile.open(archive) as packed:
+        packed.extractall(place / "source", filter="data")
+    (source,) = (place / "source").iterdir()
+    run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(place / "dist")], source)
+    (wheel,) = (place / "dist").glob("*.whl")
+    return archive, wheel
+
+
+def install(wheel: Path, environment: Path, offline: bool) -> Path | None:
+    """The Python of a new environment that has the wheel and the locked versions of what it needs, or None."""
+    python = environment / "bin" / "python"
+    # The versions of the lock without its hashes: with them pip asks for one of the wheel too, which is new.
+    lines = re.findall(r"^[\w.-]+==[^\\\n]+", (ROOT / "requirements.txt").read_text(), re.MULTILINE)
+    constraints = wheel.with_name("constraints.txt")
+    constraints.write_text("\n".join(lines) + "\n")
+    uv, locked = shutil.which("uv"), ["--constraint", str(constraints)]
+    if uv:
+        flags = ["--offline"] if offline else []
+        run([uv, "venv", "--quiet", *flags, "--python", sys.executable, str(environment)])
+        command = [uv, "pip", "install", "--quiet", *flags, "--python", str(python), *locked, str(wheel)]
+    elif offline:
+        print("uv, whose cache can be installed from without a network, is not here")
+        return None
+    else:
+        run([sys.executable, "-m", "venv", str(environment)])
+        command = [str(python), "-m", "pip", "install", "--quiet", "--no-compile", *locked, str(wheel)]
+    done = subprocess.run(command, capture_output=True, text=True, env=clean())
+    if done.returncode == 0:
+        return python
+    print("the packages that this one needs cannot be had:", done.stderr.strip()[-2000:], sep="\n")
+    return None
+
+
+def use(python: Path, place: Path) -> None:
+    """Import everything, call the command line and fit a model, in a folder that holds nothing else."""
+    elsewhere, command = place / "elsewhere", str(python.with_name("shallows"))
+    elsewhere.mkdir()
+    print(run([str(python), "-c", IMPORTS], elsewhere).strip())
+    print(run([command, "--version"], elsewhere).strip())
+    for arguments, wanted in (
+        (["--help"], "predict"),
+        (["data", "list"], "mnist"),
+        (["data", "describe", "mnist", "--no-read"], "MNIST"),
+        (["predict", "--help"], "MODEL"),
+    ):
+        said = run([command, *arguments], elsewhere)
+        if wanted not in said:
+            raise SystemExit(f"shallows {' '.join(arguments)} does not mention {wanted}:\n{said}")
+    missing = subprocess.run(
+        [command, "predict", "no-model", "no-rows.csv"], cwd=elsewhere, capture_output=True, text=True, env=clean()
+    )
+    if missing.returncode != 1 or not missing.stderr.startswith("shallows: "):
+        raise SystemExit(f"shallows predict does not say that there is no model:\n{missing.stderr}")
+    print(run([str(python), "-c", FIT], elsewhere).strip())
+
+
+def run(command: list[str], folder: Path | None = None) -> str:
+    """What a command writes to stdout; the program ends where the command fails, with what it said."""
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=clean())
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(command)[:200]}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")
+    return done.stdout
+
+
+def clean() -> dict[str, str]:
+    """The environment without what could lead to the repository or to another Python's packages."""
+    return {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

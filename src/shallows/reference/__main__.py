@@ -1,0 +1,75 @@
+"""``python -m shallows.reference collect|list|report|verify --scale SCALE [TARGET ...]``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from shallows.errors import ShallowsError
+from shallows.experiments.planning.configuration import SCALES, load
+
+#: Where the repository keeps them, below the folder of the project.
+REFERENCE = Path("results/reference")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one of the commands in the folder of the project.
+
+    Returns
+    -------
+    int
+        0; 1 where a number drifted, nothing could be compared, or something is wrong, which stderr tells.
+    """
+    parser = argparse.ArgumentParser(prog="python -m shallows.reference", description=__doc__)
+    parser.add_argument("command", choices=("collect", "list", "report", "verify"))
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help="all targets where none is named")
+    parser.add_argument("--scale", choices=SCALES, default=SCALES[0])
+    parser.add_argument("--results", type=Path, help="folder of results, where it is not the configuration's")
+    parser.add_argument("--reference", type=Path, default=REFERENCE, help="(default: %(default)s)")
+    parser.add_argument("--older", action="store_true", help="collect runs of other code than the present one too")
+    options = parser.parse_intermixed_args(arguments)
+    try:
+        return _run(options)
+    except ShallowsError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return 1
+
+
+def _run(options: argparse.Namespace) -> int:
+    results = (options.results or Path(load(".", {}).settings["results"])) / options.scale
+    reference = options.reference / options.scale
+    if options.command == "list":
+        from . import folder, listing
+
+        print(*listing.lines(folder.read_index(reference)), sep="\n")
+        return 0
+
+    if options.command == "verify":
+        from . import folder, verification
+
+        found = verification.verify(results, reference, options.targets)
+        print(*verification.report(found, folder.read_index(reference)), sep="\n")
+        verification.write_csv(found, results / "verification.csv")
+        print(f"Every number: {results / 'verification.csv'}")
+        return 0 if found.holds else 1
+
+    from shallows.experiments.planning.plan import Plan
+
+    plan = Plan.load(".")
+    if options.command == "collect":
+        from .collection import collect
+
+        for line in collect(plan, options.scale, results, reference, options.targets, older=options.older):
+            print(line, flush=True)
+        return 0
+
+    from .page import draw
+
+    print(f"The report: {draw(plan, options.scale, reference, results / 'reference').resolve()}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

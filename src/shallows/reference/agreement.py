@@ -1,0 +1,171 @@
+"""How far a number may lie from that of another machine, and what became of each number of a table."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from shallows.experiments.comparing.uncertainty import standard_error
+
+#: Standard errors by which two means over seeds may differ. Both sides have the same seeds and test points, so that
+#: chance enters far less than this: of 1,225 numbers that one machine computed with two sets of OpenBLAS's kernels
+#: (SkylakeX and Haswell), 1,134 were equal to eight digits, and no other used more than a hundredth of its margin.
+STANDARD_ERRORS = 2.0
+#: Share of a number by which it may differ beside that, for what rounding adds.
+RELATIVE = 0.01
+#: Share where nothing tells the spread: one repetition of something that is not counted.
+RELATIVE_ALONE = 0.02
+#: Share of the largest value of a metric in its table below which differences are rounding.
+FLOOR = 1e-6
+#: Where all values of a metric are smaller than this, it is the rounding of double precision.
+SMALLEST = 1e-12
+
+AGREES = "agrees"
+DRIFTED = "drifted"
+MISSING = "missing"
+LEFT_OUT = "left out"
+
+_KEY = ("dataset", "method", "setting", "metric")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What became of one number.
+
+    Attributes
+    ----------
+    key : tuple of str
+        Dataset, method, setting, metric.
+    state : str
+        ``agrees``, ``drifted``, ``missing`` (it stands in the reference and not here) or ``left out`` (a time, or what
+        was reached in a time).
+    reference, here : float or None
+        The two means.
+    margin : float or None
+        How far they may lie apart.
+    why : str
+        Of what the margin is made, or why the number is missing.
+    verdicts : tuple of str
+        The verdicts in the reference and here.
+    """
+
+    key: tuple[str, ...]
+    state: str
+    reference: float | None = None
+    here: float | None = None
+    margin: float | None = None
+    why: str = ""
+    verdicts: tuple[str, str] = ("", "")
+
+    def __str__(self) -> str:
+        place = " · ".join(filter(None, self.key))
+        if self.state == MISSING:
+            return f"{place}: {self.reference:.6g} in the reference, missing here ({self.why})"
+        return (
+            f"{place}: {self.here:.6g} here, {self.reference:.6g} in the reference; they may lie {self.margin:.3g} "
+            f"apart ({self.why})"
+        )
+
+
+def compare(
+    reference: Sequence[Mapping[str, str]],
+    here: Sequence[Mapping[str, str]],
+    *,
+    of_the_machine: Sequence[str] = (),
+    timed_runs: Sequence[str] = (),
+) -> Iterator[Finding]:
+    """Compare the rows of a target's reference with those of the same target on another machine, number by number.
+
+    Parameters
+    ----------
+    reference, here : sequence of mapping
+        Rows of a target's table; rows of ``here`` that the reference has not are passed over.
+    of_the_machine : sequence of str
+        Metrics that are times.
+    timed_runs : sequence of str
+        Identifiers of runs that were evaluated after so many seconds.
+    """
+    found = dict(zip(_keys(here), here, strict=True))
+    largest: Counter[str] = Counter()
+    for row in reference:
+        if row["measured_mean"] and math.isfinite(value := abs(float(row["measured_mean"]))):
+            largest[row["metric"]] = max(largest[row["metric"]], value)
+    for key, row in zip(_keys(reference), reference, strict=True):
+        if not row["measured_mean"]:
+            continue
+        value, own = float(row["measured_mean"]), found.get(key)
+        if row["metric"] in of_the_machine or set(row["records"].split(";")) & set(timed_runs):
+            yield Finding(key[:4], LEFT_OUT, value)
+        elif own is None or not own["measured_mean"]:
+            why = (own or {}).get("reason") or "no such row"
+            yield Finding(key[:4], MISSING, value, why=why, verdicts=(row["verdict"], (own or {}).get("verdict", "")))
+        elif sizes := _other_data(row, own):
+            yield Finding(key[:4], DRIFTED, value, float(own["measured_mean"]), 0.0, sizes)
+        else:
+            margin, why = margin_between(row, own, largest[row["metric"]])
+            mean = float(own["measured_mean"])
+            state = AGREES if _near(value, mean, margin) else DRIFTED
+            yield Finding(key[:4], state, value, mean, margin, why, (row["verdict"], own["verdict"]))
+
+
+def margin_between(reference: Mapping[str, str], here: Mapping[str, str], largest: float) -> tuple[float, str]:
+    """How far the means of two rows may lie apart, and of what that is made.
+
+    A fact, such as a size, is to be the same. For all else it is `STANDARD_ERRORS` times √(s₁²/n₁ + s₂²/n₂ + c²) and a
+    share of the number. There s are the standard deviations over n repetitions, and c is, for an error in percent, its
+    standard error by the test points on which both are counted.
+
+    Parameters
+    ----------
+    reference, here : mapping
+        Rows of the two tables.
+    largest : float
+        The largest finite absolute value of the metric in the reference's table.
+    """
+    value, parts, variance = float(reference["measured_mean"]), [], 0.0
+    if reference["evidence"] == "fact":
+        return max(FLOOR * largest, SMALLEST), "a fact"
+    spreads = [
+        float(row["measured_sd"]) ** 2 / n
+        for row in (reference, here)
+        if row["measured_sd"] and (n := len(row["records"].split(";"))) and math.isfinite(float(row["measured_sd"]))
+    ]
+    if spreads:
+        variance += sum(spreads)
+        parts.append("seeds")
+    n_test = reference.get("n_test", "")
+    if reference["unit"] == "%" and n_test and int(n_test) > 0 and 0.0 <= value <= 100.0:
+        variance += standard_error(value, int(n_test)) ** 2
+        parts.append(f"{int(n_test):,} test points")
+    relative = RELATIVE if parts else RELATIVE_ALONE
+    words = [f"{STANDARD_ERRORS:g} standard errors by {' and '.join(parts)}"] if parts else []
+    words.append(f"{relative:.0%} of the number")
+    size = abs(value) if math.isfinite(value) else 0.0
+    margin = STANDARD_ERRORS * math.sqrt(variance) + relative * size
+    return max(margin, FLOOR * largest, SMALLEST), " + ".join(words)
+
+
+def _other_data(reference: Mapping[str, str], here: Mapping[str, str]) -> str:
+    """That two rows are about data of other sizes; empty where they are not."""
+    sizes = [[row.get(name, "") for name in ("n_train", "n_test")] for row in (reference, here)]
+    return "" if sizes[0] == sizes[1] else f"on {'+'.join(sizes[1])} points here, {'+'.join(sizes[0])} there"
+
+
+def _near(first: float, second: float, margin: float) -> bool:
+    """Whether two numbers are near, or infinite alike, or both no numbers."""
+    if math.isnan(first) or math.isnan(second):
+        return math.isnan(first) and math.isnan(second)
+    return first == second or abs(first - second) <= margin
+
+
+def _keys(rows: Sequence[Mapping[str, str]]) -> list[tuple[str, ...]]:
+    """What each row is about; rows about the same are told apart by their order."""
+    seen: Counter[tuple[str, ...]] = Counter()
+    keys = []
+    for row in rows:
+        key = tuple(row[name] for name in _KEY)
+        keys.append((*key, str(seen[key])))
+        seen[key] += 1
+    return keys

@@ -1,0 +1,139 @@
+"""Finished runs of a scale, collected as reference results: their table made anew, their records in a compact form."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import json
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from shallows.errors import ShallowsError
+from shallows.experiments.comparing import evaluations, target_table
+from shallows.experiments.planning.plan import Plan
+from shallows.experiments.running import job
+from shallows.experiments.running import record as records
+from shallows.report import target as targets
+
+from . import compaction, folder, machine_dependence
+
+
+class NotFinishedError(ShallowsError):
+    """A target that cannot be collected, and why."""
+
+
+def collect(
+    plan: Plan,
+    scale: str,
+    results: str | Path,
+    reference: str | Path,
+    wanted: Iterable[str] = (),
+    *,
+    older: bool = False,
+) -> Iterator[str]:
+    """Collect the targets of a scale whose runs are finished, and tell of each what became of it.
+
+    Parameters
+    ----------
+    plan : Plan
+    scale : str
+    results : path
+        Folder of the results of this scale, which is only read.
+    reference : path
+        Folder of the reference results of this scale. What it holds of other targets stays.
+    wanted : iterable of str
+        Targets; all of them where none is named.
+    older : bool
+        Collect runs of other code than the present one too; the record of each names its commit.
+
+    Raises
+    ------
+    UnknownNameError
+        A target or scale that does not exist.
+    """
+    results, reference, wanted = Path(results), Path(reference), [*wanted]
+    for target in wanted:
+        plan.target(target)
+    index = folder.read_index(reference) if (reference / folder.INDEX).exists() else {"targets": {}, "not_run": {}}
+    listed, reasons = dict(index["targets"]), dict(index["not_run"])
+    for target in wanted or plan.targets:
+        try:
+            listed[target] = _collect_one(plan, target, scale, results, reference, older)
+            reasons.pop(target, None)
+            yield f"{target}: {listed[target]['rows']} rows, {listed[target]['runs']} runs"
+        except NotFinishedError as error:
+            kept = "; what the reference holds of it stays" if target in listed else ""
+            yield f"{target}: not collected, {error}{kept}"
+            if target not in listed:
+                reasons[target] = str(error)
+    reasons |= {one: reasons.get(one, "not collected") for one in plan.targets if one not in listed}
+    folder.write_index(
+        reference,
+        {
+            "scale": scale,
+            "targets": {one: listed[one] for one in plan.targets if one in listed},
+            "not_run": {one: reasons[one] for one in plan.targets if one in reasons and one not in listed},
+        },
+    )
+
+
+def _collect_one(plan: Plan, target: str, scale: str, results: Path, reference: Path, older: bool) -> dict[str, Any]:
+    """Write the files of one target, and return its entry of the index."""
+    runs = plan.runs_of(target, scale)
+    if not runs:
+        raise NotFinishedError("nothing of it is run at this scale")
+    absent = [run for run in runs if not (results / run.folder / "record.json").exists()]
+    if absent:
+        raise NotFinishedError(f"{len(absent)} of its {len(runs)} runs are not finished")
+    found, current = {}, True
+    for run in runs:
+        record, _ = records.read(results / run.folder)
+        records.check(record, results / run.folder)
+        found[run.folder] = record
+        spec = {**run.spec(plan.configuration.methods), "code": plan.code_of(run)}
+        current = current and job.key_of(spec, record["data"]["sha256"]) == record["run"]["key"]
+    if not current and not older:
+        raise NotFinishedError("some of its runs are of other code or parameters than the present ones")
+    comparison = plan.comparison(target, scale)
+    with tempfile.TemporaryDirectory() as place:
+        evaluation, table, meta = (Path(place) / name for name in ("runs.json", "table.csv", "table.json"))
+        evaluations.gather([results / run / "record.json" for run in found], evaluation)
+        target_table.write(evaluation, comparison, table, meta)
+        drawn = targets.read(table, meta)
+        with open(table, newline="", encoding="utf-8") as stream:
+            lines = [{**line, "records": compaction.run_ids(line["records"])} for line in csv.DictReader(stream)]
+    kept, every = compaction.thinned(drawn, lines)
+    content = {
+        "target": target,
+        "scale": scale,
+        "thinned": every,
+        "of_the_machine": machine_dependence.of_target(
+            plan.target(target), machine_dependence.read(plan.configuration.root).get(target, ())
+        ),
+        "timed_runs": [run.id for run in runs if run.unit == "seconds"],
+        "meta": drawn.meta,
+        **compaction.compact_records(found),
+    }
+    for text in (json.dumps(content, ensure_ascii=False), json.dumps(kept, ensure_ascii=False)):
+        compaction.check_that_nothing_is_private(text, f"The reference of {target}", plan.configuration.root)
+    sums = folder.write_target(reference, target, kept, content)
+    return {**sums, "rows": len(kept), "thinned": every, "of_the_collecting_code": current, **_facts(found.values())}
+
+
+def _facts(found: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """By which commit, on what machine, when and how long the runs of a target were made."""
+    found = [*found]
+    codes = [one["code"] for one in found]
+    return {
+        "runs": len(found),
+        "commits": folder.distinct(one["commit"] for one in codes),
+        "with_changes_beside": any(one["dirty"] for one in codes),
+        "machines": folder.distinct(
+            {key: one["hardware"][key] for key in ("cpu", "cores", "memory_bytes", "gpu")} for one in found
+        ),
+        "finished": max((one["finished"] for one in found), default=None),
+        "seconds": round(sum(one["times"]["total"] for one in found), 1),
+        "collected": datetime.datetime.now(datetime.UTC).date().isoformat(),
+    }

@@ -1,0 +1,139 @@
+"""Records and tables in a compact form: what is kept, what is left out by rule, and no path or name of a machine."""
+
+from __future__ import annotations
+
+import platform
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from shallows.errors import ShallowsError
+from shallows.report.target import Target
+
+#: Bytes of a table from which on the points of its curves are thinned.
+LARGEST_TABLE = 400_000
+
+_MADE_BY = ("code", "packages", "hardware", "blas")
+_ROOTS = r"(?<![\w.:/])/(?:home|root|tmp|Users|mnt|scratch|var)/"
+
+
+def compact_records(records: Mapping[str, Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Records of runs without their curves; what many of them say alike (data, code, machine) stands once.
+
+    Parameters
+    ----------
+    records : mapping
+        ``record.json`` by the folder of the run, below the folder of the scale.
+
+    Returns
+    -------
+    dict
+        ``data`` and ``made_by``, lists of what is shared, and ``runs``, of which each names its own by their place.
+    """
+    data: list[Any] = []
+    made_by: list[Any] = []
+    runs = []
+    for folder, record in records.items():
+        rest = {key: value for key, value in record.items() if key not in (*_MADE_BY, "data", "schema_version")}
+        rest["run"] = {key: value for key, value in record["run"].items() if key not in ("marks", "target_ids")}
+        rest["metrics"] = record["metrics"]["final"]
+        runs.append(
+            {
+                "folder": folder,
+                "data": _place(data, record["data"]),
+                "made_by": _place(made_by, {key: record[key] for key in _MADE_BY}),
+                **{key: value for key, value in rest.items() if key not in ("data", "made_by")},
+            }
+        )
+    return {"data": data, "made_by": made_by, "runs": runs}
+
+
+def whole_record(run: Mapping[str, Any], shared: Mapping[str, Any], target: str, version: int) -> dict[str, Any]:
+    """The record of a run again, with no evaluation points.
+
+    Parameters
+    ----------
+    run : mapping
+        One of the ``runs`` of `compact_records`.
+    shared : mapping
+        Has its ``data`` and ``made_by``.
+    target : str
+        Which the record names as the one that it is for.
+    version : int
+        The form of records, ``schema_version``.
+    """
+    rest = {key: value for key, value in run.items() if key not in ("folder", "data", "made_by", "run", "metrics")}
+    return {
+        "schema_version": version,
+        "run": {**run["run"], "marks": [], "target_ids": [target]},
+        "data": shared["data"][run["data"]],
+        "metrics": {"final": run["metrics"], "marks": []},
+        **shared["made_by"][run["made_by"]],
+        **rest,
+    }
+
+
+def _place(values: list[Any], value: Any) -> int:
+    if value not in values:
+        values.append(value)
+    return values.index(value)
+
+
+def run_ids(records: str) -> str:
+    """The column ``records`` with the identifier of each run in place of its folder, whose name ends in it."""
+    return ";".join(folder.rsplit("-", 1)[-1] for folder in filter(None, records.split(";")))
+
+
+def thinned(target: Target, lines: Sequence[Mapping[str, str]]) -> tuple[list[Mapping[str, str]], int]:
+    """The lines of a table, with fewer points of its curves where the table is larger than `LARGEST_TABLE`.
+
+    What stands beside a printed value, and what is no point of a curve, is always kept. Of the points, every second or
+    third and so on is kept, counted along each curve from its first, and the last.
+
+    Parameters
+    ----------
+    target : Target
+        As the report reads it, with a row for each line.
+    lines : sequence of mapping
+        The rows as they stand in the file.
+
+    Returns
+    -------
+    lines : list of mapping
+    every : int
+        Which points are kept: 1 for all.
+    """
+    places: dict[Any, list[int]] = {}
+    marks = {*target.meta.get("marks", ()), (target.meta.get("figure") or {}).get("x", "index")}
+    for place, row in enumerate(target.rows):
+        if target.is_drawn(row):
+            curve = tuple((name, value) for name, value in row.keys.items() if name not in marks)
+            places.setdefault(curve, []).append(place)
+    every, kept = 1, list(lines)
+    while _size(kept) > LARGEST_TABLE and every < max(map(len, places.values()), default=0):
+        every += 1
+        dropped = {one for curve in places.values() for one in curve[:-1] if curve.index(one) % every}
+        kept = [line for place, line in enumerate(lines) if place not in dropped]
+    return kept, every
+
+
+def _size(lines: Iterable[Mapping[str, str]]) -> int:
+    return sum(len(",".join(line.values())) + 1 for line in lines)
+
+
+def check_that_nothing_is_private(text: str, what: str, root: str | Path) -> None:
+    """Refuse a text that names a folder of this machine or the machine itself.
+
+    Raises
+    ------
+    ShallowsError
+        It shows the place.
+    """
+    words = [re.escape(str(Path(root).resolve())), re.escape(str(Path.home())) + "/", _ROOTS]
+    if len(platform.node()) > 5 and platform.node() != "localhost":
+        words.append(rf"\b{re.escape(platform.node())}\b")
+    found = re.search("|".join(words), text)
+    if found:
+        place = text[max(0, found.start() - 40) : found.end() + 40]
+        raise ShallowsError(f"{what} would tell a path or a name of this machine: …{place}…")

@@ -1,0 +1,37 @@
+"""What the reference holds of a scale, as a table in Markdown: time, code, machine and day of each target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from . import folder
+
+
+def lines(index: Mapping[str, Any]) -> Iterator[str]:
+    """The lines of a table with a row for each target, those that were not run last.
+
+    Parameters
+    ----------
+    index : mapping
+        What `folder.read_index` gives.
+    """
+    machines = folder.distinct(machine for entry in index["targets"].values() for machine in entry["machines"])
+    yield "| target | runs | seconds | commit | machine | finished |"
+    yield "|:--|--:|--:|:--|:--|:--|"
+    for target, entry in index["targets"].items():
+        commits = ", ".join((one or "unknown")[:10] for one in entry["commits"])
+        changes = " with changes" if entry["with_changes_beside"] else ""
+        numbers = ", ".join(str(machines.index(one) + 1) for one in entry["machines"])
+        yield (
+            f"| {target} | {entry['runs']} | {entry['seconds']:,.0f} | {commits}{changes} | {numbers} | "
+            f"{str(entry['finished'])[:10]} |"
+        )
+    for target, reason in index["not_run"].items():
+        yield f"| {target} | not run: {reason} | | | | |"
+    yield ""
+    for number, one in enumerate(machines, start=1):
+        gpu = f", {one['gpu']}" if one["gpu"] else ""
+        yield f"Machine {number}: {one['cpu']}, {one['cores']} cores, {one['memory_bytes'] / 2**30:.0f} GiB{gpu}"
+    seconds = sum(entry["seconds"] for entry in index["targets"].values())
+    yield f"In all {seconds:,.0f} s; a run that several targets share counts for each of them."

@@ -1,0 +1,105 @@
+"""The page of a scale drawn from its reference results, with no training."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from shallows.atomic import replacing, write_json
+from shallows.experiments.comparing import target_table
+from shallows.experiments.planning.plan import Plan
+from shallows.experiments.running.record import SCHEMA_VERSION
+from shallows.experiments.setting_text import parse_setting
+from shallows.report import figures, page, tables
+
+from . import compaction, folder
+
+
+def draw(plan: Plan, scale: str, reference: str | Path, out: str | Path) -> Path:
+    """Draw tables, figures and the page of a scale, and return the page's place.
+
+    Targets that the reference does not hold stand on the page as not run, with the reason.
+
+    Parameters
+    ----------
+    plan : Plan
+    scale : str
+    reference : path
+        Folder of the reference results of this scale.
+    out : path
+        Folder for what is drawn: ``tables/``, ``figures/``, ``runs/``, ``report/index.html``.
+
+    Raises
+    ------
+    TornReferenceError
+        Where the reference is not whole.
+    """
+    out, index = Path(out), folder.read_index(reference)
+    held = {target: folder.read_target(reference, target, index) for target in index["targets"]}
+    drawn = [_target(plan, scale, index, held.get(target), target, out) for target in plan.targets]
+    place = out / "report" / "index.html"
+    page.write(drawn, place, sorted(map(str, plan.configuration.folder.glob("findings/*.rst"))))
+    return place
+
+
+def _target(
+    plan: Plan, scale: str, index: Mapping[str, Any], files: folder.TargetFiles | None, target: str, out: Path
+) -> tuple[Path, Path, Path, Path | None]:
+    """Draw one target, and return what the page asks of it."""
+    table = out / "tables" / f"{target}.csv"
+    meta, figure = table.with_suffix(".json"), out / "figures" / f"{target}.svg"
+    if files is not None:
+        rows = _with_folders(files, target, out)
+        description = dict(files.record["meta"])
+        description["notes"] = [*description.get("notes", []), *_notes(index["targets"][target])]
+    else:
+        reason = f"not among the reference results: {index['not_run'].get(target, 'not collected')}"
+        comparison = {**plan.comparison(target, scale), "series": []}
+        comparison["left_out"] = comparison["left_out"] or reason
+        rows = list(target_table.rows_of(comparison, {}))
+        description = target_table.describe(comparison, {}, rows)
+        known = {"dataset", "method", "metric", *(axis for row in rows for axis in parse_setting(row["setting"]))}
+        description["layout"] = {
+            side: [one for one in axes if one in known] for side, axes in description["layout"].items()
+        }
+    with replacing(table) as partial, open(partial, "w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]) if rows else target_table.COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    write_json(meta, description)
+    tables.render(table, meta, table.with_suffix(".md"), table.with_suffix(".html"))
+    has_figure = files is not None and bool(description.get("figure"))
+    if has_figure:
+        figures.draw(table, meta, figure, figure.with_suffix(".png"))
+    return table, meta, table.with_suffix(".html"), figure if has_figure else None
+
+
+def _with_folders(files: folder.TargetFiles, target: str, out: Path) -> list[dict[str, str]]:
+    """The rows with the folders of their runs, whose records are written there."""
+    places = {}
+    for run in files.record["runs"]:
+        places[run["run"]["id"]] = run["folder"]
+        write_json(
+            out / run["folder"] / "record.json", compaction.whole_record(run, files.record, target, SCHEMA_VERSION)
+        )
+    return [{**row, "records": ";".join(places[one] for one in row["records"].split(";") if one)} for row in files.rows]
+
+
+def _notes(entry: Mapping[str, Any]) -> Iterator[str]:
+    """Where the numbers come from, and what was left out."""
+    commits = ", ".join(one[:10] if one else "unknown" for one in entry["commits"])
+    changes = ", with changes beside" if entry["with_changes_beside"] else ""
+    yield (
+        f"Reference results, drawn without training: {entry['runs']} runs by commit {commits}{changes}, on "
+        f"{'; '.join(map(_machine, entry['machines']))}, finished {str(entry['finished'])[:10]}, "
+        f"{entry['seconds']:,.0f} s in all."
+    )
+    if entry["thinned"] > 1:
+        yield f"Of {entry['thinned']} points along a curve the reference keeps one, and the last."
+
+
+def _machine(one: Mapping[str, Any]) -> str:
+    gpu = f", {one['gpu']}" if one["gpu"] else ""
+    return f"{one['cpu']}, {one['cores']} cores, {one['memory_bytes'] / 2**30:.0f} GiB{gpu}"

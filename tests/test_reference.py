@@ -1,0 +1,320 @@
+"""Reference results: what agrees, what drifts, what is refused, and what a compact record keeps."""
+
+import copy
+import json
+import platform
+import subprocess
+
+import pytest
+
+import report_example
+from shallows.errors import ShallowsError, UnknownNameError
+from shallows.experiments.planning.plan import Plan
+from shallows.experiments.running import record as records
+from shallows.reference import agreement, compaction, folder, listing, machine_dependence, verification
+from shallows.report import target as targets
+from workflow_runs import PROJECT
+
+
+def row(mean, **given):
+    """A row of a table with an error that is counted on 1,000 test points and measured with two seeds."""
+    found = {
+        **{"dataset": "digits", "n_train": "4000", "n_test": "1000", "method": "EigenPro", "setting": "epochs=5"},
+        **{"metric": "test_error", "measured_mean": mean, "measured_sd": "0.1", "unit": "%", "evidence": "number"},
+        **{"records": "0123456789;abcdef0123", "verdict": "reproduced", "reason": ""},
+    }
+    return {**found, **given}
+
+
+def states(reference, here, **said):
+    return [one.state for one in agreement.compare(reference, here, **said)]
+
+
+def test_a_number_within_its_interval_agrees_and_an_altered_one_is_told():
+    reference = [row("4.0")]
+    (near,) = agreement.compare(reference, [row("4.4")])
+    (far,) = agreement.compare(reference, [row("9.0")])
+    assert near.state == agreement.AGREES
+    assert far.state == agreement.DRIFTED
+    for part in ("digits", "EigenPro", "epochs=5", "test_error", "9 here", "4 in the reference", "1,000 test points"):
+        assert part in str(far)
+
+
+def test_the_margin_is_two_standard_errors_and_a_share():
+    # Two deviations of 0.1 over two seeds each, 4 % counted on 1,000 points, 1 % of 4.
+    counted = 100 * (0.04 * 0.96 / 1000) ** 0.5
+    wanted = 2 * (0.1**2 / 2 + 0.1**2 / 2 + counted**2) ** 0.5 + 0.04
+    assert agreement.margin_between(row("4.0"), row("4.1"), 4.0)[0] == pytest.approx(wanted, rel=1e-12)
+
+
+def test_one_seed_of_what_is_not_counted_may_differ_by_its_share_alone():
+    given = {"unit": "", "measured_sd": "", "records": "0123456789"}
+    share = agreement.RELATIVE_ALONE
+    assert states([row("2", **given)], [row(f"{2 + 1.9 * share}", **given)]) == [agreement.AGREES]
+    assert states([row("2", **given)], [row(f"{2 + 2.1 * share}", **given)]) == [agreement.DRIFTED]
+
+
+def test_a_fact_is_to_be_the_same():
+    assert states([row("4000", evidence="fact")], [row("4001", evidence="fact")]) == [agreement.DRIFTED]
+    assert states([row("4000", evidence="fact")], [row("4000", evidence="fact")]) == [agreement.AGREES]
+
+
+def test_numbers_on_data_of_another_size_do_not_agree():
+    (found,) = agreement.compare([row("4.0")], [row("4.0", n_test="500")])
+    assert found.state == agreement.DRIFTED
+    assert "4000+500 points here" in str(found)
+
+
+def test_a_missing_row_and_a_missing_number_are_told():
+    reference = [row("4.0"), row("5.0", setting="epochs=10")]
+    here = [row("", reason="training ended before 5 epochs")]
+    first, second = agreement.compare(reference, here)
+    assert (first.state, second.state) == (agreement.MISSING, agreement.MISSING)
+    assert "training ended before 5 epochs" in str(first)
+    assert "no such row" in str(second)
+
+
+def test_times_and_what_was_reached_in_a_time_are_left_out():
+    reference, here = [row("4.0"), row("7.0", metric="seconds")], [row("90.0"), row("700", metric="seconds")]
+    assert states(reference, here, of_the_machine=["seconds"]) == [agreement.DRIFTED, agreement.LEFT_OUT]
+    assert states(reference, here, timed_runs=["abcdef0123"]) == [agreement.LEFT_OUT] * 2
+
+
+def test_what_is_not_finite_agrees_with_its_like_alone():
+    for text in ("nan", "inf", "-inf"):
+        assert states([row(text)], [row(text)]) == [agreement.AGREES]
+        assert states([row("4.0")], [row(text)]) == [agreement.DRIFTED]
+        assert states([row(text)], [row("4.0")]) == [agreement.DRIFTED]
+    assert states([row("inf")], [row("-inf")]) == [agreement.DRIFTED]
+
+
+def test_differences_below_a_millionth_of_the_largest_value_are_rounding():
+    given = {"unit": "", "measured_sd": "", "records": "0123456789", "metric": "residual"}
+    reference = [row("1.0", **given), row("1e-9", setting="epochs=9", **given)]
+    assert states(reference, [row("1.0", **given), row("5e-7", setting="epochs=9", **given)])[1] == agreement.AGREES
+    assert states(reference, [row("1.0", **given), row("5e-6", setting="epochs=9", **given)])[1] == agreement.DRIFTED
+
+
+# The folder ----------------------------------------------------------------------------------------------------------
+
+RECORD = {"target": "invented", "of_the_machine": [], "timed_runs": [], "data": [], "made_by": [], "runs": []}
+FACTS = {"rows": 1, "runs": 0, "commits": [None], "machines": [], "thinned": 1, "with_changes_beside": False}
+
+
+@pytest.fixture
+def reference(tmp_path):
+    """A reference of one invented target with one number."""
+    sums = folder.write_target(tmp_path / "ref", "invented", [row("4.0")], RECORD)
+    index = {"scale": "demo", "targets": {"invented": {**sums, **FACTS}}, "not_run": {"other": "not collected"}}
+    folder.write_index(tmp_path / "ref", index)
+    return tmp_path / "ref"
+
+
+def own(results, *rows):
+    folder.write_target(results / "tables", "invented", rows, {})
+    return results
+
+
+def test_what_is_written_is_read_again(reference):
+    files = folder.read_target(reference, "invented", folder.read_index(reference))
+    assert files.rows == [row("4.0")]
+    assert files.record == RECORD
+
+
+@pytest.mark.parametrize("name", ["invented.csv", "invented.json"])
+def test_a_torn_file_is_refused_by_name(reference, name, tmp_path):
+    content = (reference / name).read_bytes()
+    (reference / name).write_bytes(content[: len(content) // 2])
+    with pytest.raises(folder.TornReferenceError, match=rf"{name} is not whole.*git checkout"):
+        verification.verify(own(tmp_path, row("4.0")), reference)
+    (reference / name).unlink()
+    with pytest.raises(folder.TornReferenceError, match=f"{name} is listed"):
+        verification.verify(own(tmp_path, row("4.0")), reference)
+
+
+def test_one_altered_digit_of_a_reference_is_refused(reference):
+    table = reference / "invented.csv"
+    table.write_text(table.read_text().replace("4.0", "4.1"))
+    with pytest.raises(folder.TornReferenceError, match="checksum"):
+        folder.read_target(reference, "invented", folder.read_index(reference))
+
+
+def test_a_torn_index_and_one_of_another_form_are_refused(reference):
+    path = reference / folder.INDEX
+    text = path.read_text()
+    path.write_text(text[: len(text) // 2])
+    with pytest.raises(folder.TornReferenceError, match=r"index\.json is not whole"):
+        folder.read_index(reference)
+    path.write_text(text.replace('"format": 1', '"format": 99'))
+    with pytest.raises(folder.TornReferenceError, match="the form 99"):
+        folder.read_index(reference)
+    path.unlink()
+    with pytest.raises(folder.TornReferenceError, match="make reference"):
+        folder.read_index(reference)
+
+
+def test_files_that_the_index_does_not_list_are_removed(reference):
+    (reference / "gone.csv").write_text("left by a target that was renamed")
+    folder.write_index(reference, folder.read_index(reference))
+    assert {path.name for path in reference.iterdir()} == {"index.json", "invented.csv", "invented.json"}
+
+
+def test_a_verification_says_what_drifted_and_what_was_not_run(reference, tmp_path):
+    index = folder.read_index(reference)
+    good = verification.verify(own(tmp_path / "good", row("4.0")), reference)
+    assert good.holds
+    bad = verification.verify(own(tmp_path / "bad", row("9.0", verdict="deviates")), reference)
+    assert not bad.holds
+    assert "drifted: digits · EigenPro · epochs=5 · test_error: 9 here" in "\n".join(verification.report(bad, index))
+    none = verification.verify(tmp_path / "none", reference)
+    assert not none.holds  # nothing was compared
+    said = "\n".join(verification.report(none, index))
+    assert "Not run here: invented" in said
+    assert "Not in the reference: other" in said
+    with pytest.raises(UnknownNameError, match="invented"):
+        verification.verify(tmp_path, reference, ["invnted"])
+
+
+def test_a_verdict_that_differs_is_told_beside_numbers_that_agree(reference, tmp_path):
+    found = verification.verify(own(tmp_path, row("4.1", verdict="deviates")), reference)
+    assert found.holds
+    assert "deviates here, reproduced there" in "\n".join(verification.report(found, folder.read_index(reference)))
+
+
+def test_every_number_is_written_with_its_margin(reference, tmp_path):
+    found = verification.verify(own(tmp_path, row("9.0")), reference)
+    verification.write_csv(found, tmp_path / "verification.csv")
+    header, line = (tmp_path / "verification.csv").read_text().splitlines()
+    assert header.split(",") == list(verification.COLUMNS)
+    assert line.startswith("invented,digits,EigenPro,epochs=5,test_error,drifted,4,9,")
+
+
+def test_the_list_has_a_line_for_each_target_with_its_time(reference):
+    index = folder.read_index(reference)
+    machine = {"cpu": "Invented CPU", "cores": 2, "memory_bytes": 2**34, "gpu": None}
+    index["targets"]["invented"] |= {"machines": [machine], "seconds": 1234.5, "finished": "2026-11-23T06:59:00+00:00"}
+    text = "\n".join(listing.lines(index))
+    assert "| invented | 0 | 1,234 | unknown | 1 | 2026-11-23 |" in text
+    assert "| other | not run: not collected |" in text
+    assert "Machine 1: Invented CPU, 2 cores, 16 GiB" in text
+
+
+# The compact form ----------------------------------------------------------------------------------------------------
+
+
+def a_record():
+    """A record as a run leaves it, with invented numbers."""
+    return {
+        "schema_version": records.SCHEMA_VERSION,
+        "run": {
+            **{"id": "0123456789", "target_ids": ["invented"], "scale": "demo", "dataset": "digits", "variant": "unit"},
+            **{"method": "eigenpro", "parameters": {"rank": 160}, "seed": 0, "marks": [1, 2], "key": "00ff"},
+        },
+        "data": {
+            **{"title": "Digits", "n_train": 4, "n_test": 1, "n_features": 3, "sha256": "0" * 64},
+            **{"licence": "none", "steps": []},
+        },
+        "effective": {"bandwidth": 5.0},
+        "metrics": {"final": {"test_error": 4.0}, "marks": [{"epoch": 1, "test_error": 5.0}]},
+        "model": {"sha256": "1" * 64},
+        "times": dict.fromkeys(("preparation", "eigensystem", "kernel_matrix", "training", "prediction", "total"), 1.0),
+        "peak_memory_bytes": 1000,
+        "resumes": 0,
+        "rollbacks": 0,
+        "code": {"version": "0.2.0", "commit": "0" * 40, "dirty": False},
+        "packages": {"numpy": "2.4.6"},
+        "hardware": {"cpu": "Invented CPU", "cores": 2, "memory_bytes": 10**9, "gpu": None},
+        "blas": {"library": "openblas", "version": "0.3", "core": "Zen", "threads": 1, "warning": None},
+        "started": "2026-11-23T06:58:59+00:00",
+        "finished": "2026-11-23T06:59:00+00:00",
+    }
+
+
+def test_a_compact_record_gives_all_of_the_record_again_but_its_curve():
+    first, second = a_record(), a_record()
+    second["run"]["id"], second["metrics"]["final"]["test_error"] = "abcdef0123", 4.5
+    compact = compaction.compact_records({"runs/a-0123456789": first, "runs/a-abcdef0123": second})
+    compact = json.loads(json.dumps(compact))  # as the file holds it
+    assert len(compact["data"]) == len(compact["made_by"]) == 1  # told once
+    for run, original in zip(compact["runs"], (first, second), strict=True):
+        whole = compaction.whole_record(run, compact, "invented", records.SCHEMA_VERSION)
+        records.check(whole)
+        wanted = copy.deepcopy(original)
+        wanted["run"]["marks"], wanted["metrics"]["marks"] = [], []
+        assert whole == wanted
+
+
+def test_folders_of_runs_become_their_identifiers():
+    folders = "results/demo/runs/a/b/rank160-seed0-0123456789;results/demo/runs/a/b/rank160-seed1-abcdef0123"
+    assert compaction.run_ids(folders) == "0123456789;abcdef0123"
+    assert compaction.run_ids("") == ""
+
+
+def test_a_large_table_loses_points_of_its_curves_and_nothing_else(tmp_path, monkeypatch):
+    table, meta = report_example.spectrum(tmp_path)
+    target = targets.read(table, meta)
+    lines = [{"measured_mean": str(one.mean), "place": str(place)} for place, one in enumerate(target.rows)]
+    assert compaction.thinned(target, lines) == (lines, 1)
+    monkeypatch.setattr(compaction, "LARGEST_TABLE", sum(len(",".join(one.values())) + 1 for one in lines) // 3)
+    kept, every = compaction.thinned(target, lines)
+    assert every >= 3
+    places = [lines.index(one) for one in kept]
+    assert places == sorted(places)
+    drawn = [place for place, one in enumerate(target.rows) if target.is_drawn(one)]
+    assert set(range(len(lines))) - set(drawn) <= set(places)
+    curves = {}
+    for place in drawn:
+        keys = {**target.rows[place].keys, "index": ""}
+        curves.setdefault(tuple(keys.items()), []).append(place)
+    for curve in curves.values():
+        assert curve[0] in places
+        assert curve[-1] in places
+
+
+def test_what_names_a_folder_of_this_machine_is_refused():
+    for text in (f"in {PROJECT}/data", "supply /home/somebody/timit.zip", "/tmp/x"):
+        with pytest.raises(ShallowsError, match="would tell a path"):
+            compaction.check_that_nothing_is_private(text, "The reference", PROJECT)
+    for text in ("data/raw/timit", "https://example.org/home/data", "n/m and 1/tmp"):
+        compaction.check_that_nothing_is_private(text, "The reference", PROJECT)
+    if len(platform.node()) > 5 and platform.node() != "localhost":
+        with pytest.raises(ShallowsError, match="would tell a path"):
+            compaction.check_that_nothing_is_private(f"on {platform.node()}", "The reference", PROJECT)
+
+
+def test_times_are_known_by_their_words():
+    spec = {
+        "metrics": {
+            "fit_seconds": {"label": "of the fit"},
+            "cost": {"label": "time of an iteration"},
+            "test_error": {"label": "sometimes an error"},
+            "found_2": {"label": "the second, found"},
+        },
+        "claims": {
+            "saved": {"label": "what is saved", "metric": "fit_seconds"},
+            "named": {"label": "exponent in n", "metric": "training"},
+            "best": {"label": "best", "metric": "test_error"},
+        },
+    }
+    assert machine_dependence.of_target(spec, ["named"]) == ["fit_seconds", "cost", "saved", "named"]
+
+
+def test_the_metrics_that_the_configuration_calls_times_exist():
+    plan = Plan.load(PROJECT)
+    named = machine_dependence.read(PROJECT)
+    assert named
+    for target, metrics in named.items():
+        spec = plan.target(target)
+        assert set(metrics) <= {*spec["metrics"], *spec.get("claims", {})}, target
+        assert not set(metrics) & set(machine_dependence.of_target(spec)), "named although their words tell it"
+
+
+def test_git_keeps_the_reference_and_no_other_result():
+    if not (PROJECT / ".git").exists():
+        pytest.skip("this is no clone")
+
+    def is_ignored(path):
+        return subprocess.run(["git", "-C", str(PROJECT), "check-ignore", "-q", "--no-index", path]).returncode == 0
+
+    assert not is_ignored("results/reference/laptop/eigenpro_table6.csv")
+    assert is_ignored("results/laptop/tables/eigenpro_table6.csv")
