@@ -1,0 +1,71 @@
+"""What the book adds to Sphinx: pages made from the configuration, formulas as MathML, links from names of targets.
+
+Formulas are converted when the pages are built, by docutils, so that they need neither a script nor the network.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import generated_pages
+from docutils import nodes
+from docutils.utils.math import MathError
+from docutils.utils.math.latex2mathml import tex2mathml
+from pygments.lexers.special import TextLexer
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+
+PROJECT = Path(__file__).parents[1]
+#: Bars of an absolute value, which reStructuredText would take for a substitution.
+BARS = re.compile(r"\|(?=\S)([^|`]*?\S)\|")
+
+
+def _write_pages(app: Sphinx) -> None:
+    generated_pages.write_all(PROJECT, Path(app.srcdir))
+
+
+def _keep_bars(app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+    """Set absolute values in docstrings with a sign that is no markup and as wide."""
+    lines[:] = [BARS.sub("\u2223\\1\u2223", line) for line in lines]
+
+
+def _mathml(text: str, *, as_block: bool) -> str:
+    try:
+        return tex2mathml(text, as_block=as_block)
+    except MathError as error:
+        raise ExtensionError(f"The formula {text!r} cannot be converted: {error}") from None
+
+
+def _inline(translator: Any, node: nodes.math) -> None:
+    translator.body.append(_mathml(node.astext(), as_block=False))
+    raise nodes.SkipNode
+
+
+def _display(translator: Any, node: nodes.math_block) -> None:
+    translator.body.append(f'<div class="math">{_mathml(node.astext(), as_block=True)}</div>')
+    raise nodes.SkipNode
+
+
+def _link_names(app: Sphinx, doctree: nodes.document) -> None:
+    """Make a target's name a link to what is compared there, and an erratum's number one to its derivation."""
+    anchors = generated_pages.anchors(PROJECT)
+    for literal in list(doctree.findall(nodes.literal)):
+        page, anchor = anchors.get(literal.astext(), ("", ""))
+        inside_link = isinstance(literal.parent, nodes.reference)
+        if not page or inside_link or page == app.env.docname:
+            continue
+        uri = app.builder.get_relative_uri(app.env.docname, page) + f"#{anchor}"
+        link = nodes.reference("", "", literal.deepcopy(), internal=True, refuri=uri)
+        literal.replace_self(link)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Called by Sphinx."""
+    app.connect("builder-inited", _write_pages)
+    app.connect("autodoc-process-docstring", _keep_bars)
+    app.connect("doctree-read", _link_names)
+    app.add_lexer("csv", TextLexer)
+    app.add_html_math_renderer("mathml", (_inline, None), (_display, None))
+    return {"parallel_read_safe": False, "parallel_write_safe": True}

@@ -1,0 +1,158 @@
+"""The book: its examples run, its generated pages are whole, and Sphinx builds it without a warning."""
+
+import importlib.util
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+
+import pytest
+
+from shallows.experiments.planning.plan import Plan
+from workflow_runs import PROJECT, copy_project, environment, snakemake
+
+DOCS = PROJECT / "docs"
+TUTORIAL = (DOCS / "tutorial.rst").read_text(encoding="utf-8")
+BLOCK = re.compile(
+    r"^\.\. code-block:: (?P<language>\w+)\n(?P<run>   :class: run\n)?\n(?P<code>(?:   .*\n|\n)+)", re.MULTILINE
+)
+
+
+def blocks(language):
+    """(code, whether it is to be run) of each block of a language in the tutorial, without its indentation."""
+    for found in BLOCK.finditer(TUTORIAL):
+        if found["language"] == language:
+            yield re.sub(r"^ {3}", "", found["code"], flags=re.MULTILINE).strip() + "\n", bool(found["run"])
+
+
+def commands():
+    """Every command of the tutorial, as words."""
+    return [
+        shlex.split(line.removeprefix("$ "))
+        for code, _ in blocks("console")
+        for line in code.splitlines()
+        if line.startswith("$ ")
+    ]
+
+
+def test_every_block_of_the_tutorial_is_read_here():
+    assert TUTORIAL.count(".. code-block::") == sum(len(list(blocks(language))) for language in ("python", "console"))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_python_of_the_tutorial_runs_from_top_to_bottom(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for code, runs in blocks("python"):
+        assert runs, "Python that is not run can go out of date."
+        exec(compile(code, str(DOCS / "tutorial.rst"), "exec"), names)
+    assert (tmp_path / "digits.npz").exists() and (tmp_path / "iris.csv").exists()
+
+
+def test_the_commands_of_the_tutorial_name_what_there_is(tmp_path):
+    extras = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    targets = Plan.load(PROJECT).targets
+    programs = set()
+    for program, *words in commands():
+        programs.add(program)
+        for word in words:
+            if found := re.fullmatch(r"\.\[(\w+)\]", word):
+                assert found[1] in extras
+            elif found := re.fullmatch(r"(?:results/\w+/figures/)?([a-z]+_\w+)(?:\.svg)?", word):
+                assert found[1] in targets
+            elif word.startswith("profiles/"):
+                assert (PROJECT / word / "config.yaml").exists()
+    assert programs == {"make", "pip", "snakemake", "shallows"}
+
+
+def test_the_commands_that_are_quick_run():
+    quick = [line.removeprefix("$ ") for code, runs in blocks("console") if runs for line in code.splitlines()]
+    assert quick
+    for line in quick:
+        target = re.fullmatch(r"make explain TARGET=(\w+)", line)[1]
+        done = subprocess.run(
+            [sys.executable, "-m", "shallows.experiments.planning.explain", target],
+            cwd=PROJECT,
+            env=environment(PROJECT),
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0 and target in done.stdout, done.stderr
+
+
+@pytest.mark.workflow
+@pytest.mark.slow
+def test_snakemake_plans_the_jobs_of_the_commands(tmp_path):
+    root = copy_project(tmp_path)
+    (root / "iris.csv").write_text(
+        "a,b,species\n" + "".join(f"{i},{i % 7},{i % 3}\n" for i in range(60)), encoding="utf-8"
+    )
+    for program, *words in commands():
+        if program == "snakemake" and "--profile" not in words:
+            done = snakemake(root, *words, "--dry-run")
+            assert done.returncode == 0, done.stdout
+
+
+GENERATED = importlib.util.spec_from_file_location("generated_pages", DOCS / "generated_pages.py")
+pages = importlib.util.module_from_spec(GENERATED)
+GENERATED.loader.exec_module(pages)
+
+
+def test_every_target_of_the_configuration_has_its_place_among_the_claims():
+    text = "\n".join(pages.claim_pages(PROJECT).values())
+    for target in Plan.load(PROJECT).targets:
+        assert text.count(f".. _target-{target}:") == 1
+
+
+def test_every_estimator_has_a_page_with_its_methods():
+    made = pages.reference_pages()
+    for name in pages.shallows_estimators():
+        assert f"shallows.{name}.fit" in made[f"reference_{name}.rst"]
+
+
+def test_errata_are_numbered_once_and_name_targets_that_stand():
+    targets, seen = Plan.load(PROJECT).targets, []
+    for document in pages.DOCUMENTS:
+        for one in pages.read_errata(PROJECT, document)["errata"]:
+            assert (
+                {"id", "what", "where", "printed", "correct"}
+                <= set(one)
+                <= {*("id", "what", "where", "printed", "correct", "why", "shown_by")}
+            )
+            assert set(one.get("shown_by", ())) <= set(targets), one["id"]
+            seen.append(one["id"])
+    assert len(seen) == len(set(seen))
+    assert {number[0] for number in seen} == set("EDCKLX")
+
+
+def test_every_erratum_that_the_configuration_names_is_explained():
+    known = {one["id"] for document in pages.DOCUMENTS for one in pages.read_errata(PROJECT, document)["errata"]}
+    named = set()
+    for path in [*(PROJECT / "config").rglob("*.yaml"), *(PROJECT / "config").rglob("*.rst")]:
+        text = path.read_text(encoding="utf-8")
+        named |= set(re.findall(r"(?:erratum |errata |\()([EDCKLX]\d+)\b", text))
+    assert named and named <= known
+
+
+def test_the_book_is_built_without_a_warning(tmp_path):
+    pytest.importorskip("sphinx")
+    for needed in ("numpydoc", "myst_parser", "furo"):
+        pytest.importorskip(needed)
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q", str(DOCS), str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": str(PROJECT / "src")},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    made = {
+        name: (tmp_path / "_pages" / name).read_text(encoding="utf-8")
+        for name in ("reference_EigenProClassifier.html", "errata_eigenpro.html", "findings_eigenpro.html")
+    }
+    assert "n_subsample" in made["reference_EigenProClassifier.html"]
+    assert "<math" in made["errata_eigenpro.html"]
+    assert 'href="claims_eigenpro.html#target-eigenpro-table6"' in made["findings_eigenpro.html"]
