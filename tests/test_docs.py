@@ -1,6 +1,7 @@
 """The book: its examples run, its generated pages are whole, and Sphinx builds it without a warning."""
 
 import importlib.util
+import inspect
 import os
 import re
 import shlex
@@ -10,6 +11,7 @@ import tomllib
 
 import pytest
 
+from shallows import estimators, features, kernels, losses
 from shallows.experiments.planning.plan import Plan
 from workflow_runs import PROJECT, copy_project, environment, snakemake
 
@@ -94,6 +96,91 @@ def test_snakemake_plans_the_jobs_of_the_commands(tmp_path):
         if program == "snakemake" and "--profile" not in words:
             done = snakemake(root, *words, "--dry-run")
             assert done.returncode == 0, done.stdout
+
+
+def report_words():
+    """Words of the report that the glossary has to have, unless they are everyday ones.
+
+    All words of headings of columns, lines and axes; and those words of titles and captions that are also names of
+    parameters, methods, kernels, losses or measures, since names in the code are the field's own terms.
+    """
+    plan = Plan.load(PROJECT)
+    names = {*kernels.KERNELS, *losses.LOSSES, *features.FEATURE_MAPS, *plan.configuration.methods}
+    for estimator in estimators.__all__:
+        names |= set(inspect.signature(getattr(estimators, estimator)).parameters)
+    headings, texts = {method["label"] for method in plan.configuration.methods.values()}, set()
+    for spec in plan.targets.values():
+        measured = {**spec["metrics"], **spec.get("claims", {})}
+        names |= {*measured, *spec["settings"]}
+        headings |= {one["label"] for one in measured.values()} | {*spec["settings"], *spec["methods"]}
+        texts |= {spec["title"], spec["caption"]}
+    terms = {word for name in names for word in words_in(name.replace("_", " "))}
+    return {word for text in headings for word in words_in(text)} | {
+        word for text in texts for word in words_in(text) if word in terms
+    }
+
+
+def words_in(text):
+    """Lower-case words of three letters and more."""
+    return [word for word in re.findall(r"[a-zà-ÿ]+", text.lower()) if len(word) > 2]
+
+
+def singular(word):
+    """A word without the ending of the plural."""
+    for ending, other in (
+        ("ies", "y"),
+        ("ches", "ch"),
+        ("ices", "ex"),
+        ("sses", "ss"),
+        ("ses", "s"),
+        ("xes", "x"),
+        ("s", ""),
+    ):
+        if word.endswith(ending) and not word.endswith("ss") and len(word) > len(ending) + 2:
+            return word.removesuffix(ending) + other
+    return word
+
+
+def forms(word):
+    """A word, and what it is a plural or a participle of."""
+    return {word, singular(word), word.removesuffix("d"), word.removesuffix("ed")}
+
+
+def glossary_words(text):
+    """Words of the terms, not of their explanations."""
+    terms = re.findall(r"^ {3}(\S.*)$", text, re.MULTILINE)
+    return {form for term in terms for word in words_in(term) for form in (word, singular(word))}
+
+
+def test_the_glossary_has_every_term_of_the_report():
+    known = glossary_words((DOCS / "glossary.rst").read_text(encoding="utf-8"))
+    everyday = set((PROJECT / "tests" / "everyday_words.txt").read_text(encoding="utf-8").split())
+    assert not everyday & known, "what the glossary explains is no everyday word"
+    unknown = {word for word in report_words() if not forms(word) & (known | everyday)}
+    assert not unknown, "explain these in docs/glossary.rst, or add everyday words to tests/everyday_words.txt"
+
+
+def test_a_term_that_the_glossary_lacks_is_noticed():
+    known = glossary_words(
+        ".. glossary::\n\n   eigenvalues\n      What an operator stretches by, with its bandwidth.\n"
+    )
+    assert {"eigenvalues", "eigenvalue"} == known
+    assert {"bandwidth", "regularisation", "eigenvalue", "epochs", "preconditioned"} <= {
+        form for word in report_words() for form in (word, singular(word))
+    }
+
+
+def test_the_method_guide_names_the_file_of_every_solver():
+    guide = "".join(path.read_text(encoding="utf-8") for path in (DOCS / "methods").glob("*.rst"))
+    solvers = [
+        path.relative_to(PROJECT).as_posix()
+        for path in (PROJECT / "src/shallows/solvers").rglob("*.py")
+        if re.search(r"^    def step\(", path.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+    assert len(solvers) >= 15
+    assert [path for path in solvers if f"``{path}``" not in guide] == []
+    for path in re.findall(r"``(src/[^`]+)``", guide):
+        assert (PROJECT / path).exists(), path
 
 
 GENERATED = importlib.util.spec_from_file_location("generated_pages", DOCS / "generated_pages.py")
