@@ -122,7 +122,7 @@ def claim_pages(project: Path) -> dict[str, str]:
 def _claims_of_paper(planned: Plan, name: str, targets: list[str]) -> str:
     paper = planned.configuration.papers[name]
     lines = heading(literal(paper["title"]), "=")
-    lines += [literal(paper["citation"]) + ".", ""]
+    lines += ["\\" + literal(paper["citation"]) + ".", ""]  # an initial at the start would number a list
     lines += [
         "Each row is what the paper prints of a target, what kind of evidence it is, and the criterion that a run is",
         "judged by. An *own* criterion judges what no paper prints, such as a corrected statement. This page is made",
@@ -212,7 +212,7 @@ def erratum_pages(project: Path) -> dict[str, str]:
     for document in DOCUMENTS:
         contents = read_errata(project, document)
         lines = heading(contents["title"], "=")
-        lines += [contents["document"].strip(), ""]
+        lines += ["\\" + contents["document"].strip(), ""]  # an initial at the start would number a list
         for one in contents["errata"]:
             lines += _erratum(one)
             shown = ", ".join(f"``{target}``" for target in one.get("shown_by", ())) or "–"

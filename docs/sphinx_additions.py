@@ -20,6 +20,14 @@ from sphinx.errors import ExtensionError
 PROJECT = Path(__file__).parents[1]
 #: Bars of an absolute value, which reStructuredText would take for a substitution.
 BARS = re.compile(r"\|(?=\S)([^|`]*?\S)\|")
+#: Signs that browsers set badly: bars of a norm grow with what is beside them, accents cover their letter.
+SIGNS = {
+    "<mo>\u2016</mo>": '<mo stretchy="false" lspace="0" rspace="0">\u2016</mo>',
+    '<mo class="mathopen">\u2016</mo>': '<mo stretchy="false" lspace="0" rspace="0">\u2016</mo>',
+    '<mo stretchy="false">|</mo>': '<mo stretchy="false" lspace="0" rspace="0">|</mo>',
+    "\u02c9": "\u00af",
+    '<mover accent="true">': "<mover>",
+}
 
 
 def _write_pages(app: Sphinx) -> None:
@@ -33,9 +41,12 @@ def _keep_bars(app: Sphinx, what: str, name: str, value: Any, options: Any, line
 
 def _mathml(text: str, *, as_block: bool) -> str:
     try:
-        return tex2mathml(text, as_block=as_block)
+        made = tex2mathml(text, as_block=as_block)
     except MathError as error:
         raise ExtensionError(f"The formula {text!r} cannot be converted: {error}") from None
+    for found, other in SIGNS.items():
+        made = made.replace(found, other)
+    return made
 
 
 def _inline(translator: Any, node: nodes.math) -> None:
