@@ -34,6 +34,7 @@ html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = f"shallows {version}"
 html_copy_source = False
+html_show_copyright = False
 html_static_path = ["_static"]
 html_css_files = ["book.css"]
 html_theme_options = {"navigation_with_keys": True}

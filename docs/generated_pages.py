@@ -121,7 +121,7 @@ def claim_pages(project: Path) -> dict[str, str]:
 
 def _claims_of_paper(planned: Plan, name: str, targets: list[str]) -> str:
     paper = planned.configuration.papers[name]
-    lines = heading(literal(paper["title"]), "=")
+    lines = heading(literal(f"What is printed: {paper['title']}"), "=")
     lines += ["\\" + literal(paper["citation"]) + ".", ""]  # an initial at the start would number a list
     lines += [
         "Each row is what the paper prints of a target, what kind of evidence it is, and the criterion that a run is",

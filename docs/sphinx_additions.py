@@ -20,10 +20,12 @@ from sphinx.errors import ExtensionError
 PROJECT = Path(__file__).parents[1]
 #: Bars of an absolute value, which reStructuredText would take for a substitution.
 BARS = re.compile(r"\|(?=\S)([^|`]*?\S)\|")
+#: What may be the name of a target or the number of an erratum.
+NAMES = re.compile(r"\b([a-z]+_[a-z0-9_]+|[EDCKLX]\d{1,2})\b")
 #: Signs that browsers set badly: bars of a norm grow with what is beside them, accents cover their letter.
 SIGNS = {
-    "<mo>\u2016</mo>": '<mo stretchy="false" lspace="0" rspace="0">\u2016</mo>',
-    '<mo class="mathopen">\u2016</mo>': '<mo stretchy="false" lspace="0" rspace="0">\u2016</mo>',
+    "<mo>\u2016</mo>": '<mo stretchy="false" lspace="0" rspace="0">\u2225</mo>',
+    '<mo class="mathopen">\u2016</mo>': '<mo stretchy="false" lspace="0" rspace="0">\u2225</mo>',
     '<mo stretchy="false">|</mo>': '<mo stretchy="false" lspace="0" rspace="0">|</mo>',
     "\u02c9": "\u00af",
     '<mover accent="true">': "<mover>",
@@ -61,15 +63,24 @@ def _display(translator: Any, node: nodes.math_block) -> None:
 
 def _link_names(app: Sphinx, doctree: nodes.document) -> None:
     """Make a target's name a link to what is compared there, and an erratum's number one to its derivation."""
-    anchors = generated_pages.anchors(PROJECT)
+    anchors, here = generated_pages.anchors(PROJECT), app.env.docname
+
+    def link(name: str, shown: nodes.Node) -> nodes.Node:
+        page, anchor = anchors.get(name, (here, ""))
+        if page == here:
+            return shown
+        uri = app.builder.get_relative_uri(here, page) + f"#{anchor}"
+        return nodes.reference("", "", shown, internal=True, refuri=uri)
+
     for literal in list(doctree.findall(nodes.literal)):
-        page, anchor = anchors.get(literal.astext(), ("", ""))
-        inside_link = isinstance(literal.parent, nodes.reference)
-        if not page or inside_link or page == app.env.docname:
-            continue
-        uri = app.builder.get_relative_uri(app.env.docname, page) + f"#{anchor}"
-        link = nodes.reference("", "", literal.deepcopy(), internal=True, refuri=uri)
-        literal.replace_self(link)
+        if not isinstance(literal.parent, nodes.reference):
+            literal.replace_self(link(literal.astext(), literal.deepcopy()))
+    for text in list(doctree.findall(nodes.Text)):
+        if isinstance(text.parent, (nodes.paragraph, nodes.strong)):
+            parts = NAMES.split(text.astext())
+            made = [link(part, nodes.Text(part)) for part in parts if part]
+            if any(isinstance(one, nodes.reference) for one in made):
+                text.parent.replace(text, made)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -44,6 +44,7 @@ def test_every_block_of_the_tutorial_is_read_here():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.slow
 def test_the_python_of_the_tutorial_runs_from_top_to_bottom(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {}
@@ -224,6 +225,7 @@ def test_every_erratum_that_the_configuration_names_is_explained():
     assert named and named <= known
 
 
+@pytest.mark.slow
 def test_the_book_is_built_without_a_warning(tmp_path):
     pytest.importorskip("sphinx")
     for needed in ("numpydoc", "myst_parser", "furo"):
@@ -243,3 +245,4 @@ def test_the_book_is_built_without_a_warning(tmp_path):
     assert "n_subsample" in made["reference_EigenProClassifier.html"]
     assert "<math" in made["errata_eigenpro.html"]
     assert 'href="claims_eigenpro.html#target-eigenpro-table6"' in made["findings_eigenpro.html"]
+    assert 'href="errata_eigenpro.html#erratum-e26"' in made["findings_eigenpro.html"]
