@@ -40,9 +40,16 @@ MODULES = {
     "losses": "Losses",
     "features": "Explicit feature maps",
     "spectrum": "Spectra and preconditioners",
+    "gram": "Products with kernel matrices",
+    "projection": "Projection onto the span of centres",
+    "solvers": "Solvers",
     "training": "Training",
+    "nets": "Neural nets",
     "datasets": "Datasets",
     "saving": "Saving and loading",
+    "streams": "Random numbers",
+    "arrays": "Arrays and devices",
+    "errors": "Errors",
 }
 
 
@@ -270,7 +277,7 @@ def reference_pages() -> dict[str, str]:
     for name, title in MODULES.items():
         module = importlib.import_module(f"shallows.{name}")
         lines = [*heading(title, "="), f".. automodule:: shallows.{name}", "   :no-index:", ""]
-        for member in module.__all__:
+        for member in public_names(module):
             lines += _member(f"shallows.{name}", member, getattr(module, member))
         pages[f"reference_module_{name}.rst"] = "\n".join(lines)
     return pages
@@ -318,9 +325,22 @@ def own_members(value: type) -> list[str]:
     return sorted(found)
 
 
+def public_names(module: Any) -> list[str]:
+    """Names that a module offers: those of its ``__all__``, else the classes and functions that it defines itself."""
+    if hasattr(module, "__all__"):
+        return list(module.__all__)
+    return [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and getattr(value, "__module__", "") == module.__name__
+        if inspect.isclass(value) or inspect.isfunction(value)
+    ]
+
+
 def _member(module: str, name: str, value: Any) -> list[str]:
-    if inspect.isclass(value):
-        return [f".. autoclass:: {module}.{name}", "   :members:", ""]
-    if callable(value):
+    if inspect.isclass(value) and inspect.getdoc(value):
+        members = [one for one in own_members(value) if one in vars(value)]
+        return [f".. autoclass:: {module}.{name}", *([f"   :members: {', '.join(members)}"] if members else []), ""]
+    if inspect.isfunction(value):
         return [f".. autofunction:: {module}.{name}", ""]
     return []

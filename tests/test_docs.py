@@ -10,6 +10,8 @@ import sys
 import tomllib
 
 import pytest
+from docutils.utils.math import MathError
+from docutils.utils.math.latex2mathml import tex2mathml
 
 from shallows import estimators, features, kernels, losses
 from shallows.experiments.planning.plan import Plan
@@ -154,9 +156,10 @@ def glossary_words(text):
 
 
 def test_the_glossary_has_every_term_of_the_report():
-    known = glossary_words((DOCS / "glossary.rst").read_text(encoding="utf-8"))
+    glossary = (DOCS / "glossary.rst").read_text(encoding="utf-8")
+    known = glossary_words(glossary)
     everyday = set((PROJECT / "tests" / "everyday_words.txt").read_text(encoding="utf-8").split())
-    assert not everyday & known, "what the glossary explains is no everyday word"
+    assert not everyday & set(re.findall(r"^ {3}(\w+)$", glossary, re.MULTILINE)), "explained, so no everyday word"
     unknown = {word for word in report_words() if not forms(word) & (known | everyday)}
     assert not unknown, "explain these in docs/glossary.rst, or add everyday words to tests/everyday_words.txt"
 
@@ -214,6 +217,25 @@ def test_errata_are_numbered_once_and_name_targets_that_stand():
             seen.append(one["id"])
     assert len(seen) == len(set(seen))
     assert {number[0] for number in seen} == set("EDCKLX")
+
+
+def formulas():
+    """Every formula of the book, as (file, LaTeX)."""
+    for path in [*DOCS.glob("*.rst"), *DOCS.glob("methods/*.rst"), *DOCS.glob("errata/*.yaml")]:
+        text = path.read_text(encoding="utf-8")
+        inline = re.findall(r":math:`([^`]+)`", text)
+        displayed = re.findall(r"^\.\. math::\n\n((?:   .*\n|\n)+)", text, re.MULTILINE)
+        quoted = path.suffix == ".yaml"
+        yield from ((path.name, one.replace("''", "'") if quoted else one) for one in (*inline, *displayed))
+
+
+def test_every_formula_can_be_converted():
+    assert len(list(formulas())) > 500
+    for name, latex in formulas():
+        try:
+            assert "<math" in tex2mathml(latex)
+        except MathError as error:
+            pytest.fail(f"{name}: {latex!r}: {error}")
 
 
 def test_every_erratum_that_the_configuration_names_is_explained():
