@@ -172,7 +172,11 @@ def _printed(rows: Sequence[Mapping[str, str]]) -> str:
     numbers = [number for text in texts if (number := number_in(text)) is not None]
     if len(numbers) < len(texts):
         return literal(f"{len(rows)} entries, such as {texts[0]}")
-    return f"{len(rows)} numbers from {min(numbers):g} to {max(numbers):g}"
+    return f"{len(rows)} numbers from {_in_words(min(numbers))} to {_in_words(max(numbers))}"
+
+
+def _in_words(number: float) -> str:
+    return f"{number:,.0f}" if number == round(number) else f"{number:g}"
 
 
 def _kind(definition: Mapping[str, Any]) -> str:
@@ -184,7 +188,7 @@ def _criterion(definition: Mapping[str, Any]) -> str:
         return "none, since " + literal(definition["why"])
     text = literal(criterion(definition)) if _has_criterion(definition) else "the printed value itself"
     if "tolerance" in definition and definition["tolerance"].get("reason"):
-        text += f" ({literal(definition['tolerance']['reason'])})"
+        text += "; the reason: " + literal(definition["tolerance"]["reason"])
     if "could_fail" in definition:
         text += "; what would fail it: " + literal(definition["could_fail"])
     if "corrects" in definition:
@@ -273,7 +277,9 @@ def reference_pages() -> dict[str, str]:
         pages[f"reference_{family}.rst"] = _list_of(title, module, names)
     left = set(shallows_estimators()) - seen
     if left:
-        raise ValueError(f"No family of the reference has {', '.join(sorted(left))}.")
+        raise ValueError(
+            f"No family has {', '.join(sorted(left))}; name theirs in ESTIMATORS of docs/generated_pages.py."
+        )
     for name, title in MODULES.items():
         module = importlib.import_module(f"shallows.{name}")
         lines = [*heading(title, "="), f".. automodule:: shallows.{name}", "   :no-index:", ""]
