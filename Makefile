@@ -6,12 +6,13 @@ SCALE ?= demo
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+BOOK := .venv-docs
 # Two processes with one thread each. Files stay whole, so that what a file has prepared is prepared once, and come in the
 # order of tests/conftest.py, the longest first.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := demo
-.PHONY: demo laptop paper report reference verify test test-fast lint format bench explain lock release-check clean distclean help
+.PHONY: demo laptop paper report reference verify test test-fast lint format bench docs explain lock release-check clean distclean help
 
 demo laptop paper: $(READY) ## the whole graph at a scale and its report: demo (the default, minutes), laptop (hours), paper (a GPU or a cluster)
 	@$(BIN)/snakemake --cores $(CORES) --config scale=$@
@@ -49,6 +50,10 @@ explain: $(READY) ## what TARGET would run at SCALE, on which data, at what cost
 bench: $(READY) ## the benchmark against other packages, in an environment of its own
 	@benchmarks/run.sh
 
+docs: $(BOOK)/.ready ## the book, in docs/_build/html, by Sphinx in an environment of its own
+	@OMP_NUM_THREADS=1 $(BOOK)/bin/python -m sphinx --builder html --fail-on-warning --keep-going --quiet docs docs/_build/html
+	@echo "The book: $(CURDIR)/docs/_build/html/index.html"
+
 lock: ## write requirements.txt anew from pyproject.toml (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --extra dev --generate-hashes --no-header --no-annotate --upgrade pyproject.toml --output-file requirements.txt
 
@@ -60,7 +65,7 @@ clean: ## remove results (but the reference) and prepared data; downloads stay
 	rm -rf data/prepared data/logs .snakemake
 
 distclean: clean ## remove downloads and the environment as well
-	rm -rf data/raw $(VENV)
+	rm -rf data/raw docs/_build docs/_pages $(VENV) $(BOOK)
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z -]+:.*## / {printf "%-20s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -77,5 +82,17 @@ $(READY): requirements.txt pyproject.toml
 		test -x $(BIN)/python || $(PYTHON) -m venv $(VENV); \
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.txt && \
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .; \
+	fi
+	@touch $@
+
+# What builds the book is not in requirements.txt: nothing else needs it.
+$(BOOK)/.ready: pyproject.toml
+	@rm -f $@
+	@if command -v uv >/dev/null 2>&1; then \
+		test -x $(BOOK)/bin/python || uv venv --quiet --python $(PYTHON) $(BOOK); \
+		uv pip install --quiet --python $(BOOK)/bin/python --editable ".[docs]"; \
+	else \
+		test -x $(BOOK)/bin/python || $(PYTHON) -m venv $(BOOK); \
+		$(BOOK)/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"; \
 	fi
 	@touch $@

@@ -1,0 +1,352 @@
+"""Pages of the book that are made from the configuration, from ``docs/errata`` and from the package, never typed.
+
+They are written to ``docs/_pages`` before Sphinx reads its sources. The module imports nothing of Sphinx, so that the
+tests can check its pages without it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from shallows.experiments.comparing.cells import number_in
+from shallows.experiments.comparing.verdicts import criterion
+from shallows.experiments.planning.plan import Plan
+
+#: Folder of the generated pages, below the sources of the book.
+FOLDER = "_pages"
+
+#: Documents whose errata are listed, in the order of the book.
+DOCUMENTS = ("eigenpro", "dsg", "cdsg", "kpca", "lecture", "across")
+
+#: Estimators by family: the headings of the reference.
+ESTIMATORS = {
+    "least_squares": "Least squares: EigenPro, kernel SGD, exact ridge regression",
+    "doubly_stochastic": "Doubly stochastic gradients",
+    "regularised": "Regularised risks: Pegasos, NORMA, SDCA, SVRG, SAG",
+    "components": "Components: kernel PCA, SVD, CCA, sliced inverse regression",
+    "feature_maps": "Feature maps for pipelines",
+}
+
+#: Modules below the estimators that users may build upon, with the headings of the reference.
+MODULES = {
+    "kernels": "Kernels",
+    "losses": "Losses",
+    "features": "Explicit feature maps",
+    "spectrum": "Spectra and preconditioners",
+    "gram": "Products with kernel matrices",
+    "projection": "Projection onto the span of centres",
+    "solvers": "Solvers",
+    "training": "Training",
+    "nets": "Neural nets",
+    "datasets": "Datasets",
+    "saving": "Saving and loading",
+    "streams": "Random numbers",
+    "arrays": "Arrays and devices",
+    "errors": "Errors",
+}
+
+
+def write_all(project: Path, source: Path) -> None:
+    """Write every generated page, and take away those that are no longer made.
+
+    Parameters
+    ----------
+    project : Path
+        The repository, with its configuration.
+    source : Path
+        The sources of the book.
+    """
+    folder = source / FOLDER
+    folder.mkdir(exist_ok=True)
+    pages = {**claim_pages(project), **erratum_pages(project), **finding_pages(project), **reference_pages()}
+    for path in folder.iterdir():
+        if path.name not in pages:
+            path.unlink()
+    for name, text in pages.items():
+        path = folder / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+@cache
+def plan(project: Path) -> Plan:
+    """The planned configuration; read once."""
+    return Plan.load(project)
+
+
+@cache
+def anchors(project: Path) -> dict[str, tuple[str, str]]:
+    """Page and anchor of each target, by its name, and of each erratum, by its number."""
+    found = {
+        target: (f"{FOLDER}/claims_{spec['paper']}", f"target-{target}".replace("_", "-"))
+        for target, spec in plan(project).targets.items()
+    }
+    for document in DOCUMENTS:
+        for one in read_errata(project, document)["errata"]:
+            found[one["id"]] = (f"{FOLDER}/errata_{document}", f"erratum-{one['id'].lower()}")
+    return found
+
+
+def heading(text: str, line: str) -> list[str]:
+    """A heading of reStructuredText, with an empty line after it."""
+    return [text, line * len(text), ""]
+
+
+def table(titles: Sequence[str], widths: Sequence[int], rows: Iterable[Sequence[str]]) -> list[str]:
+    """A list table of reStructuredText; cells may have several lines."""
+    lines = [".. list-table::", "   :header-rows: 1", f"   :widths: {' '.join(map(str, widths))}", ""]
+    for row in (titles, *rows):
+        for place, cell in enumerate(row):
+            first, *others = cell.splitlines() or [""]
+            lines.append(f"   {'* -' if place == 0 else '  -'} {first}".rstrip())
+            lines += [f"       {line}".rstrip() for line in others]
+    return [*lines, ""]
+
+
+def literal(text: str) -> str:
+    """Text in which nothing is taken as markup."""
+    for sign in "\\*`|":
+        text = text.replace(sign, "\\" + sign)
+    return text.replace("_ ", "\\_ ").removesuffix("_")
+
+
+# -- what the papers print -------------------------------------------------------------------------------------------
+
+
+def claim_pages(project: Path) -> dict[str, str]:
+    """A page for each paper: what it prints of each target, and the criterion by which a run is judged."""
+    planned = plan(project)
+    return {f"claims_{name}.rst": _claims_of_paper(planned, name, targets) for name, targets in planned.papers.items()}
+
+
+def _claims_of_paper(planned: Plan, name: str, targets: list[str]) -> str:
+    paper = planned.configuration.papers[name]
+    lines = heading(literal(f"What is printed: {paper['title']}"), "=")
+    lines += ["\\" + literal(paper["citation"]) + ".", ""]  # an initial at the start would number a list
+    lines += [
+        "Each row is what the paper prints of a target, what kind of evidence it is, and the criterion that a run is",
+        "judged by. An *own* criterion judges what no paper prints, such as a corrected statement. This page is made",
+        "from ``config/papers`` and ``config/published``; measured values and verdicts are in the workflow's report.",
+        "",
+    ]
+    for target in targets:
+        lines += _claims_of_target(planned, target)
+    return "\n".join(lines)
+
+
+def _claims_of_target(planned: Plan, target: str) -> list[str]:
+    spec, rows = planned.targets[target], planned.configuration.published[target]
+    lines = [f".. _target-{target}:", "", *heading(literal(spec["title"]), "-")]
+    lines += [f"``{target}``; {literal(spec['source'])}. {literal(spec['caption'])}", ""]
+    body = []
+    for metric, definition in spec["metrics"].items():
+        printed = [row for row in rows if row["metric"] == metric and not row.get("derived")]
+        if printed:
+            values = _printed(printed)
+            body.append((literal(definition["label"]), _kind(definition), values, _criterion(definition)))
+    for claim, definition in spec.get("claims", {}).items():
+        values = _printed([row for row in rows if row["metric"] == claim])
+        body.append((literal(definition["label"]), _kind(definition), values, _criterion(definition)))
+    if body:
+        lines += table(["measured", "kind", "printed", "criterion"], [30, 12, 28, 30], body)
+    missing = [one for one in planned.items.get(target, ()) if "why_not" in one]
+    if missing:
+        lines += ["Printed, and not judged:", ""]
+        lines += [f"- {literal(one['item'])}: {literal(one['why_not'])}" for one in missing] + [""]
+    return lines
+
+
+def _printed(rows: Sequence[Mapping[str, str]]) -> str:
+    texts = list(dict.fromkeys(row["published"] for row in rows))
+    if not texts:
+        return "–"
+    if len(texts) <= 3:
+        return literal("; ".join(texts))
+    numbers = [number for text in texts if (number := number_in(text)) is not None]
+    if len(numbers) < len(texts):
+        return literal(f"{len(rows)} entries, such as {texts[0]}")
+    return f"{len(rows)} numbers from {_in_words(min(numbers))} to {_in_words(max(numbers))}"
+
+
+def _in_words(number: float) -> str:
+    return f"{number:,.0f}" if number == round(number) else f"{number:g}"
+
+
+def _kind(definition: Mapping[str, Any]) -> str:
+    return str(definition.get("evidence", "–"))
+
+
+def _criterion(definition: Mapping[str, Any]) -> str:
+    if definition.get("evidence") == "derivation":
+        return "none, since " + literal(definition["why"])
+    text = literal(criterion(definition)) if _has_criterion(definition) else "the printed value itself"
+    if "tolerance" in definition and definition["tolerance"].get("reason"):
+        text += "; the reason: " + literal(definition["tolerance"]["reason"])
+    if "could_fail" in definition:
+        text += "; what would fail it: " + literal(definition["could_fail"])
+    if "corrects" in definition:
+        text += "; corrects " + literal(definition["corrects"])
+    return text + ("; set after a look at results" if definition.get("fixed") == "after a look" else "")
+
+
+def _has_criterion(definition: Mapping[str, Any]) -> bool:
+    return any(key in definition for key in ("tolerance", "between", "at_least", "at_most"))
+
+
+# -- errata ----------------------------------------------------------------------------------------------------------
+
+
+@cache
+def read_errata(project: Path, document: str) -> dict[str, Any]:
+    """The errata of a document, as ``docs/errata`` has them.
+
+    Returns
+    -------
+    dict
+        ``title`` of the page, ``document``, and ``errata``: each with ``id``, ``what`` it is about, ``where`` it is,
+        what is ``printed``, what is ``correct``, most with ``why``, and ``shown_by`` with the targets that show it.
+    """
+    path = project / "docs" / "errata" / f"{document}.yaml"
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def erratum_pages(project: Path) -> dict[str, str]:
+    """A page for each document with errata, and the table of all of them."""
+    pages, rows = {}, []
+    for document in DOCUMENTS:
+        contents = read_errata(project, document)
+        lines = heading(contents["title"], "=")
+        lines += ["\\" + contents["document"].strip(), ""]  # an initial at the start would number a list
+        for one in contents["errata"]:
+            lines += _erratum(one)
+            shown = ", ".join(f"``{target}``" for target in one.get("shown_by", ())) or "–"
+            rows.append((f"``{one['id']}``", one["what"], shown))
+        pages[f"errata_{document}.rst"] = "\n".join(lines)
+    lines = heading("All errata", "=")
+    lines += [
+        "Each number leads to the derivation. A target in the last column measures the printed statement, its",
+        "correction or both.",
+        "",
+    ]
+    lines += table(["number", "what it is about", "shown by"], [10, 55, 35], rows)
+    pages["errata_table.rst"] = "\n".join(lines)
+    return pages
+
+
+def _erratum(one: Mapping[str, Any]) -> list[str]:
+    lines = [f".. _erratum-{one['id'].lower()}:", "", *heading(f"{one['id']}: {one['what']}", "-")]
+    parts = [("Where", one["where"]), ("Printed", one["printed"]), ("Correct", one["correct"])]
+    for name, text in parts:
+        lines += [f"**{name}.** {text.strip()}", ""]
+    if "why" in one:
+        lines += [f"**Why.** {one['why'].strip()}", ""]
+    if one.get("shown_by"):
+        lines += ["**Shown by** " + ", ".join(f"``{target}``" for target in one["shown_by"]) + ".", ""]
+    return lines
+
+
+# -- findings --------------------------------------------------------------------------------------------------------
+
+
+def finding_pages(project: Path) -> dict[str, str]:
+    """The files of findings, as pages of the book."""
+    return {
+        f"findings_{path.stem}.rst": f".. include:: ../../config/findings/{path.name}\n"
+        for path in sorted((project / "config" / "findings").glob("*.rst"))
+    }
+
+
+# -- reference -------------------------------------------------------------------------------------------------------
+
+
+def reference_pages() -> dict[str, str]:
+    """A page for each estimator and for each module that users may build upon, and the lists that lead to them."""
+    pages, seen = {}, set()
+    for family, title in ESTIMATORS.items():
+        module = importlib.import_module(f"shallows.estimators.{family}")
+        names = [name for name in shallows_estimators() if getattr(module, name, None) is not None]
+        seen.update(names)
+        pages |= {f"reference_{name}.rst": _class_page("shallows", name) for name in names}
+        pages[f"reference_{family}.rst"] = _list_of(title, module, names)
+    left = set(shallows_estimators()) - seen
+    if left:
+        raise ValueError(
+            f"No family has {', '.join(sorted(left))}; name theirs in ESTIMATORS of docs/generated_pages.py."
+        )
+    for name, title in MODULES.items():
+        module = importlib.import_module(f"shallows.{name}")
+        lines = [*heading(title, "="), f".. automodule:: shallows.{name}", "   :no-index:", ""]
+        for member in public_names(module):
+            lines += _member(f"shallows.{name}", member, getattr(module, member))
+        pages[f"reference_module_{name}.rst"] = "\n".join(lines)
+    return pages
+
+
+def shallows_estimators() -> list[str]:
+    """Names of the public estimators."""
+    return list(importlib.import_module("shallows.estimators").__all__)
+
+
+def _list_of(title: str, module: Any, names: Sequence[str]) -> str:
+    lines = heading(title, "=")
+    rows = [(f":doc:`{name} <reference_{name}>`", literal(_summary(getattr(module, name)))) for name in names]
+    lines += table(["estimator", "what it is"], [35, 65], rows)
+    lines += [".. toctree::", "   :hidden:", "", *(f"   reference_{name}" for name in names), ""]
+    return "\n".join(lines)
+
+
+def _summary(value: Callable[..., Any]) -> str:
+    paragraph = (inspect.getdoc(value) or "").split("\n\n")[0]
+    return " ".join(paragraph.split()).replace("``", "")
+
+
+def _class_page(module: str, name: str) -> str:
+    value = getattr(importlib.import_module(module), name)
+    lines = [*heading(name, "="), f".. currentmodule:: {module}", "", f".. autoclass:: {module}.{name}", ""]
+    for member in own_members(value):
+        kind = "autoproperty" if isinstance(inspect.getattr_static(value, member), property) else "automethod"
+        lines += [f"   .. {kind}:: {module}.{name}.{member}", ""]
+    return "\n".join(lines)
+
+
+def own_members(value: type) -> list[str]:
+    """Public methods and properties of a class that this package defines; scikit-learn documents the others."""
+    found: dict[str, None] = {}
+    for base in value.__mro__:
+        if base.__module__.startswith("shallows"):
+            found |= {
+                name: None
+                for name, member in vars(base).items()
+                if not name.startswith("_")
+                and (inspect.isfunction(member) or isinstance(member, property))
+                and inspect.getdoc(getattr(value, name))
+            }
+    return sorted(found)
+
+
+def public_names(module: Any) -> list[str]:
+    """Names that a module offers: those of its ``__all__``, else the classes and functions that it defines itself."""
+    if hasattr(module, "__all__"):
+        return list(module.__all__)
+    return [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and getattr(value, "__module__", "") == module.__name__
+        if inspect.isclass(value) or inspect.isfunction(value)
+    ]
+
+
+def _member(module: str, name: str, value: Any) -> list[str]:
+    if inspect.isclass(value) and inspect.getdoc(value):
+        members = [one for one in own_members(value) if one in vars(value)]
+        return [f".. autoclass:: {module}.{name}", *([f"   :members: {', '.join(members)}"] if members else []), ""]
+    if inspect.isfunction(value):
+        return [f".. autofunction:: {module}.{name}", ""]
+    return []

@@ -1,0 +1,270 @@
+"""The book: its examples run, its generated pages are whole, and Sphinx builds it without a warning."""
+
+import importlib.util
+import inspect
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+
+import pytest
+from docutils.utils.math import MathError
+from docutils.utils.math.latex2mathml import tex2mathml
+
+from shallows import estimators, features, kernels, losses
+from shallows.experiments.planning.plan import Plan
+from workflow_runs import PROJECT, copy_project, environment, snakemake
+
+DOCS = PROJECT / "docs"
+TUTORIAL = (DOCS / "tutorial.rst").read_text(encoding="utf-8")
+BLOCK = re.compile(
+    r"^\.\. code-block:: (?P<language>\w+)\n(?P<run>   :class: run\n)?\n(?P<code>(?:   .*\n|\n)+)", re.MULTILINE
+)
+
+
+def blocks(language):
+    """(code, whether it is to be run) of each block of a language in the tutorial, without its indentation."""
+    for found in BLOCK.finditer(TUTORIAL):
+        if found["language"] == language:
+            yield re.sub(r"^ {3}", "", found["code"], flags=re.MULTILINE).strip() + "\n", bool(found["run"])
+
+
+def commands():
+    """Every command of the tutorial, as words."""
+    return [
+        shlex.split(line.removeprefix("$ "))
+        for code, _ in blocks("console")
+        for line in code.splitlines()
+        if line.startswith("$ ")
+    ]
+
+
+def test_every_block_of_the_tutorial_is_read_here():
+    assert TUTORIAL.count(".. code-block::") == sum(len(list(blocks(language))) for language in ("python", "console"))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.slow
+def test_the_python_of_the_tutorial_runs_from_top_to_bottom(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for code, runs in blocks("python"):
+        assert runs, "Python that is not run can go out of date."
+        exec(compile(code, str(DOCS / "tutorial.rst"), "exec"), names)
+    assert (tmp_path / "digits.npz").exists() and (tmp_path / "iris.csv").exists()
+
+
+def test_the_commands_of_the_tutorial_name_what_there_is(tmp_path):
+    extras = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    targets = Plan.load(PROJECT).targets
+    programs = set()
+    for program, *words in commands():
+        programs.add(program)
+        for word in words:
+            if found := re.fullmatch(r"\.\[(\w+)\]", word):
+                assert found[1] in extras
+            elif found := re.fullmatch(r"(?:results/\w+/figures/)?([a-z]+_\w+)(?:\.svg)?", word):
+                assert found[1] in targets
+            elif word.startswith("profiles/"):
+                assert (PROJECT / word / "config.yaml").exists()
+    assert programs == {"make", "pip", "snakemake", "shallows"}
+
+
+def test_the_commands_that_are_quick_run():
+    quick = [line.removeprefix("$ ") for code, runs in blocks("console") if runs for line in code.splitlines()]
+    assert quick
+    for line in quick:
+        target = re.fullmatch(r"make explain TARGET=(\w+)", line)[1]
+        done = subprocess.run(
+            [sys.executable, "-m", "shallows.experiments.planning.explain", target],
+            cwd=PROJECT,
+            env=environment(PROJECT),
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0 and target in done.stdout, done.stderr
+
+
+@pytest.mark.workflow
+@pytest.mark.slow
+def test_snakemake_plans_the_jobs_of_the_commands(tmp_path):
+    root = copy_project(tmp_path)
+    (root / "iris.csv").write_text(
+        "a,b,species\n" + "".join(f"{i},{i % 7},{i % 3}\n" for i in range(60)), encoding="utf-8"
+    )
+    for program, *words in commands():
+        if program == "snakemake" and "--profile" not in words:
+            done = snakemake(root, *words, "--dry-run")
+            assert done.returncode == 0, done.stdout
+
+
+def report_words():
+    """Words of the report that the glossary has to have, unless they are everyday ones.
+
+    All words of headings of columns, lines and axes; and those words of titles and captions that are also names of
+    parameters, methods, kernels, losses or measures, since names in the code are the field's own terms.
+    """
+    plan = Plan.load(PROJECT)
+    names = {*kernels.KERNELS, *losses.LOSSES, *features.FEATURE_MAPS, *plan.configuration.methods}
+    for estimator in estimators.__all__:
+        names |= set(inspect.signature(getattr(estimators, estimator)).parameters)
+    headings, texts = {method["label"] for method in plan.configuration.methods.values()}, set()
+    for spec in plan.targets.values():
+        measured = {**spec["metrics"], **spec.get("claims", {})}
+        names |= {*measured, *spec["settings"]}
+        headings |= {one["label"] for one in measured.values()} | {*spec["settings"], *spec["methods"]}
+        texts |= {spec["title"], spec["caption"]}
+    terms = {word for name in names for word in words_in(name.replace("_", " "))}
+    return {word for text in headings for word in words_in(text)} | {
+        word for text in texts for word in words_in(text) if word in terms
+    }
+
+
+def words_in(text):
+    """Lower-case words of three letters and more."""
+    return [word for word in re.findall(r"[a-zà-ÿ]+", text.lower()) if len(word) > 2]
+
+
+def singular(word):
+    """A word without the ending of the plural."""
+    for ending, other in (
+        ("ies", "y"),
+        ("ches", "ch"),
+        ("ices", "ex"),
+        ("sses", "ss"),
+        ("ses", "s"),
+        ("xes", "x"),
+        ("s", ""),
+    ):
+        if word.endswith(ending) and not word.endswith("ss") and len(word) > len(ending) + 2:
+            return word.removesuffix(ending) + other
+    return word
+
+
+def forms(word):
+    """A word, and what it is a plural or a participle of."""
+    return {word, singular(word), word.removesuffix("d"), word.removesuffix("ed")}
+
+
+def glossary_words(text):
+    """Words of the terms, not of their explanations."""
+    terms = re.findall(r"^ {3}(\S.*)$", text, re.MULTILINE)
+    return {form for term in terms for word in words_in(term) for form in (word, singular(word))}
+
+
+def test_the_glossary_has_every_term_of_the_report():
+    glossary = (DOCS / "glossary.rst").read_text(encoding="utf-8")
+    known = glossary_words(glossary)
+    everyday = set((PROJECT / "tests" / "everyday_words.txt").read_text(encoding="utf-8").split())
+    assert not everyday & set(re.findall(r"^ {3}(\w+)$", glossary, re.MULTILINE)), "explained, so no everyday word"
+    unknown = {word for word in report_words() if not forms(word) & (known | everyday)}
+    assert not unknown, "explain these in docs/glossary.rst, or add everyday words to tests/everyday_words.txt"
+
+
+def test_a_term_that_the_glossary_lacks_is_noticed():
+    known = glossary_words(
+        ".. glossary::\n\n   eigenvalues\n      What an operator stretches by, with its bandwidth.\n"
+    )
+    assert {"eigenvalues", "eigenvalue"} == known
+    assert {"bandwidth", "regularisation", "eigenvalue", "epochs", "preconditioned"} <= {
+        form for word in report_words() for form in (word, singular(word))
+    }
+
+
+def test_the_method_guide_names_the_file_of_every_solver():
+    guide = "".join(path.read_text(encoding="utf-8") for path in (DOCS / "methods").glob("*.rst"))
+    solvers = [
+        path.relative_to(PROJECT).as_posix()
+        for path in (PROJECT / "src/shallows/solvers").rglob("*.py")
+        if re.search(r"^    def step\(", path.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+    assert len(solvers) >= 15
+    assert [path for path in solvers if f"``{path}``" not in guide] == []
+    for path in re.findall(r"``(src/[^`]+)``", guide):
+        assert (PROJECT / path).exists(), path
+
+
+GENERATED = importlib.util.spec_from_file_location("generated_pages", DOCS / "generated_pages.py")
+pages = importlib.util.module_from_spec(GENERATED)
+GENERATED.loader.exec_module(pages)
+
+
+def test_every_target_of_the_configuration_has_its_place_among_the_claims():
+    text = "\n".join(pages.claim_pages(PROJECT).values())
+    for target in Plan.load(PROJECT).targets:
+        assert text.count(f".. _target-{target}:") == 1
+
+
+def test_every_estimator_has_a_page_with_its_methods():
+    made = pages.reference_pages()
+    for name in pages.shallows_estimators():
+        assert f"shallows.{name}.fit" in made[f"reference_{name}.rst"]
+
+
+def test_errata_are_numbered_once_and_name_targets_that_stand():
+    targets, seen = Plan.load(PROJECT).targets, []
+    for document in pages.DOCUMENTS:
+        for one in pages.read_errata(PROJECT, document)["errata"]:
+            assert (
+                {"id", "what", "where", "printed", "correct"}
+                <= set(one)
+                <= {*("id", "what", "where", "printed", "correct", "why", "shown_by")}
+            )
+            assert set(one.get("shown_by", ())) <= set(targets), one["id"]
+            seen.append(one["id"])
+    assert len(seen) == len(set(seen))
+    assert {number[0] for number in seen} == set("EDCKLX")
+
+
+def formulas():
+    """Every formula of the book, as (file, LaTeX)."""
+    for path in [*DOCS.glob("*.rst"), *DOCS.glob("methods/*.rst"), *DOCS.glob("errata/*.yaml")]:
+        text = path.read_text(encoding="utf-8")
+        inline = re.findall(r":math:`([^`]+)`", text)
+        displayed = re.findall(r"^\.\. math::\n\n((?:   .*\n|\n)+)", text, re.MULTILINE)
+        quoted = path.suffix == ".yaml"
+        yield from ((path.name, one.replace("''", "'") if quoted else one) for one in (*inline, *displayed))
+
+
+def test_every_formula_can_be_converted():
+    assert len(list(formulas())) > 500
+    for name, latex in formulas():
+        try:
+            assert "<math" in tex2mathml(latex)
+        except MathError as error:
+            pytest.fail(f"{name}: {latex!r}: {error}")
+
+
+def test_every_erratum_that_the_configuration_names_is_explained():
+    known = {one["id"] for document in pages.DOCUMENTS for one in pages.read_errata(PROJECT, document)["errata"]}
+    named = set()
+    for path in [*(PROJECT / "config").rglob("*.yaml"), *(PROJECT / "config").rglob("*.rst")]:
+        text = path.read_text(encoding="utf-8")
+        named |= set(re.findall(r"(?:erratum |errata |\()([EDCKLX]\d+)\b", text))
+    assert named and named <= known
+
+
+@pytest.mark.slow
+def test_the_book_is_built_without_a_warning(tmp_path):
+    pytest.importorskip("sphinx")
+    for needed in ("numpydoc", "myst_parser", "furo"):
+        pytest.importorskip(needed)
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q", str(DOCS), str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": str(PROJECT / "src")},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    made = {
+        name: (tmp_path / "_pages" / name).read_text(encoding="utf-8")
+        for name in ("reference_EigenProClassifier.html", "errata_eigenpro.html", "findings_eigenpro.html")
+    }
+    assert "n_subsample" in made["reference_EigenProClassifier.html"]
+    assert "<math" in made["errata_eigenpro.html"]
+    assert 'href="claims_eigenpro.html#target-eigenpro-table6"' in made["findings_eigenpro.html"]
+    assert 'href="errata_eigenpro.html#erratum-e26"' in made["findings_eigenpro.html"]
