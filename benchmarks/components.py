@@ -62,9 +62,9 @@ def gaussian(asked: Any) -> Iterator[Row]:
         started = time.perf_counter()
         found = convergence(
             SimpleNamespace(x_train=points),
-            batch_size=1024,
-            block_size=256,
-            max_blocks=256,
+            batch_size=2048,
+            block_size=512,
+            max_blocks=64,
             n_marks=4,
             random_state=seed,
         )
