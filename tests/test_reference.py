@@ -194,7 +194,7 @@ def test_the_list_has_a_line_for_each_target_with_its_time(reference):
     machine = {"cpu": "Invented CPU", "cores": 2, "memory_bytes": 2**34, "gpu": None}
     index["targets"]["invented"] |= {"machines": [machine], "seconds": 1234.5, "finished": "2026-11-23T06:59:00+00:00"}
     text = "\n".join(listing.lines(index))
-    assert "| invented | 0 | 1,234 | unknown | 1 | 2026-11-23 |" in text
+    assert "| invented | 0 | 1,234.5 | unknown | 1 | 2026-11-23 |" in text
     assert "| other | not run: not collected |" in text
     assert "Machine 1: Invented CPU, 2 cores, 16 GiB" in text
 
@@ -277,6 +277,8 @@ def test_what_names_a_folder_of_this_machine_is_refused():
             compaction.check_that_nothing_is_private(text, "The reference", PROJECT)
     for text in ("data/raw/timit", "https://example.org/home/data", "n/m and 1/tmp"):
         compaction.check_that_nothing_is_private(text, "The reference", PROJECT)
+    compaction.check_that_nothing_is_private("n/approximation", "The reference", "/app")
+    compaction.check_that_nothing_is_private("the /approximation", "The reference", "/app")
     if len(platform.node()) > 5 and platform.node() != "localhost":
         with pytest.raises(ShallowsError, match="would tell a path"):
             compaction.check_that_nothing_is_private(f"on {platform.node()}", "The reference", PROJECT)
@@ -307,6 +309,24 @@ def test_the_metrics_that_the_configuration_calls_times_exist():
         spec = plan.target(target)
         assert set(metrics) <= {*spec["metrics"], *spec.get("claims", {})}, target
         assert not set(metrics) & set(machine_dependence.of_target(spec)), "named although their words tell it"
+
+
+HELD = [path.parent for path in (PROJECT / "results" / "reference").glob("*/index.json")]
+
+
+@pytest.mark.parametrize("held", HELD, ids=lambda path: path.name)
+def test_what_the_repository_holds_is_whole_small_and_says_where_it_comes_from(held):
+    index = folder.read_index(held)
+    assert index["scale"] == held.name
+    for target, entry in index["targets"].items():
+        files = folder.read_target(held, target, index)
+        assert len(files.rows) == entry["rows"]
+        assert {run["run"]["scale"] for run in files.record["runs"]} == {held.name}
+        assert all(len(commit) == 40 for commit in entry["commits"])
+        assert entry["machines"]
+    assert sum(path.stat().st_size for path in held.iterdir()) < 8_000_000
+    for path in held.iterdir():
+        compaction.check_that_nothing_is_private(path.read_text(), path.name, PROJECT)
 
 
 def test_git_keeps_the_reference_and_no_other_result():

@@ -130,7 +130,8 @@ def check_that_nothing_is_private(text: str, what: str, root: str | Path) -> Non
     ShallowsError
         It shows the place.
     """
-    words = [re.escape(str(Path(root).resolve())), re.escape(str(Path.home())) + "/", _ROOTS]
+    folders = {str(Path(root).resolve()), str(Path.home())} - {"/"}
+    words = [rf"(?<![\w.:/]){re.escape(one)}(?![\w-])" for one in sorted(folders)] + [_ROOTS]
     if len(platform.node()) > 5 and platform.node() != "localhost":
         words.append(rf"\b{re.escape(platform.node())}\b")
     found = re.search("|".join(words), text)

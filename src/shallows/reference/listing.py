@@ -24,7 +24,7 @@ def lines(index: Mapping[str, Any]) -> Iterator[str]:
         changes = " with changes" if entry["with_changes_beside"] else ""
         numbers = ", ".join(str(machines.index(one) + 1) for one in entry["machines"])
         yield (
-            f"| {target} | {entry['runs']} | {entry['seconds']:,.0f} | {commits}{changes} | {numbers} | "
+            f"| {target} | {entry['runs']} | {entry['seconds']:,.1f} | {commits}{changes} | {numbers} | "
             f"{str(entry['finished'])[:10]} |"
         )
     for target, reason in index["not_run"].items():
