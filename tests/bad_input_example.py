@@ -78,7 +78,9 @@ def outputs(model, X):
 def few(Estimator):
     """Few centres, and one component, for those that have them: a column of targets has no second one to share."""
     known = Estimator().get_params()
-    return {name: value for name, value in {"centres": 60, "n_components": 1}.items() if name in known}
+    few = {"centres": 60, "n_components": 1}
+    # Where centres are said in words, their number is said elsewhere.
+    return {name: value for name, value in few.items() if name in known and not isinstance(known[name], str)}
 
 
 def made(Estimator, **options):

@@ -9,6 +9,7 @@ import sys
 
 import numpy as np
 import pytest
+import scipy.sparse
 import threadpoolctl
 from sklearn.model_selection import GridSearchCV
 
@@ -38,7 +39,8 @@ def targets(name):
 
 
 def outputs(model, new):
-    return [getattr(model, method)(new) for method in METHODS if hasattr(model, method)]
+    made = [getattr(model, method)(new) for method in METHODS if hasattr(model, method)]
+    return [one.toarray() if scipy.sparse.issparse(one) else one for one in made]
 
 
 @pytest.mark.parametrize("name", EVERY)
