@@ -19,7 +19,7 @@ from .. import class_weights
 from ..array_inputs import follows_input
 from ..base import Estimator
 from ..label_checks import check_two_classes
-from .normal_equations import solve_by_features, solve_by_rows, solve_sparse
+from .normal_equations import DIRECT_ROWS, solve_by_features, solve_by_rows, solve_sparse
 
 BLOCK_NUMBERS = 2**24
 """Numbers of features that are made at a time."""
@@ -87,7 +87,7 @@ class FeatureLeastSquares(Estimator):
             H = H if root is None else scipy.sparse.diags_array(root) @ H
             T = targets if root is None else root[:, None] * targets
             coefficients, self.n_iter_ = solve_sparse(H, T, ridge, self._tol, self._max_iterations)
-            form = "conjugate gradients"
+            form = "rows" if X.shape[0] <= DIRECT_ROWS else "conjugate gradients"
         else:
             form = self._form()
             form = ("rows" if n < width else "features") if form == "auto" else form

@@ -93,7 +93,7 @@ class FeatureRidgeClassifier(_FeatureRidge, FeatureLeastSquaresClassifier):
     transformer_ : FeatureMapTransformer
         The fitted features.
     n_iter_ : int
-        1, or the iterations of conjugate gradients where the features are sparse.
+        1, or the iterations of conjugate gradients where features are sparse and rows many.
     effective_params_ : dict
         What the program chose where a parameter left it open, with the ridge and the form of the system solved.
     timings_ : dict
@@ -181,7 +181,7 @@ class FeatureRidgeRegressor(_FeatureRidge, FeatureLeastSquaresRegressor):
     transformer_ : FeatureMapTransformer
         The fitted features.
     n_iter_ : int
-        1, or the iterations of conjugate gradients where the features are sparse.
+        1, or the iterations of conjugate gradients where features are sparse and rows many.
     effective_params_ : dict
         What the program chose where a parameter left it open, with the ridge and the form of the system solved.
     timings_ : dict
