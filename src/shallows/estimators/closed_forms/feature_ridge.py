@@ -39,7 +39,6 @@ class _FeatureRidge:
             raise ShallowsError(
                 f"features must be a name or a transformer of feature maps, got {type(self.features).__name__}."
             )
-        self._tol, self._max_iterations = self.tol, self.max_iterations
 
     def _make_transformer(self) -> FeatureMapTransformer:
         made = TRANSFORMERS[self.features]() if isinstance(self.features, str) else clone(self.features)
@@ -47,6 +46,9 @@ class _FeatureRidge:
         options = {"random_state": self._seed(), "device": self.device, "memory": self.memory, "dtype": self.dtype}
         given = dict(self.features_params or {})
         return made.set_params(**{name: value for name, value in options.items() if name in known}, **given)
+
+    def _limits(self) -> tuple[float, int]:
+        return self.tol, self.max_iterations
 
     def _ridge(self) -> float:
         return float(self.regularisation)
