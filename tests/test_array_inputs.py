@@ -21,7 +21,7 @@ from workflow_runs import PROJECT
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-EVERY = sorted(shallows.estimators.__all__)
+EVERY = sorted(set(shallows.estimators.__all__) - {"RandomBinning"})  # whose rows are sparse
 METHODS = ("predict", "predict_proba", "decision_function", "score_samples", "transform")
 
 X, NEW = sample(60, 3), sample(20, 3, seed=1)

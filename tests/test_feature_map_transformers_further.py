@@ -33,7 +33,7 @@ MAPS = [
     TensorSketch(n_features=50, random_state=0),
     PolynomialFeatures(),
     RBFNetwork(n_features=15, random_state=0),
-    RBFNetwork("laplace", n_features=15, centres="kmeans", random_state=0),
+    RBFNetwork("laplace", n_features=15, landmarks="kmeans", random_state=0),
     HiddenUnits("multiquadric", n_units=(20, 30), random_state=0),
     SemiRandomFeatures(n_units=40, random_state=0),
     NystroemFeatures(n_features=15, landmarks="leverage", random_state=0),
@@ -117,7 +117,7 @@ def test_sparse_rows_of_many_inputs_have_few_monomials():
 def test_centres_are_training_points_or_means():
     X = sample(200, 3) + 7.0
     for centres in ("sample", "kmeans"):
-        model = RBFNetwork(bandwidth=1.0, n_features=5, centres=centres, random_state=0).fit(X)
+        model = RBFNetwork(bandwidth=1.0, n_features=5, landmarks=centres, random_state=0).fit(X)
         points = model.feature_map_.centres + X.mean(axis=0)
         assert np.abs(model.transform(X) - naive_kernel("gaussian", 1.0, X, points)).max() < 1e-6
         near = (np.abs(X[:, None] - points[None]).max(axis=2) < 1e-9).any(axis=0)
@@ -133,7 +133,7 @@ def test_what_cannot_be_is_told_with_what_can():
         (RandomBinning(n_bins=100), "power of two"),
         (RandomBinning(n_grids=0), "n_grids must be a whole number of at least 1, got 0"),
         (TensorSketch(degree=0), "degree must be a whole number"),
-        (RBFNetwork(centres="random"), "Known: kmeans, sample"),
+        (RBFNetwork(landmarks="random"), "Known: kmeans, sample"),
         (HiddenUnits("relu"), "Known: cosine, gaussian, hard_limit"),
         (HiddenUnits(n_units=(20, 0)), "n_units must be a whole number of at least 1, or several"),
         (SemiRandomFeatures(order=3), "order must be 0, 1 or 2"),

@@ -8,6 +8,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
@@ -62,7 +63,8 @@ def outputs(model, new=NEW):
     for method in ("predict_proba", "decision_function", "score_samples", "predict", "transform"):
         if hasattr(model, method):
             try:
-                return getattr(model, method)(new)
+                made = getattr(model, method)(new)
+                return made.toarray() if scipy.sparse.issparse(made) else made
             except ShallowsError:  # a loss of margins has no probabilities
                 continue
     raise AssertionError(model)

@@ -102,7 +102,8 @@ def load(path: Any, *, device: str = "auto") -> Any:
         if hasattr(cls, "load"):
             return cls.load(path, device=device)
         archive.check_unchanged(header, held)
-        return _model_of(cls, header, encoding.Reader(held)).set_params(device=device)
+        model = _model_of(cls, header, encoding.Reader(held))
+        return model.set_params(device=device) if "device" in model.get_params(deep=False) else model
     except ShallowsError as error:
         if str(path) in str(error):
             raise

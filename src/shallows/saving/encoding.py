@@ -9,12 +9,14 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import math
+import re
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.preprocessing import LabelBinarizer
 
 from .. import arrays, kernels
@@ -89,6 +91,11 @@ class Writer:
         if isinstance(value, LabelBinarizer):
             return {"label_binarizer": {name: self.encode(one, place) for name, one in vars(value).items()}}
         cls = type(value)
+        if isinstance(value, BaseEstimator) and _is_of_this_package(cls.__module__):
+            parameters = value.get_params(deep=False)
+            parts = {"parameters": parameters, "fitted": {k: v for k, v in vars(value).items() if k not in parameters}}
+            coded = {part: {k: self.encode(v, place) for k, v in held.items()} for part, held in parts.items()}
+            return {"estimator": {"class": f"{cls.__module__}:{cls.__qualname__}", **coded}}
         if dataclasses.is_dataclass(value) and _is_of_this_package(cls.__module__):
             fields = {one.name: getattr(value, one.name) for one in dataclasses.fields(value) if one.init}
             # What a map has computed from its landmarks once would not come out the same to the bit everywhere.
@@ -192,6 +199,20 @@ def _random_state(reader: Reader, coded: Any) -> np.random.RandomState:
     return made
 
 
+def _estimator(reader: Reader, coded: Any) -> BaseEstimator:
+    """An estimator that is a part of a model, such as the transformer before a linear function."""
+    module, _, name = str(coded["class"]).partition(":")
+    cls = getattr(importlib.import_module(module), name, None) if _is_of_this_package(module) else None
+    if not (isinstance(cls, type) and issubclass(cls, BaseEstimator) and cls.__module__ == module):
+        raise ShallowsError(f"it has a part of the type {coded['class']!r}, which this version does not know")
+    made = cls(**{key: reader.decode(value) for key, value in coded["parameters"].items()})
+    for key, value in coded["fitted"].items():
+        if not re.fullmatch(r"_?[a-z]\w*", key) or hasattr(cls, key):
+            raise ShallowsError(f"it has an attribute {key!r} of {name}, which is none that a fit sets")
+        setattr(made, key, reader.decode(value))
+    return made
+
+
 def _label_binarizer(reader: Reader, coded: Any) -> LabelBinarizer:
     made = LabelBinarizer()
     for name, value in coded.items():
@@ -218,6 +239,7 @@ _DECODERS: dict[str, Any] = {
     "random_state": _random_state,
     "kernel": lambda reader, coded: Precomputed(None) if coded is None else kernels.from_description(coded),
     "blocks": lambda reader, coded: Blocks(reader.decode(coded[0]), coded[1]),
+    "estimator": _estimator,
     "label_binarizer": _label_binarizer,
 }
 """How a piece of the header is read, by the key that says what it is."""

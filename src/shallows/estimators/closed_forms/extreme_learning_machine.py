@@ -78,7 +78,7 @@ class ExtremeLearningMachineClassifier(_ExtremeLearningMachine, FeatureLeastSqua
     transformer_ : HiddenUnits
         The fitted features.
     n_iter_ : int
-        1, or the iterations of conjugate gradients where the features are sparse.
+        1, or the iterations of conjugate gradients where features are sparse and rows many.
     effective_params_ : dict
         What the program chose where a parameter left it open, with the ridge and the form of the system solved.
     timings_ : dict
@@ -167,7 +167,7 @@ class ExtremeLearningMachineRegressor(_ExtremeLearningMachine, FeatureLeastSquar
     transformer_ : HiddenUnits
         The fitted features.
     n_iter_ : int
-        1, or the iterations of conjugate gradients where the features are sparse.
+        1, or the iterations of conjugate gradients where features are sparse and rows many.
     effective_params_ : dict
         What the program chose where a parameter left it open, with the ridge and the form of the system solved.
     timings_ : dict

@@ -19,7 +19,7 @@ from .. import class_weights
 from ..array_inputs import follows_input
 from ..base import Estimator
 from ..label_checks import check_two_classes
-from .normal_equations import solve_by_features, solve_by_rows, solve_sparse
+from .normal_equations import DIRECT_ROWS, solve_by_features, solve_by_rows, solve_sparse
 
 BLOCK_NUMBERS = 2**24
 """Numbers of features that are made at a time."""
@@ -30,8 +30,6 @@ class FeatureLeastSquares(Estimator):
 
     A subclass writes out its constructor and defines `_make_transformer` and `_ridge`.
     """
-
-    _tol, _max_iterations = 1e-6, 1000
 
     def _make_transformer(self) -> Any:
         """An unfitted transformer of points to features."""
@@ -44,6 +42,10 @@ class FeatureLeastSquares(Estimator):
     def _form(self) -> str:
         """A member of `FORMS`."""
         return "auto"
+
+    def _limits(self) -> tuple[float, int]:
+        """Tolerance and most iterations of conjugate gradients."""
+        return 1e-6, 1000
 
     def _check_parameters(self) -> None:
         """Refuse parameters out of their range."""
@@ -86,8 +88,8 @@ class FeatureLeastSquares(Estimator):
             H = self.transformer_.transform(X)
             H = H if root is None else scipy.sparse.diags_array(root) @ H
             T = targets if root is None else root[:, None] * targets
-            coefficients, self.n_iter_ = solve_sparse(H, T, ridge, self._tol, self._max_iterations)
-            form = "conjugate gradients"
+            coefficients, self.n_iter_ = solve_sparse(H, T, ridge, *self._limits())
+            form = "rows" if X.shape[0] <= DIRECT_ROWS else "conjugate gradients"
         else:
             form = self._form()
             form = ("rows" if n < width else "features") if form == "auto" else form
@@ -127,6 +129,8 @@ class FeatureLeastSquares(Estimator):
     def _raw_predict(self, X: Any) -> np.ndarray:
         """Outputs of the linear function, float64, shape (n_samples, n_outputs)."""
         X = self._validated(X)
+        if "device" in self.transformer_.get_params(deep=False):
+            self.transformer_.set_params(device=self.device)  # a model may be moved after its fit
         out = np.empty((X.shape[0], len(self.coef_)))
         width = 1024 if not self._dense() else self.coef_.shape[1]
         for rows in arrays.blocks(X.shape[0], max(1, BLOCK_NUMBERS // width)):

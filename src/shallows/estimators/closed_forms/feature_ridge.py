@@ -39,7 +39,6 @@ class _FeatureRidge:
             raise ShallowsError(
                 f"features must be a name or a transformer of feature maps, got {type(self.features).__name__}."
             )
-        self._tol, self._max_iterations = self.tol, self.max_iterations
 
     def _make_transformer(self) -> FeatureMapTransformer:
         made = TRANSFORMERS[self.features]() if isinstance(self.features, str) else clone(self.features)
@@ -47,6 +46,9 @@ class _FeatureRidge:
         options = {"random_state": self._seed(), "device": self.device, "memory": self.memory, "dtype": self.dtype}
         given = dict(self.features_params or {})
         return made.set_params(**{name: value for name, value in options.items() if name in known}, **given)
+
+    def _limits(self) -> tuple[float, int]:
+        return self.tol, self.max_iterations
 
     def _ridge(self) -> float:
         return float(self.regularisation)
@@ -93,7 +95,7 @@ class FeatureRidgeClassifier(_FeatureRidge, FeatureLeastSquaresClassifier):
     transformer_ : FeatureMapTransformer
         The fitted features.
     n_iter_ : int
-        1, or the iterations of conjugate gradients where the features are sparse.
+        1, or the iterations of conjugate gradients where features are sparse and rows many.
     effective_params_ : dict
         What the program chose where a parameter left it open, with the ridge and the form of the system solved.
     timings_ : dict
@@ -181,7 +183,7 @@ class FeatureRidgeRegressor(_FeatureRidge, FeatureLeastSquaresRegressor):
     transformer_ : FeatureMapTransformer
         The fitted features.
     n_iter_ : int
-        1, or the iterations of conjugate gradients where the features are sparse.
+        1, or the iterations of conjugate gradients where features are sparse and rows many.
     effective_params_ : dict
         What the program chose where a parameter left it open, with the ridge and the form of the system solved.
     timings_ : dict

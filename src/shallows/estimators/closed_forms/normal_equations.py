@@ -7,13 +7,16 @@ of as many as there are rows. Sparse features, which may be very many, go throug
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse
 import scipy.sparse.linalg
+
+DIRECT_ROWS = 6000
+"""Rows up to which sparse features lead to the dense system of the rows."""
 
 FORMS = ("auto", "features", "rows")
 """Which of the two systems is solved; "auto" takes the smaller one."""
@@ -47,21 +50,37 @@ def _solved(matrix: np.ndarray, ridge: float, right: np.ndarray) -> np.ndarray:
 
 
 def solve_sparse(H: Any, T: np.ndarray, ridge: float, tol: float, max_iterations: int) -> tuple[np.ndarray, int]:
-    """(HᵀH + λI)⁻¹ HᵀT for sparse H by conjugate gradients, and the iterations of the slowest output.
+    """(HᵀH + λI)⁻¹ HᵀT for sparse H, and the iterations of the slowest output.
 
-    The residual at the end is ``tol`` times the right side at most, or ``max_iterations`` are over.
+    Columns without a value have the coefficient zero and are left out. Up to `DIRECT_ROWS` rows the system of the rows
+    is solved, which counts as one iteration; beyond, that of the features by conjugate gradients, until the residual is
+    ``tol`` times the right side or ``max_iterations`` are over.
     """
-    H = H.astype(np.float64)
-    across = H.T.tocsr() if H.shape[1] <= 8 * H.nnz else H.T
-    system: Callable[[np.ndarray], np.ndarray] = lambda v: across @ (H @ v) + ridge * v  # noqa: E731
-    operator = scipy.sparse.linalg.LinearOperator((H.shape[1],) * 2, matvec=system, dtype=np.float64)
-    diagonal = np.asarray(H.multiply(H).sum(axis=0)).ravel() + max(ridge, 1e-12)
+    H = H.tocsr().astype(np.float64)
+    used, places = np.unique(H.indices, return_inverse=True)
+    out = np.zeros((H.shape[1], T.shape[1]))
+    H = scipy.sparse.csr_array((H.data, places, H.indptr), shape=(H.shape[0], len(used)))
+    across, n = H.T.tocsr(), H.shape[0]
+    if n <= DIRECT_ROWS:
+        products = np.empty((n, n))
+        for start in range(0, n, 500):
+            products[start : start + 500] = (H[start : start + 500] @ across).toarray()
+        out[used] = across @ _solved(products, ridge, T)
+        return out, 1
+    diagonal, most = np.asarray(H.multiply(H).sum(axis=0)).ravel() + ridge, 0
+    operator = scipy.sparse.linalg.LinearOperator(
+        (len(used), len(used)), matvec=lambda v: across @ (H @ v) + ridge * v, dtype=np.float64
+    )
     inverse = scipy.sparse.linalg.LinearOperator(operator.shape, matvec=lambda v: v / diagonal, dtype=np.float64)
-    out, most = np.empty((H.shape[1], T.shape[1])), 0
     for k, moments in enumerate((across @ T).T):
-        steps = []
-        out[:, k], _ = scipy.sparse.linalg.cg(
-            operator, moments, rtol=tol, maxiter=max_iterations, M=inverse, callback=steps.append
+        steps: list[None] = []
+        out[used, k], _ = scipy.sparse.linalg.cg(
+            operator,
+            moments,
+            rtol=tol,
+            maxiter=max_iterations,
+            M=inverse,
+            callback=lambda _, steps=steps: steps.append(None),
         )
         most = max(most, len(steps))
     return out, most

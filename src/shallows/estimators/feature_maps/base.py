@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from ... import arrays, kernels, streams, training
@@ -121,8 +120,7 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         Returns
         -------
         ndarray, shape (n_samples, n_features_out)
-            In the precision of the fit. The inner product of two rows approximates the kernel of their points. A map
-            whose rows are mostly zeros gives a CSR matrix.
+            In the precision of the fit. The inner product of two rows approximates the kernel of their points.
         """
         X = self._validated(X)
         device = arrays.resolve_device(self.device)
@@ -130,9 +128,6 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         widest = max(span.stop - span.start for span in blocks.spans)
         budget = min(self._working_budget(device) // 4, STRIP_BYTES)
         at_a_time = max(1, budget // (widest * self._dtype.itemsize))
-        if blocks.is_sparse:
-            made = [blocks.block(x, 0) for _, x, _ in self._centring.new_points(X, device, self._dtype)]
-            return scipy.sparse.vstack(made, format="csr")
         out = np.empty((X.shape[0], blocks.n_features), dtype=self._dtype)
         with device.active(), np.errstate(over="ignore", invalid="ignore"):
             for rows, x, _ in self._centring.new_points(X, device, self._dtype):

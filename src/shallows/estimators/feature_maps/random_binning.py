@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import scipy.sparse
+
 from ... import arrays, features
 from ...kernels import Kernel
 from ..parameter_checks import check_whole
@@ -88,3 +90,19 @@ class RandomBinning(FeatureMapTransformer):
 
     def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
         return features.RandomBinning(kernel.bandwidth, X.shape[1], self.n_grids, self.n_bins, seed)
+
+    def transform(self, X: Any) -> Any:
+        """Indicators of cells.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples, n_features_out)
+            As a CSR matrix, in the precision of the fit; SciPy's also for points of another library.
+        """
+        X = self._validated(X)
+        points = self._centring.new_points(X, arrays.Device("cpu"), self._dtype)
+        return scipy.sparse.vstack([self._blocks.block(x, 0) for _, x, _ in points], format="csr")

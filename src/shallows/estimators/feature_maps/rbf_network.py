@@ -34,7 +34,7 @@ class RBFNetwork(FeatureMapTransformer):
         Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
     n_features : int, default=1000
         D, the number of centres, at most one for each training point.
-    centres : {"sample", "kmeans"}, default="sample"
+    landmarks : {"sample", "kmeans"}, default="sample"
         Training points drawn at random, or the centres of K-means.
     random_state : int, RandomState or None, default=None
         Decides the centres and the subsample. The same int gives the same features.
@@ -77,7 +77,7 @@ class RBFNetwork(FeatureMapTransformer):
         bandwidth: float | str | None = None,
         kernel_params: Mapping[str, Any] | None = None,
         n_features: int = 1000,
-        centres: str = "sample",
+        landmarks: str = "sample",
         random_state: Any = None,
         device: str = "auto",
         memory: int | str | None = None,
@@ -87,7 +87,7 @@ class RBFNetwork(FeatureMapTransformer):
         self.bandwidth = bandwidth
         self.kernel_params = kernel_params
         self.n_features = n_features
-        self.centres = centres
+        self.landmarks = landmarks
         self.random_state = random_state
         self.device = device
         self.memory = memory
@@ -95,12 +95,12 @@ class RBFNetwork(FeatureMapTransformer):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not isinstance(self.centres, str) or self.centres not in CENTRES:
-            raise UnknownNameError("way to choose centres", self.centres, CENTRES)
+        if not isinstance(self.landmarks, str) or self.landmarks not in CENTRES:
+            raise UnknownNameError("way to choose centres", self.landmarks, CENTRES)
 
     def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
         order = np.arange(X.shape[0])
-        if self.centres == "sample":
+        if self.landmarks == "sample":
             order = streams.permutation(seed, "landmarks", 0, X.shape[0])[: self.n_features]
         points = self._centring.training_points(X, order, device, self._dtype)[:, :-2]
-        return features.make(CENTRES[self.centres], kernel, points, self.n_features, seed)
+        return features.make(CENTRES[self.landmarks], kernel, points, self.n_features, seed)
