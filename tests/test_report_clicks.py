@@ -204,4 +204,5 @@ def test_on_paper_the_filter_is_gone_and_what_was_folded_is_open(page, tmp_path)
     page.look(width=800, media="print")
     assert page.ask("document.getElementById('filter').checkVisibility()") is False
     assert page.ask("document.querySelector('details.part table').getBoundingClientRect().height") > 50
+    assert page.ask("document.documentElement.scrollWidth") <= 800  # no table is cut off at the edge of the paper
     assert page.printed(tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")

@@ -48,6 +48,7 @@ def test_a_deviation_has_the_decimals_of_its_mean():
     assert numbers.spread("-1.05", 0.0736, numbers.significant) == "0.07"
     assert numbers.spread("5,120", 12.4, numbers.significant) == "12"
     assert numbers.spread("12", 0.04, numbers.significant) == "0.04"  # it is not nothing
+    assert numbers.spread("0.00", 0.0, numbers.significant) == "0.00"
     assert numbers.spread("4.5e-7", 1.2e-8, numbers.significant) == "1.2e-8"
 
 

@@ -361,3 +361,23 @@ def test_a_value_that_is_not_finite_is_seen_in_the_table(errors, text, shown):
     changed(errors, "verdict", "deviates")
     table = pivot.pivot(read(*errors))
     assert shown in {cell.measured for cell in table.cells.values()}
+
+
+def test_a_value_that_is_derived_from_others_asks_for_one_decimal_alone(errors):
+    with errors[0].open(newline="") as stream:
+        lines = list(csv.DictReader(stream))
+    for line, row in enumerate(lines):
+        if row["published"]:
+            changed(errors, "derived", "77/7 of another table", line)
+    cells = tables.pivot(read(*errors)).cells
+    assert cells[("1", "train_error"), ("gaussian", "EigenPro")].measured == "1.9 ± 0.04"
+
+
+@pytest.mark.parametrize(("count", "folded"), [(3, False), (5, True)])
+def test_many_notes_are_folded_after_the_third(errors, count, folded):
+    meta = json.loads(errors[1].read_text())
+    meta["notes"] = [f"The note of number {n}." for n in range(count)]
+    errors[1].write_text(json.dumps(meta))
+    text = tables.html(read(*errors))
+    assert all(note in text for note in meta["notes"])
+    assert ("<summary>2 more notes</summary>" in text) == folded

@@ -43,9 +43,11 @@ def writer(printed: Sequence[str], values: Sequence[float], unit: str = "") -> C
 
 
 def spread(mean: str, deviation: float, write: Callable[[float], str]) -> str:
-    """A standard deviation with the decimals of its mean, or with its own where it would be none."""
+    """A standard deviation with the decimals of its mean, or one digit of its own where it would round to nothing."""
+    if "e" in mean:
+        return write(deviation)
     text = f"{deviation:,.{decimals(mean)}f}"
-    return write(deviation) if "e" in mean or not float(text.replace(",", "")) else text
+    return text if not deviation or float(text.replace(",", "")) else _tidy(f"{deviation:.1g}")
 
 
 def significant(value: float) -> str:

@@ -223,8 +223,14 @@ def writer(target: Target, metric: str) -> Callable[[float], str]:
     rows = [row for row in target.rows if row.keys["metric"] == metric]
     unit = next((row.unit for row in rows if row.unit), "%" if metric.endswith("_percent") else "")
     return numbers.writer(
-        [row.published for row in rows], [row.mean for row in rows if row.mean is not None], unit or ""
+        [_printed(row) for row in rows], [row.mean for row in rows if row.mean is not None], unit or ""
     )
+
+
+def _printed(row: Row) -> str:
+    """The printed text, by which digits are chosen: of a value that is derived from others one decimal says enough."""
+    value = row.published_value if row.derived else None
+    return row.published if value is None else f"{value:.1f}"
 
 
 def _measured(row: Row, write: Callable[[float], str]) -> str:
