@@ -21,6 +21,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from doubly_stochastic import Bare
 from sklearn.decomposition import KernelPCA
 
 from shallows import datasets, kernels
@@ -111,17 +112,8 @@ def step(asked: Any) -> Iterator[Row]:
     problem = ComponentProblem(features, k, start.coefficients.astype(np.float32), np.diag(start.eigenvalues[:k]))
     solver = DoublyStochasticOja(0.01, max_blocks=n_blocks)
     state = solver.init(problem)
-    frequencies = [rng.normal(size=(d, F)).astype(np.float32) for _ in range(n_blocks)]
-    A = rng.normal(size=(n_blocks, 2 * F, k)).astype(np.float32)
-
-    def bare() -> None:
-        h = np.zeros((B, k), dtype=np.float32)
-        for W, one in zip(frequencies, A, strict=True):
-            z = x @ W
-            Z = np.concatenate([np.cos(z), np.sin(z)], axis=1)
-            h += Z @ one
-        Z.T @ h
-
+    frequencies = [rng.normal(size=(F, d)).astype(np.float32) for _ in range(n_blocks)]
+    bare = Bare(x, frequencies, rng.normal(size=(n_blocks, 2 * F, k)).astype(np.float32))
     found = []
     for turn in range(9):
         started = time.perf_counter()
