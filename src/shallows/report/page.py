@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -93,7 +94,7 @@ def write(
             columns=[name for name in VERDICTS if any(name in counts for counts in kinds.values())],
             kind_meanings=KINDS,
             verdicts=VERDICTS,
-            findings=[render(path, counts) for path in findings],
+            findings=[_titled(render(path, counts)) for path in findings],
             summaries=in_short,
             papers=_papers(sections, [one.title for one in in_short]),
             pictures={section["target"].id: section["figure"] for section in sections},
@@ -124,6 +125,12 @@ def _papers(sections: Iterable[dict[str, Any]], first: Iterable[str]) -> dict[st
     for section in sections:
         found.setdefault(str(section["target"].meta.get("paper") or ""), []).append(section)
     return found
+
+
+def _titled(text: str) -> tuple[str, str]:
+    """A text with its first heading, which is its title where it is folded."""
+    heading = re.search(r"<h3>(.*?)</h3>", text)
+    return (heading[1] if heading else "What was found"), text
 
 
 def _distinct(sections: Iterable[dict[str, Any]], name: str) -> list[str]:
