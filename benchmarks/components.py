@@ -65,7 +65,7 @@ def gaussian(asked: Any) -> Iterator[Row]:
             SimpleNamespace(x_train=points),
             batch_size=2048,
             block_size=512,
-            max_blocks=64,
+            max_blocks=32,
             n_marks=4,
             random_state=seed,
         )
