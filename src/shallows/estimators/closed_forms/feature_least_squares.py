@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.preprocessing import LabelBinarizer
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
 from ... import arrays, training
@@ -146,10 +146,11 @@ class FeatureLeastSquaresClassifier(ClassifierMixin, FeatureLeastSquares):
 
     def _encode(self, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         check_classification_targets(y)
+        self._multilabel = type_of_target(y) == "multilabel-indicator"
         if y.ndim == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
-        if y.ndim == 2:
-            raise ValueError("y has several columns; fit one classifier for each output.")
+        if y.ndim == 2 and not self._multilabel:
+            raise ValueError("y has several columns that are no 0/1 labels; fit one classifier for each output.")
         self._binarizer = LabelBinarizer(neg_label=-1, pos_label=1).fit(y)
         self.classes_ = self._binarizer.classes_
         check_two_classes(self.classes_)
@@ -182,9 +183,40 @@ class FeatureLeastSquaresClassifier(ClassifierMixin, FeatureLeastSquares):
         Returns
         -------
         ndarray, shape (n_samples,)
+            (n_samples, n_labels) of 0 and 1 after a fit on such labels.
         """
         scores = self._raw_predict(X)
+        if self._multilabel:
+            return (scores > 0).astype(int)
         return self.classes_[(scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)]
+
+    @follows_input
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Estimates of the class probabilities: (f + 1)/2, clipped and normalised.
+
+        The minimiser of the square loss on targets −1 and +1 is 2 P(class | x) − 1. For better ones put the model into
+        scikit-learn's `CalibratedClassifierCV`.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples, n_classes)
+        """
+        # No finite sample makes a class impossible or certain.
+        shares = np.clip((self._raw_predict(X) + 1.0) / 2.0, 1e-6, 1.0 - 1e-6)
+        if self._multilabel:
+            return shares
+        if shares.shape[1] == 1:
+            return np.hstack([1.0 - shares, shares])
+        return shares / shares.sum(axis=1, keepdims=True)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
 
 
 class FeatureLeastSquaresRegressor(RegressorMixin, MultiOutputMixin, FeatureLeastSquares):

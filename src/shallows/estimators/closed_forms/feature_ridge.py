@@ -10,7 +10,7 @@ from sklearn.base import clone
 from ...errors import ShallowsError, UnknownNameError
 from .. import feature_maps
 from ..feature_maps.base import FeatureMapTransformer
-from ..parameter_checks import check_positive, check_whole
+from ..parameter_checks import check_positive, check_whole, is_number
 from .feature_least_squares import FeatureLeastSquaresClassifier, FeatureLeastSquaresRegressor
 
 TRANSFORMERS = {
@@ -31,7 +31,8 @@ TRANSFORMERS = {
 class _FeatureRidge:
     def _check_parameters(self) -> None:
         check_positive(self, "regularisation")
-        check_positive(self, "tol")
+        if not (is_number(self.tol) and self.tol >= 0):
+            raise ShallowsError(f"tol must be a number of at least 0, got {self.tol!r}.")
         check_whole(self, "max_iterations")
         if isinstance(self.features, str) and self.features not in TRANSFORMERS:
             raise UnknownNameError("feature map", self.features, TRANSFORMERS)
