@@ -47,8 +47,9 @@ SLOW = {
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
     root = copy_project(tmp_path_factory.mktemp("interrupted"))
-    for path in (root / "config" / "papers").iterdir():
-        path.unlink()
+    for folder in ("papers", "summaries"):
+        for path in (root / "config" / folder).iterdir():
+            path.unlink()
     (root / "config" / "papers" / "slow.yaml").write_text(yaml.safe_dump(SLOW))
     return root
 
