@@ -30,7 +30,7 @@ reference: $(READY) ## collect your own finished targets as the reference: make 
 test: $(READY) ## all tests, in two processes
 	@$(PYTEST)
 
-test-fast: $(READY) ## the tests that tell of a typical mistake, in about two minutes
+test-fast: $(READY) ## the tests that tell of a typical mistake, in minutes
 	@$(PYTEST) -m "not slow and not workflow and not browser"
 
 lint: $(READY) ## ruff, snakefmt and the lint of Snakemake
