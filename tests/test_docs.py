@@ -204,6 +204,12 @@ def test_every_target_of_the_configuration_has_its_place_among_the_claims():
         assert text.count(f".. _target-{target}:") == 1
 
 
+def test_every_family_and_module_has_a_place_in_the_reference():
+    index = (DOCS / "reference" / "index.rst").read_text(encoding="utf-8").split()
+    families = [f"../_pages/reference_{name}" for name in pages.ESTIMATORS]
+    assert set(families) <= set(index)
+
+
 def test_every_estimator_has_a_page_with_its_methods():
     made = pages.reference_pages()
     for name in pages.shallows_estimators():
