@@ -1,0 +1,173 @@
+"""Which block a step moves: re-use of old blocks by UDSG and CDSG, against explicit sums and closed forms."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from engine_example import sample
+from expansion_example import B, D, make, naive, run
+from shallows import kernels, losses
+from shallows.errors import ShallowsError
+from shallows.features import FourierFeatures
+from shallows.solvers import DoublyStochastic
+from shallows.solvers.examples import Examples
+from shallows.solvers.expansions.block_policies import Checked, Fresh, UniformReuse, admitted_steps
+from shallows.solvers.expansions.doubly_stochastic import feature_variance
+from shallows.solvers.expansions.expansion import ExpansionState
+
+# ------------------------------------------------------------------------------------- UDSG
+
+
+def test_re_use_of_none_is_dsg_to_the_bit():
+    problem = make("logistic")
+    options = {"regularisation": 0.3}
+    one = run(DoublyStochastic(2.0, policy=Fresh(), **options), problem)
+    other = run(DoublyStochastic(2.0, policy=UniformReuse(3, 0), **options), problem)
+    assert np.array_equal(one.coefficients, other.coefficients)
+
+
+@pytest.mark.parametrize(("G", "U"), [(1, 1), (2, 1), (1, 3), (3, 2)])
+def test_uniform_re_use_has_the_features_that_its_rounds_give(G, U):
+    problem, t = make(), 23
+    state = run(DoublyStochastic(1.0, policy=UniformReuse(G, U)), problem, t)
+    assert state.n_blocks == G * (t // (G + U)) + min(G, t % (G + U))
+    assert state.n_reused == t - state.n_blocks
+
+
+def test_uniform_re_use_takes_the_steps_of_explicit_sums():
+    problem = make("logistic")
+    solver = DoublyStochastic(2.0, 1.0, 0.3, policy=UniformReuse(1, 1), seed=4)
+    chosen = []
+
+    class Watched(UniformReuse):
+        def choose(self, state, *args):
+            made = super().choose(state, *args)
+            chosen.append(state.n_blocks if made[0] is None else made[0])
+            return made
+
+    state = run(dataclasses.replace(solver, policy=Watched(1, 1)), problem)
+    A, beta = naive(problem, lambda t: 2.0 / t, lambda i, m: chosen[i], 0.3, 20)
+    assert np.abs(state.coefficients - A).max() < 1e-13
+    assert np.abs(state.traces - beta).max() < 1e-13
+
+
+def test_old_blocks_are_drawn_uniformly():
+    state = ExpansionState(np.zeros((7, 1, 1)), np.zeros((7, 1)), 1.0, n_blocks=7)
+    counts = np.zeros(7)
+    for i in range(1, 14001, 2):
+        state.n_steps = i + 1
+        counts[UniformReuse(1, 1).choose(state, 1.0, None, 1, 3)[0]] += 1
+    # χ² with 6 degrees of freedom exceeds 22.5 once in a thousand; the draws are fixed.
+    assert ((counts - 1000) ** 2 / 1000).sum() < 22.5
+
+
+def test_the_mean_of_a_re_used_step_is_the_step_on_all_old_features():
+    problem, m = make(), 5
+    solver = DoublyStochastic(1.0)
+    x, z, G = problem.points[:B], sample(9, D, seed=2), problem.targets[:B]
+    steps = [problem.features.block(k, z) @ solver._direction(problem, k, x, G, None, None) for k in range(m)]
+    Phi, Psi = (problem.features.map(points, m) for points in (x, z))
+    assert np.abs(np.mean(steps, axis=0) + Psi @ (Phi.T @ G) / B).max() < 1e-13
+
+
+# ------------------------------------------------------------------------------------- CDSG
+
+
+@pytest.mark.parametrize(
+    "policy", [Checked(0.1, cap=1.0), Checked(1e12, gradient_bound=1e6)], ids=["cap of one", "infinite noise"]
+)
+def test_checking_that_admits_no_longer_step_is_dsg_to_the_bit(policy):
+    problem = make("logistic")
+    one = run(DoublyStochastic(2.0, regularisation=0.3), problem)
+    other = run(DoublyStochastic(2.0, regularisation=0.3, policy=policy), problem)
+    assert other.n_reused == 0
+    assert np.array_equal(one.coefficients, other.coefficients)
+
+
+def test_the_admitted_step_meets_its_inequality_with_equality():
+    rng = np.random.default_rng(0)
+    beta, g, gamma, c = rng.normal(size=(200, 3)), rng.normal(size=3), 0.3, 0.2
+    steps = admitted_steps(beta, g, gamma, c)
+    assert 20 < (steps > 0).sum() < 200
+
+    def excess(s):
+        left = 2 * ((beta - s[:, None] * g) ** 2).sum(axis=1) + 2 * s**2 * c
+        return left - (beta**2).sum(axis=1) - gamma**2 * (g**2).sum()
+
+    admitted = steps > 0
+    assert np.abs(excess(steps)[admitted]).max() < 1e-12
+    assert excess(steps * 1.001)[admitted].min() > 0
+    # Where none is admitted, none is: on a fine grid of steps.
+    assert min(excess(np.full(200, s))[~admitted].min() for s in np.linspace(1e-6, 5, 500)) > 0
+
+
+def test_without_noise_an_old_block_is_longer_from_a_share_of_2_minus_root_3_on():
+    g, gamma = np.ones(1), 0.5
+    for share, longer in ((0.267, False), (0.269, True)):
+        step = admitted_steps(np.array([[share * gamma]]), g, gamma, 0.0)[0]
+        assert (step > gamma) == longer
+        assert step / gamma == pytest.approx(share + math.sqrt((share**2 + 1) / 2), rel=1e-12)
+
+
+def test_checking_takes_the_steps_of_explicit_sums():
+    problem = make("logistic")
+    chosen, lengths = [], []
+
+    class Watched(Checked):
+        def choose(self, state, *args):
+            block, s = super().choose(state, *args)
+            chosen.append(state.n_blocks if block is None else block)
+            lengths.append(s)
+            return block, s
+
+    solver = DoublyStochastic(2.0, 1.0, 0.3, policy=Watched(0.01, cap=1.5))
+    state = run(solver, problem)
+    A, beta = naive(problem, lambda t: lengths[t - 1], lambda i, m: chosen[i], 0.3, 20)
+    assert 0 < state.n_reused < 20
+    assert state.n_blocks + state.n_reused == 20
+    assert all(s <= 1.5 * 2.0 / t * (1 + 1e-12) for t, s in enumerate(lengths, start=1))
+    assert np.abs(state.coefficients - A).max() < 1e-12
+    assert np.abs(state.traces - beta).max() < 1e-12
+
+
+def test_a_batch_without_violations_re_uses_nothing_and_only_decays():
+    problem = make("hinge")
+    solver = DoublyStochastic(0.5, 0.0, 0.2, policy=Checked(0.01))
+    state = run(solver, problem, 3)
+    before, n = state.values(problem, problem.points), state.n_blocks
+    easy = Examples(problem.points[:B], np.sign(before[:B]) + 0.0)
+    scaled = dataclasses.replace(problem, loss=losses.make("hinge"))
+    state.buffer *= 1e6 / np.abs(before[:B]).min()  # All margins far above one.
+    before = state.values(problem, problem.points)
+    state = solver.step(scaled, state, easy)
+    assert (state.n_blocks, state.n_reused) == (n + 1, state.n_reused)
+    assert np.all(state.coefficients[-1] == 0)
+    assert np.abs(state.values(problem, problem.points) - 0.9 * before).max() < 1e-9 * np.abs(before).max()
+
+
+def test_the_variance_of_the_features_is_that_of_its_definition():
+    # Pair form, one frequency: Var over ω and x of cos ω(x − z) − k, against draws of both.
+    features = FourierFeatures(kernels.make("gaussian", 2.0), 2, 1, seed=0)
+    x = sample(2000, 2)
+    found = feature_variance(features, x, n_points=500, n_blocks=400)
+    rng = np.random.default_rng(1)
+    omega, points, z = rng.normal(size=(400, 2)) / 2.0, rng.normal(size=(500, 2)), rng.normal(size=(50, 2))
+    difference = points[:, None, :] - z[None, :, :]
+    k = np.exp(-(difference**2).sum(axis=2) / 8)
+    expected = np.mean([(np.cos(difference @ w) - k).var(axis=0).mean() for w in omega])
+    assert found == pytest.approx(expected, rel=0.15)
+
+
+@pytest.mark.parametrize(("fresh", "reused"), [(0, 1), (1, -1)])
+def test_rounds_without_a_fresh_step_are_refused(fresh, reused):
+    with pytest.raises(ShallowsError, match="at least 1 fresh step"):
+        UniformReuse(fresh, reused)
+
+
+def test_a_cap_below_the_plain_step_is_refused():
+    with pytest.raises(ShallowsError, match="cap, the longest step"):
+        Checked(0.1, cap=0.5)
