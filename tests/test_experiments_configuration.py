@@ -8,6 +8,7 @@ from shallows.datasets import DatasetError
 from shallows.errors import UnknownNameError
 from shallows.experiments.planning import configuration, retired
 from shallows.experiments.planning.configuration import ConfigurationError
+from shallows.experiments.planning.plan import Plan
 from shallows.experiments.setting_text import format_setting, parse_setting
 from shallows.report import figures
 from workflow_runs import PROJECT
@@ -194,3 +195,10 @@ def test_a_variant_that_stands_after_nothing_that_begins_is_told(project, varian
 def test_a_step_that_cannot_stand_after_earlier_ones_is_told_before_those_are_done(project):
     with pytest.raises(DatasetError, match=r"split must stand before unit.*variant 'one' in"):
         with_variants(project, one={"title": "", "after": "unit", "steps": [{"split": {"n": 0.1}}]})
+
+
+def test_a_figure_of_several_metrics_tells_them_apart():
+    for name, target in Plan.load(PROJECT).targets.items():
+        figure = target.get("figure") or {}
+        if figure.get("kind") == "curves" and len(figure["y"]) > 1:
+            assert "metric" in (figure.get("lines"), figure.get("rows"), figure.get("columns")), name
