@@ -80,6 +80,19 @@ def test_an_average_of_iterates_is_that_of_the_formula(sparse, averaging, share)
     np.testing.assert_allclose(run(solver, problem_of(X, y, LAM), 500, 4).coefficients, mean, atol=1e-9)
 
 
+@pytest.mark.parametrize("averaging", ["none", "uniform", "weighted"])
+def test_long_first_steps_lose_no_digits(averaging):
+    # Rows of length 4 and λ = 1e-7: first steps of 4e7 are projected back to a length of 3,000, again and again.
+    X, y = points()
+    X, lam, w, mean = 4 * X, 1e-7, np.zeros(12), np.zeros(12)
+    for t, i in enumerate(visits("uniform", 0, 0, 3000, len(y), {}), start=1):
+        w = (1 - 1 / t) * w + (y[i] * (X[i] @ w) < 1) * y[i] * X[i] / (lam * t)
+        w *= min(1.0, 1 / (np.sqrt(lam) * np.linalg.norm(w))) if w.any() else 1.0
+        mean += {"none": 1.0, "uniform": 1 / t, "weighted": 4 / (t + 3)}[averaging] * (w - mean)
+    found = run(LinearPegasos(projection=True, averaging=averaging), problem_of(X, y, lam), 3000, 1).coefficients
+    np.testing.assert_allclose(found, mean, rtol=1e-6, atol=1e-6 * np.linalg.norm(mean))
+
+
 def test_a_forward_looking_step_is_that_of_the_formula():
     X, y = points()
     order = visits("uniform", 0, 0, 900, len(y), {})

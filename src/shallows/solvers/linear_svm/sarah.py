@@ -12,7 +12,8 @@ from .problem import SQUARED_HINGE, LinearState, LinearSVMProblem, slope
 from .rows import Rows, add, dot, squared_norms
 from .visits import draws, key_of
 
-TINY = 1e-9
+TINY = 1e-3
+"""Where k falls below this, vectors take it over: p grows as k falls, and u and z p would cancel each other."""
 
 
 @dataclass

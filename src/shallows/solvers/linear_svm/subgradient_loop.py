@@ -20,7 +20,8 @@ AVERAGINGS = ("none", "uniform", "weighted")
 """The last iterate; the mean of all; their mean with growing weights, f̄ ← f̄ + 4/(t + 3) (f − f̄)."""
 
 SCALE, NORM, OLD, OWN = 0, 1, 2, 3  # s, ‖v‖², r and z
-TINY = 1e-9
+TINY = 1e-3
+"""Where s or r falls below this, vectors take it over: v grows as s falls, and r u and z v would cancel each other."""
 
 
 @dataclass
@@ -127,25 +128,20 @@ def _steps(
             margin = signs[i] * s * dot(rows, i, v)
             gains[j] = gain * weights[i] * signs[i] * slope(loss, margin)
         s *= kept
-        if kept == 0.0:  # The first step forgets what it started from.
+        if s < TINY:
             if averaging:
                 u *= r
                 u += z * v
                 r, z = 1.0, 0.0
-            v[:] = 0.0
-            s, norm = 1.0, 0.0
-        elif s < TINY:
-            v *= s
-            norm *= s * s
-            z /= s
-            s = 1.0
+            v *= s  # Zero in the first step, which forgets what it started from.
+            s, norm = 1.0, np.dot(v, v)
         for j in range(size):
             if gains[j] != 0.0:
                 i, factor = visited[first + j], gains[j] / s
                 if projection:
                     norm += factor * (2.0 * dot(rows, i, v) + factor * norms[i])
                 add(rows, i, factor, v)
-                if averaging and z != 0.0:
+                if z != 0.0:
                     add(rows, i, -z * factor / r, u)
         if projection and lam * s * s * norm > 1.0:
             s = 1.0 / np.sqrt(lam * norm)

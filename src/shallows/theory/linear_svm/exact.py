@@ -20,10 +20,10 @@ from ...solvers.linear_svm.problem import HINGE, LinearSVMProblem, dual_objectiv
 from ...solvers.linear_svm.rows import as_rows
 from ...solvers.linear_svm.svm_sgd import SVMSGD
 
-GAP = 1e-6
+GAP = 1e-5
 """Duality gap, as a share of the objective, at which a solution counts as exact."""
 
-MOST_PASSES = 20_000
+MOST_PASSES = 5000
 
 SOLVERS: dict[str, Any] = {
     "pegasos": LinearPegasos,
@@ -63,7 +63,7 @@ def problem_of(X: Any, y: np.ndarray, regularisation: float, loss: int = HINGE) 
 def optimum(problem: LinearSVMProblem, gap: float = GAP) -> tuple[np.ndarray, float, float]:
     """Exact coefficients, their objective, and a lower bound of the optimum from the dual problem.
 
-    Dual coordinate descent goes on until the bound is within ``gap`` of the objective, or for 20,000 passes.
+    Dual coordinate descent goes on until the bound is within ``gap`` of the objective, or for 5,000 passes.
     """
     solver = DualCoordinateDescent(0.0, shrinking=True)
     state, passes = solver.init(problem), 0
