@@ -35,6 +35,7 @@ _WHERE = {
     "KernelSGDClassifier": "estimators",
     "KernelSGDRegressor": "estimators",
     "KernelSlicedInverseRegression": "estimators",
+    "LinearSVMClassifier": "estimators",
     "NORMAClassifier": "estimators",
     "NORMARegressor": "estimators",
     "NystroemFeatures": "estimators",

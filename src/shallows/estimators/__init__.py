@@ -1,10 +1,12 @@
-"""The scikit-learn face of the solvers, in six families by what is sought and what the function is made of.
+"""The scikit-learn face of the solvers, in seven families by what is sought and what the function is made of.
 
 `least_squares`
     The square loss over the functions of a kernel or of explicit features: EigenPro and its variants, kernel stochastic
     gradient descent, exact kernel ridge regression.
 `regularised`
     Any loss with a regulariser, for a fixed kernel or feature map: Pegasos, NORMA, SDCA, SVRG, SAG.
+`linear_svm`
+    Linear support vector machines on dense or sparse rows, by eight methods.
 `doubly_stochastic`
     Any loss, for a function that gains random features step by step.
 `components`
@@ -78,6 +80,7 @@ from .least_squares import (
     KernelSGDClassifier,
     KernelSGDRegressor,
 )
+from .linear_svm import LinearSVMClassifier
 from .regularised import (
     NORMAClassifier,
     NORMARegressor,
@@ -115,6 +118,7 @@ __all__ = [
     "KernelSGDClassifier",
     "KernelSGDRegressor",
     "KernelSlicedInverseRegression",
+    "LinearSVMClassifier",
     "NORMAClassifier",
     "NORMARegressor",
     "NystroemFeatures",

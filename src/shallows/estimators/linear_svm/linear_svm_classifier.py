@@ -1,0 +1,380 @@
+"""A linear support vector machine on dense or sparse rows."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse
+from sklearn.base import ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
+
+from ... import arrays, training
+from ...errors import ShallowsError
+from ...solvers.linear_svm.one_versus_rest import OneVersusRest, SideBySide
+from ...solvers.linear_svm.problem import LOSSES, LinearSVMProblem
+from ...solvers.linear_svm.rows import as_rows
+from .. import class_weights
+from ..array_inputs import follows_input
+from ..base import Estimator
+from ..label_checks import check_two_classes, single_column
+from ..snapshot import Snapshot
+from .solver_choice import SOLVERS, Choice, check_parameters, epochs_of, loss_of
+
+
+def _is_online(model: Any) -> bool:
+    return model.solver in SOLVERS and SOLVERS[model.solver].online
+
+
+class LinearSVMClassifier(ClassifierMixin, Estimator):
+    """Linear support vector machine, trained by one of eight methods.
+
+    Minimises λ/2 ‖w‖² + (1/n) Σ ℓ(yᵢ wᵀxᵢ), for several classes of each against the rest. Rows may be sparse.
+
+    Parameters
+    ----------
+    solver : str, default="dual_coordinate_descent"
+        "dual_coordinate_descent" (LIBLINEAR's, with shrinking; the one to take where nothing speaks for another);
+        stochastic subgradients, which can go on with new examples: "pegasos", "svm_sgd" (Bottou's, which tries its
+        first step on a sample), "folos" (forward-looking); for the squared hinge "newton" (conjugate gradients) and
+        "sarah"; cutting planes: "bmrm" (for the hinge that of SVM-perf) and "ocas" (with a line search).
+    loss : {"auto", "hinge", "squared_hinge"}, default="auto"
+        max(0, 1 − z) or ½ max(0, 1 − z)² of the margin z. "auto" takes the hinge where the solver can.
+    regularisation : float, optional
+        λ. None takes 1/n, which is C = 1 of a support vector machine; C in general is 1/(λn). In ``partial_fit`` n is
+        the number of rows of the first call.
+    fit_intercept : bool, default=True
+        Add a constant feature of 1, whose coefficient is regularised like the others.
+    batch_size : int, default=1
+        Examples of a step of Pegasos and FOLOS.
+    projection : bool, default=False
+        Project w of Pegasos onto the ball ‖w‖ ≤ 1/√λ after every step.
+    averaging : {"weighted", "uniform", "none"}, default="weighted"
+        Model of the stochastic methods: the mean of the iterates with growing weights, their plain mean, or the last.
+    sampling : {"new_permutation", "fixed_permutation", "uniform", "in_order"}, default="new_permutation"
+        How the stochastic methods visit the examples: by another permutation in every epoch, by one and the same, by
+        independent draws, or in the order of the rows.
+    max_epochs : int, optional
+        The most passes over the training data; of "newton", "bmrm" and "ocas" the most iterations, of "sarah" the most
+        rounds. None takes 1,000 for methods that notice convergence; for the others 20, and more where that were fewer
+        than 20,000 visits of examples.
+    max_seconds : float, optional
+        The most seconds of training.
+    tol : float, default=1e-3
+        Where the solver stops: the range of projected gradients over a pass (dual coordinate descent), the norm of the
+        gradient as a share of the first (Newton), or the gap between objective and bound as a share of the objective
+        (cutting planes). The stochastic methods do not notice.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
+        a class with nⱼ of the n rows, of k classes.
+    random_state : int, RandomState or None, default=None
+        Decides the order of the examples. The same int gives the same model.
+    device : {"auto", "cpu"}, default="auto"
+        The solvers go through single examples in compiled code, which runs on the CPU.
+    memory : int or str, optional
+        Bytes, or a text such as "4GB", that the process may use; training needs one more copy of the data. None takes
+        a share of what is free.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        In which the rows are held; "auto" leaves them as they are. Coefficients are in double precision.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (n_classes,)
+    coef_ : ndarray, shape (n_outputs, n_features)
+        One output for two classes, else one for each.
+    intercept_ : ndarray, shape (n_outputs,)
+    n_iter_ : int
+        Passes, or iterations, of the fit.
+    effective_params_ : dict
+        What the program chose where a parameter left it open.
+    timings_ : dict
+        Seconds of each phase of the fit.
+
+    References
+    ----------
+    C.-J. Hsieh, K.-W. Chang, C.-J. Lin, S. S. Keerthi and S. Sundararajan (2008), "A dual coordinate descent method
+    for large-scale linear SVM", ICML 25. S. Shalev-Shwartz, Y. Singer, N. Srebro and A. Cotter (2011), "Pegasos: primal
+    estimated sub-gradient solver for SVM", Mathematical Programming 127. The other methods: see the method guide.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from shallows import LinearSVMClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = LinearSVMClassifier(random_state=0).fit(X[:1200] / 16, y[:1200])
+    >>> bool(model.score(X[1200:] / 16, y[1200:]) > 0.9)
+    True
+    """
+
+    def __init__(
+        self,
+        solver: str = "dual_coordinate_descent",
+        *,
+        loss: str = "auto",
+        regularisation: float | None = None,
+        fit_intercept: bool = True,
+        batch_size: int = 1,
+        projection: bool = False,
+        averaging: str = "weighted",
+        sampling: str = "new_permutation",
+        max_epochs: int | None = None,
+        max_seconds: float | None = None,
+        tol: float = 1e-3,
+        class_weight: Any = None,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ):
+        self.solver = solver
+        self.loss = loss
+        self.regularisation = regularisation
+        self.fit_intercept = fit_intercept
+        self.batch_size = batch_size
+        self.projection = projection
+        self.averaging = averaging
+        self.sampling = sampling
+        self.max_epochs = max_epochs
+        self.max_seconds = max_seconds
+        self.tol = tol
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.device = device
+        self.memory = memory
+        self.dtype = dtype
+        self.verbose = verbose
+
+    # --------------------------------------------------------------------------------------- the fit
+
+    @training.keeps_model_on_failure
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        observers: Sequence[training.Observer] = (),
+        checkpoint: training.Checkpoint | None = None,
+    ) -> Self:
+        """Train on all of X, y.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,)
+        sample_weight : array-like, shape (n_samples,), optional
+            Weights of the losses, in any unit; rows of weight zero are left out.
+        observers : sequence of shallows.training.Observer
+            `Progress`, `Curve` and others, called after every epoch.
+        checkpoint : shallows.training.Checkpoint, optional
+            Go on from it if it exists, and keep it up to date.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, shapes that do not agree, one class only.
+        ShallowsError
+            A parameter out of its range, or a loss that the solver does not take.
+        """
+        started = time.perf_counter()
+        check_parameters(self)
+        X, y, weights = self._validated_training_set(X, y, sample_weight)
+        self._learn_classes(np.unique(single_column(y)))
+        choice, n = SOLVERS[self.solver], X.shape[0]
+        self._regularisation = float(self.regularisation or 1.0 / n)
+        problems = self._problems(X, y, None if weights is None else weights / weights.mean())
+        prepared = time.perf_counter()
+        batches, max_epochs = training.OwnRows(n if choice.online else 1), epochs_of(self, n)
+        run = training.train(
+            OneVersusRest(choice.make(self, self._seed(), self.sampling)),
+            problems,
+            batches,
+            training.Stopping(max_epochs, max_seconds=self.max_seconds),
+            observers=[*self._progress_observers(), *observers],
+            checkpoint=checkpoint,
+            snapshot=lambda state, epoch: LinearSnapshot(self, X, state, epoch),
+        )
+        self._take_model(run.state, choice)
+        self.n_iter_ = max(run.epoch, 1)
+        self.effective_params_ = {
+            "solver": self.solver,
+            "loss": loss_of(self),
+            "regularisation": self._regularisation,
+            "sparse": bool(problems[0].rows.columns.size),
+            "max_epochs": max_epochs,
+            "stopped_by": run.stopped_by,
+        }
+        self.timings_ = {"preparation": prepared - started, "training": run.seconds}
+        if run.stopped_by == "max_epochs" and choice.converges:
+            warnings.warn(
+                f"After max_epochs={max_epochs} the solver {self.solver!r} has not come to "
+                f"tol={self.tol:g}. Take a larger max_epochs or tol, or scale the features.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    @available_if(_is_online)
+    @training.keeps_model_on_failure
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Go on with one pass over further examples, in their order; for "pegasos", "svm_sgd" and "folos".
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,)
+        classes : array-like, shape (n_classes,), optional
+            All classes there will be; needed in the first call.
+        sample_weight : array-like, shape (n_samples,), optional
+            Factors of the losses, taken as they are.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            As `fit`; or classes that are not known, or differ from those of the first call.
+        ShallowsError
+            As `fit`; or ``class_weight="balanced"``, for which all labels are needed.
+        """
+        check_parameters(self)
+        class_weights.refuse_balanced(self.class_weight)
+        first = not hasattr(self, "coef_")
+        if first and classes is None:
+            raise ValueError("classes must be given in the first call of partial_fit.")
+        X, y, weights = self._validated_training_set(X, y, sample_weight, first=first)
+        if first:
+            self._learn_classes(np.unique(single_column(np.asarray(classes))))
+            self._regularisation = float(self.regularisation or 1.0 / X.shape[0])
+        elif classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
+            raise ValueError(f"classes are not those of the first call, {self.classes_.tolist()!r}.")
+        if unknown := set(np.unique(single_column(y)).tolist()) - set(self.classes_.tolist()):
+            raise ValueError(f"y has the label {sorted(unknown, key=str)[0]!r}, which is not among classes.")
+        choice, problems = SOLVERS[self.solver], self._problems(X, y, weights)
+        solver = OneVersusRest(choice.make(self, self._seed(), "in_order"))
+        state = solver.init(problems)
+        if not first:
+            state.recall(*self._state)
+        state = solver.step(problems, state, X.shape[0])
+        if not state.is_finite():
+            raise ShallowsError("The coefficients are not finite any more: scale the features.")
+        self._take_model(state, choice)
+        self.n_iter_ = getattr(self, "n_iter_", 0) + 1
+        return self
+
+    def _learn_classes(self, classes: np.ndarray) -> None:
+        self.classes_ = classes
+        check_two_classes(classes)
+        class_weights.check(self.class_weight, classes)
+
+    def _problems(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> list[LinearSVMProblem]:
+        """One problem for two classes, else one for each class against the rest."""
+        X = X if self.dtype == "auto" else X.astype(self.dtype, copy=False)
+        needed, budget = X.data.nbytes + 16 * X.shape[0], self._working_budget(arrays.Device("cpu"))
+        if needed > budget:
+            raise ShallowsError(
+                f"The rows as the solver takes them need {needed / 1e9:.2f} GB, and the budget leaves "
+                f"{budget / 1e9:.2f} GB. Give more memory, or take dtype='float32'."
+            )
+        if self.fit_intercept:
+            ones = np.ones((X.shape[0], 1), dtype=X.dtype)
+            X = scipy.sparse.hstack([X, ones], format="csr") if scipy.sparse.issparse(X) else np.hstack([X, ones])
+        rows, places = as_rows(X), np.searchsorted(self.classes_, single_column(y))
+        positive = [1] if len(self.classes_) == 2 else range(len(self.classes_))
+        return [
+            LinearSVMProblem(
+                rows,
+                X.shape[1],
+                np.where(places == k, 1.0, -1.0),
+                self._regularisation,
+                LOSSES[loss_of(self)],
+                weights,
+            )
+            for k in positive
+        ]
+
+    def _take_model(self, state: SideBySide, choice: Choice) -> None:
+        columns = state.coefficients
+        d = len(columns) - 1 if self.fit_intercept else len(columns)
+        self.coef_ = np.ascontiguousarray(columns[:d].T)
+        self.intercept_ = columns[d].copy() if self.fit_intercept else np.zeros(columns.shape[1])
+        if choice.online:
+            self._state = state.remember()
+
+    # ------------------------------------------------------------------------------------ prediction
+
+    def _scores(self, X: Any, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
+        return np.asarray(X @ coef.T + intercept)
+
+    def _raw_predict(self, X: Any) -> np.ndarray:
+        return self._scores(self._validated(X), self.coef_, self.intercept_)
+
+    def _decode(self, scores: np.ndarray) -> np.ndarray:
+        return self.classes_[(scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)]
+
+    def _codes(self, y: np.ndarray) -> np.ndarray:
+        places = np.searchsorted(self.classes_, single_column(y))
+        if len(self.classes_) == 2:
+            return np.where(places == 1, 1.0, -1.0)[:, None]
+        return np.where(places[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
+
+    @follows_input
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Signed distances from the separating planes, in units of the margin.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,) for two classes, else (n_samples, n_classes)
+        """
+        scores = self._raw_predict(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    @follows_input
+    def predict(self, X: Any) -> np.ndarray:
+        """Class labels.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,)
+        """
+        return self._decode(self._raw_predict(X))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "coef_")
+
+
+class LinearSnapshot(Snapshot):
+    """A linear machine in the middle of its training."""
+
+    def __init__(self, estimator: LinearSVMClassifier, X: Any, state: SideBySide, epoch: int):
+        super().__init__(estimator, state, epoch)
+        self._training_points = X
+
+    def _scores(self, X: Any) -> np.ndarray:
+        columns, has_intercept = self.state.coefficients, self.estimator.fit_intercept
+        intercept = columns[-1] if has_intercept else np.zeros(columns.shape[1])
+        return self.estimator._scores(X, (columns[:-1] if has_intercept else columns).T, intercept)
+
+    def _scores_in_training(self) -> np.ndarray:
+        return self._scores(self._training_points)

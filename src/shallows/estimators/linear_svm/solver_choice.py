@@ -1,0 +1,125 @@
+"""The solvers of linear support vector machines by name: how they are made, what they take, and how long they run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import ShallowsError, UnknownNameError
+from ...solvers.linear_svm.cutting_planes import CuttingPlanes
+from ...solvers.linear_svm.dual_coordinate_descent import DualCoordinateDescent
+from ...solvers.linear_svm.folos import FOLOS
+from ...solvers.linear_svm.newton import PrimalNewton
+from ...solvers.linear_svm.pegasos import LinearPegasos
+from ...solvers.linear_svm.sarah import SARAH
+from ...solvers.linear_svm.subgradient_loop import AVERAGINGS
+from ...solvers.linear_svm.svm_sgd import SVMSGD
+from ...solvers.linear_svm.visits import SAMPLINGS
+from ..parameter_checks import check_positive, check_whole, is_number
+
+LOSSES = ("hinge", "squared_hinge")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What an estimator must know of a solver.
+
+    Attributes
+    ----------
+    make : callable
+        Makes the solver of an estimator's parameters, a seed, and the sampling.
+    losses : tuple of str
+        Those that it takes; the first is meant by "auto".
+    max_epochs : int
+        Where the user names none; `epochs_of` makes it more for few rows.
+    online : bool
+        Whether a batch of a step is a number of examples, so that ``partial_fit`` can go on with others.
+    converges : bool
+        Whether the solver notices that it has come to its tolerance.
+    """
+
+    make: Callable[[Any, int, str], Any]
+    losses: tuple[str, ...] = LOSSES
+    max_epochs: int = 1000
+    online: bool = False
+    converges: bool = True
+
+
+SOLVERS = {
+    "dual_coordinate_descent": Choice(lambda model, seed, _: DualCoordinateDescent(float(model.tol), True, seed)),
+    "pegasos": Choice(
+        lambda model, seed, sampling: LinearPegasos(
+            model.batch_size, bool(model.projection), model.averaging, sampling, seed
+        ),
+        losses=("hinge",),
+        max_epochs=20,
+        online=True,
+        converges=False,
+    ),
+    "svm_sgd": Choice(
+        lambda model, seed, sampling: SVMSGD(None, model.averaging, sampling, seed),
+        max_epochs=20,
+        online=True,
+        converges=False,
+    ),
+    "folos": Choice(
+        lambda model, seed, sampling: FOLOS(model.batch_size, model.averaging, sampling, seed),
+        losses=("hinge",),
+        max_epochs=20,
+        online=True,
+        converges=False,
+    ),
+    "newton": Choice(lambda model, *_: PrimalNewton(float(model.tol)), losses=("squared_hinge",)),
+    "sarah": Choice(lambda _, seed, __: SARAH(seed=seed), losses=("squared_hinge",), max_epochs=20, converges=False),
+    "bmrm": Choice(lambda model, *_: CuttingPlanes(float(model.tol))),
+    "ocas": Choice(lambda model, *_: CuttingPlanes(float(model.tol), line_search=True)),
+}
+"""The solvers by name."""
+
+
+FEWEST_VISITS = 20_000
+"""Examples that a stochastic method visits at least where the user says nothing: of few rows passes cost little."""
+
+
+def epochs_of(model: Any, n: int) -> int:
+    """The most epochs of an estimator on n rows."""
+    choice = SOLVERS[model.solver]
+    if model.max_epochs is not None:
+        return int(model.max_epochs)
+    return choice.max_epochs if choice.converges else max(choice.max_epochs, -(-FEWEST_VISITS // n))
+
+
+def loss_of(model: Any) -> str:
+    """The name of the loss of an estimator."""
+    return SOLVERS[model.solver].losses[0] if model.loss == "auto" else model.loss
+
+
+def check_parameters(model: Any) -> None:
+    """Refuse parameters out of their range, and losses that a solver does not take.
+
+    Raises
+    ------
+    ShallowsError
+    """
+    if model.solver not in SOLVERS:
+        raise UnknownNameError("solver", model.solver, SOLVERS)
+    if model.loss != "auto" and model.loss not in LOSSES:
+        raise UnknownNameError("loss", model.loss, ("auto", *LOSSES))
+    if loss_of(model) not in SOLVERS[model.solver].losses:
+        raise ShallowsError(
+            f"solver={model.solver!r} takes the loss {SOLVERS[model.solver].losses[0]!r}, not {model.loss!r}: "
+            + ("its first steps are long and need bounded slopes." if model.loss != "hinge" else "it needs gradients.")
+        )
+    for name, known in (("averaging", AVERAGINGS), ("sampling", SAMPLINGS)):
+        if getattr(model, name) not in known:
+            raise UnknownNameError(name, getattr(model, name), known)
+    if model.device not in ("auto", "cpu"):
+        raise ShallowsError(f"device must be 'auto' or 'cpu' for linear machines, got {model.device!r}.")
+    if model.dtype not in ("auto", "float32", "float64"):
+        raise ShallowsError(f"dtype must be 'auto', 'float32' or 'float64', got {model.dtype!r}.")
+    check_positive(model, "regularisation", "max_seconds")
+    check_whole(model, "batch_size")
+    check_whole(model, "max_epochs", optional=True)
+    if not (is_number(model.tol) and model.tol >= 0):
+        raise ShallowsError(f"tol must be a number of at least 0, got {model.tol!r}.")

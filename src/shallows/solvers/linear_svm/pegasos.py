@@ -1,0 +1,52 @@
+"""Pegasos in its linear form: single examples or mini-batches, with a choice of sampling and of averaging."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .problem import LinearSVMProblem
+from .subgradient_loop import SubgradientState, take_steps, zero_state
+from .visits import visits
+
+
+@dataclass(frozen=True)
+class LinearPegasos:
+    """w ← (1 − 1/t) w + (1/(λ t k)) Σ yᵢ xᵢ over those of k examples with yᵢ wᵀxᵢ < 1, then if asked for projected.
+
+    A step of the protocol visits a given number of examples.
+
+    Parameters
+    ----------
+    batch_size : int
+        k; all n rows make it full subgradient descent.
+    projection : bool
+        Onto the ball ‖w‖ ≤ 1/√λ, within which the optimum lies.
+    averaging : {"none", "uniform", "weighted"}
+        The model is the last iterate, the mean of all, or their mean with growing weights.
+    sampling : {"uniform", "fixed_permutation", "new_permutation", "in_order"}
+        Independent draws, as analysed; one permutation for all passes; a new one in each; the order of the rows.
+    seed : int
+
+    References
+    ----------
+    S. Shalev-Shwartz, Y. Singer, N. Srebro and A. Cotter (2011), "Pegasos: primal estimated sub-gradient solver for
+    SVM", Mathematical Programming 127. O. Shamir and T. Zhang (2013), "Stochastic gradient descent for non-smooth
+    optimization", ICML 30 (the growing weights).
+    """
+
+    batch_size: int = 1
+    projection: bool = False
+    averaging: str = "none"
+    sampling: str = "uniform"
+    seed: int = 0
+
+    def init(self, problem: LinearSVMProblem) -> SubgradientState:
+        """The zero vector."""
+        return zero_state(problem)
+
+    def step(self, problem: LinearSVMProblem, state: SubgradientState, batch: int) -> SubgradientState:
+        """Visit ``batch`` examples."""
+        size = min(self.batch_size, problem.n)
+        chosen = visits(self.sampling, self.seed, state.n_steps * size, batch, problem.n, state._held)
+        take_steps(problem, state, chosen, batch_size=size, projection=self.projection, averaging=self.averaging)
+        return state

@@ -1,0 +1,129 @@
+"""The objective of a linear support vector machine, and what the states of its solvers have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numba
+import numpy as np
+
+from .rows import Rows, combination, products
+
+HINGE, SQUARED_HINGE = 0, 1
+LOSSES = {"hinge": HINGE, "squared_hinge": SQUARED_HINGE}
+"""The losses by name: max(0, 1 − z) and ½ max(0, 1 − z)² of the margin z = yᵢ wᵀxᵢ."""
+
+
+@numba.njit(cache=True, nogil=True)
+def slope(loss: int, margin: float) -> float:
+    """−ℓ' of a margin: 1 or 0 for the hinge, how far the margin is missed for the squared hinge."""
+    if margin >= 1.0:
+        return 0.0
+    return 1.0 if loss == HINGE else 1.0 - margin
+
+
+@dataclass(frozen=True)
+class LinearSVMProblem:
+    """Minimise P(w) = λ/2 ‖w‖² + (1/n) Σᵢ cᵢ ℓ(yᵢ wᵀxᵢ).
+
+    Attributes
+    ----------
+    rows : Rows
+        The points xᵢ.
+    n_features : int
+    signs : ndarray of float64, shape (n,)
+        yᵢ, −1 or 1.
+    regularisation : float
+        λ > 0; a support vector machine's C is 1/(λn).
+    loss : int
+        `HINGE` or `SQUARED_HINGE`.
+    weights : ndarray of float64, shape (n,), optional
+        cᵢ, of mean one; None stands for ones.
+    """
+
+    rows: Rows
+    n_features: int
+    signs: np.ndarray
+    regularisation: float
+    loss: int = HINGE
+    weights: np.ndarray | None = None
+    all_weights: np.ndarray = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        weights = np.ones(self.n) if self.weights is None else np.asarray(self.weights, dtype=np.float64)
+        object.__setattr__(self, "all_weights", weights)
+
+    @property
+    def n(self) -> int:
+        """Number of examples."""
+        return len(self.signs)
+
+    def margins(self, w: np.ndarray) -> np.ndarray:
+        """yᵢ wᵀxᵢ, shape (n,)."""
+        return self.signs * products(self.rows, w)
+
+    def risk(self, margins: np.ndarray) -> float:
+        """(1/n) Σ cᵢ ℓ of given margins."""
+        missed = np.maximum(0.0, 1.0 - margins)
+        each = missed if self.loss == HINGE else 0.5 * missed * missed
+        return float(self.all_weights @ each) / self.n
+
+    def slopes(self, margins: np.ndarray) -> np.ndarray:
+        """−cᵢ ℓ' of given margins, shape (n,)."""
+        missed = np.maximum(0.0, 1.0 - margins)
+        return self.all_weights * (missed > 0 if self.loss == HINGE else missed)
+
+    def risk_gradient(self, margins: np.ndarray) -> np.ndarray:
+        """The (sub)gradient of the risk at given margins, shape (d,)."""
+        return combination(self.rows, -self.slopes(margins) * self.signs / self.n, self.n_features)
+
+    def objective(self, w: np.ndarray) -> float:
+        """P(w)."""
+        return 0.5 * self.regularisation * float(w @ w) + self.risk(self.margins(w))
+
+
+def dual_objective(problem: LinearSVMProblem, dual: np.ndarray) -> float:
+    """D(a) = (1/n) Σ (aᵢ − [squared hinge] aᵢ²/(2cᵢ)) − λ/2 ‖w_a‖² with w_a = (1/(λn)) Σ aᵢ yᵢ xᵢ.
+
+    At most the minimum of P for 0 ≤ aᵢ (≤ cᵢ with the hinge), and equal to it at the solution.
+    """
+    w = combination(problem.rows, dual * problem.signs / (problem.regularisation * problem.n), problem.n_features)
+    conjugate = 0.0 if problem.loss == HINGE else 0.5 * dual * dual / problem.all_weights
+    return float(np.mean(dual - conjugate)) - 0.5 * problem.regularisation * float(w @ w)
+
+
+@dataclass
+class LinearState:
+    """Where a solver of a linear support vector machine stands.
+
+    Attributes
+    ----------
+    coefficients : ndarray of float64, shape (d,)
+        w of the model.
+    n_steps : int
+        Iterations so far, in the solver's own unit.
+    exhausted : bool
+        Whether the solver has come to the accuracy that was asked for.
+    """
+
+    coefficients: np.ndarray
+    n_steps: int = 0
+    exhausted: bool = False
+
+    def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Copies of arrays, and numbers, that `recall` takes up again, to the bit."""
+        values = {one.name: getattr(self, one.name) for one in fields(self) if not one.name.startswith("_")}
+        held = {name: value.copy() for name, value in values.items() if isinstance(value, np.ndarray)}
+        return held, {name: value for name, value in values.items() if name not in held}
+
+    def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
+        """Take up what `remember` gave."""
+        for name, value in held.items():
+            setattr(self, name, np.array(value))
+        for name, value in numbers.items():
+            setattr(self, name, value)
+
+    def is_finite(self) -> bool:
+        """Whether all coefficients are numbers."""
+        return bool(np.isfinite(self.coefficients).all())

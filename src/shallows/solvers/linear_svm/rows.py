@@ -1,0 +1,107 @@
+"""Rows of a matrix, dense or sparse, as compiled code walks along them one by one."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+import scipy.sparse
+
+DENSE_FROM = 0.4
+"""Share of values other than zero from which a dense matrix stays one: a sparse value costs two and a half times."""
+
+_SUMS = {"reassoc", "contract", "nsz"}  # Sums may be reordered, so that they use vector registers; NaN stays NaN.
+
+
+class Rows(NamedTuple):
+    """A matrix row by row: compressed sparse rows, or dense ones without ``columns``.
+
+    Attributes
+    ----------
+    values : ndarray, shape (n_values,)
+        Row after row, float32 or float64.
+    columns : ndarray of int32, shape (n_values,), or empty
+        The column of each value; empty for dense rows.
+    starts : ndarray of int64, shape (n + 1,)
+        Where in ``values`` each row begins, and the end of the last.
+    """
+
+    values: np.ndarray
+    columns: np.ndarray
+    starts: np.ndarray
+
+
+def as_rows(X: Any) -> Rows:
+    """The rows of a matrix; a dense one that is mostly zeros becomes sparse.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix, shape (n, d)
+        Of float32 or float64.
+    """
+    if not scipy.sparse.issparse(X):
+        X = np.asarray(X)
+        if np.count_nonzero(X) >= DENSE_FROM * X.size:
+            n, d = X.shape
+            return Rows(np.ascontiguousarray(X).ravel(), np.empty(0, np.int32), np.arange(n + 1, dtype=np.int64) * d)
+    X = scipy.sparse.csr_array(X)
+    return Rows(X.data, X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int64))
+
+
+@numba.njit(cache=True, nogil=True, fastmath=_SUMS)
+def dot(rows: Rows, i: int, w: np.ndarray) -> float:
+    """xᵢᵀw."""
+    start, stop, total = rows.starts[i], rows.starts[i + 1], 0.0
+    if rows.columns.size == 0:
+        for j in range(stop - start):
+            total += rows.values[start + j] * w[j]
+    else:
+        for k in range(start, stop):
+            total += rows.values[k] * w[rows.columns[k]]
+    return total
+
+
+@numba.njit(cache=True, nogil=True)
+def add(rows: Rows, i: int, factor: float, w: np.ndarray) -> None:
+    """Change w to w + factor xᵢ."""
+    start, stop = rows.starts[i], rows.starts[i + 1]
+    if rows.columns.size == 0:
+        for j in range(stop - start):
+            w[j] += factor * rows.values[start + j]
+    else:
+        for k in range(start, stop):
+            w[rows.columns[k]] += factor * rows.values[k]
+
+
+@numba.njit(cache=True, nogil=True)
+def products(rows: Rows, w: np.ndarray) -> np.ndarray:
+    """Xw, shape (n,)."""
+    n = len(rows.starts) - 1
+    out = np.empty(n)
+    for i in range(n):
+        out[i] = dot(rows, i, w)
+    return out
+
+
+@numba.njit(cache=True, nogil=True)
+def combination(rows: Rows, factors: np.ndarray, n_features: int) -> np.ndarray:
+    """Xᵀ factors, shape (d,); rows whose factor is zero cost nothing."""
+    out = np.zeros(n_features)
+    for i in range(len(factors)):
+        if factors[i] != 0.0:
+            add(rows, i, factors[i], out)
+    return out
+
+
+@numba.njit(cache=True, nogil=True, fastmath=_SUMS)
+def squared_norms(rows: Rows) -> np.ndarray:
+    """‖xᵢ‖², shape (n,)."""
+    n = len(rows.starts) - 1
+    out = np.empty(n)
+    for i in range(n):
+        total = 0.0
+        for k in range(rows.starts[i], rows.starts[i + 1]):
+            total += float(rows.values[k]) * rows.values[k]
+        out[i] = total
+    return out

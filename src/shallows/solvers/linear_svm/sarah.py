@@ -1,0 +1,121 @@
+"""SARAH on the squared hinge: gradients of single examples with a recursive correction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+
+from ...errors import ShallowsError
+from .problem import SQUARED_HINGE, LinearState, LinearSVMProblem, slope
+from .rows import Rows, add, dot, squared_norms
+from .visits import draws, key_of
+
+TINY = 1e-3
+"""Where k falls below this, vectors take it over: p grows as k falls, and u and z p would cancel each other."""
+
+
+@dataclass
+class SARAHState(LinearState):
+    """The state of SARAH.
+
+    Attributes
+    ----------
+    step_size : float
+    """
+
+    step_size: float = 0.0
+
+
+@dataclass(frozen=True)
+class SARAH:
+    """v₀ = ∇P(w₀), w₁ = w₀ − η v₀; then v_t = ∇P_i(w_t) − ∇P_i(w_{t−1}) + v_{t−1}, w_{t+1} = w_t − η v_t.
+
+    P_i is the regularised loss of a drawn example. After ``inner`` of these steps the gradient is taken anew. A step of
+    the protocol is a given number of such rounds. At the minimum v is zero and stays it; with ``inner=1`` the method
+    is gradient descent.
+
+    Parameters
+    ----------
+    inner : int, optional
+        Steps of a round. None takes n.
+    step_size : float, optional
+        η. None takes 1/(2L) with L = λ + maxᵢ cᵢ ‖xᵢ‖².
+    seed : int
+
+    References
+    ----------
+    L. M. Nguyen, J. Liu, K. Scheinberg and M. Takáč (2017), "SARAH: a novel method for machine learning problems using
+    stochastic recursive gradient", ICML 34.
+    """
+
+    inner: int | None = None
+    step_size: float | None = None
+    seed: int = 0
+
+    def init(self, problem: LinearSVMProblem) -> SARAHState:
+        """The zero vector.
+
+        Raises
+        ------
+        ShallowsError
+            With another loss than the squared hinge.
+        """
+        if problem.loss != SQUARED_HINGE:
+            raise ShallowsError("SARAH needs a differentiable loss: take the squared hinge.")
+        steepest = problem.regularisation + float(np.max(problem.all_weights * squared_norms(problem.rows)))
+        return SARAHState(np.zeros(problem.n_features), step_size=self.step_size or 0.5 / steepest)
+
+    def step(self, problem: LinearSVMProblem, state: SARAHState, batch: int) -> SARAHState:
+        """``batch`` rounds."""
+        inner = self.inner or problem.n
+        for _ in range(batch):
+            w = state.coefficients
+            v = problem.regularisation * w + problem.risk_gradient(problem.margins(w))
+            chosen = draws(key_of(self.seed, "examples of SARAH", state.n_steps), 0, inner - 1, problem.n)
+            state.coefficients = _round(
+                problem.rows,
+                problem.signs,
+                problem.all_weights,
+                problem.loss,
+                problem.regularisation,
+                state.step_size,
+                chosen,
+                w,
+                v,
+            )
+            state.n_steps += 1
+        return state
+
+
+@numba.njit(cache=True, nogil=True)
+def _round(
+    rows: Rows,
+    signs: np.ndarray,
+    weights: np.ndarray,
+    loss: int,
+    lam: float,
+    step: float,
+    chosen: np.ndarray,
+    w: np.ndarray,
+    v: np.ndarray,
+) -> np.ndarray:
+    # v = k p and w = u + z p: the regulariser's part of v_t is −λ η v_{t−1}, so that it only scales v, and a step
+    # changes the coordinates of one example.
+    u, p, k, z = w.copy(), v.copy(), 1.0, 0.0
+    for i in chosen:
+        z -= step * k
+        along = dot(rows, i, p)
+        margin = signs[i] * (dot(rows, i, u) + z * along)
+        before = margin + signs[i] * step * k * along
+        change = -weights[i] * signs[i] * (slope(loss, margin) - slope(loss, before))
+        k *= 1.0 - lam * step
+        if abs(k) < TINY:
+            u += z * p
+            p *= k
+            k, z = 1.0, 0.0
+        if change != 0.0:
+            add(rows, i, change / k, p)
+            add(rows, i, -z * change / k, u)
+    return u + (z - step * k) * p

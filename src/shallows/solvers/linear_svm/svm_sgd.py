@@ -1,0 +1,82 @@
+"""Bottou's stochastic gradient descent for support vector machines, whose first step is found on a sample."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from .problem import LinearSVMProblem
+from .rows import dot
+from .subgradient_loop import SubgradientState, take_steps, zero_state
+from .visits import permutation, visits
+
+SAMPLE = 1000
+"""Examples on which first steps are tried."""
+
+MOST_TRIALS = 40
+
+
+@dataclass(frozen=True)
+class SVMSGD:
+    """w ← (1 − η_t λ) w + η_t yᵢ xᵢ · (−ℓ') with η_t = 1/(λ(t + t₀)).
+
+    t₀ is such that the first step is η₀: the best one of powers of two, by the objective on at most 1,000 examples
+    after a pass over them. A step of the protocol visits a given number of examples.
+
+    Parameters
+    ----------
+    step_size : float, optional
+        η₀; None tries on a sample.
+    averaging, sampling, seed
+        As for `LinearPegasos`.
+
+    References
+    ----------
+    L. Bottou (2010), "Large-scale machine learning with stochastic gradient descent", COMPSTAT 19, and his programs
+    ``svmsgd`` and ``svmasgd`` (version 2: the trial of first steps).
+    """
+
+    step_size: float | None = None
+    averaging: str = "none"
+    sampling: str = "new_permutation"
+    seed: int = 0
+
+    def init(self, problem: LinearSVMProblem) -> SubgradientState:
+        """The zero vector, with the step that the sample likes."""
+        step = best_first_step(problem, self.seed) if self.step_size is None else self.step_size
+        return zero_state(problem, 1.0 / (problem.regularisation * step))
+
+    def step(self, problem: LinearSVMProblem, state: SubgradientState, batch: int) -> SubgradientState:
+        """Visit ``batch`` examples."""
+        chosen = visits(self.sampling, self.seed, state.n_steps, batch, problem.n, state._held)
+        take_steps(problem, state, chosen, averaging=self.averaging)
+        return state
+
+
+def best_first_step(problem: LinearSVMProblem, seed: int) -> float:
+    """The first step, a power of two, after whose pass over a sample the objective on it is smallest."""
+    chosen = permutation(seed, 0, problem.n)[:SAMPLE]
+
+    def objective_after(step: float) -> float:
+        state = zero_state(problem, 1.0 / (problem.regularisation * step))
+        take_steps(problem, state, chosen)
+        return _objective_on(problem, state.coefficients, chosen)
+
+    step, value, factor = 1.0, objective_after(1.0), 2.0
+    if not objective_after(2.0) < value:
+        factor = 0.5
+    for _ in range(MOST_TRIALS):
+        tried = objective_after(step * factor)
+        if math.isfinite(value) and not tried < value:
+            break
+        step, value = step * factor, tried
+    return step
+
+
+def _objective_on(problem: LinearSVMProblem, w: np.ndarray, chosen: np.ndarray) -> float:
+    margins = np.array([problem.signs[i] * dot(problem.rows, i, w) for i in chosen])
+    missed = np.maximum(0.0, 1.0 - margins)
+    each = missed if problem.loss == 0 else 0.5 * missed * missed
+    return 0.5 * problem.regularisation * float(w @ w) + float(np.mean(problem.all_weights[chosen] * each))

@@ -1,0 +1,139 @@
+"""Orders of the run time of solvers of support vector machines, as exponents that can be measured."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import arrays
+from ...errors import UnknownNameError
+from ...solvers.linear_svm.problem import LinearSVMProblem
+from ..results import AnalysisResult
+from .exact import BY_VISITS, SOLVERS, generated, optimum, problem_of, solver_of
+from .interior_point import interior_point
+from .iterations import ALONG, GROWTH, MOST_STEPS
+
+KERNEL_SOLVERS = ("smo", "interior_point")
+MOST_ITERATIONS = 3000
+LEAST_SECONDS = 0.05
+"""Processor seconds over which a short piece of work is repeated."""
+
+
+def orders_of_solver(
+    data: Any = None,
+    *,
+    solver: str,
+    along: str,
+    sizes: Sequence[float],
+    n: int = 2000,
+    d: int = 20,
+    regularisation: float = 1e-3,
+    accuracy: float = 0.01,
+    rounds: int = 3,
+    random_state: int = 0,
+    device: str = "cpu",
+    memory: int | str | None = None,
+) -> AnalysisResult:
+    """Iterations to an accuracy and processor seconds of an iteration, against n, d, s, 1/λ or 1/ρ.
+
+    Parameters
+    ----------
+    data
+        Not used: points of unit length and labels are made, see `exact.generated`; ten intrinsic dimensions, but along
+        s rows of s values among 4,000 columns.
+    solver : str
+        A key of `exact.SOLVERS`; "smo" (scikit-learn's ``SVC`` with a linear kernel) or "interior_point".
+    along : {"n", "d", "s", "inverse_regularisation", "inverse_accuracy"}
+    sizes : sequence of float
+        Values of that.
+    n, d, regularisation, accuracy
+        Where they are not varied; ρ = P(w) − P*, in units of the loss; of an interior point relative.
+    rounds : int
+        Of timing; the fastest counts.
+
+    Returns
+    -------
+    AnalysisResult
+        Over the sizes: ``iterations`` (steps of single examples, passes, planes), ``seconds`` of one of them, and
+        ``total``, their product. For "smo" only ``total``; for an interior point ``bytes`` of its matrix as well.
+    """
+    if along not in (*ALONG, "s"):
+        raise UnknownNameError("along", along, (*ALONG, "s"))
+    if solver not in (*SOLVERS, *KERNEL_SOLVERS):
+        raise UnknownNameError("solver", solver, (*SOLVERS, *KERNEL_SOLVERS))
+    found: dict[str, list[float | None]] = {"iterations": [], "seconds": [], "total": [], "bytes": []}
+    with arrays.one_blas_thread():
+        for size in sizes:
+            here = {"n": n, "d": d, "inverse_regularisation": 1 / regularisation, "inverse_accuracy": 1 / accuracy}
+            here[along] = size
+            shape = {"n_values": int(size)} if along == "s" else {"intrinsic": 10}
+            X, y = generated(int(here["n"]), 4000 if along == "s" else int(here["d"]), random_state, **shape)
+            lam, rho = 1 / here["inverse_regularisation"], 1 / here["inverse_accuracy"]
+            if solver == "smo":
+                measured: dict[str, float | None] = {"total": _smo_seconds(X, y, lam, rho, rounds)}
+            elif solver == "interior_point":
+                measured = _interior_point(X, y, lam, rho, rounds)
+            else:
+                measured = _linear(solver, problem_of(X, y, lam), rho, rounds, random_state)
+            for name, values in found.items():
+                values.append(measured.get(name))
+    kept = {name: values for name, values in found.items() if any(value is not None for value in values)}
+    return AnalysisResult(list(sizes), kept, {}, {"solver": solver, "along": along, "n": n, "d": d})
+
+
+def _linear(name: str, problem: LinearSVMProblem, rho: float, rounds: int, seed: int) -> dict[str, float | None]:
+    _, value, bound = optimum(problem, min(1e-4, 0.1 * rho))
+    goal = 0.5 * (value + bound) + rho
+    by_visits = name in BY_VISITS
+    # Planes are asked for a tenth of what is measured; the others go on until they are there.
+    tolerance = 0.1 * rho if name in ("bmrm", "ocas") else 0.0
+    options: dict[str, Any] = {"seed": seed} if by_visits else {"tolerance": tolerance}
+    if by_visits:
+        options["averaging"] = "weighted"
+    made = solver_of(name, options)
+    state, until, done = made.init(problem), 1, 0
+    while done < (MOST_STEPS if by_visits else MOST_ITERATIONS):
+        state, done = made.step(problem, state, until - done), until
+        if problem.objective(state.coefficients) <= goal or state.exhausted:
+            break
+        until = max(until + 1, int(np.ceil(until * GROWTH))) if by_visits else until + 1
+    timed = min(done, 20_000 if by_visits else 20)
+    seconds = _fastest(lambda: made.step(problem, made.init(problem), timed), rounds) / timed
+    return {"iterations": float(done), "seconds": seconds, "total": seconds * done}
+
+
+def _smo_seconds(X: Any, y: np.ndarray, lam: float, rho: float, rounds: int) -> float:
+    from sklearn.svm import SVC
+
+    machine = SVC(kernel="linear", C=1 / (lam * len(y)), tol=rho, cache_size=1000)
+    return _fastest(lambda: machine.fit(X, y), rounds)
+
+
+def _interior_point(X: np.ndarray, y: np.ndarray, lam: float, rho: float, rounds: int) -> dict[str, float | None]:
+    Q, C = (X * y[:, None]) @ (X * y[:, None]).T, 1 / (lam * len(y))
+    _, iterations = interior_point(Q, C, rho)
+    seconds = _fastest(lambda: interior_point(Q, C, rho), rounds)
+    return {
+        "iterations": float(iterations),
+        "seconds": seconds / max(iterations, 1),
+        "total": seconds,
+        "bytes": float(Q.nbytes),
+    }
+
+
+def _fastest(work: Callable[[], Any], rounds: int) -> float:
+    """Processor seconds of the fastest of some rounds, each of them long enough for the clock; a first one is lost."""
+    work()
+    started = time.process_time()
+    work()
+    once = max(time.process_time() - started, 1e-6)
+    repeats, best = max(1, int(LEAST_SECONDS / once)), float("inf")
+    for _ in range(rounds):
+        started = time.process_time()
+        for _ in range(repeats):
+            work()
+        best = min(best, (time.process_time() - started) / repeats)
+    return best

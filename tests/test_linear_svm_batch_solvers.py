@@ -1,0 +1,249 @@
+"""Dual coordinate descent, Newton's method, cutting planes and SARAH on a linear support vector machine."""
+
+import json
+
+import numpy as np
+import pytest
+import scipy.optimize
+
+from linear_svm_example import optimum, points, problem_of, run
+from shallows import training
+from shallows.errors import ShallowsError
+from shallows.solvers.linear_svm.cutting_planes import CuttingPlanes, minimum_on_line
+from shallows.solvers.linear_svm.dual_coordinate_descent import DualCoordinateDescent
+from shallows.solvers.linear_svm.newton import PrimalNewton
+from shallows.solvers.linear_svm.problem import HINGE, SQUARED_HINGE, dual_objective
+from shallows.solvers.linear_svm.sarah import SARAH
+from shallows.solvers.linear_svm.simplex_qp import maximise_on_simplex
+from shallows.solvers.linear_svm.visits import draws, key_of
+
+BOTH = pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE])
+
+
+@BOTH
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("shrinking", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_dual_coordinate_descent_ends_at_the_solution_of_liblinear(loss, sparse, shrinking, weighted):
+    X, y = points(sparse=sparse)
+    weights = np.linspace(0.5, 1.5, len(y)) if weighted else None
+    problem = problem_of(X, y, loss=loss, weights=weights)
+    state = run(DualCoordinateDescent(1e-9, shrinking), problem, 1, 5000)
+    best = problem.objective(optimum(problem, X))
+    assert state.exhausted
+    assert problem.objective(state.coefficients) == pytest.approx(best, rel=1e-9)
+    assert dual_objective(problem, state.dual) == pytest.approx(best, rel=1e-8)
+    expected = (state.dual * y) @ X / (problem.regularisation * problem.n)
+    np.testing.assert_allclose(state.coefficients, expected, atol=1e-10)
+
+
+@BOTH
+def test_the_dual_objective_never_falls_and_bounds_the_primal_one(loss):
+    X, y = points()
+    problem, solver = problem_of(X, y, 1e-3, loss), DualCoordinateDescent(0.0)
+    state, before = solver.init(problem), 0.0
+    for _ in range(30):
+        state = solver.step(problem, state, 1)
+        value = dual_objective(problem, state.dual)
+        assert before - 1e-14 <= value <= problem.objective(state.coefficients)
+        before = value
+
+
+def test_two_opposite_points_have_the_solution_of_paper_and_pencil():
+    # P(w) = λ/2 w² + max(0, 1 − w): w = 1/λ as long as that stays below 1, and 1 from there on.
+    X, y = np.array([[1.0], [-1.0]]), np.array([1.0, -1.0])
+    for lam, w in [(4.0, 0.25), (0.5, 1.0)]:
+        for solver in (DualCoordinateDescent(1e-12), CuttingPlanes(1e-12), CuttingPlanes(1e-12, line_search=True)):
+            assert run(solver, problem_of(X, y, lam), 1, 100).coefficients == pytest.approx([w], rel=1e-6)
+    # With ½ max(0, 1 − w)² it is 1/(1 + λ).
+    for solver in (DualCoordinateDescent(1e-12), PrimalNewton(1e-12), CuttingPlanes(1e-12)):
+        found = run(solver, problem_of(X, y, 0.5, SQUARED_HINGE), 1, 100).coefficients
+        assert found == pytest.approx([1 / 1.5], rel=1e-5)
+
+
+def test_rows_of_zeros_and_repeated_rows_do_no_harm():
+    X, y = points(n=100)
+    X[:10], X[10:20], y[10:20] = 0.0, X[20:30], y[20:30]
+    for loss in (HINGE, SQUARED_HINGE):
+        problem = problem_of(X, y, loss=loss)
+        best = problem.objective(optimum(problem, X))
+        state = run(DualCoordinateDescent(1e-9), problem, 1, 5000)
+        assert problem.objective(state.coefficients) == pytest.approx(best, rel=1e-9)
+
+
+def test_shrinking_sets_variables_aside_on_the_way():
+    X, y = points()
+    problem, solver = problem_of(X, y, 1e-3), DualCoordinateDescent(1e-6)
+    state, fewest = solver.init(problem), problem.n
+    while not state.exhausted:
+        state = solver.step(problem, state, 1)
+        fewest = min(fewest, state.n_active)
+    assert fewest < 0.5 * problem.n
+    assert state.n_active == problem.n
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_newton_ends_at_the_solution_within_few_iterations(weighted, sparse):
+    X, y = points(sparse=sparse)
+    problem = problem_of(X, y, 1e-3, SQUARED_HINGE, np.linspace(0.5, 1.5, len(y)) if weighted else None)
+    state = run(PrimalNewton(1e-10), problem, 1, 100)
+    assert state.exhausted
+    assert state.n_steps <= 15  # 6 to 8 were measured
+    best = problem.objective(optimum(problem, X))
+    assert problem.objective(state.coefficients) == pytest.approx(best, rel=1e-10)
+    np.testing.assert_allclose(state.margins, problem.margins(state.coefficients), atol=1e-10)
+
+
+@BOTH
+@pytest.mark.parametrize("line_search", [False, True])
+def test_cutting_planes_end_with_a_gap_that_holds_the_optimum(loss, line_search):
+    X, y = points()
+    problem = problem_of(X, y, 1e-3, loss)
+    best = problem.objective(optimum(problem, X))
+    solver, state = CuttingPlanes(1e-4, line_search), None
+    state = solver.init(problem)
+    while not state.exhausted:
+        before = state.objective
+        state = solver.step(problem, state, 1)
+        assert state.objective <= before
+        assert state.bound <= best * (1 + 1e-9)
+        assert state.objective >= best * (1 - 1e-9)
+    assert problem.objective(state.coefficients) == pytest.approx(state.objective, rel=1e-12)
+    assert state.objective <= best * (1 + 1.1e-4)
+    assert state.n_steps < 200
+
+
+def test_a_line_search_needs_fewer_planes():
+    X, y = points()
+    problem = problem_of(X, y, 1e-3)
+    plain, searched = (run(CuttingPlanes(1e-4, line_search=one), problem, 1, 500).n_steps for one in (False, True))
+    assert searched < plain
+
+
+@BOTH
+def test_the_minimum_on_a_line_is_that_of_a_search_by_hand(loss):
+    X, y = points(n=80)
+    rng = np.random.default_rng(1)
+    weights = rng.random(80) * 2
+    problem = problem_of(X, y, 1e-2, loss, weights / weights.mean())
+    for scale in (0.1, 1.0, 10.0):
+        w = scale * rng.normal(size=12)
+        direction = optimum(problem, X) - w
+        margins, slopes = problem.margins(w), y * (X @ direction)
+        a = minimum_on_line(problem, w, direction, margins, slopes)
+        by_hand = scipy.optimize.minimize_scalar(
+            lambda b, w=w, direction=direction: problem.objective(w + b * direction),
+            bounds=(0, 3),
+            method="bounded",
+            options={"xatol": 1e-10},
+        )
+        assert problem.objective(w + a * direction) <= by_hand.fun + 1e-9
+    uphill = w - optimum(problem, X)
+    assert minimum_on_line(problem, w, uphill, problem.margins(w), y * (X @ uphill)) == 0.0
+
+
+def test_the_maximum_on_the_simplex_is_that_of_a_general_solver():
+    rng = np.random.default_rng(0)
+    for p in (1, 2, 8):
+        A, b = rng.normal(size=(p, 3)), rng.normal(size=p)
+        Q, a = A @ A.T, np.full(p, 1 / p)
+        value = maximise_on_simplex(Q, b, a, 1e-12, 100_000)
+        general = scipy.optimize.minimize(
+            lambda x, Q=Q, b=b: 0.5 * x @ Q @ x - b @ x,
+            np.full(p, 1 / p),
+            bounds=[(0, 1)] * p,
+            tol=1e-14,
+            constraints={"type": "eq", "fun": lambda x: x.sum() - 1},
+            method="SLSQP",
+        )
+        assert value == pytest.approx(-general.fun, abs=1e-8)
+        assert value == pytest.approx(b @ a - 0.5 * a @ Q @ a, abs=1e-10)
+        assert a.min() >= 0
+        assert a.sum() == pytest.approx(1.0)
+
+
+def plain_sarah(problem, X, w, step, chosen):
+    def gradient(w, rows):
+        missed = np.maximum(0.0, 1.0 - problem.signs[rows] * (X[rows] @ w))
+        each = problem.all_weights[rows] * problem.signs[rows] * missed
+        return problem.regularisation * w - each @ X[rows] / len(rows)
+
+    v = gradient(w, np.arange(problem.n))
+    before, w = w, w - step * v
+    for i in chosen:
+        v = gradient(w, [i]) - gradient(before, [i]) + v
+        before, w = w, w - step * v
+    return w
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_round_of_sarah_is_that_of_the_formula(sparse):
+    X, y = points(sparse=sparse)
+    problem = problem_of(X, y, 0.05, SQUARED_HINGE, np.linspace(0.5, 1.5, len(y)))
+    solver = SARAH(inner=2000, step_size=0.2)
+    state, w = solver.init(problem), np.zeros(12)
+    for turn in range(2):
+        chosen = draws(key_of(0, "examples of SARAH", turn), 0, 1999, len(y))
+        w = plain_sarah(problem, X, w, 0.2, chosen)
+        state = solver.step(problem, state, 1)
+        np.testing.assert_allclose(state.coefficients, w, atol=1e-10)
+
+
+def test_one_inner_step_of_sarah_is_gradient_descent():
+    X, y = points()
+    problem, w = problem_of(X, y, 0.05, SQUARED_HINGE), np.zeros(12)
+    for _ in range(5):
+        w = w - 0.3 * (0.05 * w + problem.risk_gradient(problem.margins(w)))
+    np.testing.assert_allclose(run(SARAH(1, 0.3), problem, 1, 5).coefficients, w, atol=1e-13)
+
+
+def test_sarah_stays_at_the_optimum_and_comes_to_it():
+    X, y = points()
+    problem, solver = problem_of(X, y, 0.05, SQUARED_HINGE), SARAH()
+    best = optimum(problem, X)
+    state = solver.init(problem)
+    state.coefficients = best.copy()
+    np.testing.assert_allclose(solver.step(problem, state, 3).coefficients, best, atol=1e-7)
+    assert problem.objective(run(solver, problem, 1, 60).coefficients) == pytest.approx(
+        problem.objective(best), rel=1e-9
+    )
+
+
+@pytest.mark.parametrize("solver", [PrimalNewton(), SARAH()])
+def test_methods_of_gradients_refuse_the_hinge(solver):
+    X, y = points(n=20)
+    with pytest.raises(ShallowsError, match="squared hinge"):
+        solver.init(problem_of(X, y))
+
+
+@pytest.mark.parametrize(
+    ("solver", "loss", "times"),
+    [
+        (DualCoordinateDescent(1e-4), HINGE, 40),
+        (CuttingPlanes(1e-3), HINGE, 40),
+        (CuttingPlanes(1e-3, line_search=True), HINGE, 10),
+        (PrimalNewton(1e-8), SQUARED_HINGE, 6),
+        (SARAH(), SQUARED_HINGE, 6),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_a_state_that_was_kept_goes_on_to_the_bit(solver, loss, times):
+    X, y = points()
+    problem = problem_of(X, y, 1e-3, loss)
+    whole, half = run(solver, problem, 1, times), run(solver, problem, 1, times // 2)
+    held, numbers = half.remember()
+    state = solver.init(problem)
+    state.recall(held, json.loads(json.dumps(numbers)))
+    for _ in range(times - times // 2):
+        state = solver.step(problem, state, 1)
+    assert (state.coefficients == whole.coefficients).all()
+
+
+def test_the_loop_ends_a_training_that_has_converged():
+    X, y = points()
+    result = training.train(
+        DualCoordinateDescent(0.01), problem_of(X, y), training.OwnRows(1), training.Stopping(10_000)
+    )
+    assert result.state.exhausted
+    assert result.iteration < 10_000

@@ -1,0 +1,214 @@
+"""The estimator of linear support vector machines, by each of its solvers."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import shallows
+from linear_svm_example import points
+from shallows import LinearSVMClassifier, training
+from shallows.errors import ShallowsError
+from shallows.estimators.linear_svm.solver_choice import SOLVERS, loss_of
+
+each = pytest.mark.parametrize("solver", SOLVERS)
+ONLINE = [name for name, choice in SOLVERS.items() if choice.online]
+STOCHASTIC = [*ONLINE, "sarah"]
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def not_at_their_limit(model):
+    if model.solver in ("dual_coordinate_descent", "newton"):
+        return {}
+    reason = "a method of steps is not at its solution to seven digits"
+    return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    # With a λ of its own: 1/n counts rows of weight two once.
+    [LinearSVMClassifier(solver, regularisation=0.01, tol=1e-13) for solver in ("dual_coordinate_descent", "newton")]
+    + [LinearSVMClassifier(solver) for solver in SOLVERS if solver not in ("dual_coordinate_descent", "newton")],
+    expected_failed_checks=not_at_their_limit,
+)
+def test_the_contract_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def objective(model, X, y, lam, weights=None):
+    """P of a fitted model of two classes, with the intercept as one of the coefficients."""
+    missed = np.maximum(0, 1 - y * model.decision_function(X))
+    each = missed if loss_of(model) == "hinge" else 0.5 * missed**2
+    w = np.append(model.coef_[0], model.intercept_)
+    return lam / 2 * w @ w + np.average(each, weights=weights)
+
+
+def exact(model, X, y, lam, weights=None):
+    C = 1 / (lam * len(y)) * (1.0 if loss_of(model) == "hinge" else 0.5)
+    weights = None if weights is None else weights / weights.mean()
+    machine = LinearSVC(C=C, loss=loss_of(model), tol=1e-10, max_iter=10**7, intercept_scaling=1.0)
+    return machine.fit(X, y, weights)
+
+
+@each
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_each_solver_comes_to_the_optimum_of_liblinear(solver, sparse, weighted):
+    X, y = points(sparse=sparse)
+    X, weights = X + 0.2, np.linspace(0.1, 2.0, len(y)) if weighted else None
+    lam = 0.02
+    model = LinearSVMClassifier(solver, regularisation=lam, tol=1e-4, random_state=0)
+    if solver in STOCHASTIC:
+        model.set_params(max_epochs=100)
+    model.fit(scipy.sparse.csr_array(X) if sparse else X, y, weights)
+    machine = exact(model, X, y, lam, weights)
+    best = lam / 2 * (machine.coef_ @ machine.coef_.T).item() + lam / 2 * machine.intercept_.item() ** 2
+    missed = np.maximum(0, 1 - y * machine.decision_function(X))
+    best += np.average(missed if loss_of(model) == "hinge" else 0.5 * missed**2, weights=weights)
+    assert 1 - 1e-9 <= objective(model, X, y, lam, weights) / best <= 1 + (2e-3 if solver in ONLINE else 2e-4)
+
+
+@each
+def test_several_classes_are_each_against_the_rest(solver):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    y = np.array(["red", "green", "blue"])[np.argmax(X[:, :3], axis=1)]
+    model = LinearSVMClassifier(solver, random_state=0).fit(X, y)
+    assert model.coef_.shape == (3, 4)
+    assert model.decision_function(X).shape == (300, 3)
+    assert model.score(X, y) > 0.9
+    alone = LinearSVMClassifier(solver, random_state=0).fit(X, y == "green")
+    if solver not in STOCHASTIC:
+        # Both are within the tolerance of the one solution of a strictly convex problem.
+        np.testing.assert_allclose(model.coef_[1], alone.coef_[0], atol=0.05 * np.abs(alone.coef_).max())
+
+
+@pytest.mark.parametrize("solver", ONLINE)
+def test_further_examples_go_on_where_the_last_ended(solver):
+    X, y = points(n=900)
+    options = {"sampling": "in_order", "regularisation": 0.01, "max_epochs": 1}
+    parts = LinearSVMClassifier(solver, **options)
+    for first in range(0, 900, 300):
+        parts.partial_fit(X[first : first + 300], y[first : first + 300], classes=[-1.0, 1.0])
+    if solver != "svm_sgd":  # which looks for its first step among the examples of the first call
+        whole = LinearSVMClassifier(solver, **options).fit(X, y)
+        np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=1e-9)
+    assert parts.score(X, y) > 0.8
+    assert parts.n_iter_ == 3
+
+
+def test_partial_fit_goes_on_from_a_fit_and_from_a_file(tmp_path):
+    X, y = points()
+    model = LinearSVMClassifier("pegasos", random_state=0, max_epochs=2).fit(X, y)
+    shallows.save(model, tmp_path / "model.npz")
+    again = shallows.load(tmp_path / "model.npz")
+    for one in (model, again):
+        one.partial_fit(X, y)
+    assert np.array_equal(model.coef_, again.coef_)
+
+
+def test_partial_fit_refuses_what_it_cannot_take():
+    X, y = points(n=50)
+    assert not hasattr(LinearSVMClassifier(), "partial_fit")
+    model = LinearSVMClassifier("pegasos")
+    with pytest.raises(ValueError, match="classes must be given"):
+        model.partial_fit(X, y)
+    model.partial_fit(X, y, classes=[-1, 1])
+    with pytest.raises(ValueError, match="not those of the first call"):
+        model.partial_fit(X, y, classes=[0, 1])
+    with pytest.raises(ValueError, match="not among classes"):
+        model.partial_fit(X, y + 5)
+    with pytest.raises(ShallowsError, match="balanced"):
+        model.set_params(class_weight="balanced").partial_fit(X, y)
+
+
+def test_a_class_weight_is_a_sample_weight():
+    X, y = points()
+    weighted = LinearSVMClassifier(class_weight={1: 3.0}, random_state=0, tol=1e-8).fit(X, y)
+    same = LinearSVMClassifier(random_state=0, tol=1e-8).fit(X, y, np.where(y > 0, 3.0, 1.0))
+    np.testing.assert_array_equal(weighted.coef_, same.coef_)
+    plain = LinearSVMClassifier(random_state=0, tol=1e-8).fit(X, y)
+    assert weighted.predict(X).mean() > plain.predict(X).mean()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"solver": "pegasus"}, "pegasos"),
+        ({"solver": "pegasos", "loss": "squared_hinge"}, "bounded slopes"),
+        ({"solver": "newton", "loss": "hinge"}, "needs gradients"),
+        ({"loss": "logistic"}, "loss"),
+        ({"averaging": "mean"}, "averaging"),
+        ({"sampling": "random"}, "sampling"),
+        ({"regularisation": -1.0}, "regularisation must be"),
+        ({"batch_size": 0}, "batch_size must be"),
+        ({"max_epochs": 0}, "max_epochs must be"),
+        ({"tol": -1}, "tol must be"),
+        ({"device": "gpu"}, "device must be"),
+        ({"dtype": "int"}, "dtype must be"),
+    ],
+)
+def test_a_wrong_parameter_is_told_by_its_name(options, message):
+    X, y = points(n=20)
+    with pytest.raises(ShallowsError, match=message):
+        LinearSVMClassifier(**options).fit(X, y)
+
+
+def test_rows_in_single_precision_give_nearly_the_same_machine():
+    X, y = points()
+    machine = LinearSVMClassifier(tol=1e-6, random_state=0)
+    one, other = (clone(machine).set_params(dtype=kind).fit(X, y) for kind in ("float32", "float64"))
+    assert 0 < np.abs(one.coef_ - other.coef_).max() < 1e-3 * np.abs(other.coef_).max()
+
+
+def test_rows_beyond_the_memory_are_refused_before_they_are_copied():
+    X = np.broadcast_to(np.float64(1.0), (10**6, 20)).copy()
+    with pytest.raises(ShallowsError, match=r"need 0\.18 GB"):
+        LinearSVMClassifier(memory="1MB").fit(X, np.arange(10**6) % 2)
+
+
+def test_one_class_is_refused_by_its_name():
+    with pytest.raises(ValueError, match="one class only"):
+        LinearSVMClassifier().fit(np.eye(3), ["a", "a", "a"])
+
+
+def test_a_training_that_did_not_converge_is_told():
+    X, y = points()
+    with pytest.warns(ConvergenceWarning, match="larger max_epochs"):
+        LinearSVMClassifier(max_epochs=2, tol=1e-8).fit(X, y)
+
+
+@each
+def test_a_training_that_is_interrupted_goes_on_to_the_bit(solver, tmp_path):
+    X, y = points()
+
+    class Interrupt(training.Observer):
+        def on_epoch(self, run):
+            if run.epoch == 3:
+                raise KeyboardInterrupt
+
+    def model():
+        return LinearSVMClassifier(solver, max_epochs=6, tol=1e-9, regularisation=1e-3, random_state=0)
+
+    whole = model().fit(X, y)
+    with pytest.raises(KeyboardInterrupt):
+        model().fit(X, y, observers=[Interrupt()], checkpoint=training.Checkpoint(tmp_path, "key", every_seconds=0))
+    again = model().fit(X, y, checkpoint=training.Checkpoint(tmp_path, "key", every_seconds=0))
+    assert np.array_equal(again.coef_, whole.coef_)
+
+
+def test_observers_see_the_model_on_the_way():
+    X, y = points()
+    errors = []
+
+    class Look(training.Observer):
+        def on_epoch(self, run):
+            snapshot = run.snapshot()
+            errors.append((np.mean(snapshot.predict(X) != y), np.mean(snapshot.predict_training() != y)))
+
+    model = LinearSVMClassifier("pegasos", max_epochs=3, random_state=0).fit(X, y, observers=[Look()])
+    assert len(errors) == 3
+    assert errors[-1] == (1 - model.score(X, y),) * 2
