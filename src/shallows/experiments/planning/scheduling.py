@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from pathlib import Path
 from typing import Any
+
+from shallows import memory_limits
 
 from .costs import Cost
 from .plan import Plan
@@ -19,14 +19,10 @@ MORE_EACH_ATTEMPT, MOST_TIMES = 0.5, 3.0
 
 
 def main_memory() -> int:
-    """Bytes of main memory that this machine has, or that a container or a batch system's share of it may take."""
+    """Bytes of main memory that this machine has, or that a container's or a batch system's share of it holds."""
     import psutil
 
-    total = psutil.virtual_memory().total
-    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        with suppress(OSError, ValueError):
-            total = min(total, int(Path(path).read_text(encoding="ascii")))
-    return total
+    return min([psutil.virtual_memory().total, *(limit.size for limit in memory_limits.limits())])
 
 
 def threads(cost: Cost) -> int:
