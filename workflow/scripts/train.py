@@ -1,10 +1,11 @@
 from pathlib import Path
 
+from shallows.experiments.running import batch_system
 from shallows.experiments.running.job import Conditions, Job
 from shallows.experiments.running.journal import journal
 from shallows.experiments.running.shared_process import RunTask, work
 
-with journal(snakemake.log[0]):
+with journal(snakemake.log[0], snakemake.resources):
     params, conditions = snakemake.params, Conditions.of(snakemake.config)
     spec = {**params.spec, "target_ids": list(params.targets), "code": params.code}
     places = {
@@ -15,5 +16,5 @@ with journal(snakemake.log[0]):
     work(
         RunTask(Job(spec=spec, out=Path(snakemake.output.record).parent, **places), conditions),
         (RunTask(Job(spec=other, out=None, **places), conditions) for other in params.others),
-        snakemake.config["batch_seconds"],
+        batch_system.seconds_to_share(snakemake.config),
     )
