@@ -138,6 +138,15 @@ def test_the_largest_node_is_asked_for(programs):
     assert slurm.nodes() is None
 
 
+def test_inside_a_job_no_more_threads_are_asked_for_than_it_was_given(monkeypatch):
+    for name in ("SLURM_JOB_ID", "SLURM_CPUS_ON_NODE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SLURM_CPUS_PER_TASK", "2")
+    assert slurm.inside_job(Requests(16)) == Requests(16)
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    assert slurm.inside_job(Requests(16)) == Requests(2) and slurm.inside_job(Requests(1)) == Requests(1)
+
+
 def test_a_job_that_no_node_can_take_is_told_before_it_waits_for_ever():
     node = slurm.Nodes(4, 1899, 0, None)
     with pytest.raises(ShallowsError, match=r"1 jobs .*1,899 MB.*the largest is much with 1,900 MB.*memory: 1GB"):
@@ -215,11 +224,3 @@ def test_the_memory_that_a_job_asked_for_is_a_limit_to_its_budget_where_slurm_do
     batch_system.declare_memory({"mem_mb": 700})
     assert 700 * 2**20 in [limit.size for limit in memory_limits.limits()]
     assert arrays.memory_budget(None) < 0.7 * 700 * 2**20
-
-
-def test_a_process_goes_on_with_the_runs_of_its_batch_to_their_end(monkeypatch):
-    settings = {"job_seconds": 600, "batch_seconds": 10}
-    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
-    assert batch_system.seconds_to_share(settings) == 10
-    monkeypatch.setenv("SLURM_JOB_ID", "7")
-    assert batch_system.seconds_to_share(settings) == 600

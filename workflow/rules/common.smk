@@ -30,7 +30,7 @@ METHODS = PLAN.configuration.methods
 GPUS = int(config["device"] == "gpu")
 
 # What jobs ask for. Where Slurm takes them, no more than a node of it has.
-REQUESTS = requests.Requests.of(config)
+REQUESTS = slurm.inside_job(requests.Requests.of(config))
 NODES = slurm.nodes() if slurm.is_used() else None
 if NODES is not None:
     REQUESTS = slurm.fitted(REQUESTS, NODES)

@@ -1,6 +1,5 @@
 from pathlib import Path
 
-from shallows.experiments.running import batch_system
 from shallows.experiments.running.job import Conditions
 from shallows.experiments.running.journal import journal
 from shallows.experiments.running.shared_process import PreconditionerTask, work
@@ -11,5 +10,5 @@ with journal(snakemake.log[0], snakemake.resources):
     work(
         PreconditionerTask({**params.spec, "code": params.code}, Path(snakemake.output[0]), *places),
         (PreconditionerTask(other, None, *places) for other in params.others),
-        batch_system.seconds_to_share(snakemake.config),
+        snakemake.config["batch_seconds"],
     )

@@ -1,6 +1,5 @@
 from pathlib import Path
 
-from shallows.experiments.running import batch_system
 from shallows.experiments.running.job import Conditions, Job
 from shallows.experiments.running.journal import journal
 from shallows.experiments.running.shared_process import RunTask, work
@@ -16,5 +15,5 @@ with journal(snakemake.log[0], snakemake.resources):
     work(
         RunTask(Job(spec=spec, out=Path(snakemake.output.record).parent, **places), conditions),
         (RunTask(Job(spec=other, out=None, **places), conditions) for other in params.others),
-        batch_system.seconds_to_share(snakemake.config),
+        snakemake.config["batch_seconds"],
     )

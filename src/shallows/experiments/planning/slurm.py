@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shallows.errors import ShallowsError
 
@@ -85,7 +85,19 @@ def nodes() -> Nodes | None:
 def fitted(requests: Requests, largest: Nodes) -> Requests:
     """Requests of no more threads than a node has and of no more time than a job may take."""
     minutes = [one for one in (requests.most_minutes, largest.minutes) if one is not None]
-    return Requests(min(requests.most_threads, largest.cores), min(minutes, default=None), requests.most_megabytes)
+    threads = min(requests.most_threads, largest.cores)
+    return replace(requests, most_threads=threads, most_minutes=min(minutes, default=None))
+
+
+def inside_job(requests: Requests) -> Requests:
+    """Requests of no more threads than the job of Slurm that this process is in was given; outside, as they are.
+
+    Snakemake asks for resources once more inside the job, where it does not know how large the nodes are.
+    """
+    given = os.environ.get("SLURM_CPUS_PER_TASK") or os.environ.get("SLURM_CPUS_ON_NODE")
+    if "SLURM_JOB_ID" not in os.environ or not (given or "").isdigit():
+        return requests
+    return replace(requests, most_threads=min(requests.most_threads, int(given)))
 
 
 def check(jobs: Iterable[tuple[str, Cost]], requests: Requests, largest: Nodes, gpus: int) -> None:

@@ -22,11 +22,6 @@ def declare_memory(resources: Mapping[str, Any]) -> None:
         os.environ.setdefault("SLURM_MEM_PER_NODE", str(resources["mem_mb"]))
 
 
-def seconds_to_share(settings: Mapping[str, Any]) -> float:
-    """How long a process goes on with other short runs; in a job of Slurm these wait their turn, so to their end."""
-    return settings["job_seconds"] if "SLURM_JOB_ID" in os.environ else settings["batch_seconds"]
-
-
 def queue_again(sleep: Any = time.sleep) -> bool:
     """Ask Slurm to put this job back into its queue, after the state was saved; it then ends the job by itself.
 
