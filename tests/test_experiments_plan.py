@@ -230,12 +230,6 @@ def test_long_runs_share_no_process():
     assert not any(sharing.others("demo", run) for run in runs)
 
 
-def test_more_memory_and_time_is_asked_for_at_every_attempt_up_to_a_limit():
-    cost = costs.Cost(60.0, 10**9)
-    asked = [(scheduling.megabytes(cost, attempt), scheduling.minutes(cost, attempt)) for attempt in (1, 2, 3, 5, 20)]
-    assert asked == [(1251, 13), (1876, 19), (2501, 26), (3751, 39), (3751, 39)]
-
-
 def test_a_parameter_that_a_scale_alters_is_told():
     def altered(paper):
         paper["targets"]["first"]["scales"]["demo"]["runs"][0]["parameters"] = {"rank": 5}

@@ -1,10 +1,14 @@
 """What the rules share: the plan, the paths and what jobs ask of the machine."""
 
+import os
+import sys
 from pathlib import Path
 
+from shallows.experiments import command_line
 from shallows.experiments.identity import code
-from shallows.experiments.planning import scheduling
+from shallows.experiments.planning import batches, requests, scheduling, slurm
 from shallows.experiments.planning.plan import SCALES, Plan
+from shallows.experiments.planning.runs import Run
 from shallows.experiments.user_data import comparison as user_data
 
 # The folder of the project, also where another workflow uses this one as a module from its own folder.
@@ -25,8 +29,22 @@ METHODS = PLAN.configuration.methods
 # Asked of a batch system, or of a machine with a limit on `gpu`, only where a GPU is insisted on.
 GPUS = int(config["device"] == "gpu")
 
-# Short jobs share processes; see the rule `train`.
+# What jobs ask for. Where Slurm takes them, no more than a node of it has.
+REQUESTS = slurm.inside_job(requests.Requests.of(config))
+NODES = slurm.nodes() if slurm.is_used() else None
+if NODES is not None:
+    REQUESTS = slurm.fitted(REQUESTS, NODES)
+
+# Slurm tells a job this much before its time is over, so that it can save its state. Here rather than among the options of
+# the profile, whose list of resources another on the command line replaces.
+os.environ.setdefault("SBATCH_SIGNAL", f"TERM@{slurm.SECONDS_TO_SAVE}")
+
+# Short jobs share processes; see the rule `train`. On a batch system they are sent together, a batch of minutes at a time.
 SHARING = scheduling.Sharing(PLAN)
+BATCHES = batches.Batches(REQUESTS, config["job_seconds"])
+
+# Runs and preconditioners that are wanted, by their output.
+WANTED = {}
 
 
 wildcard_constraints:
@@ -49,6 +67,7 @@ def preparation_begins_from(wildcards):
     """The stamp of the published files, or the record of the variant that this one stands after."""
     after = PLAN.configuration.variants[wildcards.variant].get("after")
     if after is None:
+        BATCHES.want(*preparation_of(wildcards))
         return f"{DATA}/raw/{wildcards.dataset}/verified.json"
     return prepared_of(wildcards.dataset, after)
 
@@ -56,6 +75,66 @@ def preparation_begins_from(wildcards):
 def below(scale, path):
     """A path below the folder of a scale."""
     return f"{RESULTS}/{scale}/{path}"
+
+
+def kind_of(member):
+    """Jobs of one kind, which read the same data, can be sent to a batch system together."""
+    stage = "train" if isinstance(member, Run) else "precondition"
+    return (stage, member.dataset, member.variant)
+
+
+def want(scale, member):
+    """Note that a run or a preconditioner is wanted; the list of files, which is empty, lets this be an input."""
+    BATCHES.want((scale, *kind_of(member)), member.id, member.cost)
+    output = record_of(member) if isinstance(member, Run) else below(scale, member.path)
+    WANTED[output] = member.cost
+    return SHARING.want(scale, member)
+
+
+def batch_of(scale, member):
+    """The batch of a run or a preconditioner, on a batch system."""
+    return BATCHES.batch_of((scale, *kind_of(member)), member.id, member.cost)
+
+
+def minutes_of(scale, member, attempt):
+    """Time to ask for, for a run or a preconditioner."""
+    company = BATCHES.has_company((scale, *kind_of(member)), member.id, member.cost)
+    return REQUESTS.minutes(member.cost, attempt, together=company)
+
+
+def preparation_of(wildcards):
+    """A preparation, as batches are told of it."""
+    cost = PLAN.cost_of_preparation(wildcards.dataset, wildcards.variant)
+    return ("prepare",), f"{wildcards.dataset} {wildcards.variant}", cost
+
+
+def stands_alone(wildcards):
+    """Whether a preparation stands after another, for which a batch could not wait."""
+    return "after" in PLAN.configuration.variants[wildcards.variant]
+
+
+def batch_of_preparation(wildcards):
+    """The batch of a preparation."""
+    if stands_alone(wildcards):
+        return None
+    return BATCHES.batch_of(*preparation_of(wildcards))
+
+
+def minutes_of_preparation(wildcards, attempt):
+    """Time to ask for, for a preparation."""
+    kind, name, cost = preparation_of(wildcards)
+    company = not stands_alone(wildcards) and BATCHES.has_company(kind, name, cost)
+    return REQUESTS.minutes(cost, attempt, together=company)
+
+
+def check_nodes():
+    """End with one sentence where Slurm has no node for a job that is to be run."""
+    # Who sets the memory of a stage knows better.
+    if NODES is None or any("mem_mb" in word for word in sys.argv):
+        return
+    todo = [(name, cost) for name, cost in WANTED.items() if not Path(name).exists()]
+    with command_line.one_sentence():
+        slurm.check(todo, REQUESTS, NODES, GPUS)
 
 
 def run_of(wildcards):

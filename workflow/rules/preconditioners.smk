@@ -7,23 +7,24 @@ rule precondition:
             preconditioner_of(wildcards).dataset, preconditioner_of(wildcards).variant
         ),
         # Names no file. Asking for it notes that this preconditioner is wanted, as in the rule `train`.
-        wanted=lambda wildcards: SHARING.want(
-            wildcards.scale, preconditioner_of(wildcards)
-        ),
+        wanted=lambda wildcards: want(wildcards.scale, preconditioner_of(wildcards)),
     output:
         below("{scale}", "preconditioners/{data}/{preconditioner}.npz"),
     log:
         below("{scale}", "logs/preconditioners/{data}/{preconditioner}.log"),
+    group:
+        lambda wildcards: batch_of(wildcards.scale, preconditioner_of(wildcards))
     conda:
         ENVIRONMENT
-    threads: lambda wildcards: scheduling.threads(preconditioner_of(wildcards).cost)
+    threads: lambda wildcards: REQUESTS.threads(preconditioner_of(wildcards).cost)
     resources:
-        mem_mb=lambda wildcards, attempt: scheduling.megabytes(
+        mem_mb=lambda wildcards, attempt: REQUESTS.megabytes(
             preconditioner_of(wildcards).cost, attempt
         ),
-        runtime=lambda wildcards, attempt: scheduling.minutes(
-            preconditioner_of(wildcards).cost, attempt
+        runtime=lambda wildcards, attempt: minutes_of(
+            wildcards.scale, preconditioner_of(wildcards), attempt
         ),
+        in_turn=1,
     params:
         spec=lambda wildcards: preconditioner_of(wildcards).spec(),
         code=lambda wildcards: code.digest_of_preconditioner(

@@ -18,8 +18,16 @@ rule prepare:
         ),
     log:
         f"{DATA}/logs/prepare/{{dataset}}/{{variant}}.log",
+    group:
+        batch_of_preparation
     conda:
         ENVIRONMENT
+    resources:
+        mem_mb=lambda wildcards, attempt: REQUESTS.megabytes(
+            PLAN.cost_of_preparation(wildcards.dataset, wildcards.variant), attempt
+        ),
+        runtime=minutes_of_preparation,
+        in_turn=1,
     params:
         steps=lambda wildcards: PLAN.configuration.variants[wildcards.variant]["steps"],
         code=lambda wildcards: PLAN.code_of_preparation(

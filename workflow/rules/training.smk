@@ -17,23 +17,26 @@ rule train:
         ),
         # Names no file. Snakemake asks for the inputs of all jobs before it starts the first, so this notes every run that
         # is wanted, and a process can go on with those that share its inputs.
-        wanted=lambda wildcards: SHARING.want(wildcards.scale, run_of(wildcards)),
+        wanted=lambda wildcards: want(wildcards.scale, run_of(wildcards)),
     output:
         record=below("{scale}", "runs/{data}/{method}/{run}/record.json"),
         curve=below("{scale}", "runs/{data}/{method}/{run}/curve.csv"),
     log:
         below("{scale}", "logs/runs/{data}/{method}/{run}.log"),
+    group:
+        lambda wildcards: batch_of(wildcards.scale, run_of(wildcards))
     conda:
         ENVIRONMENT
-    threads: lambda wildcards: scheduling.threads(run_of(wildcards).cost)
+    threads: lambda wildcards: REQUESTS.threads(run_of(wildcards).cost)
     resources:
-        mem_mb=lambda wildcards, attempt: scheduling.megabytes(
+        mem_mb=lambda wildcards, attempt: REQUESTS.megabytes(
             run_of(wildcards).cost, attempt
         ),
-        runtime=lambda wildcards, attempt: scheduling.minutes(
-            run_of(wildcards).cost, attempt
+        runtime=lambda wildcards, attempt: minutes_of(
+            wildcards.scale, run_of(wildcards), attempt
         ),
         gpu=GPUS,
+        in_turn=1,  # where a profile gives a batch one of these, its jobs run one after the other
     params:
         spec=lambda wildcards: run_of(wildcards).spec(METHODS),
         code=lambda wildcards: PLAN.code_of(run_of(wildcards)),

@@ -56,10 +56,10 @@ if COMPARISON is not None:
             ENVIRONMENT
         threads: lambda wildcards: 2 if COMPARISON.is_ours(wildcards.method) else 1
         resources:
-            mem_mb=lambda wildcards, input, attempt: scheduling.megabytes(
+            mem_mb=lambda wildcards, input, attempt: REQUESTS.megabytes(
                 COMPARISON.cost(wildcards.method, input.choose, input.test), attempt
             ),
-            runtime=lambda wildcards, input, attempt: scheduling.minutes(
+            runtime=lambda wildcards, input, attempt: REQUESTS.minutes(
                 COMPARISON.cost(wildcards.method, input.choose, input.test), attempt
             ),
             gpu=lambda wildcards: GPUS if COMPARISON.is_ours(wildcards.method) else 0,
@@ -118,10 +118,10 @@ if COMPARISON is not None:
             ENVIRONMENT
         threads: 2
         resources:
-            mem_mb=lambda wildcards, input, attempt: scheduling.megabytes(
+            mem_mb=lambda wildcards, input, attempt: REQUESTS.megabytes(
                 COMPARISON.largest_cost(input.prepared), attempt
             ),
-            runtime=lambda wildcards, input, attempt: scheduling.minutes(
+            runtime=lambda wildcards, input, attempt: REQUESTS.minutes(
                 COMPARISON.largest_cost(input.prepared), attempt
             ),
             gpu=GPUS,

@@ -4,7 +4,7 @@ from shallows.experiments.running.job import Conditions
 from shallows.experiments.running.journal import journal
 from shallows.experiments.running.shared_process import PreconditionerTask, work
 
-with journal(snakemake.log[0]):
+with journal(snakemake.log[0], snakemake.resources):
     params = snakemake.params
     places = Path(snakemake.input.prepared).parent, Path(params.checkpoints), Conditions.of(snakemake.config)
     work(

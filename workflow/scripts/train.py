@@ -4,7 +4,7 @@ from shallows.experiments.running.job import Conditions, Job
 from shallows.experiments.running.journal import journal
 from shallows.experiments.running.shared_process import RunTask, work
 
-with journal(snakemake.log[0]):
+with journal(snakemake.log[0], snakemake.resources):
     params, conditions = snakemake.params, Conditions.of(snakemake.config)
     spec = {**params.spec, "target_ids": list(params.targets), "code": params.code}
     places = {

@@ -8,6 +8,7 @@ import re
 
 import numpy as np
 
+from .. import memory_limits
 from ..errors import ShallowsError
 from .devices import Device, _cupy
 
@@ -48,7 +49,7 @@ def parse_bytes(size: int | float | str) -> int:
 def available_memory(device: Device | None = None) -> int:
     """Bytes that can be used now on a device without pushing anything out.
 
-    On a CPU the limit of the control group counts too (a container's or a batch system's share of the machine).
+    On a CPU the limits of a container and of a batch system's job count too.
     """
     if device is not None and device.kind == "gpu":
         with device.active():
@@ -57,12 +58,8 @@ def available_memory(device: Device | None = None) -> int:
     import psutil
 
     free = psutil.virtual_memory().available
-    for limit, used in (
-        ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-        ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
-    ):
-        with contextlib.suppress(OSError, ValueError), open(limit) as a, open(used) as b:
-            free = min(free, int(a.read()) - int(b.read()))
+    for limit in memory_limits.limits():
+        free = min(free, limit.size - limit.used)
     return max(free, 2**26)
 
 

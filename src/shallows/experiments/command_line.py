@@ -15,7 +15,7 @@ from .planning.plan import Plan
 from .user_data.comparison import Comparison
 
 #: Options of Snakemake that name stages, with what stands after the name.
-OF_STAGES = {"--set-resources": ":", "--set-threads": "=", "--set-resource-scopes": "="}
+OF_STAGES = {"--set-resources": ":", "--set-threads": "="}
 
 _FORMS = {"tables": ("csv", "json", "md", "html"), "figures": ("svg", "png"), "evaluation": ("json",)}
 _STAGES = (*_FORMS, "report", "runs", "preconditioners", "checkpoints", "logs")

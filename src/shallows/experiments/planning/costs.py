@@ -29,6 +29,10 @@ PROCESS_BYTES = 400_000_000
 OVERHEAD_SECONDS = 0.3
 #: Seconds of a step beyond its products.
 STEP_SECONDS = 1.5e-3
+#: Values a second that a preparation reads, or draws, and writes.
+PREPARED_VALUES = 1.0e6
+#: The most bytes of rows that a preparation is given memory for.
+KEPT_PREPARED_BYTES = 4_000_000_000
 #: A kernel matrix above this is computed anew in every epoch rather than kept.
 KEPT_BYTES = 12_000_000_000
 
@@ -225,6 +229,14 @@ def followed_errors(size: Size, parameters: Mapping[str, Any], marks: Sequence[i
     seconds = 3.0 * steps * repeats * points * (2 * size.n_features / FLOPS + 1 / WAVES) + 3e-4 * steps
     held = 8.0 * steps * points * repeats if parameters.get("method", "dsg") != "dsg" else 8.0 * 256 * points * repeats
     return Cost(OVERHEAD_SECONDS + seconds, int(PROCESS_BYTES + held + 16 * size.n_train * size.n_features))
+
+
+def preparation(n_rows: int, n_features: int, size: Size) -> Cost:
+    """Reading published files of so many rows and features, and the steps to data of a size."""
+    values = n_rows * n_features + (size.n_train + size.n_test) * size.n_features
+    # Rows beyond the memory at hand are kept on disk, so that more than this is never needed.
+    held = min(8 * values, KEPT_PREPARED_BYTES) + 60 * n_rows
+    return Cost(2 + values / PREPARED_VALUES, PROCESS_BYTES + 2**28 + held)
 
 
 def any_estimator(size: Size, holds_matrix: bool) -> Cost:

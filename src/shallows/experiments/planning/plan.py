@@ -300,6 +300,12 @@ class Plan:
         shape = shape_after(entry, self.configuration.steps_of(variant))
         return costs.Size(*shape, entry.n_classes or entry.n_targets)
 
+    def cost_of_preparation(self, dataset: str, variant: str) -> costs.Cost:
+        """What preparing a dataset takes, from its size before its steps and after them."""
+        entry = self.catalogue[dataset]
+        rows = (entry.n_train or 0) + (entry.n_test or 0)
+        return costs.preparation(rows, entry.n_features or 1, self.size(dataset, variant))
+
     def comparison(self, target: str, scale: str) -> dict[str, Any]:
         """What comparing a target with its paper needs besides the measurements."""
         spec = self.target(target)

@@ -1,51 +1,20 @@
-"""What jobs ask of the machine, what it has, and which short jobs may share a process."""
+"""What memory this machine has, and which short jobs may share a process."""
 
 from __future__ import annotations
 
-from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
-from .costs import Cost
+from shallows import memory_limits
+
 from .plan import Plan
 from .runs import Preconditioner, Run
 
-#: A long job takes what the machine or the batch system gives, up to this; a short one a single core.
-MOST_THREADS = 16
-#: An estimate above this, in seconds, is worth all cores of the machine.
-LONG_SECONDS = 20.0
-#: A job that failed is given this much more of its estimate at each further attempt, up to `MOST_TIMES` as much.
-MORE_EACH_ATTEMPT, MOST_TIMES = 0.5, 3.0
-
 
 def main_memory() -> int:
-    """Bytes of main memory that this machine has, or that a container or a batch system's share of it may take."""
+    """Bytes of main memory that this machine has, or that a container's or a batch system's share of it holds."""
     import psutil
 
-    total = psutil.virtual_memory().total
-    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        with suppress(OSError, ValueError):
-            total = min(total, int(Path(path).read_text(encoding="ascii")))
-    return total
-
-
-def threads(cost: Cost) -> int:
-    """Threads of a job."""
-    return MOST_THREADS if cost.seconds > LONG_SECONDS else 1
-
-
-def megabytes(cost: Cost, attempt: int = 1) -> int:
-    """Memory to ask for in whole megabytes, with room to spare, and more at every further attempt."""
-    return int(_more(attempt) * 1.25 * cost.memory_bytes / 1e6) + 1
-
-
-def minutes(cost: Cost, attempt: int = 1) -> int:
-    """Time to ask for in whole minutes, and more at every further attempt: estimates are rough."""
-    return int(_more(attempt) * (3 * cost.seconds / 60 + 10))
-
-
-def _more(attempt: int) -> float:
-    return min(1.0 + MORE_EACH_ATTEMPT * (attempt - 1), MOST_TIMES)
+    return min([psutil.virtual_memory().total, *(limit.size for limit in memory_limits.limits())])
 
 
 class Sharing:

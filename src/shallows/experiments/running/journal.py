@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
-from shallows.errors import ShallowsError
+from shallows.errors import ShallowsError, TrainingInterrupted
+
+from . import batch_system
 
 
 class _Tee:
@@ -46,8 +48,17 @@ class _Tee:
 
 
 @contextmanager
-def journal(path: str | Path) -> Iterator[None]:
+def journal(path: str | Path, resources: Mapping[str, Any] | None = None) -> Iterator[None]:
     """Keep what a job prints in its log, and end the job with one clear sentence where it fails on purpose.
+
+    A job of Slurm that was told to stop is put back into the queue; its state is saved by then.
+
+    Parameters
+    ----------
+    path : path
+        The log.
+    resources : mapping, optional
+        What the job asked for.
 
     Raises
     ------
@@ -57,13 +68,15 @@ def journal(path: str | Path) -> Iterator[None]:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
+    batch_system.declare_memory(resources or {})
     with open(path, "w", encoding="utf-8") as kept:
         streams = sys.stdout, sys.stderr
         sys.stdout, sys.stderr = _Tee(sys.stdout, kept), _Tee(sys.stderr, kept)
         try:
             yield
         except ShallowsError as error:
-            print(f"Error: {error}", file=sys.stderr, flush=True)
+            if not (isinstance(error, TrainingInterrupted) and batch_system.queue_again()):
+                print(f"Error: {error}", file=sys.stderr, flush=True)
             raise SystemExit(1) from None
         except Exception:
             kept.write(traceback.format_exc())

@@ -1,0 +1,77 @@
+"""What a job asks for: memory, time and threads, from its estimated cost and from what one job may have at most."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .costs import Cost
+
+#: An estimate above this, in seconds, is worth all the threads that a job may have.
+LONG_SECONDS = 20.0
+#: Memory of the processes of Snakemake that a batch system starts beside the one that computes.
+SNAKEMAKE_MEGABYTES = 400
+#: Room over the estimates: the record of 338 demo runs took up to 1.54 times their estimated memory (1.49 at 600 MB).
+MEMORY_ROOM, TIME_ROOM = 1.5, 3.0
+#: Minutes beyond the estimate, for the start of Python on a slow disk: of a job, and of a job among others in one.
+START_MINUTES, START_MINUTES_TOGETHER = 10, 2
+#: A job that failed asks for this much more at each further attempt, up to `MOST_TIMES` as much.
+MORE_EACH_ATTEMPT, MOST_TIMES = 1.0, 4.0
+
+
+@dataclass(frozen=True)
+class Requests:
+    """Requests of jobs, none of them above a limit.
+
+    Attributes
+    ----------
+    most_threads : int
+        Threads of a long job; a short one takes a single one.
+    most_minutes, most_megabytes : int or None
+        Limits; None for none. A training that takes longer goes on in another job, since it saves its state.
+    """
+
+    most_threads: int = 16
+    most_minutes: int | None = None
+    most_megabytes: int | None = None
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> Requests:
+        """With the limits of ``config.yaml``."""
+        limits = settings["limits"]
+        memory = limits.get("memory")
+        if memory is not None:
+            from shallows.arrays import parse_bytes
+
+            memory = parse_bytes(memory) // 10**6
+        return cls(limits.get("threads") or cls.most_threads, limits.get("minutes"), memory)
+
+    def threads(self, cost: Cost) -> int:
+        """Threads of a job."""
+        return self.most_threads if cost.seconds > LONG_SECONDS else 1
+
+    def megabytes(self, cost: Cost, attempt: int = 1) -> int:
+        """Memory in whole megabytes, with room to spare, and more at every further attempt."""
+        wanted = math.ceil(_more(attempt) * MEMORY_ROOM * cost.memory_bytes / 1e6) + SNAKEMAKE_MEGABYTES
+        return wanted if self.most_megabytes is None else min(wanted, self.most_megabytes)
+
+    def minutes(self, cost: Cost, attempt: int = 1, *, together: bool = False) -> int:
+        """Time in whole minutes, and more at every further attempt.
+
+        Parameters
+        ----------
+        cost : Cost
+        attempt : int
+            From 1.
+        together : bool
+            Whether it is sent to the batch system with others, whose times add up.
+        """
+        start = START_MINUTES_TOGETHER if together else START_MINUTES
+        wanted = int(_more(attempt) * (TIME_ROOM * cost.seconds / 60 + start))
+        return wanted if self.most_minutes is None else min(wanted, self.most_minutes)
+
+
+def _more(attempt: int) -> float:
+    return min(1.0 + MORE_EACH_ATTEMPT * (attempt - 1), MOST_TIMES)

@@ -1,0 +1,155 @@
+"""What Slurm says about itself where a profile uses it: whether it keeps accounts, and how large its nodes are."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from shallows.errors import ShallowsError
+
+from .costs import Cost
+from .requests import Requests
+
+#: Seconds before the time limit at which a job is told to save its state. Slurm may tell it up to a minute earlier.
+SECONDS_TO_SAVE = 90
+#: Seconds that Slurm is given for an answer.
+PATIENCE = 20.0
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """The most that any node has: cores, megabytes, GPUs, and minutes that a job may run; None where nothing limits."""
+
+    cores: int
+    megabytes: int
+    gpus: int
+    minutes: int | None
+
+
+def require_plugin() -> None:
+    """End the program with one sentence where Snakemake lacks its plugin for Slurm.
+
+    Raises
+    ------
+    SystemExit
+        Where it is not installed.
+    """
+    if importlib.util.find_spec("snakemake_executor_plugin_slurm") is None:
+        print(
+            'Error: this profile needs the extra "cluster": .venv/bin/pip install -e ".[cluster]" '
+            '(or: uv pip install -e ".[cluster]").',
+            file=sys.stderr,
+        )
+        raise SystemExit(1)
+
+
+def keeps_accounts() -> bool:
+    """Whether Slurm keeps accounts of finished jobs, which `sacct` reads; assumed where Slurm does not answer."""
+    said = _said("scontrol", "show", "config")
+    kept = re.search(r"^AccountingStorageType\s*=\s*(\S+)", said, re.MULTILINE)
+    return kept is None or kept[1] not in ("accounting_storage/none", "(null)")
+
+
+def is_used(words: Iterable[str] = ()) -> bool:
+    """Whether the words of a command line send jobs to Slurm, from outside of such a job."""
+    words = [*(words or sys.argv[1:])]
+    options = dict(itertools.pairwise(words))
+    options |= dict(word.split("=", 1) for word in words if word.startswith("--") and "=" in word)
+    if options.get("--executor", options.get("-e", "")).startswith("slurm-"):
+        return False
+    named = [options.get(option, "") for option in ("--executor", "-e", "--profile")]
+    return any("slurm" in os.path.basename(os.path.normpath(one)) for one in named if one)
+
+
+def nodes() -> Nodes | None:
+    """The largest of everything over all nodes; None where `sinfo` is not on the path or does not answer."""
+    lines = [line.split("|") for line in _said("sinfo", "--noheader", "--format=%c|%m|%G|%l").splitlines()]
+    found = [fields for fields in lines if len(fields) == 4]
+    if not found:
+        return None
+    times = [_minutes(fields[3]) for fields in found]
+    return Nodes(
+        cores=max(int(re.sub(r"\D", "", fields[0]) or 1) for fields in found),
+        megabytes=max(int(re.sub(r"\D", "", fields[1]) or 0) for fields in found),
+        gpus=max(_gpus(fields[2]) for fields in found),
+        minutes=None if None in times else max(times),
+    )
+
+
+def fitted(requests: Requests, largest: Nodes) -> Requests:
+    """Requests of no more threads than a node has and of no more time than a job may take."""
+    minutes = [one for one in (requests.most_minutes, largest.minutes) if one is not None]
+    threads = min(requests.most_threads, largest.cores)
+    return replace(requests, most_threads=threads, most_minutes=min(minutes, default=None))
+
+
+def inside_job(requests: Requests) -> Requests:
+    """Requests of no more threads than the job of Slurm that this process is in was given; outside, as they are.
+
+    Snakemake asks for resources once more inside the job, where it does not know how large the nodes are.
+    """
+    given = os.environ.get("SLURM_CPUS_PER_TASK") or os.environ.get("SLURM_CPUS_ON_NODE")
+    if "SLURM_JOB_ID" not in os.environ or not (given or "").isdigit():
+        return requests
+    return replace(requests, most_threads=min(requests.most_threads, int(given)))
+
+
+def check(jobs: Iterable[tuple[str, Cost]], requests: Requests, largest: Nodes, gpus: int) -> None:
+    """Refuse jobs that no node can take, for which Slurm would let a person wait for ever.
+
+    Parameters
+    ----------
+    jobs : iterable of (str, Cost)
+        Names and costs.
+    requests : Requests
+    largest : Nodes
+    gpus : int
+        GPUs that a job asks for.
+
+    Raises
+    ------
+    ShallowsError
+        It names the largest job and the limit to set.
+    """
+    if gpus > largest.gpus:
+        raise ShallowsError(
+            "Jobs would ask for a GPU (device: gpu), and sinfo lists no node that has one. Use profiles/slurm, or "
+            "--config device=auto."
+        )
+    asked = [(requests.megabytes(cost), name) for name, cost in jobs]
+    too_large = sorted(one for one in asked if one[0] > largest.megabytes)
+    if too_large:
+        most, name = too_large[-1]
+        raise ShallowsError(
+            f"{len(too_large)} jobs would ask for more memory than a node has ({largest.megabytes:,} MB) and wait "
+            f"for ever; the largest is {name} with {most:,} MB. Set limits: {{memory: {largest.megabytes // 1000}GB}} "
+            "in config/config.yaml: methods that keep a kernel matrix then make it anew, and take longer."
+        )
+
+
+def _said(*command: str) -> str:
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+
+
+def _gpus(resources: str) -> int:
+    """How many GPUs a node's generic resources hold, such as ``gpu:a100:4(S:0-1),nvme:1``."""
+    counts = re.findall(r"(?:^|,)gpu(?::[^:,()]+)?:(\d+)", resources)
+    return sum(map(int, counts))
+
+
+def _minutes(limit: str) -> int | None:
+    """A time limit as Slurm writes it, ``[days-]hours:minutes:seconds`` or ``minutes:seconds``; None for no limit."""
+    found = re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)", limit.strip())
+    if found is None:
+        return None
+    days, hours, minutes, _ = (int(part or 0) for part in found.groups())
+    return 1440 * days + 60 * hours + minutes

@@ -1,0 +1,52 @@
+"""A job in a batch system: what it was given, and how it goes on in another job when its time is over."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any
+
+#: Seconds that Slurm is given for an answer, and to end a job that it puts back into the queue.
+PATIENCE, SECONDS_TO_END = 20.0, 60.0
+
+
+def declare_memory(resources: Mapping[str, Any]) -> None:
+    """Name the memory that a job of Slurm asked for where Slurm's environment does not: the plugin takes it out.
+
+    Sites that enforce limits otherwise than by control groups leave no other trace of it.
+    """
+    if "SLURM_JOB_ID" in os.environ and resources.get("mem_mb"):
+        os.environ.setdefault("SLURM_MEM_PER_NODE", str(resources["mem_mb"]))
+
+
+def queue_again(sleep: Any = time.sleep) -> bool:
+    """Ask Slurm to put this job back into its queue, after the state was saved; it then ends the job by itself.
+
+    A job that a person cancelled is not put back: by then Slurm no longer calls it running.
+
+    Returns
+    -------
+    bool
+        False where there is no Slurm, where the job was cancelled, or where Slurm refuses; the job should then fail, to
+        be sent anew by Snakemake.
+    """
+    job = os.environ.get("SLURM_JOB_ID")
+    if job is None or _run("squeue", "--noheader", f"--jobs={job}", "--format=%T").stdout.strip() != "RUNNING":
+        return False
+    print("The time of this job is nearly over and its state is saved: Slurm queues it again.", flush=True)
+    done = _run("scontrol", "requeue", job)
+    if done.returncode != 0:
+        print(f"Slurm does not queue it again: {(done.stderr or done.stdout).strip()}", file=sys.stderr, flush=True)
+        return False
+    sleep(SECONDS_TO_END)
+    return True
+
+
+def _run(*command: str) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return subprocess.CompletedProcess(command, 1, "", str(error))

@@ -1,0 +1,146 @@
+#!/usr/bin/env bash
+# Runs a part of the workflow through profiles/slurm on a Slurm of one node, then again with a disturbance each time, and compares the
+# tables with those of the undisturbed run: drill_slurm.sh [FOLDER [DISTURBANCE...]]. As root; exits with 3 where Slurm cannot be had.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+project=$(cd "$here/../.." && pwd)
+folder=$(mkdir -p "${1:-$project/.slurm-drill}" && cd "${1:-$project/.slurm-drill}" && pwd)
+shift
+wanted=("$@")
+bin=${BIN:-$project/.venv/bin}
+export OMP_NUM_THREADS=1 PYTHONPATH=$project/src
+work=$folder/work
+rm -rf "$work"
+mkdir -p "$work"
+
+"$bin/python" -c "import snakemake_executor_plugin_slurm" 2>/dev/null || {
+    echo 'no Slurm: the extra "cluster" is not installed (.venv/bin/pip install -e ".[cluster]")'
+    exit 3
+}
+"$here/start_slurm.sh" "$folder" || exit $?
+trap '"$here/stop_slurm.sh" "$folder"' EXIT
+
+failed=0
+
+# run WORD...: the workflow, with results in a folder of the name at hand; what it says goes to NAME.log.
+run() {
+    timeout 300 "$bin/snakemake" "$@" --snakefile "$project/Snakefile" --directory "$work" --profile "$project/profiles/slurm" \
+        --quiet rules "${options[@]}" --config configuration="$here/config" results="$name" data=data checkpoint_seconds=2 \
+        >>"$folder/$name.log" 2>&1
+}
+
+# the jobs of Slurm in a state, one number a line
+jobs() { squeue --noheader --states="$1" --format=%i; }
+
+# until COMMAND...: wait for it to succeed, for at most two minutes
+until_() {
+    for _ in $(seq 240); do
+        "$@" && return 0
+        sleep 0.5
+    done
+    echo "    waited in vain: $*"
+    return 1
+}
+job_runs() { [ -n "$(jobs RUNNING)" ]; }
+none_runs() { [ -z "$(jobs RUNNING,PENDING,COMPLETING)" ]; }
+training_runs() { pgrep -f "$work/.snakemake/scripts/.*train.py" >/dev/null; }
+said() { grep -rqsE "$1" "$folder/$name.log" "$work/.snakemake/slurm_logs" "$work/$name"; }
+
+# curves without their seconds: what a run found, bit for bit
+found() { (cd "$work/$1/demo" && find runs -name curve.csv | grep -E "$2" | sort | while read -r file; do echo "$file" && cut -d, -f1,2,4- "$file"; done); }
+
+# judge WHAT PATTERN CONDITION...: the table is there and the runs are those of the undisturbed run; further conditions hold.
+judge() {
+    local what=$1 pattern=$2 outcome=ok
+    shift 2
+    [ -n "$(found "$name" "$pattern")" ] && [ "$(found "$name" "$pattern")" = "$(found undisturbed "$pattern")" ] || outcome="FAILED: the runs differ"
+    for target in "${targets[@]}"; do
+        # Without the paths of records, which name the folder.
+        diff -q <(sed "s,$name/demo,,g" "$work/$name/demo/tables/$target.csv") <(sed "s,undisturbed/demo,,g" "$work/undisturbed/demo/tables/$target.csv") \
+            >/dev/null || outcome="FAILED: the table $target differs"
+    done
+    for condition in "$@"; do
+        eval "$condition" || outcome="FAILED: not so: $condition"
+    done
+    [ "$outcome" = ok ] || failed=1
+    printf '%-7s %4s s  %s\n' "${outcome%%:*}" $((SECONDS - begun)) "$what${outcome#ok}"
+}
+
+begin() {
+    name=$1
+    begun=$SECONDS
+    options=()
+    targets=(drill_steady)
+    [ ${#wanted[@]} = 0 ] || [ "$name" = undisturbed ] || [[ " ${wanted[*]} " = *" $name "* ]]
+}
+
+begin undisturbed
+targets=(drill_batches drill_steady drill_long)
+[ ${#wanted[@]} = 0 ] || [[ " ${wanted[*]} " = *" limit "* ]] || targets=(drill_batches drill_steady)
+run "${targets[@]}" || echo "    exit status $?"
+judge "undisturbed: runs, preconditioners and their preparation in few jobs" . \
+    '[ "$(scontrol show jobs --oneliner | wc -l)" -le 5 ]'
+
+begin failure && {
+    mv "$work/data/prepared/mnist_demo/unit/x_train.npy" "$work/kept"
+    run --retries 0 drill_steady && echo "    did not fail"
+    mv "$work/kept" "$work/data/prepared/mnist_demo/unit/x_train.npy"
+    run drill_steady
+    judge "a job that fails: told, and made by the same command once the cause is gone" seed0.*/ 'said "x_train.npy"'
+}
+
+begin cancelled && {
+    run drill_steady &
+    until_ training_runs && scancel $(jobs RUNNING)
+    wait $!
+    judge "a job that is cancelled: sent again" seed0 'said "CANCELLED"'
+}
+
+begin drained && {
+    scontrol update nodename="$(hostname -s)" state=drain reason=drill
+    run drill_steady &
+    until_ eval '[ -n "$(jobs PENDING)" ]' && sleep 3 && scontrol update nodename="$(hostname -s)" state=resume
+    wait $!
+    judge "a node drained and back: the job waits for it" seed0
+}
+
+begin controller && {
+    run drill_steady &
+    until_ job_runs
+    kill "$(cat "$folder/slurmctld.pid")" && sleep 8 && slurmctld
+    wait $!
+    judge "the controller of Slurm stopped and started again" seed0
+}
+
+begin killed && {
+    run drill_steady &
+    until_ training_runs
+    pkill -KILL -P $! # the child of timeout
+    wait $! 2>/dev/null
+    run drill_steady && echo "    was not locked"
+    run drill_steady --unlock
+    run drill_steady
+    judge "Snakemake killed with SIGKILL: --unlock, and the same command finds what its orphan made" seed0 'said "unlock"'
+}
+
+begin limit && {
+    targets=(drill_long)
+    options=(--set-resources train:runtime=2)
+    SBATCH_SIGNAL=TERM@85 run drill_long
+    judge "a time limit shorter than the training: queued again by itself, from its checkpoint" seed1 \
+        'said "queues it again"' '[ "$(grep -rhoE "\"resumes\": [0-9]+" "$work/limit" --include=record.json | tail -1)" != "\"resumes\": 0" ]'
+}
+
+begin memory && {
+    options=(--set-resources "train:mem_mb=attempt * 250")
+    run drill_steady
+    judge "more memory taken than asked for: told, and sent again with more" seed0 'said "oom.kill|OUT_OF_MEMORY"'
+}
+
+begin gpu && {
+    options=(--set-resources train:gpu=1)
+    run drill_steady
+    judge "a GPU asked for" seed0 'scontrol show jobs --oneliner | grep -q "gres/gpu"'
+}
+
+[ $failed = 0 ] && echo "All is as in the undisturbed run. The logs: $folder" || { echo "The logs: $folder"; exit 1; }

@@ -1,0 +1,226 @@
+"""What jobs ask a batch system for, which go to it together, and how one goes on in another when its time is over."""
+
+import os
+import stat
+
+import pytest
+
+from shallows.errors import ShallowsError, TrainingInterrupted
+from shallows.experiments.planning import batches, costs, slurm
+from shallows.experiments.planning.configuration import ConfigurationError
+from shallows.experiments.planning.plan import Plan
+from shallows.experiments.planning.requests import Requests
+from shallows.experiments.running import batch_system
+from shallows.experiments.running.journal import journal
+from workflow_runs import PROJECT
+
+COST = costs.Cost(60.0, 10**9)
+COST_OF_ONE = costs.Cost(1.0, 0)
+
+
+def program(folder, name, script):
+    """A program of Slurm's that says what a test wants, first on the path."""
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+@pytest.fixture
+def programs(tmp_path, monkeypatch):
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    monkeypatch.delenv("SLURM_MEM_PER_NODE", raising=False)
+    return lambda name, script: program(folder, name, script)
+
+
+def test_more_memory_and_time_is_asked_for_at_every_attempt_up_to_four_times():
+    asked = [(Requests().megabytes(COST, attempt), Requests().minutes(COST, attempt)) for attempt in (1, 2, 3, 4, 20)]
+    assert asked == [(1900, 13), (3400, 26), (4900, 39), (6400, 52), (6400, 52)]
+
+
+def test_no_request_is_above_a_limit():
+    limited = Requests.of({"limits": {"minutes": 12, "memory": "3GB", "threads": 4}})
+    long = costs.Cost(10**5, 10**11)
+    assert (limited.minutes(long), limited.megabytes(long), limited.threads(long)) == (12, 3000, 4)
+    assert limited.megabytes(COST) == 1900 and limited.threads(costs.Cost(1.0, 0)) == 1
+    assert Requests.of({"limits": {}}) == Requests(16, None, None)
+
+
+@pytest.mark.parametrize("limits", [{"hours": 1}, {"memory": "much"}, {"minutes": 0}, {"threads": "all"}, 5])
+def test_a_limit_that_cannot_be_meant_is_told(limits):
+    with pytest.raises((ConfigurationError, ShallowsError)):
+        Plan.load(PROJECT, {"limits": limits})
+
+
+def test_short_jobs_of_a_kind_come_into_batches_of_about_the_time_that_is_wanted():
+    made = batches.Batches(Requests(), 100.0)
+    for number in range(20):
+        made.want(("train", "digits"), f"run{number}", costs.Cost(15.0, 10**8 * (number % 2)))
+    made.want(("train", "letters"), "run0", costs.Cost(1.0, 0))
+    named = {n: made.batch_of(("train", "digits"), f"run{n}", costs.Cost(15.0, 10**8 * (n % 2))) for n in range(20)}
+    sizes = [list(named.values()).count(batch) for batch in dict.fromkeys(named.values())]
+    assert sizes == [5, 5, 5, 5]  # each job takes five seconds to start
+    assert {n % 2 for n in range(20) if named[n] == named[0]} == {0}  # like memory comes together
+    other = made.batch_of(("train", "letters"), "run0", costs.Cost(1.0, 0))
+    assert other not in named.values() and not made.has_company(("train", "letters"), "run0", costs.Cost(1.0, 0))
+    assert made.has_company(("train", "digits"), "run0", costs.Cost(15.0, 0))
+
+
+def test_long_jobs_and_those_of_a_person_who_wants_no_batches_stay_by_themselves():
+    assert batches.Batches(Requests(), 100.0).batch_of(("train",), "one", COST) is None
+    assert batches.Batches(Requests(), 0).batch_of(("train",), "one", costs.Cost(0.1, 0)) is None
+
+
+def test_a_batch_asks_for_no_more_time_than_a_job_may_have():
+    requests, made = Requests(most_minutes=11), batches.Batches(Requests(most_minutes=11), 10**4)
+    for number in range(20):
+        made.want(("train",), str(number), costs.Cost(0.1, 0))
+    names = [made.batch_of(("train",), str(number), costs.Cost(0.1, 0)) for number in range(20)]
+    each = requests.minutes(costs.Cost(0.1, 0), together=True)
+    assert max(names.count(name) * each for name in names) <= 11 and len(set(names)) == 4
+
+
+def test_what_is_noted_later_keeps_the_batches_that_were_told():
+    made = batches.Batches(Requests(), 100.0)
+    first = made.batch_of(("train",), "b", costs.Cost(1.0, 0))
+    made.want(("train",), "a", costs.Cost(1.0, 0))
+    assert made.batch_of(("train",), "a", costs.Cost(1.0, 0)) != first == made.batch_of(("train",), "b", COST_OF_ONE)
+
+
+@pytest.mark.parametrize("scale", ["demo", "laptop"])
+def test_each_paper_is_fewer_than_a_hundred_jobs(scale):
+    plan, requests = Plan.load(PROJECT), Requests()
+    for paper, targets in plan.papers.items():
+        made = batches.Batches(requests, plan.configuration.settings["job_seconds"])
+        runs = {run.id: run for target in targets for run in plan.runs_of(target, scale)}
+        shared = {run.preconditioner.id: run.preconditioner for run in runs.values() if run.preconditioner}
+        members = [((type(one), one.dataset, one.variant), one) for one in (*runs.values(), *shared.values())]
+        for kind, one in members:
+            made.want(kind, one.id, one.cost)
+        names = [made.batch_of(kind, one.id, one.cost) for kind, one in members]
+        # Each preparation is counted as a job of its own, though small ones come together.
+        jobs = len(set(names) - {None}) + names.count(None) + len({kind[1:] for kind, _ in members})
+        assert jobs < 100, (paper, jobs)
+
+
+def test_preparations_ask_by_the_size_of_their_data():
+    plan = Plan.load(PROJECT)
+    small = plan.cost_of_preparation("mnist_demo", "unit")
+    every = {plan.cost_of_preparation(run.dataset, run.variant) for run in plan.runs("paper").values()}
+    large = max(every, key=lambda cost: cost.seconds)
+    assert small.seconds < 60 and Requests().megabytes(small) < 1500
+    assert large.seconds > 3600 and large.memory_bytes > 4 * 10**9
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("AccountingStorageType   = accounting_storage/none", False),
+        ("AccountingStorageType   = (null)", False),
+        ("AccountingStorageType   = accounting_storage/slurmdbd", True),
+        ("", True),
+    ],
+)
+def test_whether_slurm_keeps_accounts_is_asked(programs, said, kept):
+    programs("scontrol", f"echo '{said}'")
+    assert slurm.keeps_accounts() is kept
+
+
+def test_the_largest_node_is_asked_for(programs):
+    programs("sinfo", "echo '8|64000+|(null)|1-00:00:00'; echo '32|16000|gpu:a100:4(S:0-1),nvme:1|30:00'")
+    largest = slurm.nodes()
+    assert largest == slurm.Nodes(cores=32, megabytes=64000, gpus=4, minutes=1440)
+    assert slurm.fitted(Requests(64, 2000, 5), largest) == Requests(32, 1440, 5)
+    programs("sinfo", "echo '8|64000|(null)|infinite'")
+    assert slurm.nodes() == slurm.Nodes(8, 64000, 0, None)
+    programs("sinfo", "exit 1")
+    assert slurm.nodes() is None
+
+
+def test_inside_a_job_no_more_threads_are_asked_for_than_it_was_given(monkeypatch):
+    for name in ("SLURM_JOB_ID", "SLURM_CPUS_ON_NODE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SLURM_CPUS_PER_TASK", "2")
+    assert slurm.inside_job(Requests(16)) == Requests(16)
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    assert slurm.inside_job(Requests(16)) == Requests(2) and slurm.inside_job(Requests(1)) == Requests(1)
+
+
+def test_a_job_that_no_node_can_take_is_told_before_it_waits_for_ever():
+    node = slurm.Nodes(4, 1899, 0, None)
+    with pytest.raises(ShallowsError, match=r"1 jobs .*1,899 MB.*the largest is much with 1,900 MB.*memory: 1GB"):
+        slurm.check([("much", COST), ("little", costs.Cost(1, 10**8))], Requests(), node, gpus=0)
+    with pytest.raises(ShallowsError, match="no node that has one"):
+        slurm.check([], Requests(), node, gpus=1)
+    slurm.check([("much", COST)], Requests(most_megabytes=1500), node, gpus=0)
+
+
+@pytest.mark.parametrize(
+    ("words", "used"),
+    [
+        (["--profile", "profiles/slurm"], True),
+        (["-n", "--profile=profiles/slurm-gpu/", "all"], True),
+        (["--executor", "slurm"], True),
+        (["-e", "slurm", "--jobs", "5"], True),
+        (["--executor", "slurm-jobstep", "--profile", "profiles/slurm"], False),
+        (["--profile", "profiles/gpu"], False),
+        (["--cores", "2"], False),
+    ],
+)
+def test_a_command_line_says_whether_slurm_is_used(words, used):
+    assert slurm.is_used(words) is used
+
+
+def test_the_extra_that_is_missing_is_told_in_one_line(monkeypatch, capsys):
+    monkeypatch.setattr(slurm.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(SystemExit):
+        slurm.require_plugin()
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and '".[cluster]"' in said
+
+
+@pytest.fixture
+def job(monkeypatch, tmp_path, programs):
+    """A job of Slurm that runs, and where its requests to be queued again are noted."""
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    programs("squeue", 'echo "RUNNING"')
+    programs("scontrol", f'echo "$@" >> {tmp_path}/asked')
+    return tmp_path / "asked"
+
+
+def test_a_training_that_is_stopped_goes_back_into_the_queue(job, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(batch_system, "SECONDS_TO_END", 0.0)
+    with pytest.raises(SystemExit), journal(tmp_path / "log"):
+        raise TrainingInterrupted("saved")
+    assert job.read_text() == "requeue 7\n"
+    assert "queues it again" in (tmp_path / "log").read_text() and "Error" not in (tmp_path / "log").read_text()
+
+
+def test_a_failure_and_a_job_that_a_person_cancelled_do_not(job, tmp_path, programs):
+    with pytest.raises(SystemExit), journal(tmp_path / "log"):
+        raise ShallowsError("diverged")
+    programs("squeue", 'echo "COMPLETING"')
+    with pytest.raises(SystemExit), journal(tmp_path / "log"):
+        raise TrainingInterrupted("saved")
+    assert not job.exists() and "Error: saved" in (tmp_path / "log").read_text()
+
+
+def test_what_slurm_refuses_is_told_and_left_to_snakemake(job, programs, capsys):
+    programs("scontrol", "echo 'Requested operation is presently disabled' >&2; exit 1")
+    assert batch_system.queue_again() is False
+    assert "presently disabled" in capsys.readouterr().err
+
+
+def test_without_slurm_nothing_is_queued_again(monkeypatch):
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    assert batch_system.queue_again() is False
+
+
+def test_the_memory_that_a_job_asked_for_is_a_limit_to_its_budget_where_slurm_does_not_name_it(job, monkeypatch):
+    from shallows import arrays, memory_limits
+
+    monkeypatch.setattr(os, "environ", {**os.environ})
+    batch_system.declare_memory({"mem_mb": 700})
+    assert 700 * 2**20 in [limit.size for limit in memory_limits.limits()]
+    assert arrays.memory_budget(None) < 0.7 * 700 * 2**20

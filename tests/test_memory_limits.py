@@ -1,0 +1,123 @@
+"""The limits of containers and batch systems, read from made-up trees of the files by which Linux tells them."""
+
+import pytest
+
+from shallows import arrays, memory_limits
+from shallows.experiments.planning import scheduling
+
+V1_MOUNT = "35 31 0:32 {root} /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n"
+V2_MOUNT = "31 23 0:28 {root} /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n"
+UNLIMITED_V1 = 9223372036854771712
+PAGES = "inactive_file 300\nactive_file 200"
+JOB = "slurm/uid_0/job_7/step_0/task_0"
+
+
+def tree(root, mount, named, groups):
+    """Write what /proc says, and groups: path below the mounted folder -> names and contents of its files."""
+    (root / "proc/self").mkdir(parents=True)
+    (root / "proc/self/mountinfo").write_text("22 1 0:20 / / rw - ext4 /dev/sda rw\n" + mount)
+    (root / "proc/self/cgroup").write_text(named)
+    top = root / ("sys/fs/cgroup" if "cgroup2" in mount else "sys/fs/cgroup/memory")
+    top.mkdir(parents=True)
+    for path, files in groups.items():
+        folder = top / path
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            (folder / name).write_text(f"{content}\n")
+    return root
+
+
+def v1(limit, usage, stat=""):
+    return {"memory.limit_in_bytes": limit, "memory.usage_in_bytes": usage, "memory.stat": stat}
+
+
+def v2(limit, usage, stat=""):
+    return {"memory.max": limit, "memory.current": usage, "memory.stat": stat}
+
+
+def sizes(root, environment=()):
+    return [(limit.size, limit.used) for limit in memory_limits.limits(root, dict(environment))]
+
+
+def test_the_limit_of_a_job_of_slurm_stands_in_its_own_group_and_in_those_above_it(tmp_path):
+    groups = {"": v1(UNLIMITED_V1, 9 * 10**9), "slurm/uid_0/job_7": v1(800, 300), JOB: v1(1000, 200)}
+    groups = {
+        path: {name: int(v) if isinstance(v, float) else v for name, v in one.items()} for path, one in groups.items()
+    }
+    root = tree(tmp_path, V1_MOUNT.format(root="/"), f"5:devices:/x\n4:memory:/{JOB}\n0::/\n", groups)
+    assert sizes(root) == [(1000, 200), (800, 300)]
+
+
+def test_groups_of_version_two_are_read_up_the_tree(tmp_path):
+    groups = {
+        "": {},
+        "system.slice": v2("max", 5),
+        "system.slice/job_7": v2(4000, 100),
+        "system.slice/job_7/step": v2("max", 90),
+    }
+    root = tree(tmp_path, V2_MOUNT.format(root="/"), "0::/system.slice/job_7/step\n", groups)
+    assert sizes(root) == [(4000, 100)]
+
+
+def test_a_container_sees_its_own_group_where_the_hierarchy_is_mounted(tmp_path):
+    """With a name space of its own the group is "/"; without one, it is the host's, and only a part is mounted."""
+    own = tree(tmp_path / "own", V2_MOUNT.format(root="/"), "0::/\n", {"": v2(500, 50)})
+    hosts = tree(tmp_path / "hosts", V1_MOUNT.format(root="/docker/abc"), "4:memory:/docker/abc\n", {"": v1(600, 60)})
+    inner = tree(
+        tmp_path / "inner",
+        V1_MOUNT.format(root="/docker/abc"),
+        "4:memory:/docker/abc/job\n",
+        {"": v1(600, 60), "job": v1(70, 7)},
+    )
+    outside = tree(tmp_path / "outside", V2_MOUNT.format(root="/"), "0::/../../elsewhere\n", {"": v2(300, 30)})
+    assert sizes(own) == [(500, 50)]
+    assert sizes(hosts) == [(600, 60)]
+    assert sizes(inner) == [(70, 7), (600, 60)]
+    assert sizes(outside) == [(300, 30)]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_pages_of_files_that_were_read_do_not_count_as_taken(tmp_path, version):
+    if version == 1:
+        stat = "inactive_file 1\ntotal_inactive_file 300\ntotal_active_file 200"
+        root = tree(tmp_path, V1_MOUNT.format(root="/"), "4:memory:/\n", {"": v1(1000, 900, stat)})
+    else:
+        root = tree(
+            tmp_path, V2_MOUNT.format(root="/"), "0::/\n", {"": v2(1000, 900, "inactive_file 300\nactive_file 200")}
+        )
+    assert sizes(root) == [(1000, 400)]
+
+
+def test_a_machine_without_groups_or_with_groups_that_limit_nothing_has_no_limits(tmp_path):
+    assert sizes(tmp_path) == []
+    root = tree(
+        tmp_path / "free",
+        V1_MOUNT.format(root="/"),
+        "4:memory:/a\n",
+        {"": v1(UNLIMITED_V1, 5), "a": v1(UNLIMITED_V1, 5)},
+    )
+    assert sizes(root) == []
+
+
+@pytest.mark.parametrize(
+    ("environment", "megabytes"),
+    [
+        ({"SLURM_MEM_PER_NODE": "2000"}, 2000),
+        ({"SLURM_MEM_PER_CPU": "500", "SLURM_CPUS_ON_NODE": "4"}, 2000),
+        ({"SLURM_MEM_PER_CPU": "500", "SLURM_JOB_CPUS_PER_NODE": "4(x2),2"}, 2000),
+        ({"SLURM_MEM_PER_NODE": "0"}, None),  # all that the node has
+        ({"SLURM_MEM_PER_NODE": "much"}, None),
+    ],
+)
+def test_the_share_that_slurm_names_is_a_limit_where_no_group_is(tmp_path, environment, megabytes):
+    found = memory_limits.limits(tmp_path, environment)
+    assert [limit.size for limit in found] == ([] if megabytes is None else [megabytes * 2**20])
+    assert all(2**20 < limit.used < 2**40 for limit in found)  # what this very process holds
+
+
+def test_the_budget_and_the_memory_of_the_machine_keep_to_the_least_limit(monkeypatch):
+    both = [memory_limits.Limit(900 * 2**20, 0), memory_limits.Limit(800 * 2**20, 300 * 2**20)]
+    monkeypatch.setattr(memory_limits, "limits", lambda: both)
+    assert arrays.available_memory() == 500 * 2**20
+    assert arrays.memory_budget(None) == int(0.7 * 500 * 2**20)
+    assert scheduling.main_memory() == 800 * 2**20
