@@ -20,6 +20,7 @@ from ..base import SMALL, Estimator
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
 from ..parameter_checks import check_positive, check_whole, is_number
+from ..told_progress import tells_progress
 from . import convergence_warning
 from .automatic import choices as automatic_choice
 from .automatic.calibration_rows import learn_calibration
@@ -75,6 +76,7 @@ class KernelLeastSquares(Estimator):
     # --------------------------------------------------------------------------- the fit
 
     @training.keeps_model_on_failure
+    @tells_progress
     def fit(
         self,
         X: Any,
@@ -355,6 +357,7 @@ class KernelLeastSquares(Estimator):
 
     # -------------------------------------------------------------------------- prediction
 
+    @tells_progress
     def _raw_predict(self, X: Any, coefficients: Any = None) -> np.ndarray:
         """f(x), shape (m, c), for checked X."""
         fitting = coefficients is not None
