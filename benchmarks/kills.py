@@ -91,7 +91,7 @@ def drill(n_kills: int, n: int, epochs: int, seed: int = 0) -> Iterator[dict[str
     yield {"same": True, "resumes": whole["resumes"], "seconds": seconds}
     for _ in range(n_kills):
         with tempfile.TemporaryDirectory() as place:
-            after = moments.uniform(0.0, seconds)
+            after = moments.uniform(0.0, 0.9 * seconds)
             found, _ = run(Path(place), n, epochs, kill_after=after)
             killed = found is None
             if killed:

@@ -29,8 +29,8 @@ Value = TypeVar("Value")
 class Ranks:
     """The processes of an MPI communicator, which are numbered by their ranks from 0.
 
-    Every method but `local` and `own` is a collective operation: all processes must call it, in the same order.
-    Objects are used as contexts, ``with Ranks(communicator) as ranks``.
+    Every method but `own`, `local` and `piece` is a collective operation: all processes must call it, in the same
+    order. Objects are used as contexts, ``with Ranks(communicator) as ranks``.
 
     Parameters
     ----------
@@ -81,6 +81,11 @@ class Ranks:
     def local(self, rows: slice) -> slice:
         """Where those of some consecutive rows that belong to this process stand among all that do."""
         return slice(*(max(0, -(-(edge - self.rank) // self.size)) for edge in (rows.start, rows.stop)))
+
+    def piece(self, rows: slice) -> slice:
+        """The piece of some consecutive rows that this process computes for all, where they are dealt in pieces."""
+        n = rows.stop - rows.start
+        return slice(*(rows.start + n * rank // self.size for rank in (self.rank, self.rank + 1)))
 
     # ---------------------------------------------------------------------------------------- messages
 

@@ -11,6 +11,7 @@ from .. import arrays, gram
 from ..arrays import Array
 from ..estimators.least_squares.centres_matrix import CentresMatrix
 from ..estimators.least_squares.fit_plan import Plan
+from ..estimators.rows_ahead import RowsAhead
 from ..ranks import Ranks
 from ..solvers.least_squares.projected import CentresProblem, ProjectedEigenPro
 from .checkpoints import Held
@@ -43,11 +44,10 @@ class DistributedProjectedEigenPro(ProjectedEigenPro):
 
     @staticmethod
     def _gradient(problem: DistributedCentresProblem, iterate: Array, batch: slice) -> tuple[Array, float]:
-        xp, ranks, m = arrays.namespace(iterate), problem.ranks, batch.stop - batch.start
-        edges = [batch.start + m * rank // ranks.size for rank in (ranks.rank, ranks.rank + 1)]
+        xp, ranks, mine = arrays.namespace(iterate), problem.ranks, problem.ranks.piece(batch)
         loss, added = 0.0, xp.zeros_like(iterate)
-        if edges[0] < edges[1]:
-            added, loss = ProjectedEigenPro._gradient(problem, iterate, slice(*edges))
+        if mine.start < mine.stop:
+            added, loss = ProjectedEigenPro._gradient(problem, iterate, mine)
         of_loss = xp.full((1, iterate.shape[1]), loss, dtype=iterate.dtype)
         summed = ranks.sum(xp.concat([added, of_loss]))
         return arrays.contiguous(summed[:-1, :]), float(summed[-1, 0])
@@ -77,6 +77,8 @@ class DistributedEigenProCentresFit(DistributedLeastSquaresFit):
         rows = self._rows
         made = super()._make_problem(plan, points, targets, weights, budget)
         self._gram = DistributedCentresMatrix(self._ranks, plan.kernel, made.centres, rows, made.budget)
+        if isinstance(made.points, RowsAhead):
+            made.points.share = self._ranks.piece
         given = {field.name: getattr(made, field.name) for field in fields(CentresProblem)}
         return DistributedCentresProblem(**given, ranks=self._ranks)
 

@@ -181,7 +181,7 @@ class DistributedDoublyStochastic(DoublyStochastic):
         if preconditioned and self.regularisation > 0:
             held_back = scores * self.shrinkage(features.block_size, batch_size)
             G = G - (held_back if w is None else w * held_back)
-        mine = slice(*(batch_size * rank // ranks.size for rank in (ranks.rank, ranks.rank + 1)))
+        mine = ranks.piece(slice(0, batch_size))
         R, C = block_sums.correlate(
             features,
             block,

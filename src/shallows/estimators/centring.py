@@ -137,6 +137,11 @@ class TrainingRows:
         """Bytes of the points that are kept in memory."""
         return 0 if self._held is None else self._held.nbytes
 
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a point."""
+        return (self.width + 2) * np.dtype(self._dtype).itemsize
+
     def __call__(self, batch: slice) -> Array:
         """The points of a batch, shape (m, d' + 2)."""
         if self._held is not None:
