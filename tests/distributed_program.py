@@ -12,6 +12,7 @@ from sklearn.datasets import load_digits
 import shallows
 from shallows import distributed, ranks
 from shallows.errors import ShallowsError, TrainingInterrupted
+from shallows.estimators.centring import TrainingRows
 from shallows.training import Checkpoint, Curve, Observer
 
 WORLD = None
@@ -34,6 +35,9 @@ FITS = {
     "EigenPro, in steps that do not average": lambda: shallows.EigenProRegressor(**EIGENPRO, step_rule="theorem"),
     "EigenPro, stopped early": lambda: shallows.EigenProClassifier(**EIGENPRO, early_stopping=True),
     "EigenPro on centres": lambda: shallows.EigenProCentresClassifier(
+        **COMMON, centres=150, batch_size=120, max_epochs=3, tol=0.0
+    ),
+    "EigenPro on centres, read batch by batch": lambda: shallows.EigenProCentresRegressor(
         **COMMON, centres=150, batch_size=120, max_epochs=3, tol=0.0
     ),
     "DSG": lambda: shallows.DoublyStochasticClassifier(**DSG),
@@ -59,11 +63,24 @@ class At(Observer):
             self.act()
 
 
+MAKE_ROWS = TrainingRows.__init__
+
+
+def of_memory(held):
+    """The constructor of training rows that are held in memory, or that are not, whatever is free."""
+
+    def make(self, *given, **_):
+        MAKE_ROWS(self, *given, held=held)
+
+    return make
+
+
 def fits(folder):
     """Every family, with curves that are evaluated by all processes; each must have the same model at the end."""
     X, y, new = data()
     found = {}
     for name, make in FITS.items():
+        TrainingRows.__init__ = of_memory(held="read batch by batch" not in name)
         curve = Curve([1, 2], lambda snapshot: {"loss": snapshot.square_loss(X[:50], y[:50])})
         curve_in_training = Curve([1], lambda snapshot: {"loss": snapshot.training_square_loss(y)})
         model = distributed.fit(make(), X, y, weights(name, y), observers=[curve, curve_in_training])
