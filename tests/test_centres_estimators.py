@@ -221,13 +221,11 @@ def test_what_the_error_of_too_little_memory_advises_works(room):
         EigenProCentresRegressor(**options, memory=f"{arrays.resident_memory() // 10**6 + room}MB").fit(X, y)
     advised = str(raised.value)
     fewer, memory = re.search(r"centres=(\d+) at most", advised), re.search(r'memory="(\d+MB)"', advised)[1]
-    # Without room for the points on which the step is measured, no number of centres helps.
-    assert (fewer is None) == (room == 0)
-    if fewer is None:
+    if room == 0:
         EigenProCentresRegressor(**options, memory=memory).fit(X, y)
-    else:
-        fewer = {**options, "centres": int(fewer[1]) // 2}
-        EigenProCentresRegressor(**fewer, memory=f"{arrays.resident_memory() // 10**6 + room}MB").fit(X, y)
+    # Where there is little room, the step is measured on fewer points, so that some centres always fit.
+    fewer = {**options, "centres": int(fewer[1]) // 2}
+    EigenProCentresRegressor(**fewer, memory=f"{arrays.resident_memory() // 10**6 + room}MB").fit(X, y)
 
 
 @pytest.mark.slow

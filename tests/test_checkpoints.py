@@ -278,6 +278,105 @@ def test_a_flipped_bit_is_noticed(interrupted):
         solve(Checkpoint(interrupted, "k"))
 
 
+@pytest.fixture
+def interrupted_twice(tmp_path):
+    """The folder of a run with two checkpoints: of its 11th batch, and before it of its 10th."""
+    checkpoint = Checkpoint(tmp_path, "k", every_seconds=0)
+    with pytest.raises(TrainingInterrupted):
+        solve(checkpoint, [Watch(11, checkpoint.request_stop)])
+    assert {path.name for path in tmp_path.glob("*.npz")} == {"checkpoint.npz", "checkpoint-before.npz"}
+    return tmp_path
+
+
+def truncated(path):
+    path.write_bytes(path.read_bytes()[:500])
+
+
+def of_another_run(path):
+    change_notes(path, key="another")
+
+
+def of_a_later_version(path):
+    change_notes(path, format=checkpoints.FORMAT + 1)
+
+
+def change_notes(path, **changed):
+    def change(held):
+        notes = json.loads(str(held["notes"])) | changed
+        del notes["checksum"]
+        notes["checksum"] = checkpoints._checksum({name: held[name] for name in held if name != "notes"}, notes)
+        held["notes"] = np.array(json.dumps(notes))
+
+    rewrite(path, change)
+
+
+BAD = {
+    truncated: "cannot be read",
+    of_another_run: "belongs to another run",
+    of_a_later_version: "was written by a later version of this program \\(format 3; this one reads up to 2\\)",
+}
+
+
+@pytest.mark.parametrize("spoil", BAD)
+def test_a_bad_checkpoint_is_named_and_the_one_before_is_used(spoil, interrupted_twice):
+    spoil(interrupted_twice / "checkpoint.npz")
+    watch = Watch()
+    with pytest.warns(
+        UserWarning, match=rf"checkpoint\.npz .*{BAD[spoil]}.* checkpoint before it, .*before\.npz, is used"
+    ):
+        resumed = solve(Checkpoint(interrupted_twice, "k"), [watch])
+    assert watch.iterations[0] == 11  # the batch after the tenth
+    assert_the_same(solve(), resumed)
+
+
+@pytest.mark.parametrize("spoil", BAD)
+def test_where_both_checkpoints_are_bad_the_last_one_is_refused(spoil, interrupted_twice):
+    for name in ("checkpoint.npz", "checkpoint-before.npz"):
+        spoil(interrupted_twice / name)
+    with pytest.raises(CheckpointError, match=rf"checkpoint\.npz .*{BAD[spoil]}"):
+        solve(Checkpoint(interrupted_twice, "k"))
+
+
+def test_a_bad_checkpoint_does_not_take_the_place_of_the_good_one_before(interrupted_twice):
+    truncated(interrupted_twice / "checkpoint.npz")
+    good = (interrupted_twice / "checkpoint-before.npz").read_bytes()
+    checkpoint = Checkpoint(interrupted_twice, "k", every_seconds=1e9)
+    with pytest.warns(UserWarning, match="is used"), pytest.raises(TrainingInterrupted):
+        solve(checkpoint, [Watch(13, checkpoint.request_stop)])
+    assert (interrupted_twice / "checkpoint-before.npz").read_bytes() == good
+    assert_the_same(solve(), solve(Checkpoint(interrupted_twice, "k")))
+
+
+def test_the_one_before_is_used_where_a_folder_has_lost_the_last(interrupted_twice):
+    (interrupted_twice / "checkpoint.npz").unlink()
+    assert_the_same(solve(), solve(Checkpoint(interrupted_twice, "k")))
+
+
+def test_what_a_killed_process_left_half_written_is_removed(tmp_path):
+    left = tmp_path / ".checkpoint.npz.123-abcd.part"
+    left.write_bytes(b"half")
+    solve(Checkpoint(tmp_path, "k"))
+    assert not left.exists()
+
+
+def test_slow_writing_makes_checkpoints_rarer(tmp_path, monkeypatch):
+    clock = iter(np.arange(0.0, 1e6, 3.0))
+    now = [0.0]
+    monkeypatch.setattr(checkpoints.time, "monotonic", lambda: now[0])
+    checkpoint = Checkpoint(tmp_path, "k", every_seconds=60.0)
+
+    def slow(*_, **__):
+        now[0] += 6.0  # a state that takes six seconds to write
+
+    monkeypatch.setattr(np, "savez", slow)
+    monkeypatch.setattr(checkpoint, "_keep_last", lambda: None)
+    checkpoint.save({}, {})
+    written = now[0]
+    due = next(t for t in clock if not now.__setitem__(0, written + t) and checkpoint.due())
+    # 6 s of 300 are the 2 % that writing may take; a quick state would be due after 60 s.
+    assert 300 <= due < 306
+
+
 def full(*args, **kwargs):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from engine_example import problem
-from shallows import training
+from shallows import progress, training
 from shallows.errors import DivergenceError, ShallowsError
 from shallows.solvers import Richardson
-from shallows.training import Batches, Curve, OwnRows, Stopping, observers, train
+from shallows.training import Batches, Curve, OwnRows, Stopping, train
 from training_example import N_BATCHES, SIZE, TARGETS, Broken, N, Pull, Watch, go
 
 # ------------------------------------------------------------------------------------------------ batches
@@ -340,4 +340,4 @@ def test_a_short_run_shows_nothing(capsys):
 
 @pytest.mark.parametrize(("seconds", "words"), [(3, "3 s"), (89, "89 s"), (600, "10 min"), (9000, "2.5 h")])
 def test_durations_are_told_in_a_fitting_unit(seconds, words):
-    assert observers._duration(seconds) == words
+    assert progress.duration(seconds) == words

@@ -1,4 +1,4 @@
-"""The command line: ``shallows data`` lists and fetches datasets, ``shallows predict`` uses a saved model."""
+"""The command line: ``shallows data`` fetches datasets, ``runs`` lists runs, ``predict`` uses a saved model."""
 
 from __future__ import annotations
 
@@ -90,6 +90,12 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--out", type=Path, default=Path("data/README.md"), help="(default: %(default)s)")
     one.add_argument("--measure", nargs="*", metavar="NAME", help="measure these first, or all that can be had offline")
     mirror(one)
+
+    words = "list the runs that are under way or were left unfinished, from any machine that sees their folder"
+    runs = rooms.add_parser("runs", help=words, description=words[0].upper() + words[1:] + ".")
+    runs.add_argument("folder", type=Path, nargs="?", default=Path("results"), help="(default: %(default)s)")
+    runs.add_argument("--all", action="store_true", help="those that came to their end too")
+    runs.set_defaults(run=_runs)
 
     words = "predict new rows by the model that a comparison on one's own data saved"
     predict = rooms.add_parser("predict", help=words, description=words[0].upper() + words[1:] + ".")
@@ -228,6 +234,15 @@ def _table(chosen: argparse.Namespace) -> int:
     with files.replacing(chosen.out) as partial:
         partial.write_text(overview.table(measured), encoding="utf-8")
     print(chosen.out)
+    return 0
+
+
+def _runs(chosen: argparse.Namespace) -> int:
+    from shallows.experiments.running import listing
+
+    rows = listing.statuses(chosen.folder, finished=chosen.all)
+    for line in listing.table(rows) if rows else [f"No run of which {chosen.folder} tells is unfinished."]:
+        print(line)
     return 0
 
 

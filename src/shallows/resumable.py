@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from . import progress
 from .errors import TrainingInterrupted
 from .training.checkpoints import Checkpoint
 
@@ -77,10 +78,11 @@ class ResumableLoop:
         """
         results = self._results.setdefault(name, [])
         found = len(results)
-        started = time.monotonic()
+        started, told = time.monotonic(), progress.part(name, len(items) - found)
         for item in items[found:]:
             # As the checkpoint holds it, so that a result is the same whether it was computed or found.
             results.append(json.loads(json.dumps(function(item))))
+            told.advance()
             self._print_progress(name, len(results), len(items), (time.monotonic() - started) / (len(results) - found))
             if self.checkpoint is not None and self.checkpoint.due():
                 self._save()

@@ -71,7 +71,16 @@ def memory_budget(memory: int | float | str | None, device: Device | None = None
 
 
 def resident_memory() -> int:
-    """Bytes of main memory that this process holds now."""
+    """Bytes of main memory that this process holds now.
+
+    On Linux without the pages of files that it maps: those are the system's to drop, and a training that reads a memory
+    map does not hold it.
+    """
+    with contextlib.suppress(OSError, ValueError), open("/proc/self/status") as status:
+        parts = dict(line.split(":", 1) for line in status)
+        held = [int(parts[name].split()[0]) * 1024 for name in ("RssAnon", "RssShmem") if name in parts]
+        if held:
+            return sum(held)
     import psutil
 
     return psutil.Process().memory_info().rss

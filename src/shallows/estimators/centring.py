@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from .. import arrays
+from .. import arrays, progress
 from ..arrays import Array, Device
 from .kernel_checks import too_large
 
@@ -92,6 +92,7 @@ class Centring:
     def new_points(self, x: Any, device: Device, dtype: Any) -> Iterator[tuple[slice, Array, Array | None]]:
         """Yield blocks of new points: their rows, the centred points, the squared distance in the constant features."""
         everything, mean = bool(self.varies.all()), self.mean
+        told = progress.part("evaluation", x.shape[0])
         for rows in _row_blocks(x):
             block, extra = _dense(x[rows]), None
             with _overflow_as_error(block, dtype):
@@ -105,6 +106,7 @@ class Centring:
                 # Rounded on the host, where numbers beyond the precision are noticed at no cost.
                 block = np.ascontiguousarray(block, dtype=dtype)
             yield rows, arrays.to_device(block, device, dtype), extra
+            told.advance(rows.stop - rows.start)
 
 
 class TrainingRows:
@@ -134,6 +136,11 @@ class TrainingRows:
     def held_bytes(self) -> int:
         """Bytes of the points that are kept in memory."""
         return 0 if self._held is None else self._held.nbytes
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a point."""
+        return (self.width + 2) * np.dtype(self._dtype).itemsize
 
     def __call__(self, batch: slice) -> Array:
         """The points of a batch, shape (m, d' + 2)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from .. import arrays, fused, kernels
+from .. import arrays, fused, kernels, progress
 from ..arrays import Array
 from ..kernels import Kernel
 from .columns import Columns, Piece
@@ -61,6 +61,7 @@ class Gram:
             return
         # CuPy copies an operand or a result whose rows are parts of longer ones, so there each tile has its own piece.
         in_one = arrays.is_numpy(self.points)
+        told = progress.part("kernel matrix", len(pairs))
         store = xp.empty((len(pairs), self.tile, self.tile), dtype=self.dtype) if in_one else None
 
         def work(worker: int) -> None:
@@ -74,6 +75,7 @@ class Gram:
                 made = store[k, : shape[0], : shape[1]] if in_one else xp.empty(shape, dtype=self.dtype)
                 self._fill(left, others, made, on_diagonal=i == j)
                 self._tiles[i, j] = made
+                told.advance()
 
         arrays.in_threads(work, self.n_workers)
 
@@ -132,6 +134,7 @@ class Gram:
         """
         xp = arrays.namespace(a)
         n_tiles, fuses = len(self._spans), self._fuses(a)
+        told = progress.part("product with the kernel matrix", n_tiles * (n_tiles + 1) // 2)
 
         def work(worker: int) -> Array:
             out = xp.zeros((self.n, a.shape[1]), dtype=a.dtype)
@@ -151,6 +154,7 @@ class Gram:
                     out[rows, :] += arrays.thin_product(block, a[columns, :])
                     if j > i:
                         out[columns, :] += arrays.thin_product(block.T, a[rows, :])
+                    told.advance()
             return out
 
         return arrays.sum_in_order(arrays.in_threads(work, self.n_workers))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ShallowsError
+from ..progress import duration
 
 if TYPE_CHECKING:
     from .run_state import Run
@@ -114,19 +115,13 @@ class Progress(Observer):
             from tqdm import tqdm
 
             self._bar = tqdm(
-                total=self._total(run) or None,
+                total=_total(run, self.n_epochs) or None,
                 initial=run.iteration,
                 desc=self.label,
                 unit="batch",
                 delay=self.delay,
                 leave=False,
             )
-
-    def _total(self, run: Run) -> int:
-        """Batches in all, 0 where that is not known."""
-        total = run.n_batches * min(self.n_epochs or run.max_epochs, run.max_epochs)
-        asked = run.max_iterations or 0
-        return min(total, asked) if total and asked else total or asked
 
     def on_batch(self, run: Run) -> None:  # noqa: D102
         if self._bar is not None:
@@ -136,23 +131,45 @@ class Progress(Observer):
         if now - self._last < self.every_seconds:
             return
         self._last = now
-        total = self._total(run)
-        if not run.n_batches:
-            place = f"batch {run.iteration}" + (f" of {total}" if total else f", {_duration(run.seconds)}")
-        else:
-            place = f"epoch {run.epoch + 1} of at most {run.max_epochs}"
-        left = ""
-        if total:
-            done = run.iteration / total
-            left = f", {100 * done:.0f} %, about {_duration(run.seconds / max(done, 1e-9) * (1 - done))} left"
-        print(f"{self.label}: {place}{left}", file=sys.stderr, flush=True)
+        place, done, left = place_of(run, self.n_epochs)
+        if done is not None:
+            place += f", {100 * done:.0f} %, about {duration(left)} left"
+        print(f"{self.label}: {place}", file=sys.stderr, flush=True)
 
     def on_end(self, run: Run) -> None:  # noqa: D102
         if self._bar is not None:
             self._bar.close()
 
 
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+def place_of(run: Run, n_epochs: int | None = None) -> tuple[str, float | None, float | None]:
+    """Where a training is.
+
+    Parameters
+    ----------
+    run : Run
+    n_epochs : int, optional
+        After which it will be ended, if that is fewer than the run knows of.
+
+    Returns
+    -------
+    place : str
+        The epoch, or the batch where the number of batches is not known.
+    share, seconds_left : float or None
+        None where it is not known when it ends.
+    """
+    total = _total(run, n_epochs)
+    if run.n_batches:
+        place = f"epoch {run.epoch + 1} of at most {run.max_epochs}"
+    else:
+        place = f"batch {run.iteration}" + (f" of {total}" if total else f", {duration(run.seconds)}")
+    if not total:
+        return place, None, None
+    share = run.iteration / total
+    return place, share, run.seconds / max(share, 1e-9) * (1 - share)
+
+
+def _total(run: Run, n_epochs: int | None) -> int:
+    """Batches in all, 0 where that is not known."""
+    total = run.n_batches * min(n_epochs or run.max_epochs, run.max_epochs)
+    asked = run.max_iterations or 0
+    return min(total, asked) if total and asked else total or asked

@@ -18,6 +18,7 @@ from .. import precomputed
 from ..base import SMALL
 from ..centring import Centring, TrainingRows
 from ..kernel_checks import check_scale
+from ..rows_ahead import RowsAhead
 from . import given_centres
 from .automatic.choices import AUTO, number_of_rows
 from .centres_matrix import CentresMatrix
@@ -26,6 +27,12 @@ from .preconditioning import SMALL_FLOOR, check_preconditioning
 
 N_FRESH = 3000
 """Points beside the centres on which λ and β are measured, from which the step follows."""
+
+BATCHES_IN_MEMORY = 5
+"""As many batches of points take the memory of one that is in use and of the next, with the copies of its reading."""
+
+LEAST_FRESH = 500
+"""So many at least, and fewer than `N_FRESH` only where their matrices would take over half of the memory."""
 
 STRIP_BYTES = 2**26
 """Bytes that strips of the kernel matrix may take; more is no faster."""
@@ -100,7 +107,8 @@ class EigenProCentresFit:
         n, d = X.shape
         given = None if isinstance(self.centres, numbers.Integral) else given_centres.as_points(self.centres, d)
         self._p = min(int(self.centres), n) if given is None else len(given)
-        budget, n_fresh = self._working_budget(device), min(n, N_FRESH)
+        budget = self._working_budget(device)
+        n_fresh = fresh_points(n, budget, dtype.itemsize)
         # The factor, the centres and the certificate's matrices, of fresh points with the centres and each other.
         half = d + 1.5 * n_fresh
         needed = dtype.itemsize * (self._p * (self._p + 2 * half) + 2 * n_fresh**2)
@@ -116,9 +124,9 @@ class EigenProCentresFit:
         held = (budget - needed) // 2 > n * (d + 2) * dtype.itemsize
         self._rows = TrainingRows(X, order, self._centring, device, dtype, held=held)
         first = 0 if given is not None else self._p
-        fresh = slice(first, min(n, first + N_FRESH))
-        if fresh.stop - fresh.start < max(1, min(n, N_FRESH) // 2):
-            fresh = slice(0, min(n, N_FRESH + first))
+        fresh = slice(first, min(n, first + n_fresh))
+        if fresh.stop - fresh.start < max(1, n_fresh // 2):
+            fresh = slice(0, min(n, n_fresh + first))
         self._fresh = fresh
         fresh = self._rows(fresh)
         if given is None:
@@ -201,6 +209,9 @@ class EigenProCentresFit:
             # a tenth of the time of a step; with 4p/3 it was a sixth, and the loss after some epochs about the same.
             # Where an epoch then had few batches, progress counts more.
             batch_size = n if n <= SMALL else max(16, min(2 * p, n // 5), int(found.critical_batch_size / 2))
+            if not self._rows.held_bytes:
+                # What is read batch by batch should take a small part of the memory, also while the next is read.
+                batch_size = min(batch_size, max(16, budget // (4 * BATCHES_IN_MEMORY * self._rows.row_bytes)))
         batch_size = min(n, batch_size)
         step = self.step_size or 1.0 / (
             1.0 / step_size(found, batch_size) + self._choices.regularisation * batch_size / n
@@ -218,10 +229,11 @@ class EigenProCentresFit:
         centres = arrays.contiguous(points[: self._p, :])
         strips = min(STRIP_BYTES if arrays.device_of(points).kind == "cpu" else 2**32, max(2**20, budget))
         self._gram = CentresMatrix(plan.kernel, centres, self._rows, strips)
+        self._ahead = self._rows if self._rows.held_bytes else RowsAhead(self._rows, arrays.device_of(points))
         made = CentresProblem(
             plan.kernel,
             centres,
-            self._rows,
+            self._ahead,
             targets,
             self._projection,
             plan.preconditioner,
@@ -233,9 +245,13 @@ class EigenProCentresFit:
         del self._projection, self._rows, self._fresh
         return made
 
+    def _announced(self, batches: Any) -> Any:
+        ahead = vars(self).pop("_ahead")
+        return ahead.following(batches) if isinstance(ahead, RowsAhead) else batches
+
     def _step_bytes(self, plan: Plan, n_outputs: int, itemsize: int) -> int:
         p, made = self._p, plan.preconditioner
-        of_points = self._rows.held_bytes or plan.batch_size * (self._rows.width + 2) * itemsize
+        of_points = self._rows.held_bytes or BATCHES_IN_MEMORY * plan.batch_size * self._rows.row_bytes
         return of_points + itemsize * (p * p + made.n_subsample * made.rank + 8 * p * n_outputs)
 
     def _make_solver(self, step_size: float) -> ProjectedEigenPro:
@@ -248,3 +264,8 @@ class EigenProCentresFit:
 
     def _model_parameters(self, plan: Plan) -> dict[str, Any]:
         return super()._model_parameters(plan) | {"n_centres": self._p}
+
+
+def fresh_points(n: int, budget: int, itemsize: int) -> int:
+    """On how many of n points the step is measured: two matrices of them take half of the budget at most."""
+    return min(n, N_FRESH, max(LEAST_FRESH, math.isqrt(max(0, budget) // (4 * itemsize))))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import arrays
+from ...errors import ShallowsError
 from ...kernels import Kernel
 from ...spectrum import Preconditioner
 from ..snapshot import Snapshot
@@ -61,3 +62,14 @@ class LeastSquaresSnapshot(Snapshot):
         scores = estimator._unscale(scores)
         scores[held_out.rows] = others
         return scores
+
+
+def subsample_first(indices: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Return an order that begins with ``indices``; the other rows follow as in ``order``."""
+    if indices.max() >= len(order):
+        raise ShallowsError(
+            f"The preconditioner was made for at least {indices.max() + 1} training points, here are {len(order)}."
+        )
+    rest = np.ones(len(order), dtype=bool)
+    rest[indices] = False
+    return np.concatenate([indices, order[rest[order]]])

@@ -20,12 +20,13 @@ from ..base import SMALL, Estimator
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
 from ..parameter_checks import check_positive, check_whole, is_number
+from ..told_progress import tells_progress
 from . import convergence_warning
 from .automatic import choices as automatic_choice
 from .automatic.calibration_rows import learn_calibration
 from .automatic.choices import Choices
 from .evaluation_cache import EvaluationCache
-from .fit_plan import LeastSquaresSnapshot, Plan
+from .fit_plan import LeastSquaresSnapshot, Plan, subsample_first
 from .memory_check import check_memory
 
 BLOCKS_BYTES = 2**28
@@ -68,6 +69,10 @@ class KernelLeastSquares(Estimator):
     def _look_at_all(self, points: Any, targets: Any, weights: Any, kernel: Any, seed: int, budget: int) -> None:
         """Choose anew with all rows of a small problem, where the method does so."""
 
+    def _announced(self, batches: Any) -> Any:
+        """The batches of the training, for a method that wants to know their order beforehand."""
+        return batches
+
     def _load_preconditioner(self) -> Preconditioner | None:
         """The preconditioner that the user handed in, if one was; its subsample comes first in the order of the fit."""
         return None
@@ -75,6 +80,7 @@ class KernelLeastSquares(Estimator):
     # --------------------------------------------------------------------------- the fit
 
     @training.keeps_model_on_failure
+    @tells_progress
     def fit(
         self,
         X: Any,
@@ -138,7 +144,7 @@ class KernelLeastSquares(Estimator):
             # Rows are shuffled once. Batches are then contiguous, and so is the subsample, which comes first.
             order = streams.permutation(seed, "order", 0, n)
             if self._given is not None:
-                order = _subsample_first(self._given.indices, order)
+                order = subsample_first(self._given.indices, order)
             points = self._prepare_points(X, order, device, dtype)
             self._weight_unit = 1.0 if weights is None else float(weights.max())
             w = None if weights is None else arrays.to_device(weights[order] / self._weight_unit, device, dtype)
@@ -177,7 +183,7 @@ class KernelLeastSquares(Estimator):
                 run = training.train(
                     solver,
                     problem,
-                    start.batches(training.Batches(n, plan.batch_size, seed)),
+                    self._announced(start.batches(training.Batches(n, plan.batch_size, seed))),
                     self._stopping(),
                     observers=[*self._progress_observers(), *observers],
                     checkpoint=checkpoint,
@@ -355,6 +361,7 @@ class KernelLeastSquares(Estimator):
 
     # -------------------------------------------------------------------------- prediction
 
+    @tells_progress
     def _raw_predict(self, X: Any, coefficients: Any = None) -> np.ndarray:
         """f(x), shape (m, c), for checked X."""
         fitting = coefficients is not None
@@ -382,14 +389,3 @@ class KernelLeastSquares(Estimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "dual_coef_")
-
-
-def _subsample_first(indices: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Return an order that begins with ``indices``; the other rows follow as in ``order``."""
-    if indices.max() >= len(order):
-        raise ShallowsError(
-            f"The preconditioner was made for at least {indices.max() + 1} training points, here are {len(order)}."
-        )
-    rest = np.ones(len(order), dtype=bool)
-    rest[indices] = False
-    return np.concatenate([indices, order[rest[order]]])

@@ -15,6 +15,7 @@ from shallows.training import Checkpoint
 from .calls import callable_for, sha256_of
 from .interruption import stopping_by_signal
 from .job import Conditions, Job, name_of
+from .status import Status
 
 #: Prefix of a metric -> the place of the curve that it is taken at.
 ENDS = {"first": 0, "last": -1}
@@ -36,7 +37,8 @@ def analyse(job: Job, data: Any, conditions: Conditions, folder: Path, key: str)
     clock = time.perf_counter()
     if "progress" in inspect.signature(function).parameters:
         checkpoint = Checkpoint(folder, key, conditions.checkpoint_seconds)
-        with stopping_by_signal(checkpoint), ResumableLoop(name_of(spec), checkpoint) as progress:
+        status = Status(folder, name_of(spec), prints=False)  # the loop prints its own lines
+        with stopping_by_signal(checkpoint), status, ResumableLoop(name_of(spec), checkpoint) as progress:
             found = function(argument, **spec["parameters"], **given, progress=progress)
         n_resumes, before = checkpoint.n_resumes, progress.seconds_before
     else:

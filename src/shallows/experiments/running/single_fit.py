@@ -16,6 +16,7 @@ from . import measures
 from .calls import callable_for, model_sha256
 from .interruption import stopping_by_signal
 from .job import Conditions, Job, name_of
+from .status import Status
 
 
 class AtTheEnd(Observer):
@@ -60,8 +61,8 @@ def fit_once(job: Job, data: Any, conditions: Conditions, folder: Path, key: str
     if "checkpoint" in inspect.signature(estimator.fit).parameters:
         end = AtTheEnd(measure.of_snapshot)
         checkpoint = Checkpoint(folder, key, conditions.checkpoint_seconds)
-        with stopping_by_signal(checkpoint):
-            estimator.fit(x, y, observers=[end, Progress(name_of(spec))], checkpoint=checkpoint)
+        with stopping_by_signal(checkpoint), Status(folder, name_of(spec)) as status:
+            estimator.fit(x, y, observers=[end, Progress(name_of(spec)), status], checkpoint=checkpoint)
         values, fitted, predicted = end.values, time.perf_counter() - clock, 0.0
     else:
         estimator.fit(np.asarray(x), np.asarray(y))

@@ -15,6 +15,7 @@ from . import measures
 from .calls import callable_for, model_sha256
 from .interruption import stopping_by_signal
 from .job import Conditions, Job, name_of
+from .status import Status
 
 #: What a row of a curve has beside its metrics.
 _PLACE = ("epoch", "iteration", "seconds")
@@ -62,8 +63,9 @@ def train(job: Job, data: Any, conditions: Conditions, folder: Path, key: str) -
     measure = measures.make(definition.get("measures") or measures.default_for(estimator), data)
     curve = Curve(spec["marks"], measure.of_snapshot, unit)
     checkpoint = Checkpoint(folder, key, conditions.checkpoint_seconds)
-    with stopping_by_signal(checkpoint):
-        observers = [curve, Progress(name_of(spec), max(spec["marks"]) if unit == "epoch" else None)]
+    n_epochs = max(spec["marks"]) if unit == "epoch" else None
+    with stopping_by_signal(checkpoint), Status(folder, name_of(spec), n_epochs) as status:
+        observers = [curve, Progress(name_of(spec), n_epochs), status]
         estimator.fit(*measure.training_arrays(), observers=observers, checkpoint=checkpoint)
     if not curve.rows:
         raise ShallowsError("Training ended before the first mark.")

@@ -1,0 +1,127 @@
+"""Kill a training at random moments, go on from its checkpoint, and compare the model with that of no kill, bit by bit.
+
+    python benchmarks/kills.py --kills 20
+
+Every training runs in a process group of its own, which is ended by SIGKILL as a whole: nothing can be saved on the
+way out. It is started again until it comes to its end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+BEGUN = "the training begins"
+
+EVERY_SECONDS = 0.05
+"""How often a training writes its state here, so that a kill may well fall into the writing."""
+
+
+def train(folder: Path, n: int, epochs: int) -> None:
+    """Train on generated points with a checkpoint, and leave the digest of the coefficients in ``model.json``."""
+    import numpy as np
+
+    from shallows import EigenProRegressor, training
+
+    draws = np.random.default_rng(0)
+    X = draws.normal(size=(n, 20))
+    y = np.sin(X @ draws.normal(size=(20, 5)))
+    checkpoint = training.Checkpoint(folder, "a run to be killed", EVERY_SECONDS)
+    # Batches small enough that their steps are those of EigenPro, averaged; all that is random comes from the seed.
+    model = EigenProRegressor(
+        bandwidth=4.0, n_subsample=200, rank=40, batch_size=50, max_epochs=epochs, tol=0.0, random_state=0
+    )
+    print(BEGUN, flush=True)
+    model.fit(X, y, checkpoint=checkpoint)
+    digest = hashlib.sha256(np.ascontiguousarray(model.dual_coef_).tobytes()).hexdigest()
+    found = {"digest": digest, "resumes": model.n_resumes_, "losses": model.losses_, "seconds": model.timings_}
+    (folder / "model.json").write_text(json.dumps(found))
+
+
+def run(folder: Path, n: int, epochs: int, kill_after: float | None = None) -> tuple[dict[str, Any] | None, float]:
+    """Start a training, and kill its group after some seconds of it if it has not ended by then.
+
+    Returns
+    -------
+    dict or None
+        What it left, None where it was killed.
+    float
+        Seconds from its beginning to its end.
+    """
+    command = [sys.executable, __file__, "--train", str(folder), "--n", str(n), "--epochs", str(epochs)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    for line in process.stdout:
+        if line.strip() == BEGUN:
+            break
+    began = time.perf_counter()
+    try:
+        status = process.wait(kill_after)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        return None, time.perf_counter() - began
+    if status:
+        raise SystemExit(f"A training ended with status {status}; its messages stand above.")
+    return json.loads((folder / "model.json").read_text()), time.perf_counter() - began
+
+
+def drill(n_kills: int, n: int, epochs: int, seed: int = 0) -> Iterator[dict[str, Any]]:
+    """Kill trainings at random moments, each once, and let each come to its end.
+
+    Yields
+    ------
+    dict
+        Of the training without a kill first, then of each other: ``same`` model or not, ``resumes``, and the seconds
+        after which it was killed.
+    """
+    moments = random.Random(seed)
+    with tempfile.TemporaryDirectory() as place:
+        whole, seconds = run(Path(place), n, epochs)
+    yield {"same": True, "resumes": whole["resumes"], "seconds": seconds}
+    for _ in range(n_kills):
+        with tempfile.TemporaryDirectory() as place:
+            after = moments.uniform(0.0, 0.9 * seconds)
+            found, _ = run(Path(place), n, epochs, kill_after=after)
+            killed = found is None
+            if killed:
+                found, _ = run(Path(place), n, epochs)
+            same = (found["digest"], found["losses"]) == (whole["digest"], whole["losses"])
+            yield {"same": same, "resumes": found["resumes"], "killed": killed, "seconds": after}
+
+
+def main() -> None:
+    """Read the command line and print what the drill finds."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--n", type=int, default=3000, help="points (default: %(default)s)")
+    parser.add_argument("--epochs", type=int, default=30, help="passes over them (default: %(default)s)")
+    parser.add_argument("--train", type=Path, help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.train is not None:
+        train(chosen.train, chosen.n, chosen.epochs)
+        return
+    whole, *killed = drill(chosen.kills, chosen.n, chosen.epochs)
+    print(f"a training of {whole['seconds']:.1f} s that is not killed")
+    for number, one in enumerate(killed, start=1):
+        end = f"killed after {one['seconds']:.2f} s, resumed {one['resumes']} times" if one["killed"] else "not reached"
+        print(f"{number:3}  {end}: {'the same model' if one['same'] else 'ANOTHER MODEL'}")
+    n_same, n_killed = sum(one["same"] for one in killed), sum(one["killed"] for one in killed)
+    print(f"{n_same} of {len(killed)} models are identical to the bit; {n_killed} trainings were killed,")
+    print(f"{sum(one['resumes'] > 0 for one in killed)} of them after their first checkpoint")
+    if n_same < len(killed):
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()

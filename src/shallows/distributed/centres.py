@@ -1,0 +1,98 @@
+"""EigenPro on chosen centres, with the rows of every batch divided among processes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from .. import arrays, gram
+from ..arrays import Array
+from ..estimators.least_squares.centres_matrix import CentresMatrix
+from ..estimators.least_squares.fit_plan import Plan
+from ..estimators.rows_ahead import RowsAhead
+from ..ranks import Ranks
+from ..solvers.least_squares.projected import CentresProblem, ProjectedEigenPro
+from .checkpoints import Held
+from .eigenpro_fit import DistributedLeastSquaresFit
+
+ROWS = 20_000
+"""Rows whose outputs a process computes at a time, where all training rows are predicted."""
+
+
+@dataclass(frozen=True)
+class DistributedCentresProblem(CentresProblem):
+    """A `CentresProblem` whose batches are divided by rows among processes.
+
+    Attributes
+    ----------
+    ranks : Ranks
+    """
+
+    ranks: Ranks | None = None
+
+
+@dataclass(frozen=True)
+class DistributedProjectedEigenPro(ProjectedEigenPro):
+    """The step of `ProjectedEigenPro`, with the rows of a batch divided among processes.
+
+    Each process reads its share of the batch alone, and computes what this adds to K_ZS g, p × outputs numbers, which
+    all of them add up. With fewer centres than a batch has rows that is less than the values of the batch would be.
+    Every process holds the p centres, as it holds the p² numbers of the projection, and takes the same step.
+    """
+
+    @staticmethod
+    def _gradient(problem: DistributedCentresProblem, iterate: Array, batch: slice) -> tuple[Array, float]:
+        xp, ranks, mine = arrays.namespace(iterate), problem.ranks, problem.ranks.piece(batch)
+        loss, added = 0.0, xp.zeros_like(iterate)
+        if mine.start < mine.stop:
+            added, loss = ProjectedEigenPro._gradient(problem, iterate, mine)
+        of_loss = xp.full((1, iterate.shape[1]), loss, dtype=iterate.dtype)
+        summed = ranks.sum(xp.concat([added, of_loss]))
+        return arrays.contiguous(summed[:-1, :]), float(summed[-1, 0])
+
+
+class DistributedCentresMatrix(CentresMatrix):
+    """A `CentresMatrix` whose products are divided by rows among processes."""
+
+    def __init__(self, ranks: Ranks, *given: Any):
+        super().__init__(*given)
+        self._ranks = ranks
+
+    def dot(self, a: Array) -> Array:
+        """``k(X, Z) @ a`` for all training points in the order of the fit, shape (n, c)."""
+        out = arrays.namespace(a).zeros((len(self._rows), a.shape[1]), dtype=a.dtype)
+        for k, rows in enumerate(arrays.blocks(len(self._rows), ROWS)):
+            if k % self._ranks.size == self._ranks.rank:
+                points = self._rows(rows)[:, :-2]
+                out[rows, :] = gram.cross_product(self.kernel, points, self.points, a, budget=self._budget)
+        return self._ranks.sum(out)
+
+
+class DistributedEigenProCentresFit(DistributedLeastSquaresFit):
+    """EigenPro on chosen centres: every process has its share of each batch."""
+
+    def _make_problem(self, plan: Plan, points: Array, targets: Array, weights: Any, budget: int) -> CentresProblem:
+        rows = self._rows
+        made = super()._make_problem(plan, points, targets, weights, budget)
+        self._gram = DistributedCentresMatrix(self._ranks, plan.kernel, made.centres, rows, made.budget)
+        if isinstance(made.points, RowsAhead):
+            made.points.share = self._ranks.piece
+        given = {field.name: getattr(made, field.name) for field in fields(CentresProblem)}
+        return DistributedCentresProblem(**given, ranks=self._ranks)
+
+    def _make_solver(self, step_size: float) -> DistributedProjectedEigenPro:
+        return DistributedProjectedEigenPro(step_size, average=self._averaged)
+
+    def _whole(self, held: Held, notes: dict[str, Any]) -> tuple[Held, dict[str, Any]]:
+        """The arrays of a checkpoint: every process has them all."""
+        return held, notes
+
+    _share = _whole
+
+    def _raw_predict(self, X: Any, coefficients: Any = None) -> np.ndarray:
+        """f(x), shape (m, c); in the course of the fit every process computes it for its share of the rows."""
+        if coefficients is None:
+            return super()._raw_predict(X)
+        return self._ranks.gathered(super()._raw_predict(X[self._ranks.own(X.shape[0])], coefficients), X.shape[0])

@@ -1,0 +1,108 @@
+"""What an estimator of EigenPro does differently where several processes fit it together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .. import arrays, gram
+from ..errors import ShallowsError
+from ..estimators.least_squares.fit_plan import Plan
+from ..ranks import Ranks
+from .checkpoints import Held
+from .eigenpro import DistributedEigenPro, DistributedProblem, OwnDirections
+from .kernel_columns import OwnColumns
+
+
+class DistributedFit:
+    """What every estimator does alike in a fit by several processes; put before the estimator's own class."""
+
+    _ranks: Ranks
+
+    def _seed(self) -> int:
+        """The seed of rank 0, since ``random_state=None`` draws another one in each process."""
+        return self._ranks.from_first(super()._seed())
+
+    def _working_budget(self, device: arrays.Device) -> int:
+        """Bytes that the fit may use, the same in all processes: sizes are chosen by it.
+
+        The processes of a node share what is free there; a budget that the user gives is for each of them.
+        """
+        share = super()._working_budget(device)
+        return self._ranks.least(share if self.memory is not None else share // self._ranks.on_this_node)
+
+    def _progress_observers(self) -> list[Any]:
+        return super()._progress_observers() if self._ranks.rank == 0 else []
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+            raise ShallowsError("A distributed training computes its kernel values; kernel='precomputed' has them.")
+        if getattr(self, "warm_start", False):
+            raise ShallowsError(
+                "warm_start=True keeps the state of a solver in one process; with several, use a checkpoint."
+            )
+
+    def _in_one_process(self) -> None:
+        """Make what a fitted estimator has in one process of what it has in several, after the fit."""
+
+
+class DistributedLeastSquaresFit(DistributedFit):
+    """What the estimators of least squares have in common in a fit by several processes."""
+
+    def _make_plan(self, points: Any, weights: Any, kernel: Any, seed: int, budget: int) -> Plan:
+        """The plan of rank 0: eigenvectors that another machine computes may differ in sign."""
+        plan = super()._make_plan(points, weights, kernel, seed, budget)
+        self._ranks.same((plan.kernel.name, plan.kernel.bandwidth), "kernels (give the bandwidth as a number)")
+        p = plan.preconditioner
+        held = {name: arrays.to_numpy(getattr(p, name)) for name in ("eigenvalues", "vectors")}
+        numbers = {name: value for name, value in vars(p).items() if isinstance(value, float)}
+        sizes = {name: value for name, value in vars(plan).items() if isinstance(value, (int, float))}
+        held, numbers, sizes = self._ranks.from_first((held, numbers, sizes))
+        self._choices.regularisation = self._ranks.from_first(self._choices.regularisation)
+        held = {name: arrays.like(array, points) for name, array in held.items()}
+        return replace(plan, preconditioner=replace(p, **held, **numbers), **sizes)
+
+
+class DistributedEigenProFit(DistributedLeastSquaresFit):
+    """EigenPro with all training points as centres, which are divided among the processes."""
+
+    def _make_problem(self, plan: Plan, points: Any, targets: Any, weights: Any, budget: int) -> DistributedProblem:
+        self._sides = (plan.batch_size, self._n_outputs)
+        self._gram = OwnColumns(self._ranks, plan.kernel, points, budget=budget)
+        return DistributedProblem(
+            self._gram,
+            targets,
+            weights,
+            plan.preconditioner,
+            self._choices.regularisation,
+            OwnDirections.of(plan.preconditioner, self._ranks),
+        )
+
+    def _make_solver(self, step_size: float) -> DistributedEigenPro:
+        return DistributedEigenPro(step_size, self._cycle)
+
+    def _whole(self, held: Held, notes: dict[str, Any]) -> tuple[Held, dict[str, Any]]:
+        """The arrays of a checkpoint, which have a row for each centre, from those of all processes."""
+        return {name: self._ranks.gathered(array, self._gram.n) for name, array in held.items()}, notes
+
+    def _share(self, held: Held, notes: dict[str, Any]) -> tuple[Held, dict[str, Any]]:
+        """The rows of this process's centres."""
+        own = self._ranks.own(self._gram.n)
+        return {name: np.ascontiguousarray(array[own]) for name, array in held.items()}, notes
+
+    def _raw_predict(self, X: Any, coefficients: Any = None) -> np.ndarray:
+        """f(x), shape (m, c); in the course of the fit every process adds what its own centres give."""
+        if coefficients is None:
+            return super()._raw_predict(X)
+        device, own = arrays.resolve_device(self.device), self._gram.own
+        mine = arrays.contiguous_copy(coefficients[self._ranks.own(self._gram.n), :])
+        budget = min(self._working_budget(device) // 2, 2**28 if device.kind == "cpu" else 2**32)
+        out = np.empty((X.shape[0], coefficients.shape[1]), dtype=np.dtype(str(own.dtype)))
+        with device.active(), np.errstate(over="ignore", invalid="ignore"):
+            for rows, x, extra in self._centring.new_points(X, device, out.dtype):
+                made = gram.cross_product(self._gram.kernel, x, own, mine, budget=budget, extra=extra)
+                out[rows] = arrays.to_numpy(made)
+        return self._unscale(self._ranks.sum(out))

@@ -1,0 +1,245 @@
+"""Doubly stochastic gradients with the blocks of random features divided among processes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from .. import arrays
+from ..arrays import Array
+from ..errors import ShallowsError
+from ..features import block_sums
+from ..ranks import Ranks
+from ..solvers.expansions.doubly_stochastic import DoublyStochastic
+from ..solvers.expansions.expansion import ExpansionProblem, ExpansionState
+from ..solvers.expansions.known_values import KnownValues
+from .checkpoints import Held
+from .eigenpro_fit import DistributedFit
+
+
+class OwnBlocks:
+    """The blocks r, r + R, r + 2R, ... of a stream of features, numbered 0, 1, 2, ..., for the process of rank r of R.
+
+    Parameters
+    ----------
+    features : FeatureStream
+    ranks : Ranks
+    """
+
+    def __init__(self, features: Any, ranks: Ranks):
+        self._features, self._ranks = features, ranks
+        if hasattr(features, "projector"):
+            self.projector = lambda i, like: features.projector(self._number(i), like)
+            self.phases = lambda i, like: features.phases(self._number(i), like)
+
+    def _number(self, i: int) -> int:
+        return i * self._ranks.size + self._ranks.rank
+
+    def block(self, i: int, x: Array) -> Array:
+        """Features of a block, shape (m, width)."""
+        return self._features.block(self._number(i), x)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name in ("projector", "phases"):
+            raise AttributeError(name)
+        return getattr(self._features, name)
+
+
+class DistributedKnownValues(KnownValues):
+    """`KnownValues`, the same in all processes, each of which sums those of the new blocks that are its own."""
+
+    def at(self, state: Any, problem: Any, batch: slice) -> Array:
+        """Values of f at a batch, shape (m, c)."""
+        x = problem.points[batch, :]
+        if batch.start not in self._noted:
+            return state.values(problem, x)
+        n_blocks, factor = self._noted[batch.start]
+        new = state.evaluate(problem.features, x, problem.budget, since=n_blocks)
+        return new + self.values[batch, :] * (self.factor / factor)
+
+
+@dataclass
+class DistributedExpansionState(ExpansionState):
+    """An `ExpansionState` of which each process holds the coefficients of its own blocks; all else is everywhere.
+
+    Attributes
+    ----------
+    buffer : array, shape (capacity, width, c)
+        Of the own blocks.
+    ranks : Ranks
+    """
+
+    ranks: Ranks | None = None
+
+    @property
+    def n_own(self) -> int:
+        """How many of the blocks in use are this process's."""
+        return self._own_of(self.n_blocks)
+
+    def _own_of(self, n_blocks: int) -> int:
+        return len(range(self.ranks.rank, n_blocks, self.ranks.size))
+
+    @property
+    def coefficients(self) -> Array:
+        """A of all blocks in use, shape (n_blocks, width, c), gathered at every call: all processes must ask."""
+        return self.ranks.gathered(self.buffer[: self.n_own, :, :], self.n_blocks) * self.scale
+
+    def evaluate(self, features: Any, x: Array, budget: int = block_sums.DEFAULT_BUDGET, since: int = 0) -> Array:
+        """What the blocks from number ``since`` on give at some points, added up over the processes; shape (m, c)."""
+        first = self._own_of(since)
+        own = self.buffer[first : self.n_own, :, :]
+        part = block_sums.evaluate(OwnBlocks(features, self.ranks), x, own, first=first, budget=budget)
+        total = self.ranks.sum(part)
+        total *= self.scale
+        return total
+
+    def grow(self, change: Array, trace: Array) -> int:
+        """Add a block, to the coefficients of the process whose it is; returns its number."""
+        if self.n_blocks == self.trace_buffer.shape[0]:
+            self.trace_buffer = _extended(self.trace_buffer)
+        block = self.n_blocks
+        self.trace_buffer[block, :] = self._stored(-trace)
+        if self._owns(block):
+            if self.n_own == self.buffer.shape[0]:
+                self.buffer = _extended(self.buffer)
+            self.buffer[self.n_own, :, :] = self._stored(change)
+        self.n_blocks += 1
+        return block
+
+    def add(self, block: int, change: Array, trace: Array | None) -> None:
+        """Add to a block's coefficients, and take from its trace."""
+        if self._owns(block):
+            self.buffer[block // self.ranks.size, :, :] += self._stored(change)
+        if self.known is not None:
+            self.known.changed(block)
+        if trace is not None:
+            self.trace_buffer[block, :] -= self._stored(trace)
+
+    def _owns(self, block: int) -> bool:
+        return block % self.ranks.size == self.ranks.rank
+
+    def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Arrays on the host and numbers that `recall` takes up again, to the bit; of the own blocks only."""
+        held, numbers = super().remember()
+        return held | {"buffer": held["buffer"][: self.n_own]}, numbers
+
+    def is_finite(self) -> bool:
+        """Whether all coefficients of all processes are numbers."""
+        xp = arrays.namespace(self.buffer)
+        finite = bool(xp.all(xp.isfinite(self.buffer[: self.n_own, :, :])))
+        return not self.ranks.any(not (finite and np.isfinite(self.scale)))
+
+    def in_one_process(self, problem: ExpansionProblem) -> ExpansionState:
+        """The same state with the blocks of all processes."""
+        held, numbers = self.remember()
+        held["buffer"] = self.ranks.gathered(held["buffer"], self.n_blocks)
+        whole = ExpansionState.zero(problem, self.step_size, like=self.buffer)
+        held = {name: array for name, array in held.items() if not name.startswith("known")}
+        whole.recall(held, numbers)
+        return whole
+
+
+@dataclass(frozen=True)
+class DistributedDoublyStochastic(DoublyStochastic):
+    """The step of `shallows.solvers.DoublyStochastic`, taken by several processes that hold a share of the blocks each.
+
+    Each process computes what its own blocks give at the points of the batch, and all of them add these values up
+    (batch × outputs numbers). For the coefficients of the new block, each takes its share of the rows of the batch into
+    Φᵀ ℓ' and Φᵀ W Φ; these are added up as well, and the process whose block it is keeps the solution.
+
+    Parameters
+    ----------
+    ranks : Ranks
+    """
+
+    ranks: Ranks | None = None
+
+    @classmethod
+    def of(cls, solver: DoublyStochastic, ranks: Ranks) -> DistributedDoublyStochastic:
+        """The same solver for several processes."""
+        return cls(**{field.name: getattr(solver, field.name) for field in fields(DoublyStochastic)}, ranks=ranks)
+
+    def in_one_process(self) -> DoublyStochastic:
+        """The same solver for one process."""
+        return DoublyStochastic(**{field.name: getattr(self, field.name) for field in fields(DoublyStochastic)})
+
+    def init(self, problem: ExpansionProblem) -> DistributedExpansionState:
+        """The zero function."""
+        state = DistributedExpansionState.zero(problem, self.step_size)
+        state.ranks = self.ranks
+        if state.known is not None:
+            state.known = DistributedKnownValues(*state.known.values.shape, problem.points)
+        return state
+
+    def _direction(
+        self, problem: ExpansionProblem, block: int, x: Array, G: Array, scores: Array, w: Array | None
+    ) -> Array:
+        xp, features, ranks = arrays.namespace(x), problem.features, self.ranks
+        batch_size, preconditioned = x.shape[0], self.preconditioning == "block"
+        if preconditioned and self.regularisation > 0:
+            held_back = scores * self.shrinkage(features.block_size, batch_size)
+            G = G - (held_back if w is None else w * held_back)
+        mine = ranks.piece(slice(0, batch_size))
+        R, C = block_sums.correlate(
+            features,
+            block,
+            x[mine, :],
+            G[mine, :],
+            with_gram=preconditioned,
+            weights=None if w is None else w[mine, :],
+            budget=problem.budget,
+        )
+        if not preconditioned:
+            return ranks.sum(R) * (-1.0 / (batch_size * features.block_size))
+        summed = ranks.sum(xp.concat([R, C], axis=1))
+        R, C = (arrays.contiguous(part) for part in (summed[:, : G.shape[1]], summed[:, G.shape[1] :]))
+        damping = batch_size * self.damping_at(features.block_size, batch_size)
+        return arrays.contiguous(arrays.solve_damped(C, R, damping) * -1.0)
+
+
+class DistributedExpansionFit(DistributedFit):
+    """Doubly stochastic gradients: the blocks of features are divided among the processes."""
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.max_seconds is not None:
+            raise ShallowsError(
+                "Processes of a distributed training do not end after the same number of seconds; use n_iter or "
+                "max_epochs in place of max_seconds."
+            )
+
+    def _plan(self, *given: Any) -> tuple[DistributedDoublyStochastic, dict[str, Any]]:
+        solver, told = super()._plan(*given)
+        kernel = self._features.kernel
+        self._ranks.same((kernel.name, kernel.bandwidth), "kernels (give the bandwidth as a number)")
+        return DistributedDoublyStochastic.of(self._ranks.from_first(solver), self._ranks), told
+
+    def _whole(self, held: Held, notes: dict[str, Any]) -> tuple[Held, dict[str, Any]]:
+        """The arrays of a checkpoint, with the blocks of all processes."""
+        whole = {}
+        for name, array in held.items():
+            place, _, part = name.partition(".")
+            blocks = notes["numbers"][place]["n_blocks"]
+            whole[name] = self._ranks.gathered(array, blocks) if part == "buffer" else array
+        return whole, notes
+
+    def _share(self, held: Held, notes: dict[str, Any]) -> tuple[Held, dict[str, Any]]:
+        """The blocks of this process."""
+        own = {}
+        for name, array in held.items():
+            mine = name.endswith(".buffer") and not name.endswith("trace_buffer")
+            own[name] = np.ascontiguousarray(array[self._ranks.own(len(array))]) if mine else array
+        return own, notes
+
+    def _in_one_process(self) -> None:
+        self._state = self._state.in_one_process(self._problem)
+        self._solver = self._solver.in_one_process()
+
+
+def _extended(buffer: Array) -> Array:
+    """A buffer of twice the capacity with the same beginning."""
+    xp = arrays.namespace(buffer)
+    more = xp.zeros((max(8, buffer.shape[0]), *buffer.shape[1:]), dtype=buffer.dtype)
+    return xp.concat([buffer, more])

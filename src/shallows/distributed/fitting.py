@@ -1,0 +1,160 @@
+"""The fit of an estimator by all processes of an MPI program."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import scipy.sparse
+
+from .. import arrays, training
+from ..errors import ShallowsError
+from ..estimators.doubly_stochastic.dsg_classifier import DoublyStochasticClassifier
+from ..estimators.doubly_stochastic.dsg_regressor import DoublyStochasticRegressor
+from ..estimators.least_squares.eigenpro_centres_fit import EigenProCentresFit
+from ..estimators.least_squares.eigenpro_fit import EigenProFit
+from ..ranks import Ranks
+from .centres import DistributedEigenProCentresFit
+from .checkpoints import DistributedCheckpoint
+from .eigenpro_fit import DistributedEigenProFit
+from .expansions import DistributedExpansionFit
+
+Model = TypeVar("Model")
+
+MAY_DIFFER = frozenset({"device", "memory", "verbose", "random_state", "preconditioner"})
+"""Parameters that need not be the same in all processes, or that are agreed on by other means."""
+
+SAMPLED_ROWS = 64
+"""Rows of the data by which processes make sure that they have the same."""
+
+
+def fit(
+    estimator: Model,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    communicator: Any = None,
+    observers: Sequence[training.Observer] = (),
+    checkpoint: training.Checkpoint | None = None,
+) -> Model:
+    """Fit an estimator by all processes of an MPI program together.
+
+    Every process calls this with the same estimator and data, and has the whole fitted model afterwards, which is that
+    of one process but for rounding, whatever the number of processes. To start a program of four processes:
+    ``mpiexec -n 4 python program.py``, or ``srun`` in a job of Slurm.
+
+    Parameters
+    ----------
+    estimator
+        `EigenProClassifier`, `EigenProCentresClassifier`, `DoublyStochasticClassifier` or one of their regressors. It
+        is fitted in place.
+    X : array-like, shape (n_samples, n_features)
+        A memory map is best where processes share a machine.
+    y : array-like, shape (n_samples,) or (n_samples, n_outputs)
+    sample_weight : array-like, shape (n_samples,), optional
+    communicator : mpi4py.MPI.Comm, optional
+        The processes; None takes all of the program.
+    observers : sequence of shallows.training.Observer
+        Each process calls its own. What they evaluate is computed by all processes, so they must evaluate at the same
+        points of the training.
+    checkpoint : shallows.training.Checkpoint, optional
+        Go on from it if it exists, and keep it up to date. Rank 0 reads and writes it; the number of processes may be
+        another one than that which wrote it.
+
+    Returns
+    -------
+    estimator
+
+    Raises
+    ------
+    MissingExtraError
+        If mpi4py is not installed.
+    ShallowsError
+        If the estimator cannot be fitted by several processes, or the processes differ in their versions, parameters
+        or data. An error that one process meets alone ends the program.
+    """
+    helper = next((made for kind, made in HELPERS.items() if isinstance(estimator, kind)), None)
+    if helper is None:
+        raise ShallowsError(
+            f"{type(estimator).__name__} cannot be fitted by several processes. EigenPro, EigenPro on centres and "
+            "doubly stochastic gradients can, as classifiers and as regressors."
+        )
+    with Ranks(communicator) as ranks, ranks.ending_together(), _share_of_processors(ranks):
+        ranks.same(_parameters(estimator), "parameters")
+        ranks.same(_data_digest(X, y, sample_weight), "data")
+        worker = _worker(estimator, helper, ranks)
+        if checkpoint is not None:
+            checkpoint = DistributedCheckpoint(checkpoint, ranks, worker._whole, worker._share)
+        worker.fit(X, y, sample_weight, observers=observers, checkpoint=checkpoint)
+        worker._in_one_process()
+        del worker._ranks
+        vars(estimator).update(vars(worker))
+    return estimator
+
+
+HELPERS: dict[type, type] = {
+    EigenProFit: DistributedEigenProFit,
+    EigenProCentresFit: DistributedEigenProCentresFit,
+    DoublyStochasticClassifier: DistributedExpansionFit,
+    DoublyStochasticRegressor: DistributedExpansionFit,
+}
+"""What an estimator of a kind does differently in a fit by several processes."""
+
+
+def _worker(estimator: Any, helper: type, ranks: Ranks) -> Any:
+    """An unfitted estimator with the parameters of the user's, whose fit does the share of this process."""
+    kind = type(f"Distributed{type(estimator).__name__}", (helper, type(estimator)), {})
+    worker = kind(**estimator.get_params(deep=False))
+    worker._ranks = ranks
+    return worker
+
+
+def _parameters(estimator: Any) -> str:
+    """The class and the parameters of an estimator as text, without those that may differ."""
+    parameters = estimator.get_params(deep=False).items()
+    told = {name: _told(value) for name, value in sorted(parameters) if name not in MAY_DIFFER}
+    return f"{type(estimator).__name__}({', '.join(f'{name}={value}' for name, value in told.items())})"
+
+
+def _told(value: Any) -> str:
+    """A parameter as text, without addresses in memory."""
+    if isinstance(value, np.ndarray):
+        return hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()[:12]
+    return getattr(value, "__qualname__", None) or repr(value)
+
+
+def _data_digest(X: Any, y: Any, sample_weight: Any) -> str:
+    """The shape of the data and a digest of targets, weights and some rows of the points."""
+    X = X if scipy.sparse.issparse(X) or hasattr(X, "shape") else np.asarray(X)
+    digest, n = hashlib.sha256(), X.shape[0]
+    some = X[:: max(1, n // SAMPLED_ROWS)]
+    for part in (some.toarray() if scipy.sparse.issparse(some) else some, y, sample_weight):
+        if part is not None:
+            part = np.asarray(arrays.to_numpy(part) if hasattr(part, "shape") else part)
+            digest.update(part.tobytes() if part.dtype != object else repr(part.tolist()).encode())
+    return f"{n} rows of {X.shape[1:]} features, digest {digest.hexdigest()[:12]}"
+
+
+@contextlib.contextmanager
+def _share_of_processors(ranks: Ranks) -> Iterator[None]:
+    """Limit the threads of this process where the processes of a node were all given the same processors."""
+    import threadpoolctl
+
+    if not hasattr(os, "sched_getaffinity"):
+        yield
+        return
+    allowed = os.sched_getaffinity(0)
+    shared = ranks.on_this_node > 1 and len(allowed) > 1
+    limit = max(1, len(allowed) // ranks.on_this_node) if shared and not _bound(ranks, allowed) else None
+    with threadpoolctl.threadpool_limits(None if limit is None else min(limit, arrays.n_threads()), user_api="blas"):
+        yield
+
+
+def _bound(ranks: Ranks, allowed: set[int]) -> bool:
+    """Whether some process has other processors than rank 0."""
+    return ranks.any(sorted(allowed) != ranks.from_first(sorted(allowed)))

@@ -1,0 +1,91 @@
+"""Training rows that are read batch by batch, the next batch while the one before it is in use."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from ..arrays import Array, Device
+from .centring import TrainingRows
+
+
+class RowsAhead:
+    """Reads the batch that will be asked for next in a thread of its own, so that reading and computing overlap.
+
+    It must be told of the order of the batches: `following` stands in for their source. A batch that comes out of
+    turn, as after a step that is taken back, is read when it is asked for. Two batches are in memory at a time.
+
+    Parameters
+    ----------
+    rows : TrainingRows
+    device : Device
+        Of the points.
+
+    Attributes
+    ----------
+    share : callable
+        Which part of a batch will be asked for; all of it, unless several processes divide it.
+    n_ahead : int
+        How many batches were there when they were asked for.
+    """
+
+    def __init__(self, rows: TrainingRows, device: Device):
+        self._rows, self._device = rows, device
+        self._pool: ThreadPoolExecutor | None = None
+        self._next: dict[int, slice] = {}
+        self._pending: tuple[slice, Future] | None = None
+        self.share: Callable[[slice], slice] = lambda batch: batch
+        self.n_ahead = 0
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __call__(self, batch: slice) -> Array:
+        """The points of a batch, shape (m, d' + 2)."""
+        if not self._next:
+            return self._rows(batch)
+        pending, self._pending = self._pending, None
+        if pending is not None and pending[0] == batch:
+            points = pending[1].result()
+            self.n_ahead += 1
+        else:
+            points = self._rows(batch)
+        following = self._next.get(batch.start)
+        if following is not None:
+            self._pool = self._pool or ThreadPoolExecutor(1, thread_name_prefix="shallows-rows")
+            self._pending = following, self._pool.submit(self._read, following)
+        return points
+
+    def _read(self, batch: slice) -> Array:
+        with self._device.active():
+            return self._rows(batch)
+
+    def following(self, batches: Any) -> AnnouncedBatches:
+        """A source of the same batches, which tells of their order."""
+        return AnnouncedBatches(batches, self)
+
+    def expect(self, order: list[slice], after: slice | None) -> None:
+        """Take the order of an epoch, and the first batch of the epoch after it."""
+        parts = [None if one is None else self.share(one) for one in (*order, after)]
+        self._next = {one.start: other for one, other in itertools.pairwise(parts) if other is not None}
+
+
+class AnnouncedBatches:
+    """The batches of a source; of every epoch the order is told to the `RowsAhead` before its first batch."""
+
+    names_rows = True
+
+    def __init__(self, batches: Any, rows: RowsAhead):
+        self._batches, self._rows = batches, rows
+
+    def __len__(self) -> int:
+        return len(self._batches)
+
+    def of_epoch(self, epoch: int) -> list[slice]:
+        """The batches of an epoch, in their order."""
+        order = self._batches.of_epoch(epoch)
+        after = self._batches.of_epoch(epoch + 1)[:1]
+        self._rows.expect(order, after[0] if after else None)
+        return order

@@ -1,0 +1,215 @@
+"""The processes of an MPI program that work together: sums over them, messages, and what ends them when one fails."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import os
+import platform
+import sys
+import time
+import traceback
+from collections.abc import Callable, Hashable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from . import arrays
+from .arrays import Array
+from .errors import MissingExtraError, ShallowsError
+
+GRACE_SECONDS = 10.0
+"""How long a process that failed waits for the others to fail as well, before it ends them all."""
+
+Value = TypeVar("Value")
+
+
+class Ranks:
+    """The processes of an MPI communicator, which are numbered by their ranks from 0.
+
+    Every method but `own`, `local` and `piece` is a collective operation: all processes must call it, in the same
+    order. Objects are used as contexts, ``with Ranks(communicator) as ranks``.
+
+    Parameters
+    ----------
+    communicator : mpi4py.MPI.Comm, optional
+        None takes all processes of the program (``MPI.COMM_WORLD``).
+
+    Attributes
+    ----------
+    rank, size : int
+        Which of the processes this one is, and how many there are.
+    on_this_node : int
+        How many of them run on the same machine as this one.
+
+    Raises
+    ------
+    MissingExtraError
+        If mpi4py is not installed.
+    ShallowsError
+        If no MPI library is found, or if the processes run different versions of this package, NumPy or Python.
+    """
+
+    def __init__(self, communicator: Any = None):
+        mpi = _mpi()
+        given = mpi.COMM_WORLD if communicator is None else communicator
+        self._mpi = mpi
+        # Communicators of our own, so that no message meets one of the user's; failures are told on another one.
+        self._comm, self._failures = given.Dup(), given.Dup()
+        self.rank, self.size = self._comm.Get_rank(), self._comm.Get_size()
+        node = self._comm.Split_type(mpi.COMM_TYPE_SHARED)
+        self.on_this_node = node.Get_size()
+        node.Free()
+        self.same(versions(), "versions of the programs")
+
+    def __enter__(self) -> Ranks:
+        return self
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        if kind is None:
+            self._comm.Free()
+            self._failures.Free()
+
+    # ------------------------------------------------------------------------------------- shares of rows
+
+    def own(self, n: int) -> slice:
+        """Which of n rows belong to this process: those whose number is its rank modulo the number of processes."""
+        return slice(self.rank, n, self.size)
+
+    def local(self, rows: slice) -> slice:
+        """Where those of some consecutive rows that belong to this process stand among all that do."""
+        return slice(*(max(0, -(-(edge - self.rank) // self.size)) for edge in (rows.start, rows.stop)))
+
+    def piece(self, rows: slice) -> slice:
+        """The piece of some consecutive rows that this process computes for all, where they are dealt in pieces."""
+        n = rows.stop - rows.start
+        return slice(*(rows.start + n * rank // self.size for rank in (self.rank, self.rank + 1)))
+
+    # ---------------------------------------------------------------------------------------- messages
+
+    def sum(self, x: Array) -> Array:
+        """The sum of an array of every process, to the same bits in all of them."""
+        host = np.ascontiguousarray(arrays.to_numpy(x))
+        total = np.empty_like(host)
+        self._comm.Reduce(host, total, op=self._mpi.SUM, root=0)
+        # Not Allreduce: MPI does not promise the same bits everywhere, and what is decided by them must not differ.
+        self._comm.Bcast(total, root=0)
+        return arrays.like(total, x)
+
+    def gathered(self, x: Array, n: int) -> Array:
+        """All n rows of an array of which each process has its `own`."""
+        host = np.zeros((n, *x.shape[1:]), dtype=str(x.dtype))
+        host[self.own(n)] = arrays.to_numpy(x)
+        total = np.empty_like(host)
+        self._comm.Allreduce(host, total, op=self._mpi.SUM)  # one number each and zeros: exact in any order
+        return arrays.like(total, x)
+
+    def from_first(self, value: Value) -> Value:
+        """What the process of rank 0 gave, any object that can be pickled."""
+        return self._comm.bcast(value if self.rank == 0 else None, root=0)
+
+    def on_first(self, work: Callable[[], Value]) -> Value:
+        """Do something in the process of rank 0 alone; all get its result, or raise its error."""
+        done: tuple[Any, BaseException | None] = (None, None)
+        if self.rank == 0:
+            try:
+                done = (work(), None)
+            except Exception as error:
+                done = (None, error)
+        value, error = self._comm.bcast(done, root=0)
+        if error is not None:
+            raise error
+        return value
+
+    def any(self, value: bool) -> bool:
+        """Whether it is so in at least one process."""
+        return bool(self._comm.allreduce(bool(value), op=self._mpi.LOR))
+
+    def least(self, value: int) -> int:
+        """The smallest number of all processes."""
+        return int(self._comm.allreduce(int(value), op=self._mpi.MIN))
+
+    def same(self, value: Hashable, what: str) -> None:
+        """Make sure that a value is the same in all processes.
+
+        Parameters
+        ----------
+        value
+            Of this process.
+        what : str
+            In the plural, for the message.
+
+        Raises
+        ------
+        ShallowsError
+            In all processes, if it is not.
+        """
+        found = self._comm.allgather(value)
+        other = next((rank for rank in range(self.size) if found[rank] != found[0]), None)
+        if other is not None:
+            raise ShallowsError(
+                f"The processes of a distributed training must agree, but their {what} differ: rank 0 has "
+                f"{found[0]}, rank {other} has {found[other]}."
+            )
+
+    # ---------------------------------------------------------------------------------------- failures
+
+    @contextlib.contextmanager
+    def ending_together(self) -> Iterator[None]:
+        """Raise an error that all processes meet; end the whole program after one that only some of them meet.
+
+        The others would wait for ever for the sum that the failed one does not come to.
+        """
+        try:
+            yield
+        except BaseException as error:
+            if not self._all_failed():
+                traceback.print_exception(error)
+                print(
+                    f"shallows: rank {self.rank} of {self.size} failed alone ({type(error).__name__}); "
+                    "the other processes are ended too.",
+                    file=sys.stderr,
+                    flush=True,
+                )
+                self._comm.Abort(1)
+            raise
+
+    def _all_failed(self) -> bool:
+        """Whether all processes come here within `GRACE_SECONDS`."""
+        request, until = self._failures.Ibarrier(), time.monotonic() + GRACE_SECONDS
+        while not request.Test():
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.01)
+        return True
+
+
+def versions() -> str:
+    """The versions that processes must have in common to give the same numbers."""
+    version = sys.modules[__package__].__version__
+    parts = f"shallows {version} (sources {_digest_of_sources()}), NumPy {np.__version__}"
+    return f"{parts}, Python {platform.python_version()}"
+
+
+@functools.cache
+def _digest_of_sources() -> str:
+    """The first digits of a digest of this package's modules."""
+    folder, digest = Path(__file__).parent, hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(os.fsencode(path.relative_to(folder)) + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def _mpi() -> Any:
+    """The module ``mpi4py.MPI``, which starts MPI when it is first imported."""
+    try:
+        from mpi4py import MPI
+    except ImportError as error:
+        raise MissingExtraError("cluster", "A distributed training") from error
+    except RuntimeError as error:
+        raise ShallowsError(
+            f"mpi4py finds no MPI library ({error}). Load the MPI of your system, or install one: pip install mpich."
+        ) from error
+    return MPI

@@ -1,0 +1,214 @@
+"""Distributed trainings: one model for any number of processes, checkpoints that any number goes on from, failures."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import distributed_example
+from shallows import EigenProClassifier, arrays, distributed, kernels
+from shallows.distributed.eigenpro import DistributedEigenPro, DistributedProblem, OwnDirections
+from shallows.distributed.kernel_columns import OwnColumns
+from shallows.errors import MissingExtraError
+from shallows.ranks import Ranks
+from shallows.solvers.least_squares.cycles import Cycle
+from shallows.spectrum import make_preconditioner
+
+PROGRAM = Path(__file__).with_name("distributed_program.py")
+NUMBERS = (1, 2, 4)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """What the program finds with each number of processes."""
+    results = {}
+    for n in NUMBERS:
+        folder = tmp_path_factory.mktemp(f"processes{n}")
+        status, output = distributed_example.run(n, PROGRAM, "fits", folder)
+        assert status == 0, output
+        with np.load(folder / "found.npz") as file:
+            results[n] = dict(file)
+    return results
+
+
+@pytest.fixture(scope="module")
+def program():
+    distributed_example.mpiexec()
+    import distributed_program
+
+    return distributed_program
+
+
+def tolerance(name):
+    # Sums in another order differ by about the unit roundoff, 1e-16 or 6e-8; some dozens of steps make 1000 of it.
+    return 1e-3 if "single precision" in name else 1e-10
+
+
+def assert_close(one, other, name):
+    assert one.shape == other.shape
+    assert np.abs(one - other).max() <= tolerance(name) * np.abs(other).max(), name
+
+
+def names(results):
+    return sorted(results[1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", NUMBERS[1:])
+def test_several_processes_find_the_model_of_one(found, n):
+    for name in names(found):
+        assert_close(found[n][name], found[1][name], name)
+    # That the sums have another order shows that the work was divided.
+    assert not np.array_equal(found[n]["EigenPro/coefficients"], found[1]["EigenPro/coefficients"])
+
+
+@pytest.mark.slow
+def test_the_model_is_that_of_the_estimators_own_fit(found, program):
+    X, y, new = program.data()
+    for name, make in program.FITS.items():
+        model = make().fit(X, y, program.weights(name, y))
+        scores = model.decision_function(new) if hasattr(model, "decision_function") else model.predict(new)
+        assert_close(found[4][f"{name}/coefficients"], model.dual_coef_, name)
+        assert_close(found[4][f"{name}/scores"], scores, name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("before", "after"), [(4, 2), (1, 4)])
+def test_a_checkpoint_is_gone_on_from_by_another_number_of_processes(before, after, found, tmp_path, program):
+    for n, case in ((before, "stopped"), (after, "resumed")):
+        status, output = distributed_example.run(n, PROGRAM, case, tmp_path)
+        assert status == 0, output
+    for name in program.RESUMED:
+        assert_close(np.load(tmp_path / f"{name}.npy"), found[1][f"{name}/coefficients"], name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ["fails_alone", "killed"])
+def test_a_process_that_fails_ends_them_all(case, tmp_path):
+    status, output = distributed_example.run(3, PROGRAM, case, tmp_path, seconds=100)
+    assert status != 0
+    if case == "fails_alone":
+        assert "the disk of rank 1 is full" in output
+        assert "rank 1 of 3 failed alone (RuntimeError); the other processes are ended too." in output
+
+
+@pytest.mark.slow
+def test_processes_that_do_not_fit_together_are_told_so_in_all_of_them(tmp_path):
+    status, output = distributed_example.run(2, PROGRAM, "refused", tmp_path)
+    assert status == 0, output
+    told, also = (json.loads((tmp_path / f"told{rank}.json").read_text()) for rank in (0, 1))
+    assert told == also
+    expected = {
+        "data": "their data differ: rank 0 has 700 rows",
+        "parameters": "their parameters differ: .*batch_size=100.*rank 1 has .*batch_size=101",
+        "out of range": r"damping must lie in \(0, 1\]",
+        "precomputed": "kernel='precomputed' has them",
+        "warm start": "use a checkpoint",
+        "seconds": "n_iter or max_epochs in place of max_seconds",
+        "no such method": "ExactKernelRidgeClassifier cannot be fitted by several processes",
+        "versions": r"versions of the programs differ: rank 0 has shallows \S+\+0 .*, rank 1 has shallows \S+\+1 ",
+    }
+    assert set(told) == set(expected)
+    for name, pattern in expected.items():
+        assert re.search(pattern, told[name]), told[name]
+
+
+def test_without_mpi4py_one_sentence_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mpi4py", None)
+    with pytest.raises(MissingExtraError, match=r"A distributed training needs .* pip install 'shallows\[cluster\]'"):
+        distributed.fit(EigenProClassifier(), np.eye(4), [0, 1, 0, 1])
+
+
+class Share(Ranks):
+    """One of several processes, as far as its share goes; it sends nothing."""
+
+    def __init__(self, rank, size):
+        self.rank, self.size = rank, size
+
+    def sum(self, x):
+        return x
+
+
+@pytest.mark.parametrize("size", [1, 3, 7])
+def test_shares_of_rows_cover_them_once_and_local_numbers_find_them(size):
+    n, batch = 40, slice(11, 29)
+    everything = np.concatenate([np.arange(n)[Share(rank, size).own(n)] for rank in range(size)])
+    assert sorted(everything) == list(range(n))
+    for rank in range(size):
+        share = Share(rank, size)
+        own = np.arange(n)[share.own(n)]
+        assert np.array_equal(own[share.local(batch)], own[(own >= 11) & (own < 29)])
+
+
+@pytest.mark.parametrize("budget", [0, 2**30])
+@pytest.mark.parametrize("kernel", [kernels.Gaussian(1.3), kernels.make("polynomial", None, degree=2)])
+def test_products_with_the_own_columns_add_up_to_those_with_the_matrix(kernel, budget, monkeypatch):
+    monkeypatch.setattr("shallows.distributed.kernel_columns.TILE", 16)
+    draws = np.random.default_rng(0)
+    x, a = draws.normal(size=(50, 4)), draws.normal(size=(50, 2))
+    points, batch, head = kernels.augmented(x), slice(7, 41), 13
+    matrix, g = kernels.matrix(kernel, points), draws.normal(size=(34, 2))
+    values, energy, everything = 0.0, 0.0, 0.0
+    for rank in range(3):
+        share = Share(rank, 3)
+        columns = OwnColumns(share, kernel, points, budget=budget and budget + 3 * 16**2 * 8)
+        own = share.own(50)
+        for _ in range(2):
+            part, first = columns.rows_dot(batch, a[own], head=head)
+        assert np.allclose(first, matrix[batch, own][:, :head], rtol=1e-12)
+        assert (columns.kept_fraction > 0) == bool(budget)
+        values, energy = values + part, energy + columns.energy(batch, g)
+        everything = everything + columns.dot(a)
+    assert np.allclose(values, matrix[batch] @ a, rtol=1e-12)
+    assert np.allclose(everything, matrix @ a, rtol=1e-12)
+    assert np.allclose(energy, np.einsum("ic,ij,jc->c", g, matrix[batch, batch], g), rtol=1e-12)
+
+
+def test_four_processes_with_four_times_the_points_compute_as_much_each_as_one(monkeypatch):
+    # Weak scaling, counted in kernel values, which are nearly all of the work, and in numbers that are sent.
+    made, sent = [0], [0]
+    fill = kernels.fill
+
+    def counted(kernel, left, others, out):
+        made[0] += out.shape[0] * out.shape[1]
+        return fill(kernel, left, others, out)
+
+    monkeypatch.setattr(kernels, "fill", counted)
+    draws, kernel, m, c = np.random.default_rng(0), kernels.Gaussian(2.0), 64, 3
+
+    def work(size, n):
+        """Kernel values that rank 0 of several makes in a step, and the numbers that it adds up with others."""
+        made[0] = 0
+        points = kernels.augmented(draws.normal(size=(n, 4)))
+        share = Share(0, size)
+        monkeypatch.setattr(share, "sum", lambda x: (sent.append(x.size), x)[1], raising=False)
+        columns = OwnColumns(share, kernel, points, budget=0)
+        preconditioner = make_preconditioner(kernel, points[:300], rank=10, n_subsample=100)
+        targets = draws.normal(size=(n, c))
+        directions = OwnDirections.of(preconditioner, share)
+        problem = DistributedProblem(columns, targets, None, preconditioner, 0.0, directions)
+        solver = DistributedEigenPro(0.1, Cycle(1, (), (1.0,), memory=10.0))
+        state = solver.init(problem)
+        made[0], sent[:] = 0, []
+        solver.step(problem, state, slice(0, m))
+        return made[0], list(sent)
+
+    (alone, _), (together, numbers) = work(1, 2000), work(4, 8000)
+    assert together <= 1.2 * alone
+    assert together >= m * 2000
+    assert numbers == [m * c, (10 + 1) * c]  # batch × outputs, then rank × outputs and the energies
+
+
+def test_a_point_meets_itself_in_the_exact_value_of_the_kernel():
+    # Far from the origin a float32 distance by products is off; the diagonal is one number all the same.
+    points = kernels.augmented(np.full((9, 3), 1e3, dtype=np.float32) + np.arange(9, dtype=np.float32)[:, None])
+    for rank in range(2):
+        share = Share(rank, 2)
+        columns = OwnColumns(share, kernels.Gaussian(0.01), points, budget=0)
+        own = np.arange(9)[share.own(9)]
+        _, values = columns.rows_dot(slice(0, 9), np.zeros((len(own), 1), dtype=np.float32), head=len(own))
+        assert np.all(values[own, np.arange(len(own))] == 1.0)
+        assert arrays.is_numpy(values)

@@ -1,0 +1,141 @@
+"""Data larger than memory are read batch by batch, the next batch while one is in use, within the budget."""
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shallows import EigenProCentresClassifier, arrays
+from shallows.estimators.centring import Centring, TrainingRows
+from shallows.estimators.rows_ahead import RowsAhead
+from shallows.training import Batches
+
+PROGRAM = Path(__file__).with_name("larger_than_memory_program.py")
+CPU = arrays.Device("cpu")
+DRAWS = np.random.default_rng(0)
+
+
+@pytest.mark.slow
+def test_a_file_of_ten_times_the_memory_is_trained_on_within_it(tmp_path):
+    rows, features, budget = 200_000, 750, 60_000_000
+    path = tmp_path / "x.npy"
+    written = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(rows, features))
+    some = DRAWS.normal(size=(5000, features)).astype(np.float32)
+    for start in range(0, rows, 5000):
+        written[start : start + 5000] = np.roll(some, start // 5000, axis=0) * np.float32(1.0 + start / rows)
+    written.flush()
+    del written
+    assert path.stat().st_size >= 10 * budget
+    done = subprocess.run([sys.executable, PROGRAM, path, str(budget)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert 0 < found["held"] <= budget
+    assert found["losses"][0] < 1.0
+    assert found["batch"] < rows // 100  # a batch of a fifth of the rows would be twice the memory
+
+
+def test_the_pages_of_a_file_are_not_memory_of_the_process(tmp_path):
+    if not Path("/proc/self/status").exists():
+        pytest.skip("only Linux tells them apart")
+    np.save(tmp_path / "x.npy", np.ones((5000, 1000)))
+    before = arrays.resident_memory()
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    assert mapped.sum() == 5e6
+    assert arrays.resident_memory() - before < mapped.nbytes / 2
+    copied = np.array(mapped)
+    assert arrays.resident_memory() - before >= copied.nbytes / 2
+
+
+@pytest.fixture
+def rows():
+    X = DRAWS.normal(size=(100, 4))
+    order = DRAWS.permutation(100)
+    return TrainingRows(X, order, Centring.of(X), CPU, np.dtype("float64"), held=False)
+
+
+@pytest.mark.parametrize("size", [7, 25, 100])
+def test_every_batch_but_the_first_is_read_before_it_is_asked_for(size, rows):
+    ahead = RowsAhead(rows, CPU)
+    batches = ahead.following(Batches(100, size, seed=3))
+    asked = 0
+    for epoch in range(3):
+        for batch in batches.of_epoch(epoch):
+            assert np.array_equal(ahead(batch), rows(batch))
+            asked += 1
+    assert ahead.n_ahead == asked - 1
+    assert len(batches) == -(-100 // size)
+
+
+def test_a_batch_out_of_turn_is_read_when_it_is_asked_for(rows):
+    ahead = RowsAhead(rows, CPU)
+    order = ahead.following(Batches(100, 10, seed=3)).of_epoch(0)
+    for batch in (order[0], order[5], order[6], order[0]):
+        assert np.array_equal(ahead(batch), rows(batch))
+    assert ahead.n_ahead == 1
+
+
+def test_without_an_order_nothing_is_read_ahead(rows):
+    ahead = RowsAhead(rows, CPU)
+    for batch in arrays.blocks(100, 10):
+        assert np.array_equal(ahead(batch), rows(batch))
+    assert ahead.n_ahead == 0
+
+
+def test_reading_and_computing_overlap():
+    computing, met = threading.Event(), []
+
+    class Waiting:
+        """Rows of which the second batch is read only once this test computes with the first."""
+
+        def __len__(self):
+            return 20
+
+        def __call__(self, batch):
+            if batch.start == second.start:
+                met.append(computing.wait(5.0))
+            return np.arange(batch.start, batch.stop)
+
+    ahead = RowsAhead(Waiting(), CPU)
+    first, second = ahead.following(Batches(20, 10, seed=0)).of_epoch(0)
+    ahead(first)
+    computing.set()
+    ahead(second)
+    assert met == [True]
+
+
+def test_an_error_of_reading_is_raised_where_the_batch_is_asked_for():
+    class Broken:
+        def __len__(self):
+            return 20
+
+        def __call__(self, batch):
+            if batch.start == second.start:
+                raise OSError("the disk is gone")
+            return np.zeros(batch.stop - batch.start)
+
+    ahead = RowsAhead(Broken(), CPU)
+    first, second = ahead.following(Batches(20, 10, seed=0)).of_epoch(0)
+    ahead(first)
+    time.sleep(0.01)
+    with pytest.raises(OSError, match="the disk is gone"):
+        ahead(second)
+
+
+def test_a_model_is_the_same_to_the_bit_whether_its_points_are_held_or_read(monkeypatch):
+    X = DRAWS.normal(size=(1500, 6))
+    y = X[:, 0] > X[:, 1]
+    options = {"centres": 100, "batch_size": 200, "bandwidth": 2.0, "max_epochs": 3, "random_state": 0}
+    held = EigenProCentresClassifier(**options).fit(X, y)
+    counted = []
+    init = TrainingRows.__init__
+    monkeypatch.setattr(TrainingRows, "__init__", lambda self, *a, held: init(self, *a, held=False))
+    call = RowsAhead.__call__
+    monkeypatch.setattr(RowsAhead, "__call__", lambda self, batch: (counted.append(self), call(self, batch))[1])
+    read = EigenProCentresClassifier(**options).fit(X, y)
+    assert np.array_equal(held.dual_coef_, read.dual_coef_)
+    assert counted[-1].n_ahead == 3 * 8 - 1

@@ -1,0 +1,189 @@
+"""Parts of long work tell of their progress, and runs write where they are for others to list."""
+
+import json
+import os
+import socket
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from shallows import EigenProClassifier, EigenProRegressor, arrays, cli, gram, kernels, progress
+from shallows.errors import TrainingInterrupted
+from shallows.experiments.running import listing, status
+from shallows.spectrum import top_eigensystem
+
+DRAWS = np.random.default_rng(0)
+
+
+@pytest.fixture
+def heard(monkeypatch):
+    """What listeners are told while the test lasts, without a pause between two reports."""
+    monkeypatch.setattr(progress, "EVERY_SECONDS", 0.0)
+    told = []
+    with progress.listening(lambda *what: told.append(what)):
+        yield told
+
+
+def counts(heard, name):
+    return [(done, total) for part, done, total, _ in heard if part == name]
+
+
+def test_a_kernel_matrix_tells_of_every_tile(heard):
+    points = kernels.augmented(DRAWS.normal(size=(50, 3)))
+    gram.Gram(kernels.Gaussian(1.0), points, budget=2**30, tile=20)
+    found = counts(heard, "kernel matrix")
+    assert sorted(found) == [(done, 6) for done in range(7)]  # the upper triangle of 3 × 3 tiles
+
+
+def test_an_eigensystem_tells_of_every_product(heard):
+    a = DRAWS.normal(size=(40, 40))
+    matrix = a @ a.T
+    top_eigensystem(lambda b: matrix @ b, 40, 3, like=matrix, n_iterations=3)
+    assert counts(heard, "eigensystem of 40 points") == [(done, 4) for done in range(5)]
+
+
+def test_an_evaluation_tells_of_its_rows(heard):
+    X = DRAWS.normal(size=(60, 3))
+    model = EigenProRegressor(bandwidth=1.0, random_state=0).fit(X, X[:, 0])
+    heard.clear()
+    model.predict(X[:25])
+    assert counts(heard, "evaluation")[-1] == (25, 25)
+
+
+def test_nothing_is_counted_where_nobody_listens():
+    part = progress.part("kernel matrix", 3)
+    part.advance()
+    assert part.done == 0
+
+
+def test_parts_count_alike_from_several_threads(heard):
+    part = progress.part("tiles", 400)
+    arrays.in_threads(lambda worker: [part.advance() for _ in range(100)], 4)
+    assert part.done == 400
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        (("kernel matrix", 30, 120, 10.0), "kernel matrix, 25 %, about 30 s left"),
+        (("evaluation", 120, 120, 10.0), "evaluation, 100 %"),
+        (("eigensystem", 2, None, 100.0), "eigensystem, 2 min so far"),
+    ],
+)
+def test_a_part_is_told_with_its_share_and_the_time_left(given, text):
+    assert progress.told(*given) == text
+
+
+def test_a_verbose_fit_prints_lines_of_its_parts_and_a_quiet_one_none(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(progress.Lines.__init__, "__defaults__", (0.0,))
+    X, y = DRAWS.normal(size=(80, 3)), np.arange(80) % 2
+    EigenProClassifier(bandwidth=1.0, max_epochs=1).fit(X, y)
+    assert "kernel matrix" not in capsys.readouterr().err
+    EigenProClassifier(bandwidth=1.0, max_epochs=1, verbose=1).fit(X, y)
+    assert "EigenProClassifier: kernel matrix, 100 %" in capsys.readouterr().err
+
+
+# ------------------------------------------------------------------------------------------- the status of runs
+
+
+def fitted_under(told, X):
+    EigenProRegressor(bandwidth=1.0, random_state=0, max_epochs=3, tol=0.0).fit(X, X[:, 0], observers=[told])
+
+
+def test_a_run_writes_where_it_is_and_how_it_ended(tmp_path):
+    X = DRAWS.normal(size=(60, 3))
+    with status.Status(tmp_path, "eigenpro on digits", 3) as told:
+        assert json.loads(told.path.read_text())["state"] == "running"
+        fitted_under(told, X)
+        found = json.loads(told.path.read_text())
+        assert (found["state"], found["share"], found["resumes"]) == ("running", 1.0, 0)
+        assert (found["host"], found["process"]) == (socket.gethostname(), os.getpid())
+    assert json.loads(told.path.read_text())["state"] == "finished"
+
+
+@pytest.mark.parametrize(("error", "state"), [(TrainingInterrupted, "stopped"), (MemoryError, "failed")])
+def test_a_run_that_does_not_finish_says_so(error, state, tmp_path):
+    with pytest.raises(error), status.Status(tmp_path, "a run") as told:
+        raise error("why")
+    assert json.loads(told.path.read_text())["state"] == state
+
+
+def test_a_run_whose_status_cannot_be_written_goes_on(tmp_path):
+    (tmp_path / "file").write_text("")
+    with status.Status(tmp_path / "file" / "folder", "a run") as told:
+        told.on_start  # noqa: B018
+    assert not told.path.exists()
+
+
+def test_a_long_part_is_told_with_the_epoch_it_is_in(tmp_path, monkeypatch):
+    monkeypatch.setattr(status, "EVERY_SECONDS", 0.0)
+    with status.Status(tmp_path, "a run", 3) as told:
+        fitted_under(told, DRAWS.normal(size=(60, 3)))
+        told.hear("evaluation", 30, 60, 20.0)
+        assert json.loads(told.path.read_text())["place"].endswith("of at most 3: evaluation, 50 %, about 20 s left")
+
+
+NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
+
+
+def write(folder, name, **about):
+    given = {
+        "run": name,
+        "state": "running",
+        "place": "epoch 2 of at most 8",
+        "share": 0.25,
+        "seconds_left": 600.0,
+        "resumes": 1,
+        "host": "node7",
+        "process": 4242,
+        "job": None,
+        "written": (NOW - timedelta(seconds=about.pop("silent", 5))).isoformat(),
+    }
+    (folder / name).mkdir(parents=True)
+    (folder / name / "status.json").write_text(json.dumps(given | about))
+
+
+def test_runs_are_listed_with_where_they_are_and_what_became_of_them(tmp_path):
+    here = {"host": socket.gethostname()}
+    write(tmp_path / "demo", "a", job="77")
+    write(tmp_path / "demo", "b", silent=600)
+    write(tmp_path / "demo", "c", state="finished")
+    write(tmp_path / "laptop", "d", **here, process=2**22 + 1)  # more than Linux numbers processes by
+    write(tmp_path / "laptop", "e", **here, process=os.getpid(), share=None, seconds_left=None)
+    write(tmp_path / "laptop", "f", silent=-90)  # a clock that runs ahead of this one
+    (tmp_path / "g").mkdir()
+    (tmp_path / "g" / "status.json").write_text("{half")
+    rows = {row["run"]: row for row in listing.statuses(tmp_path, now=NOW)}
+    assert {name: row["state"] for name, row in rows.items()} == {
+        "a": "running",
+        "b": "silent",
+        "d": "killed",
+        "e": "running",
+        "f": "running",
+    }
+    assert rows["a"] == {
+        "state": "running",
+        "where": "node7, job 77",
+        "place": "epoch 2 of at most 8, 25 %",
+        "left": "10 min",
+        "resumes": "1",
+        "heard": "5 s ago",
+        "run": "a",
+    }
+    assert rows["b"]["left"] == rows["e"]["left"] == ""
+    assert rows["f"]["heard"] == "0 s ago"
+    assert [row["run"] for row in listing.statuses(tmp_path, now=NOW)] == ["a", "e", "f", "b", "d"]
+    assert "c" in {row["run"] for row in listing.statuses(tmp_path, finished=True, now=NOW)}
+
+
+def test_the_command_prints_a_table_or_that_there_is_nothing(tmp_path, capsys):
+    assert cli.main(["runs", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == f"No run of which {tmp_path} tells is unfinished.\n"
+    write(tmp_path, "eigenpro on digits", state="stopped")
+    assert cli.main(["runs", str(tmp_path)]) == 0
+    head, row = capsys.readouterr().out.splitlines()
+    assert head.split() == list(listing.COLUMNS)
+    assert row.startswith("stopped  node7, process 4242  epoch 2 of at most 8, 25 %")
+    assert row.endswith("eigenpro on digits")
