@@ -34,9 +34,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "dual_coordinate_descent": {"tol": 1e-3},
     "ocas": {"tol": 5e-4},
     "bmrm": {"tol": 5e-4, "max_epochs": 2000},
-    "pegasos": {"max_epochs": 200},
-    "folos": {"max_epochs": 200},
-    "svm_sgd": {"max_epochs": 200},
+    "pegasos": {"max_epochs": 300},
+    "folos": {"max_epochs": 300},
+    "svm_sgd": {"max_epochs": 300},
     "newton": {"tol": 1e-4},
     "sarah": {"max_epochs": 100},
 }

@@ -9,7 +9,7 @@ import numpy as np
 
 from .problem import HINGE, LinearState, LinearSVMProblem
 from .rows import Rows, add, dot, squared_norms
-from .visits import key_of, shuffle
+from .visits import below, key_of
 
 
 @dataclass
@@ -35,7 +35,7 @@ class DualState(LinearState):
     n_active: int = 0
     bounds: np.ndarray | None = None
     violation: float = float("inf")
-    _norms: np.ndarray | None = None
+    _examples: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,9 @@ class DualCoordinateDescent:
 
     def step(self, problem: LinearSVMProblem, state: DualState, batch: int) -> DualState:
         """``batch`` passes, or fewer if the variables have converged."""
-        if state._norms is None:
-            state._norms = squared_norms(problem.rows)
+        if state._examples is None:
+            # Side by side, since a visit at random then waits for memory once.
+            state._examples = np.column_stack([problem.signs, problem.all_weights, squared_norms(problem.rows)])
         for _ in range(batch):
             if state.exhausted:
                 break
@@ -87,9 +88,7 @@ class DualCoordinateDescent:
         scale = 1.0 / (problem.regularisation * problem.n)
         state.n_active, largest, smallest = _one_pass(
             problem.rows,
-            problem.signs,
-            problem.all_weights,
-            state._norms,
+            state._examples,
             problem.loss,
             scale,
             state.coefficients,
@@ -114,9 +113,7 @@ class DualCoordinateDescent:
 @numba.njit(cache=True, nogil=True)
 def _one_pass(
     rows: Rows,
-    signs: np.ndarray,
-    weights: np.ndarray,
-    norms: np.ndarray,
+    examples: np.ndarray,
     loss: int,
     scale: float,
     w: np.ndarray,
@@ -129,14 +126,18 @@ def _one_pass(
 ) -> tuple[int, float, float]:
     # In units of the loss: the variable of example i lies in [0, cᵢ] for the hinge and is not bounded above, but
     # has the gradient aᵢ/cᵢ of its own, for the squared hinge.
-    shuffle(order, n_active, key)
-    largest, smallest, place = -np.inf, np.inf, 0
+    largest, smallest, place, n_drawn = -np.inf, np.inf, 0, 0
     while place < n_active:
+        # The next example of a random permutation (Fisher and Yates, from the front).
+        drawn = place + below(key, n_drawn, n_active - place)
+        n_drawn += 1
+        order[place], order[drawn] = order[drawn], order[place]
         i = order[place]
-        bound = weights[i] if loss == HINGE else np.inf
-        own = 0.0 if loss == HINGE else 1.0 / weights[i]
+        sign, weight, norm = examples[i, 0], examples[i, 1], examples[i, 2]
+        bound = weight if loss == HINGE else np.inf
+        own = 0.0 if loss == HINGE else 1.0 / weight
         a = dual[i]
-        gradient = signs[i] * dot(rows, i, w) - 1.0 + own * a
+        gradient = sign * dot(rows, i, w) - 1.0 + own * a
         projected = gradient
         if a <= 0.0:
             if gradient > upper:
@@ -151,13 +152,14 @@ def _one_pass(
                 continue
             projected = max(gradient, 0.0)
         largest, smallest = max(largest, projected), min(smallest, projected)
-        curvature = norms[i] * scale + own
+        curvature = norm * scale + own
         if projected != 0.0:
             # A row of zeros moves nothing: its variable goes to the bound that its gradient points at.
             new = a - gradient / curvature if curvature > 0.0 else (0.0 if gradient > 0.0 else bound)
             new = min(max(new, 0.0), bound)
-            dual[i] = new
-            add(rows, i, (new - a) * signs[i] * scale, w)
+            if new != a:
+                dual[i] = new
+                add(rows, i, (new - a) * sign * scale, w)
         place += 1
     if n_active == 0:
         largest, smallest = 0.0, 0.0

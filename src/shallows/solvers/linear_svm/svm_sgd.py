@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .problem import LinearSVMProblem
-from .rows import dot
+from .rows import products_of
 from .subgradient_loop import SubgradientState, take_steps, zero_state
 from .visits import permutation, visits
 
@@ -76,7 +76,7 @@ def best_first_step(problem: LinearSVMProblem, seed: int) -> float:
 
 
 def _objective_on(problem: LinearSVMProblem, w: np.ndarray, chosen: np.ndarray) -> float:
-    margins = np.array([problem.signs[i] * dot(problem.rows, i, w) for i in chosen])
+    margins = problem.signs[chosen] * products_of(problem.rows, chosen, w)
     missed = np.maximum(0.0, 1.0 - margins)
     each = missed if problem.loss == 0 else 0.5 * missed * missed
     return 0.5 * problem.regularisation * float(w @ w) + float(np.mean(problem.all_weights[chosen] * each))
