@@ -47,6 +47,7 @@ _WHERE = {
     "SAGRegressor": "estimators",
     "SDCAClassifier": "estimators",
     "SDCARegressor": "estimators",
+    "SMOClassifier": "estimators",
     "SVRGClassifier": "estimators",
     "SVRGRegressor": "estimators",
     "SemiRandomFeatures": "estimators",

@@ -1,4 +1,4 @@
-"""The scikit-learn face of the solvers, in six families by what is sought and what the function is made of.
+"""The scikit-learn face of the solvers, in seven families by what is sought and what the function is made of.
 
 `least_squares`
     The square loss over the functions of a kernel or of explicit features: EigenPro and its variants, kernel stochastic
@@ -12,6 +12,8 @@
     inverse regression.
 `closed_forms`
     Ridge regression on explicit features, solved at once: any feature map, extreme learning machines.
+`support_vectors`
+    Support vector machines in their dual variables, whose solvers choose the rows that they use: SMO.
 `feature_maps`
     Transformers of points to explicit features of a kernel, for pipelines.
 
@@ -89,6 +91,7 @@ from .regularised import (
     SVRGClassifier,
     SVRGRegressor,
 )
+from .support_vectors import SMOClassifier
 
 __all__ = [
     "DoublyStochasticClassifier",
@@ -127,6 +130,7 @@ __all__ = [
     "SAGRegressor",
     "SDCAClassifier",
     "SDCARegressor",
+    "SMOClassifier",
     "SVRGClassifier",
     "SVRGRegressor",
     "SemiRandomFeatures",
