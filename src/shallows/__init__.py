@@ -11,6 +11,8 @@ from typing import Any
 __version__ = "0.2.0"
 
 _WHERE = {
+    "CoreVectorMachineClassifier": "estimators",
+    "CoreVectorMachineRegressor": "estimators",
     "DoublyStochasticClassifier": "estimators",
     "DoublyStochasticKernelCCA": "estimators",
     "DoublyStochasticKernelPCA": "estimators",

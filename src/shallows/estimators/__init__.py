@@ -13,7 +13,8 @@
 `closed_forms`
     Ridge regression on explicit features, solved at once: any feature map, extreme learning machines.
 `support_vectors`
-    Support vector machines in their dual variables, whose solvers choose the rows that they use: SMO.
+    Support vector machines in their dual variables, whose solvers choose the rows that they use: SMO, core
+    vector machines.
 `feature_maps`
     Transformers of points to explicit features of a kernel, for pipelines.
 
@@ -91,9 +92,11 @@ from .regularised import (
     SVRGClassifier,
     SVRGRegressor,
 )
-from .support_vectors import SMOClassifier
+from .support_vectors import CoreVectorMachineClassifier, CoreVectorMachineRegressor, SMOClassifier
 
 __all__ = [
+    "CoreVectorMachineClassifier",
+    "CoreVectorMachineRegressor",
     "DoublyStochasticClassifier",
     "DoublyStochasticKernelCCA",
     "DoublyStochasticKernelPCA",

@@ -19,6 +19,7 @@ from .regularised.pegasos import Pegasos
 from .regularised.sag import SAG
 from .regularised.sdca import SDCA
 from .regularised.svrg import SVRG
+from .support_vectors.core_vectors import CoreVectorMachine
 from .support_vectors.smo import SMO
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "Cholesky",
     "ConjugateGradients",
     "ConjugateResiduals",
+    "CoreVectorMachine",
     "DoublyStochastic",
     "EigenPro",
     "FeatureEigenPro",
