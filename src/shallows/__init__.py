@@ -37,6 +37,7 @@ _WHERE = {
     "KernelSGDClassifier": "estimators",
     "KernelSGDRegressor": "estimators",
     "KernelSlicedInverseRegression": "estimators",
+    "LASVMClassifier": "estimators",
     "NORMAClassifier": "estimators",
     "NORMARegressor": "estimators",
     "NystroemFeatures": "estimators",

@@ -13,8 +13,8 @@
 `closed_forms`
     Ridge regression on explicit features, solved at once: any feature map, extreme learning machines.
 `support_vectors`
-    Support vector machines in their dual variables, whose solvers choose the rows that they use: SMO, core
-    vector machines.
+    Support vector machines in their dual variables, whose solvers choose the rows that they use: SMO, LASVM,
+    core vector machines.
 `feature_maps`
     Transformers of points to explicit features of a kernel, for pipelines.
 
@@ -92,7 +92,7 @@ from .regularised import (
     SVRGClassifier,
     SVRGRegressor,
 )
-from .support_vectors import CoreVectorMachineClassifier, CoreVectorMachineRegressor, SMOClassifier
+from .support_vectors import CoreVectorMachineClassifier, CoreVectorMachineRegressor, LASVMClassifier, SMOClassifier
 
 __all__ = [
     "CoreVectorMachineClassifier",
@@ -121,6 +121,7 @@ __all__ = [
     "KernelSGDClassifier",
     "KernelSGDRegressor",
     "KernelSlicedInverseRegression",
+    "LASVMClassifier",
     "NORMAClassifier",
     "NORMARegressor",
     "NystroemFeatures",

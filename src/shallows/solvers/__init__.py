@@ -20,9 +20,11 @@ from .regularised.sag import SAG
 from .regularised.sdca import SDCA
 from .regularised.svrg import SVRG
 from .support_vectors.core_vectors import CoreVectorMachine
+from .support_vectors.lasvm import LASVM
 from .support_vectors.smo import SMO
 
 __all__ = [
+    "LASVM",
     "NORMA",
     "SAG",
     "SDCA",
