@@ -103,14 +103,17 @@ def course(
 
 def two_classes(data: Any, n_points: int | None, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Training points and signs in a random order, so many at most, and those of the test part."""
-    order = streams.permutation(seed, "points of machines", 0, len(data.x_train))[:n_points]
+    order = streams.permutation(seed, "points of machines", 0, data.x_train.shape[0])[:n_points]
     rows = np.sort(order)
     back = np.argsort(np.argsort(order))
-    x, y = np.asarray(data.x_train)[rows][back], np.asarray(data.y_train)[rows][back]
+    x, new = (
+        part.toarray() if hasattr(part, "toarray") else np.asarray(part) for part in (data.x_train[rows], data.x_test)
+    )
+    x, y = x[back], np.asarray(data.y_train)[rows][back]
     classes = np.unique(np.asarray(data.y_train))
     signs = (np.where(np.ravel(one) == classes[-1], 1.0, -1.0) for one in (y, data.y_test))
     y, truth = signs
-    return x, y, np.asarray(data.x_test), truth
+    return x, y, new, truth
 
 
 def chosen_bandwidth(points: np.ndarray, y: np.ndarray, C: float, seed: int) -> float:
