@@ -130,7 +130,8 @@ def measured(name: str, x: np.ndarray, y: np.ndarray, C: float, asked: argparse.
 
 def dual_objective(model: Any, x: np.ndarray, y: np.ndarray, gamma: float) -> float:
     """Σ αᵢ − ½ βᵀKβ in float64."""
-    support, beta = model.support_, np.ravel(model.dual_coef_)
+    support, beta = model.support_, model.dual_coef_
+    beta = np.ravel(beta.toarray() if scipy.sparse.issparse(beta) else beta)
     points = x[support]
     squares = np.einsum("ij,ij->i", points, points)
     total = 0.0

@@ -187,6 +187,11 @@ def test_one_class_is_refused_by_its_name():
         SMOClassifier().fit(sample(10), ["left"] * 10)
 
 
+def test_several_labels_for_an_example_are_refused():
+    with pytest.raises(ValueError, match="several columns"):
+        SMOClassifier().fit(sample(20), np.eye(2, dtype=int)[[0, 1] * 10])
+
+
 @pytest.mark.parametrize(
     ("parameters", "said"),
     [

@@ -211,6 +211,7 @@ class LASVMClassifier(DualClassifier):
     def _begin(self, X: Any) -> None:
         """The kernel, the shift of the points, and machines without examples."""
         class_weights.check(self.class_weight, self.classes_)
+        arrays.memory_budget(self.memory)  # refused where it is no size
         points, self._kernel = self._prepare(X, self._seed(), arrays.Device("cpu"))
         k = len(self.classes_)
         n_machines = 1 if k == 2 else k if self.multiclass == "one_vs_rest" else k * (k - 1) // 2
