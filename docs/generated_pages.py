@@ -31,6 +31,7 @@ ESTIMATORS = {
     "doubly_stochastic": "Doubly stochastic gradients",
     "regularised": "Regularised risks: Pegasos, NORMA, SDCA, SVRG, SAG",
     "linear_svm": "Linear support vector machines",
+    "support_vectors": "Support vectors: SMO, LASVM, core vector machines",
     "closed_forms": "Closed forms: ridge regression on explicit features, extreme learning machines",
     "components": "Components: kernel PCA, SVD, CCA, sliced inverse regression",
     "feature_maps": "Feature maps for pipelines",

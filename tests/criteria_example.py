@@ -168,6 +168,13 @@ ALTERED = {
     ("poly_features_count", "printed_products"): (1e-14, 0.1, "√2 c in the place of √(2c)"),
     ("polyfeat_sgd_vs_kernel_svm", "many_points"): (-0.9, 0.0, "a time that grows as that of the kernel machine"),
     ("polyfeat_sgd_vs_kernel_svm", "strongly_regularised"): (0.3, 1.0, "a regularisation without effect"),
+    ("pegasos_table_kernel", "lasvm_ahead"): (0.1, 2.0, "LASVM takes twice as long"),
+    ("pegasos_table_kernel", "sdca_ahead"): (0.5, 2.0, "SDCA takes twice as long"),
+    ("pegasos_fig5_kernel_convergence", "as_usps"): (1.0, 10.0, "digits of MNIST take ten times as long"),
+    ("libsvm_scaling", "work_small"): (1.9, 3.0, "as many steps per point as with a large C"),
+    ("libsvm_scaling", "work_large"): (2.4, 3.5, "steps that grow as n^2.5"),
+    ("libsvm_scaling", "time_small"): (1.9, 3.0, "a time that grows as n³"),
+    ("libsvm_scaling", "time_large"): (2.2, 3.5, "a time that grows faster than n³"),
     ("semirandom_claim", "matches_net"): (0.0, 3.0, "three points behind the net"),
     ("semirandom_claim", "beats_random"): (-2.0, 2.0, "two points behind random features"),
 }

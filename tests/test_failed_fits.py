@@ -72,8 +72,9 @@ def fail(model, how, X, y):
         with pytest.raises(KeyboardInterrupt):
             model.fit(X, y, observers=[Interrupt()])
     else:
-        # A closed form has no batches: Ctrl-C comes after the features were made.
-        interrupted = mock.patch.object(type(model), "_blocks_of_rows", side_effect=KeyboardInterrupt)
+        # Where none looks on, Ctrl-C comes after a closed form's features were made, or before a function is kept.
+        method = next(one for one in ("_blocks_of_rows", "_keep") if hasattr(type(model), one))
+        interrupted = mock.patch.object(type(model), method, side_effect=KeyboardInterrupt)
         with interrupted, pytest.raises(KeyboardInterrupt):
             model.fit(X, y)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
 import shallows
@@ -24,7 +25,11 @@ from shallows.errors import ShallowsError
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-CLASSIFIERS = sorted(name for name in shallows.estimators.__all__ if name.endswith("Classifier"))
+CLASSIFIERS = sorted(
+    name
+    for name in shallows.estimators.__all__
+    if name.endswith("Classifier") and get_tags(getattr(shallows, name)()).classifier_tags.multi_label
+)
 every = pytest.mark.parametrize("name", CLASSIFIERS)
 
 X, NEW = sample(120, 3), sample(40, 3, seed=1)

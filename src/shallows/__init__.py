@@ -11,6 +11,8 @@ from typing import Any
 __version__ = "0.2.0"
 
 _WHERE = {
+    "CoreVectorMachineClassifier": "estimators",
+    "CoreVectorMachineRegressor": "estimators",
     "DoublyStochasticClassifier": "estimators",
     "DoublyStochasticKernelCCA": "estimators",
     "DoublyStochasticKernelPCA": "estimators",
@@ -36,6 +38,7 @@ _WHERE = {
     "KernelSGDRegressor": "estimators",
     "KernelSlicedInverseRegression": "estimators",
     "LinearSVMClassifier": "estimators",
+    "LASVMClassifier": "estimators",
     "NORMAClassifier": "estimators",
     "NORMARegressor": "estimators",
     "NystroemFeatures": "estimators",
@@ -48,6 +51,7 @@ _WHERE = {
     "SAGRegressor": "estimators",
     "SDCAClassifier": "estimators",
     "SDCARegressor": "estimators",
+    "SMOClassifier": "estimators",
     "SVRGClassifier": "estimators",
     "SVRGRegressor": "estimators",
     "SemiRandomFeatures": "estimators",

@@ -14,6 +14,9 @@
     inverse regression.
 `closed_forms`
     Ridge regression on explicit features, solved at once: any feature map, extreme learning machines.
+`support_vectors`
+    Support vector machines in their dual variables, whose solvers choose the rows that they use: SMO, LASVM,
+    core vector machines.
 `feature_maps`
     Transformers of points to explicit features of a kernel, for pipelines.
 
@@ -92,8 +95,11 @@ from .regularised import (
     SVRGClassifier,
     SVRGRegressor,
 )
+from .support_vectors import CoreVectorMachineClassifier, CoreVectorMachineRegressor, LASVMClassifier, SMOClassifier
 
 __all__ = [
+    "CoreVectorMachineClassifier",
+    "CoreVectorMachineRegressor",
     "DoublyStochasticClassifier",
     "DoublyStochasticKernelCCA",
     "DoublyStochasticKernelPCA",
@@ -119,6 +125,7 @@ __all__ = [
     "KernelSGDRegressor",
     "KernelSlicedInverseRegression",
     "LinearSVMClassifier",
+    "LASVMClassifier",
     "NORMAClassifier",
     "NORMARegressor",
     "NystroemFeatures",
@@ -131,6 +138,7 @@ __all__ = [
     "SAGRegressor",
     "SDCAClassifier",
     "SDCARegressor",
+    "SMOClassifier",
     "SVRGClassifier",
     "SVRGRegressor",
     "SemiRandomFeatures",

@@ -1,7 +1,7 @@
 """Solvers: one module an algorithm, each a frozen dataclass with ``init`` and ``step``.
 
-They come in three families: `least_squares`, `regularised` and `expansions`. `examples` (batches that are handed in,
-and with two views) and `point_budget` (models that own a budget of points) serve all of them.
+They come in four families: `least_squares`, `regularised`, `support_vectors` and `expansions`. `examples` (batches that
+are handed in, and with two views) and `point_budget` (models that own a budget of points) serve all of them.
 """
 
 from .expansions.doubly_stochastic import DoublyStochastic
@@ -19,16 +19,22 @@ from .regularised.pegasos import Pegasos
 from .regularised.sag import SAG
 from .regularised.sdca import SDCA
 from .regularised.svrg import SVRG
+from .support_vectors.core_vectors import CoreVectorMachine
+from .support_vectors.lasvm import LASVM
+from .support_vectors.smo import SMO
 
 __all__ = [
+    "LASVM",
     "NORMA",
     "SAG",
     "SDCA",
+    "SMO",
     "SVRG",
     "AveragedRichardson",
     "Cholesky",
     "ConjugateGradients",
     "ConjugateResiduals",
+    "CoreVectorMachine",
     "DoublyStochastic",
     "EigenPro",
     "FeatureEigenPro",

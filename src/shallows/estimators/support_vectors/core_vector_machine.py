@@ -1,0 +1,357 @@
+"""Core vector machines for classes and for values."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import column_or_1d
+
+from ... import arrays, training
+from ...kernels import Kernel
+from ...solvers.support_vectors.core_vectors import CoreProblem, CoreState, CoreVectorMachine
+from .. import precomputed
+from ..array_inputs import follows_input
+from ..base import keeps_model_on_failure
+from ..parameter_checks import check_positive, check_whole
+from .dual_classifier import DualClassifier, Solution, TwoClasses
+from .dual_model import DualModel
+
+
+class _CoreVectorMachine(DualModel):
+    """What both have: the parameters of the solver."""
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_positive(self, "epsilon", "mu", "regularisation")
+        check_whole(self, "sample_size", "max_core_points", least=2, optional=True)
+
+    def _trained(
+        self,
+        kernel: Kernel,
+        points: Any,
+        signs: np.ndarray,
+        linear: np.ndarray,
+        ridge: np.ndarray,
+        budget: int,
+    ) -> CoreState:
+        """The ball of a problem whose row i is the point i modulo their number."""
+        n = points.shape[0]
+        # The matrix of the core, and a larger one while it grows.
+        most = math.isqrt(budget // (2 * arrays.itemsize(points)))
+        most = max(2, min(most, len(signs), self.max_core_points or len(signs)))
+        problem = CoreProblem(kernel, points, np.arange(len(signs)) % n, signs, linear, ridge, self._seed(), most)
+        state = training.train(
+            CoreVectorMachine(float(self.epsilon), self.sample_size),
+            problem,
+            training.OwnRows(50, n_batches=1000),
+            training.Stopping(2**62),
+            observers=self._progress_observers(),
+        ).state
+        if not state.enclosed:
+            warnings.warn(
+                f"With {len(state.core)} core points, all that max_core_points and the memory allow, a point is still "
+                f"outside the ball by {state.excess:.2g} of its radius squared. Take a larger epsilon or a smaller C, "
+                "or allow more of them.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return state
+
+
+class CoreVectorMachineClassifier(_CoreVectorMachine, DualClassifier):
+    """Support vector machine with the squared hinge by core vectors: it looks at samples of large data.
+
+    For two classes it minimises ½ (‖f‖² + b²) + C Σ wᵢ ½ max(0, 1 − yᵢ(f(xᵢ) + b))². Its dual problem is that of the
+    smallest ball that encloses the training points in a space of features. The ball is grown from two points by adding
+    one outside at a time, until all points are within (1 + ε) times its radius; the function is one of the added points
+    alone, whose number has a bound that does not depend on that of the data.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="gaussian"
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
+        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
+    bandwidth : float, optional
+        σ, in the units of the features. None takes the median distance between points of a subsample.
+    kernel_params : dict, optional
+        Further parameters of the kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
+    C : float, default=1.0
+        The factor of the losses' sum. λ of a mean of losses with λ/2 ‖f‖² is 1/(C n).
+    epsilon : float, default=1e-6
+        ε. The smaller, the more core points and the nearer the exact solution.
+    sample_size : int or None, default=59
+        Of the samples in which points outside are looked for. The furthest of 59 is, with 95 % probability, among the
+        furthest 5 % of all. None looks at all training points for every core point.
+    max_core_points : int, optional
+        The most core points; n of them take n² numbers. None takes what the memory allows.
+    multiclass : {"one_vs_one", "one_vs_rest"}, default="one_vs_one"
+        A machine for each pair of classes, which vote, or for each class against all others.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
+        a class with nⱼ of the n rows, of k classes.
+    random_state : int, RandomState or None, default=None
+        Decides everything that is drawn: the subsample of the median distance and the samples. The same int gives the
+        same model.
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        Where kernel values are made; "auto" takes a GPU where CuPy finds one. The steps are taken on the CPU.
+    memory : int or str, optional
+        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        Of the kernel values. "auto" means float32, and float64 for up to 1,000 points.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (n_classes,)
+    support_ : ndarray of int, shape (n_support,)
+        Numbers of the training rows with coefficients other than zero.
+    dual_coef_ : ndarray, shape (n_support, n_outputs)
+        Coefficients of the kernel functions; of more than two classes for the pairs (0, 1), (0, 2), ..., (1, 2), ... or
+        for the classes.
+    intercept_ : ndarray, shape (n_outputs,)
+    objectives_ : ndarray, shape (n_problems,)
+        The dual objective Σ αᵢ − ½ ΣΣ αᵢαⱼ(yᵢyⱼ(k(xᵢ, xⱼ) + 1) + [i = j]/(C wᵢ)) at the end.
+    n_iter_ : int
+        Steps on two variables of the core.
+    n_kernel_evaluations_ : int
+        Kernel values that were computed.
+    bandwidth_ : float
+    effective_params_ : dict
+        What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
+        device.
+    timings_ : dict
+        Seconds of each phase of the fit.
+
+    References
+    ----------
+    I. W. Tsang, J. T. Kwok and P.-M. Cheung (2005), "Core vector machines: fast SVM training on very large data sets",
+    JMLR 6.
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        bandwidth: float | None = None,
+        kernel_params: dict[str, Any] | None = None,
+        C: float = 1.0,
+        epsilon: float = 1e-6,
+        sample_size: int | None = 59,
+        max_core_points: int | None = None,
+        multiclass: str = "one_vs_one",
+        class_weight: Any = None,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ):
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.kernel_params = kernel_params
+        self.C = C
+        self.epsilon = epsilon
+        self.sample_size = sample_size
+        self.max_core_points = max_core_points
+        self.multiclass = multiclass
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.device = device
+        self.memory = memory
+        self.dtype = dtype
+        self.verbose = verbose
+
+    def _solve(self, kernel: Kernel, points: Any, two: TwoClasses, budget: int) -> Solution:
+        zero = np.zeros(len(two.signs))
+        state = self._trained(kernel, points, two.signs, zero, 1.0 / (self.C * two.weights), budget)
+        # The ball's centre is the function up to its margin ρ = λᵀK̃λ.
+        margin = -float(state.coefficients @ state.gradient)
+        coefficients = zero.copy()
+        coefficients[state.core] = two.signs[state.core] * state.coefficients / margin
+        return Solution(
+            coefficients,
+            float(coefficients.sum()),
+            0.5 / margin,
+            state.n_steps,
+            state.n_evaluations,
+            state.enclosed,
+        )
+
+
+class CoreVectorMachineRegressor(RegressorMixin, _CoreVectorMachine):
+    """Regression by core vectors, with a tube about the function whose width is learnt.
+
+    With targets in units of their standard deviation about their mean, it minimises
+    λ/2 (‖f‖² + b²) + ε̄ + (1/(2μn)) Σ wᵢ max(0, |yᵢ − f(xᵢ) − b| − ε̄)² over f, b and the half width ε̄ of the tube.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="gaussian"
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
+        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
+    bandwidth : float, optional
+        σ, in the units of the features. None takes the median distance between points of a subsample.
+    kernel_params : dict, optional
+        Further parameters of the kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
+    regularisation : float, default=1e-3
+        λ.
+    mu : float, default=0.02
+        μ: by how much targets are outside the tube, on the mean of all rows, in units of the targets' standard
+        deviation. Where they are all nearer the function than that, there is no tube, and the loss is the square.
+    epsilon : float, default=1e-6
+        ε. The smaller, the more core points and the nearer the exact solution.
+    sample_size : int or None, default=59
+        Of the samples in which points outside are looked for. The furthest of 59 is, with 95 % probability, among the
+        furthest 5 % of all. None looks at all training points for every core point.
+    max_core_points : int, optional
+        The most core points; n of them take n² numbers. None takes what the memory allows.
+    random_state : int, RandomState or None, default=None
+        Decides everything that is drawn: the subsample of the median distance and the samples. The same int gives the
+        same model.
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        Where kernel values are made; "auto" takes a GPU where CuPy finds one. The steps are taken on the CPU.
+    memory : int or str, optional
+        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        Of the kernel values. "auto" means float32, and float64 for up to 1,000 points.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    support_ : ndarray of int, shape (n_support,)
+        Numbers of the training rows with coefficients other than zero.
+    dual_coef_ : ndarray, shape (n_support, n_outputs)
+        Coefficients of the kernel functions; of more than two classes for the pairs (0, 1), (0, 2), ..., (1, 2), ... or
+        for the classes.
+    intercept_ : ndarray, shape (n_outputs,)
+    tube_ : float
+        Half the width of the tube, in the units of the targets.
+    n_iter_ : int
+        Steps on two variables of the core.
+    n_kernel_evaluations_ : int
+        Kernel values that were computed.
+    bandwidth_ : float
+    effective_params_ : dict
+        What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
+        device.
+
+    References
+    ----------
+    I. W. Tsang, J. T. Kwok and J. M. Zurada (2006), "Generalized core vector machines", IEEE Transactions on Neural
+    Networks 17.
+    """
+
+    _y_is_numeric = True
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        bandwidth: float | None = None,
+        kernel_params: dict[str, Any] | None = None,
+        regularisation: float = 1e-3,
+        mu: float = 0.02,
+        epsilon: float = 1e-6,
+        sample_size: int | None = 59,
+        max_core_points: int | None = None,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ):
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.kernel_params = kernel_params
+        self.regularisation = regularisation
+        self.mu = mu
+        self.epsilon = epsilon
+        self.sample_size = sample_size
+        self.max_core_points = max_core_points
+        self.random_state = random_state
+        self.device = device
+        self.memory = memory
+        self.dtype = dtype
+        self.verbose = verbose
+
+    @keeps_model_on_failure
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CoreVectorMachineRegressor:
+        """Train on all of X, y.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,)
+        sample_weight : array-like, shape (n_samples,), optional
+            Weights of the losses, in any unit; rows of weight zero are left out.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, shapes that do not agree.
+        ShallowsError
+            A parameter out of its range.
+        """
+        vars(self).pop("_model", None)
+        self._check_parameters()
+        X, y, weights = self._validated_training_set(X, y, sample_weight)
+        y = column_or_1d(y, warn=True).astype(np.float64)
+        n, device, seed = len(y), arrays.resolve_device(self.device), self._seed()
+        weights = np.ones(n) if weights is None else weights / weights.mean()
+        mean = float(np.average(y, weights=weights))
+        spread = float(np.sqrt(np.average((y - mean) ** 2, weights=weights)))
+        unit = spread if spread > 0 else 1.0
+        budget = self._working_budget(device)
+        with device.active():
+            points, kernel = self._prepare(X, seed, device)
+            budget = max(self._least_memory, budget - points.nbytes - precomputed.held_bytes(kernel))
+            targets = (y - mean) / unit * self.regularisation
+            signs = np.repeat([1.0, -1.0], n)
+            ridge = np.tile(self.mu * n * self.regularisation / weights, 2)
+            state = self._trained(kernel, points, signs, np.concatenate([targets, -targets]), ridge, budget)
+            coefficients = np.zeros(n)
+            mixed = unit / self.regularisation * signs[state.core] * state.coefficients
+            np.add.at(coefficients, state.core % n, mixed)
+            self._keep(kernel, points, coefficients[:, None], np.array([mean + coefficients.sum()]))
+        # At the points whose coefficients are not zero the gradient is λ ε̄.
+        self.tube_ = max(0.0, unit / self.regularisation * float(state.coefficients @ state.gradient))
+        self.n_iter_, self.n_kernel_evaluations_ = state.n_steps, state.n_evaluations
+        self.effective_params_ = {
+            "kernel": kernel.name,
+            "bandwidth": kernel.bandwidth,
+            "n_support": len(self.support_),
+            "n_core": len(state.core),
+            "converged": state.enclosed,
+            "memory_budget": budget,
+            "precision": self._dtype.name,
+            "device": str(device),
+            "seed": seed,
+        }
+        return self
+
+    @follows_input
+    def predict(self, X: Any) -> np.ndarray:
+        """Values of the fitted function.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,)
+        """
+        return self._outputs(self._validated(X))[:, 0]

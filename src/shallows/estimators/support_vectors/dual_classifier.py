@@ -1,0 +1,215 @@
+"""Classifiers with support vectors: several classes as problems of two, and labels from their outputs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import _ovr_decision_function
+
+from ... import arrays, kernels
+from ...errors import ShallowsError
+from .. import class_weights, precomputed
+from ..array_inputs import follows_input
+from ..base import keeps_model_on_failure
+from ..label_checks import check_two_classes, single_column
+from .dual_model import DualModel
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A function Σ βᵢ k(xᵢ, ·) + b of two classes, with what was spent on it.
+
+    Attributes
+    ----------
+    coefficients : ndarray of float64, shape (n,)
+    intercept : float
+    objective : float
+        Of the solver's dual problem.
+    n_steps, n_evaluations : int
+        Steps of the solver, and kernel values that were computed.
+    converged : bool
+    """
+
+    coefficients: np.ndarray
+    intercept: float
+    objective: float
+    n_steps: int
+    n_evaluations: int
+    converged: bool
+
+
+@dataclass(frozen=True)
+class TwoClasses:
+    """A problem of two classes: which rows, their signs, and the factor of C for each."""
+
+    rows: np.ndarray
+    signs: np.ndarray
+    weights: np.ndarray
+
+
+class DualClassifier(ClassifierMixin, DualModel):
+    """Base of the classifiers Σ βᵢ k(xᵢ, x) + b whose solvers choose rows; a method defines `_solve`."""
+
+    multiclass = "one_vs_one"
+
+    def _solve(self, kernel: kernels.Kernel, points: Any, two: TwoClasses, budget: int) -> Solution:
+        """Solve a problem of two classes.
+
+        Parameters
+        ----------
+        kernel : Kernel
+        points : array, shape (m, d + 2)
+            Augmented points of the problem's rows.
+        two : TwoClasses
+        budget : int
+            Bytes for kernel values.
+        """
+        raise NotImplementedError
+
+    @keeps_model_on_failure
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DualClassifier:
+        """Train on all of X, y.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,)
+        sample_weight : array-like, shape (n_samples,), optional
+            Factors of C; rows of weight zero are left out.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, shapes that do not agree, one class only.
+        ShallowsError
+            A parameter out of its range, or a kernel that is not positive semi-definite.
+        """
+        started = time.perf_counter()
+        vars(self).pop("_model", None)
+        self._check_parameters()
+        X, y, weights = self._validated_training_set(X, y, sample_weight)
+        y = single_column(y)
+        self.classes_, numbers = np.unique(y, return_inverse=True)
+        check_two_classes(self.classes_)
+        class_weights.check(self.class_weight, self.classes_)
+        n, device, seed = len(y), arrays.resolve_device(self.device), self._seed()
+        weights = np.ones(n) if weights is None else weights
+        budget = self._working_budget(device)
+        with device.active():
+            points, kernel = self._prepare(X, seed, device)
+            budget = max(self._least_memory, budget - points.nbytes - precomputed.held_bytes(kernel))
+            prepared = time.perf_counter()
+            problems = list(two_class_problems(numbers, weights, len(self.classes_), self.multiclass))
+            solutions = []
+            for two in problems:
+                own = points if len(two.rows) == n else arrays.take_rows(points, two.rows)
+                solutions.append(self._solve(kernel, own, two, budget))
+            coefficients = np.zeros((n, len(problems)))
+            for column, (two, solution) in enumerate(zip(problems, solutions, strict=True)):
+                coefficients[two.rows, column] = solution.coefficients
+            self._keep(kernel, points, coefficients, np.array([one.intercept for one in solutions]))
+        self.objectives_ = np.array([one.objective for one in solutions])
+        self.n_iter_ = sum(one.n_steps for one in solutions)
+        self.n_kernel_evaluations_ = sum(one.n_evaluations for one in solutions)
+        self.effective_params_ = {
+            "kernel": kernel.name,
+            "bandwidth": kernel.bandwidth,
+            "n_support": len(self.support_),
+            "n_problems": len(problems),
+            "n_steps": self.n_iter_,
+            "converged": all(one.converged for one in solutions),
+            "memory_budget": budget,
+            "precision": self._dtype.name,
+            "device": str(device),
+            "seed": seed,
+        }
+        self.timings_ = {"preparation": prepared - started, "training": time.perf_counter() - prepared}
+        return self
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.multiclass not in ("one_vs_one", "one_vs_rest"):
+            raise ShallowsError(f"multiclass must be 'one_vs_one' or 'one_vs_rest', got {self.multiclass!r}.")
+
+    # ------------------------------------------------------------------------------------ prediction
+
+    def _scores(self, X: Any) -> np.ndarray:
+        outputs, k = self._outputs(X), len(self.classes_)
+        if k > 2 and self.multiclass == "one_vs_one":
+            # Votes, and the sizes of the outputs where votes tie.
+            return _ovr_decision_function(outputs > 0, outputs, k)
+        return outputs
+
+    @follows_input
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores of the classes.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,) for two classes, else (n_samples, n_classes)
+            Of two classes f(x) + b, positive for the second. With one against one the votes of the pairs, and less than
+            half a vote for the sizes of their outputs.
+        """
+        scores = self._scores(self._validated(X))
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    @follows_input
+    def predict(self, X: Any) -> np.ndarray:
+        """Class labels.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,)
+        """
+        return self._decode(self._scores(self._validated(X)))
+
+    def _decode(self, scores: np.ndarray) -> np.ndarray:
+        chosen = (scores[:, 0] > 0).astype(int) if len(self.classes_) == 2 else scores.argmax(axis=1)
+        return self.classes_[chosen]
+
+
+def two_class_problems(
+    numbers: np.ndarray, weights: np.ndarray, n_classes: int, multiclass: str
+) -> Iterator[TwoClasses]:
+    """Problems of two classes that several are made of.
+
+    Parameters
+    ----------
+    numbers : ndarray of int, shape (n,)
+        The class of each row, from 0 on.
+    weights : ndarray, shape (n,)
+    n_classes : int
+        Two are one problem, whose positive class is the second.
+    multiclass : {"one_vs_one", "one_vs_rest"}
+
+    Yields
+    ------
+    TwoClasses
+        Of pairs the later class is the positive one, in the order (0, 1), (0, 2), ..., (1, 2), ....
+    """
+    if n_classes > 2 and multiclass == "one_vs_rest":
+        everything = np.arange(len(numbers))
+        for c in range(n_classes):
+            yield TwoClasses(everything, np.where(numbers == c, 1.0, -1.0), weights)
+        return
+    for first in range(n_classes):
+        for second in range(first + 1, n_classes):
+            rows = np.flatnonzero((numbers == first) | (numbers == second))
+            yield TwoClasses(rows, np.where(numbers[rows] == second, 1.0, -1.0), weights[rows])

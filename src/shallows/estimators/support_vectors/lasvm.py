@@ -1,0 +1,284 @@
+"""Support vector machine by LASVM, online."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import arrays, streams, training
+from ...solvers.support_vectors.lasvm import LASVM, ExampleProblem, LASVMState
+from .. import class_weights, precomputed
+from ..base import keeps_model_on_failure
+from ..label_checks import check_two_classes, single_column
+from ..parameter_checks import check_whole
+from .dual_classifier import DualClassifier, two_class_problems
+
+BATCH = 64
+"""Examples whose kernel values are computed together."""
+
+
+class LASVMClassifier(DualClassifier):
+    """Support vector machine with any kernel by LASVM: online, nearly the exact solution after one pass.
+
+    For two classes it minimises ½ ‖f‖² + C Σ wᵢ max(0, 1 − yᵢ(f(xᵢ) + b)), example by example: a step with the new one
+    and a step with the best pair of those at hand. Examples whose coefficients are zero and stay there are dropped, so
+    that memory and the cost of an example follow the number of support vectors.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="gaussian"
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
+    bandwidth : float, optional
+        σ, in the units of the features. None takes the median distance between points of a subsample.
+    kernel_params : dict, optional
+        Further parameters of the kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
+    C : float, default=1.0
+        The factor of the losses' sum. λ of a mean of losses with λ/2 ‖f‖² is 1/(C n).
+    multiclass : {"one_vs_one", "one_vs_rest"}, default="one_vs_one"
+        A machine for each pair of classes, which vote, or for each class against all others.
+    max_epochs : int, default=1
+        Passes of a fit over the training data, each in a new order.
+    finish : bool, default=True
+        End a fit with steps on the examples at hand until ``tol`` holds for these.
+    tol : float, default=1e-3
+        By how much the conditions of optimality may be violated, in units of the targets ±1.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
+        a class with nⱼ of the n rows, of k classes.
+    random_state : int, RandomState or None, default=None
+        Decides the order of the examples in a fit and the subsample whose median distance is the bandwidth. The same
+        int gives the same model.
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        Where predictions are made; "auto" takes a GPU where CuPy finds one. The training is one of the CPU.
+    memory : int or str, optional
+        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        Of the kernel values. "auto" means float32, and float64 for up to 1,000 points.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (n_classes,)
+    support_ : ndarray of int, shape (n_support,)
+        Numbers of the training rows with coefficients other than zero in any machine; after ``partial_fit`` in the
+        order of all rows so far.
+    dual_coef_ : ndarray, shape (n_support, n_problems)
+        βᵢ = yᵢαᵢ of each machine: one for two classes, else for the pairs (0, 1), (0, 2), ..., (1, 2), ... or for the
+        classes.
+    intercept_ : ndarray, shape (n_problems,)
+    objectives_ : ndarray, shape (n_problems,)
+        The dual objective Σ αᵢ − ½ ΣΣ αᵢαⱼyᵢyⱼk(xᵢ, xⱼ) at the end.
+    n_iter_ : int
+        Steps on two variables.
+    n_kernel_evaluations_ : int
+        Kernel values that were computed.
+    bandwidth_ : float
+    effective_params_ : dict
+        What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
+        device.
+
+    References
+    ----------
+    A. Bordes, S. Ertekin, J. Weston and L. Bottou (2005), "Fast kernel classifiers with online and active learning",
+    JMLR 6.
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        bandwidth: float | None = None,
+        kernel_params: dict[str, Any] | None = None,
+        C: float = 1.0,
+        multiclass: str = "one_vs_one",
+        max_epochs: int = 1,
+        finish: bool = True,
+        tol: float = 1e-3,
+        class_weight: Any = None,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ):
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.kernel_params = kernel_params
+        self.C = C
+        self.multiclass = multiclass
+        self.max_epochs = max_epochs
+        self.finish = finish
+        self.tol = tol
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.device = device
+        self.memory = memory
+        self.dtype = dtype
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_whole(self, "max_epochs")
+        precomputed.refuse(self, "It keeps the points of the examples at hand and makes their kernel values itself.")
+
+    @keeps_model_on_failure
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LASVMClassifier:
+        """Train on all of X, y, from the beginning.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,)
+        sample_weight : array-like, shape (n_samples,), optional
+            Factors of C; rows of weight zero are left out.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, shapes that do not agree, one class only.
+        ShallowsError
+            A parameter out of its range.
+        """
+        for name in ("_model", "_states"):
+            vars(self).pop(name, None)
+        self._check_parameters()
+        X, y, weights = self._validated_training_set(X, y, sample_weight)
+        y = single_column(y)
+        self.classes_ = np.unique(y)
+        check_two_classes(self.classes_)
+        self._begin(X)
+        self._show(X, y, weights, self.max_epochs)
+        if self.finish:
+            for state in self._states:
+                LASVM(float(self.tol)).finish(state)
+        self._keep_states()
+        return self
+
+    @keeps_model_on_failure
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> LASVMClassifier:
+        """Show more examples, in their order.
+
+        The first call decides the bandwidth and the shift of the points; it should have some hundred examples.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,)
+        classes : array-like, shape (n_classes,), optional
+            All labels that there will be, in the first call; if left out, those of its examples.
+        sample_weight : array-like, shape (n_samples,), optional
+            Factors of C; rows of weight zero are left out.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, shapes that do not agree, a label that is not among the classes.
+        ShallowsError
+            A parameter out of its range.
+        """
+        self._check_parameters()
+        class_weights.refuse_balanced(self.class_weight)
+        first = not hasattr(self, "_states")
+        X, y, weights = self._validated_training_set(X, y, sample_weight, first=first)
+        y = single_column(y)
+        if first:
+            self.classes_ = np.unique(y if classes is None else np.asarray(classes))
+            check_two_classes(self.classes_)
+            self._begin(X)
+        unknown = np.setdiff1d(y, self.classes_)
+        if len(unknown):
+            raise ValueError(
+                f"y holds the label {unknown.tolist()[0]!r}, which is none of the classes of the first call. Name all "
+                "classes there: partial_fit(X, y, classes=...)."
+            )
+        self._show(X, y, weights, 0)
+        self._keep_states()
+        return self
+
+    # -------------------------------------------------------------------------------------- the machines
+
+    def _begin(self, X: Any) -> None:
+        """The kernel, the shift of the points, and machines without examples."""
+        class_weights.check(self.class_weight, self.classes_)
+        arrays.memory_budget(self.memory)  # refused where it is no size
+        points, self._kernel = self._prepare(X, self._seed(), arrays.Device("cpu"))
+        k = len(self.classes_)
+        n_machines = 1 if k == 2 else k if self.multiclass == "one_vs_rest" else k * (k - 1) // 2
+        self._states = [LASVMState.empty(points.shape[1], points.dtype) for _ in range(n_machines)]
+        self._n_seen = 0
+
+    def _show(self, X: Any, y: np.ndarray, weights: np.ndarray | None, n_epochs: int) -> None:
+        """Show the examples to every machine: in new orders in so many epochs, or with 0 once in their own."""
+        n, seed = len(y), self._seed()
+        weights = np.ones(n) if weights is None else weights
+        points = self._centring.training_points(X, np.arange(n), arrays.Device("cpu"), self._dtype)
+        numbers = np.searchsorted(self.classes_, y)
+        machines = two_class_problems(numbers, weights, len(self.classes_), self.multiclass)
+        for state, two in zip(self._states, machines, strict=True):
+            for epoch in range(max(1, n_epochs)):
+                m = len(two.rows)
+                if not m:
+                    continue
+                order = streams.permutation(seed, "order", epoch, m) if n_epochs else np.arange(m)
+                rows = two.rows[order]
+                problem = ExampleProblem(
+                    self._kernel, points[rows], two.signs[order], self.C * two.weights[order], self._n_seen + rows
+                )
+                training.train(
+                    LASVM(float(self.tol)),
+                    problem,
+                    InTheirOrder(m, BATCH),
+                    training.Stopping(1),
+                    observers=self._progress_observers(),
+                    state=state,
+                )
+        self._n_seen += n
+
+    def _keep_states(self) -> None:
+        """Make one function of the support vectors of all machines."""
+        held = [np.flatnonzero(state.coefficients) for state in self._states]
+        numbers = [state.numbers[slots] for state, slots in zip(self._states, held, strict=True)]
+        support, places = np.unique(np.concatenate(numbers), return_index=True)
+        stacked = np.concatenate([state.points[slots] for state, slots in zip(self._states, held, strict=True)])
+        coefficients = np.zeros((len(support), len(self._states)))
+        for column, (state, slots, of) in enumerate(zip(self._states, held, numbers, strict=True)):
+            coefficients[np.searchsorted(support, of), column] = state.coefficients[slots]
+        intercepts = np.array([state.intercept for state in self._states])
+        self._keep(self._kernel, stacked[places], coefficients, intercepts)
+        self.support_ = support[self.support_]
+        self.objectives_ = np.array([state.objective for state in self._states])
+        self.n_iter_ = sum(state.n_steps for state in self._states)
+        self.n_kernel_evaluations_ = sum(state.n_evaluations for state in self._states)
+        self.effective_params_ = {
+            "kernel": self._kernel.name,
+            "bandwidth": self._kernel.bandwidth,
+            "n_support": len(self.support_),
+            "n_problems": len(self._states),
+            "n_steps": self.n_iter_,
+            "gap": max(state.gap for state in self._states),
+            "precision": self._dtype.name,
+            "device": str(arrays.resolve_device(self.device)),
+            "seed": self._seed(),
+        }
+
+
+class InTheirOrder(training.Batches):
+    """Batches from the first row to the last, once."""
+
+    def __init__(self, n: int, size: int):
+        super().__init__(n, size, 0)
+
+    def of_epoch(self, epoch: int) -> list[slice]:
+        """The batches, in their order."""
+        return list(arrays.blocks(self.n, self.size))

@@ -1,0 +1,99 @@
+"""Rows of a kernel matrix in one array, where compiled loops find them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import arrays, kernels
+from ..arrays import Array
+from ..kernels import Kernel
+
+
+class KernelRowSlab:
+    """Rows of the kernel matrix of n points in one array on the host, of which the most recently used are kept.
+
+    As a `KernelRowCache`, but compiled code can look a row up, use it and note the use without a call of Python. Only a
+    row that is missing is made by `fetch`. Each row is made by a product of its own, so that its last digits do not
+    depend on what else is kept.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    points : array, shape (n, d + 2)
+        Augmented points (`kernels.augmented`), on any device.
+    budget : int
+        Bytes that the kept rows may take; two rows are always kept.
+    ridge : ndarray, shape (n,), optional
+        What is added to the diagonal of the matrix.
+
+    Attributes
+    ----------
+    rows : ndarray, shape (capacity, n)
+        The kept rows, in the precision of the points.
+    slot_of : ndarray of int, shape (n,)
+        Where in ``rows`` a row of the matrix is, or −1.
+    used : ndarray of int, shape (capacity,)
+        When the row of a slot was last used, by the ``clock``.
+    clock : ndarray of int, shape (1,)
+        Uses so far.
+    diagonal : ndarray of float64, shape (n,)
+        The diagonal of the matrix with the ridge.
+    n_made : int
+        Rows that were made; each takes n kernel evaluations.
+    """
+
+    def __init__(self, kernel: Kernel, points: Array, *, budget: int, ridge: np.ndarray | None = None):
+        self.kernel, self.points, self.ridge = kernel, points, ridge
+        self.n = n = points.shape[0]
+        self.dtype = np.dtype(str(points.dtype))
+        self.capacity = min(n, max(2, int(budget) // (n * self.dtype.itemsize)))
+        self.rows = np.empty((self.capacity, n), dtype=self.dtype)
+        self.slot_of = np.full(n, -1, dtype=np.int64)
+        self.used = np.zeros(self.capacity, dtype=np.int64)
+        self.clock = np.zeros(1, dtype=np.int64)
+        self.n_made = 0
+        self._row_in = np.full(self.capacity, -1, dtype=np.int64)
+        exact = arrays.to_numpy(kernel.diagonal(points[:, :-2])).astype(np.float64)
+        self.diagonal = exact if ridge is None else exact + ridge
+
+    def fetch(self, i: int) -> np.ndarray:
+        """K[i, :] with the ridge, shape (n,); to be read only, and only until the next call."""
+        slot = self.slot_of[i]
+        if slot < 0:
+            slot = int(np.argmin(self.used))
+            if self._row_in[slot] >= 0:
+                self.slot_of[self._row_in[slot]] = -1
+            here = self.points[i : i + 1, :]
+            self.rows[slot] = arrays.to_numpy(kernels.values(self.kernel, here, self.points))[0]
+            self.rows[slot, i] = self.diagonal[i]
+            self.slot_of[i], self._row_in[slot] = slot, i
+            self.n_made += 1
+        self.clock[0] += 1
+        self.used[slot] = self.clock[0]
+        return self.rows[slot]
+
+    def product(self, coefficients: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+        """K[rows, :] @ coefficients with the ridge, summed in float64, shape (len(rows),).
+
+        Parameters
+        ----------
+        coefficients : ndarray of float64, shape (n,)
+            Mostly zero: kernel values are made of the others' columns alone.
+        rows : ndarray of int, optional
+            None takes all.
+        """
+        rows = np.arange(self.n) if rows is None else rows
+        support = np.flatnonzero(coefficients)
+        out = np.zeros(len(rows))
+        if len(support) == 0 or len(rows) == 0:
+            return out
+        columns, a = arrays.take_rows(self.points, support), coefficients[support]
+        for part in arrays.blocks(len(rows), max(1, 2**25 // (8 * len(support)))):
+            here = arrays.take_rows(self.points, rows[part])
+            values = arrays.to_numpy(kernels.values(self.kernel, here, columns)).astype(np.float64)
+            # What a kernel of distances is at a distance of zero is known better than rounding lets it be computed.
+            place = np.searchsorted(support, rows[part])
+            same = np.flatnonzero(support[np.minimum(place, len(support) - 1)] == rows[part])
+            values[same, place[same]] = self.diagonal[rows[part][same]]
+            out[part] = values @ a
+        return out

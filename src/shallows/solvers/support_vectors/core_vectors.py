@@ -1,0 +1,299 @@
+"""Core vector machines: the smallest enclosing ball of a few points that nearly encloses all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ... import arrays, kernels, streams
+from ...arrays import Array
+from ...kernels import Kernel
+from .pair_steps import OPTIMAL, take_steps
+
+FULL_LOOKS_AFTER = 5
+"""So many samples in a row without a point outside the ball, and all points are looked at."""
+
+SHARE_OF_EXCESS = 0.1
+"""How exactly the core is enclosed while points outside are found easily, as a share of how far outside they are."""
+
+
+@dataclass(frozen=True)
+class CoreProblem:
+    """Maximise tᵀλ − ½ λᵀK̃λ for λ ≥ 0 and Σλᵢ = 1, with K̃ᵢⱼ = sᵢsⱼ(k(xᵢ, xⱼ) + 1) + rᵢ[i = j].
+
+    It is the dual of the smallest ball with the centre Σ λᵢ φ̃ᵢ that encloses all φ̃ᵢ, where ⟨φ̃ᵢ, φ̃ⱼ⟩ = K̃ᵢⱼ and the
+    square of each distance counts 2tᵢ + η − K̃ᵢᵢ more. With t = 0 and rᵢ = 1/C it is that of the squared hinge with a
+    penalised intercept.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    points : array, shape (n, d + 2)
+        Augmented points.
+    row_of : ndarray of int, shape (N,)
+        The point of each i; regression has each point twice.
+    signs : ndarray of ±1.0, shape (N,)
+        s.
+    linear, ridge : ndarray of float64, shape (N,)
+        t and r.
+    seed : int
+        Of the samples.
+    most : int
+        Core points that memory allows.
+    """
+
+    kernel: Kernel
+    points: Array
+    row_of: np.ndarray
+    signs: np.ndarray
+    linear: np.ndarray
+    ridge: np.ndarray
+    seed: int
+    most: int
+
+    @cached_property
+    def largest_norm(self) -> float:
+        """The largest K̃ᵢᵢ − 2tᵢ, which as η leaves no square of a distance negative."""
+        own = arrays.to_numpy(self.kernel.diagonal(self.points[:, :-2])).astype(np.float64)
+        return float((own[self.row_of] + 1.0 + self.ridge - 2.0 * self.linear).max())
+
+
+@dataclass
+class CoreState:
+    """The core points and the ball of them.
+
+    Attributes
+    ----------
+    core : ndarray of int, shape (m,)
+        Numbers i in the order in which they came.
+    coefficients : ndarray of float64, shape (m,)
+        λ of the core; all others are zero.
+    gradient : ndarray of float64, shape (m,)
+        t − K̃λ on the core.
+    matrix : ndarray, shape (capacity, capacity)
+        K̃ of the core in its first m rows and columns.
+    radius_squared, excess : float
+        R², and by how much the square of the largest distance that was seen last exceeds it, as a share.
+    n_looks : int
+        Samples that were drawn.
+    n_misses : int
+        Samples since the last with a point outside.
+    outside : ndarray of int
+        Points that the last look at all of them found outside, the furthest first.
+    n_steps, n_evaluations : int
+        Steps on two variables within the core; kernel values that were computed.
+    exhausted : bool
+        Whether no point is outside the enlarged ball, or there is no memory for more.
+    enclosed : bool
+        Whether no point is outside.
+    """
+
+    core: np.ndarray
+    coefficients: np.ndarray
+    gradient: np.ndarray
+    matrix: np.ndarray = field(repr=False)
+    radius_squared: float = 0.0
+    excess: float = np.inf
+    n_looks: int = 0
+    n_misses: int = 0
+    outside: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    n_steps: int = 0
+    n_evaluations: int = 0
+    exhausted: bool = False
+    enclosed: bool = False
+
+    def monitored(self) -> tuple[float, float]:
+        """R² of the core, which only grows, held against nothing."""
+        return self.radius_squared, float("nan")
+
+    def remember(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Copies of the arrays, and the numbers."""
+        m = len(self.core)
+        held = {name: getattr(self, name).copy() for name in ("core", "coefficients", "gradient", "outside")}
+        held["matrix"] = self.matrix[:m, :m].copy()
+        names = ("radius_squared", "excess", "n_looks", "n_misses", "n_steps", "n_evaluations", "exhausted", "enclosed")
+        return held, {name: getattr(self, name) for name in names}
+
+    def recall(self, held: dict[str, Any], numbers: dict[str, Any]) -> None:
+        """Go back to what `remember` gave."""
+        for name, array in held.items():
+            setattr(self, name, np.array(array))
+        for name, number in numbers.items():
+            setattr(self, name, number)
+
+    def is_finite(self) -> bool:
+        """Whether the gradient is made of numbers."""
+        return bool(np.isfinite(self.gradient).all())
+
+
+@dataclass(frozen=True)
+class CoreVectorMachine:
+    """Add a point outside the ball of (1 + ε) times the radius to the core; enclose the core anew by steps on pairs.
+
+    The point is the furthest of a sample. With 59 points it is, with 95 % probability, among the furthest 5 % of all.
+    After five samples in a row with no point outside, all points are looked at, so that at the end none is outside.
+
+    Parameters
+    ----------
+    epsilon : float
+        ε.
+    sample_size : int, optional
+        None looks at all points for each addition.
+
+    References
+    ----------
+    I. W. Tsang, J. T. Kwok and P.-M. Cheung (2005), "Core vector machines: fast SVM training on very large data sets",
+    JMLR 6. I. W. Tsang, J. T. Kwok and J. M. Zurada (2006), "Generalized core vector machines", IEEE Transactions on
+    Neural Networks 17 (the linear term, regression).
+    """
+
+    epsilon: float = 1e-6
+    sample_size: int | None = 59
+
+    def init(self, problem: CoreProblem) -> CoreState:
+        """A ball of two points: one that is drawn, and the furthest from it of a sample."""
+        first = int(streams.integers(problem.seed, "core", 0, 1)[0] % len(problem.signs))
+        state = CoreState(np.array([first]), np.ones(1), np.zeros(1), np.empty((0, 0), dtype=problem.points.dtype))
+        _append_to_matrix(problem, state)
+        state.gradient = problem.linear[[first]] - state.matrix[:1, 0].astype(np.float64)
+        others = self._sample(problem, state)
+        distances = 2.0 * _gradients(problem, state, others)
+        _add(problem, state, int(others[np.argmax(distances)]) if len(others) else first)
+        state.coefficients = np.full(2, 0.5)
+        state.gradient = problem.linear[state.core] - state.matrix[:2, :2].astype(np.float64) @ state.coefficients
+        self._enclose(problem, state)
+        return state
+
+    def step(self, problem: CoreProblem, state: CoreState, batch: int) -> CoreState:
+        """Add up to ``batch`` points to the core."""
+        for _ in range(int(batch)):
+            if state.exhausted:
+                break
+            far = self._outside(problem, state)
+            if far is None:
+                state.exhausted = state.enclosed = True
+            elif len(state.core) >= problem.most:
+                state.exhausted = True
+            else:
+                _add(problem, state, far)
+                self._enclose(problem, state)
+        return state
+
+    def _outside(self, problem: CoreProblem, state: CoreState) -> int | None:
+        """A point outside the enlarged ball, or None where there is none among all."""
+        while self.sample_size is not None and state.n_misses < FULL_LOOKS_AFTER:
+            far = self._furthest(problem, state, self._sample(problem, state))
+            if len(far):
+                state.n_misses = 0
+                return int(far[0])
+            state.n_misses += 1
+        self._enclose(problem, state, roughly=False)
+        # What the last look at all points found is looked at again first, with the ball of now.
+        state.outside = self._furthest(problem, state, np.setdiff1d(state.outside, state.core))
+        if not len(state.outside):
+            state.outside = self._furthest(problem, state, None)[: self.sample_size or 1]
+        return int(state.outside[0]) if len(state.outside) else None
+
+    def _furthest(self, problem: CoreProblem, state: CoreState, numbers: np.ndarray | None) -> np.ndarray:
+        """Those of some points, or of all, that are outside the enlarged ball, the furthest first."""
+        if numbers is None:
+            numbers = np.setdiff1d(np.arange(len(problem.signs)), state.core)
+        if not len(numbers):
+            return numbers
+        g = _gradients(problem, state, numbers)
+        squares = _constant_of_distances(problem, state) + 2.0 * g
+        state.excess = float(squares.max() / state.radius_squared - 1.0)
+        far = np.flatnonzero(squares > (1.0 + self.epsilon) ** 2 * state.radius_squared)
+        return numbers[far[np.argsort(-squares[far], kind="stable")]]
+
+    def _sample(self, problem: CoreProblem, state: CoreState) -> np.ndarray:
+        """Points that are drawn, but for those of the core."""
+        n = len(problem.signs)
+        if self.sample_size is None or self.sample_size >= n:
+            return np.setdiff1d(np.arange(n), state.core)
+        state.n_looks += 1
+        drawn = streams.integers(problem.seed, "core", state.n_looks, self.sample_size) % np.uint64(n)
+        return np.setdiff1d(drawn.astype(np.int64), state.core)
+
+    def _enclose(self, problem: CoreProblem, state: CoreState, *, roughly: bool = True) -> None:
+        """The smallest ball of the core, to half of what ε allows; roughly, to a share of what is outside anyway."""
+        m, matrix = len(state.core), state.matrix
+        _measure(problem, state)
+        diagonal = matrix.diagonal()[:m].astype(np.float64)
+        every, used = np.arange(m), np.zeros(m, dtype=np.int64)
+        clock, zero, infinite = np.zeros(1, dtype=np.int64), np.zeros(m), np.full(m, np.inf)
+        outside = SHARE_OF_EXCESS * state.excess if roughly and np.isfinite(state.excess) else 0.0
+        tolerance, status = max(0.5 * self.epsilon, outside) * state.radius_squared, -1
+        while status != OPTIMAL:
+            taken, status, *_ = take_steps(
+                1000,
+                tolerance,
+                np.inf,
+                state.coefficients,
+                state.gradient,
+                zero,
+                infinite,
+                every,
+                diagonal,
+                matrix,
+                every,
+                used,
+                clock,
+            )
+            state.n_steps += taken
+            if taken == 0:
+                break
+        _measure(problem, state)
+
+
+def _gradients(problem: CoreProblem, state: CoreState, numbers: np.ndarray) -> np.ndarray:
+    """The gradient t − K̃λ at points outside the core, shape (len(numbers),)."""
+    mixed = state.coefficients * problem.signs[state.core]
+    points = arrays.take_rows(problem.points, problem.row_of[state.core])
+    out = np.empty(len(numbers))
+    for part in arrays.blocks(len(numbers), max(59, 2**24 // (len(mixed) + points.shape[1]))):
+        here = arrays.take_rows(problem.points, problem.row_of[numbers[part]])
+        values = arrays.to_numpy(kernels.values(problem.kernel, here, points))
+        out[part] = values @ mixed
+    state.n_evaluations += len(numbers) * len(mixed)
+    return problem.linear[numbers] - problem.signs[numbers] * (out + mixed.sum())
+
+
+def _add(problem: CoreProblem, state: CoreState, i: int) -> None:
+    """Append a point to the core with the coefficient 0."""
+    state.core = np.append(state.core, i)
+    state.coefficients = np.append(state.coefficients, 0.0)
+    row = _append_to_matrix(problem, state).astype(np.float64)
+    state.gradient = np.append(state.gradient, problem.linear[i] - row @ state.coefficients)
+
+
+def _append_to_matrix(problem: CoreProblem, state: CoreState) -> np.ndarray:
+    """The row of K̃ of the last core point with the core, which becomes its row and column."""
+    m, core = len(state.core), state.core
+    if len(state.matrix) < m:
+        larger = np.empty((min(2 * m + 64, max(problem.most, m)),) * 2, dtype=state.matrix.dtype)
+        larger[: m - 1, : m - 1] = state.matrix[: m - 1, : m - 1]
+        state.matrix = larger
+    points = arrays.take_rows(problem.points, problem.row_of[core])
+    i, here = core[-1], points[m - 1 : m, :]
+    values = kernels.set_diagonal(problem.kernel, kernels.values(problem.kernel, here, points), here, m - 1)
+    row = problem.signs[i] * problem.signs[core] * (arrays.to_numpy(values)[0] + 1.0)
+    row[-1] += problem.ridge[i]
+    state.matrix[m - 1, :m] = state.matrix[:m, m - 1] = row
+    state.n_evaluations += m
+    return state.matrix[m - 1, :m]
+
+
+def _measure(problem: CoreProblem, state: CoreState) -> None:
+    """R² = η + 2tᵀλ − λᵀK̃λ."""
+    t, a = problem.linear[state.core], state.coefficients
+    state.radius_squared = problem.largest_norm + float(t @ a) + float(state.gradient @ a)
+
+
+def _constant_of_distances(problem: CoreProblem, state: CoreState) -> float:
+    """The part of the squares of all distances that the point does not change, λᵀK̃λ + η."""
+    a = state.coefficients
+    return float((problem.linear[state.core] - state.gradient) @ a) + problem.largest_norm

@@ -1,0 +1,328 @@
+"""LASVM: a support vector machine that takes examples one after the other, and drops those that do not count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numba
+import numpy as np
+
+from ... import kernels
+from ...kernels import Kernel
+from .pair_steps import SMALLEST_CURVATURE, best_partner, largest_to_grow, move_pair
+
+
+@dataclass(frozen=True)
+class ExampleProblem:
+    """Examples of two classes, of which a solver is shown some at a time.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    points : ndarray, shape (n, d + 2)
+        Augmented points, on the host.
+    signs : ndarray of ±1.0, shape (n,)
+    C : ndarray, shape (n,)
+        The bounds of the dual variables.
+    numbers : ndarray of int, shape (n,)
+        What the examples are known by; one that is at hand already is not taken in again.
+    """
+
+    kernel: Kernel
+    points: np.ndarray
+    signs: np.ndarray
+    C: np.ndarray
+    numbers: np.ndarray
+
+
+@dataclass
+class LASVMState:
+    """The examples at hand, in slots of arrays that grow, with β and the gradient y − Kβ of each.
+
+    Attributes
+    ----------
+    numbers : ndarray of int, shape (capacity,)
+        Of the examples in the slots, −1 where a slot is free.
+    points : ndarray, shape (capacity, d + 2)
+    coefficients, gradient, lower, upper : ndarray of float64, shape (capacity,)
+    matrix : ndarray, shape (capacity, capacity)
+        Kernel values of the examples at hand.
+    gap : float
+        By how much the examples at hand violate the conditions of optimality.
+    n_steps, n_evaluations : int
+        Pairs that were moved, kernel values that were computed.
+    """
+
+    numbers: np.ndarray
+    points: np.ndarray = field(repr=False)
+    coefficients: np.ndarray = field(repr=False)
+    gradient: np.ndarray = field(repr=False)
+    lower: np.ndarray = field(repr=False)
+    upper: np.ndarray = field(repr=False)
+    matrix: np.ndarray = field(repr=False)
+    gap: float = 2.0
+    n_steps: int = 0
+    n_evaluations: int = 0
+
+    @classmethod
+    def empty(cls, width: int, dtype: Any) -> LASVMState:
+        """No examples, of points with ``width`` columns."""
+        none = np.empty(0)
+        return cls(
+            np.empty(0, dtype=np.int64),
+            np.empty((0, width), dtype=dtype),
+            *(none.copy() for _ in range(4)),
+            np.empty((0, 0), dtype=dtype),
+        )
+
+    @property
+    def at_hand(self) -> np.ndarray:
+        """The slots that hold examples, ascending."""
+        return np.flatnonzero(self.numbers >= 0)
+
+    @property
+    def intercept(self) -> float:
+        """b, the middle between the gradients that a step would move."""
+        slots = self.at_hand
+        beta, g = self.coefficients[slots], self.gradient[slots]
+        may_grow, may_fall = beta < self.upper[slots], beta > self.lower[slots]
+        sides = [g[may_grow].max(initial=-np.inf), g[may_fall].min(initial=np.inf)]
+        known = [side for side in sides if np.isfinite(side)]
+        return float(np.mean(known)) if known else 0.0
+
+    @property
+    def objective(self) -> float:
+        """Σ αᵢ − ½ βᵀKβ."""
+        slots = self.at_hand
+        beta = self.coefficients[slots]
+        return float(0.5 * (np.abs(beta).sum() + beta @ self.gradient[slots]))
+
+    def monitored(self) -> tuple[float, float]:
+        """The gap of the examples at hand, held against nothing."""
+        return self.gap, float("nan")
+
+    def remember(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Copies of the arrays, and the numbers."""
+        arrays = ("numbers", "points", "coefficients", "gradient", "lower", "upper", "matrix")
+        numbers = ("gap", "n_steps", "n_evaluations")
+        return {name: getattr(self, name).copy() for name in arrays}, {name: getattr(self, name) for name in numbers}
+
+    def recall(self, held: dict[str, Any], numbers: dict[str, Any]) -> None:
+        """Go back to what `remember` gave."""
+        for name, array in held.items():
+            setattr(self, name, np.array(array))
+        for name, number in numbers.items():
+            setattr(self, name, number)
+
+    def is_finite(self) -> bool:
+        """Whether the gradients are made of numbers."""
+        return bool(np.isfinite(self.gradient[self.at_hand]).all())
+
+    def take_slots(self, n: int) -> np.ndarray:
+        """Free slots for n examples; the arrays grow where there are too few."""
+        free = np.flatnonzero(self.numbers < 0)
+        if len(free) < n:
+            old = len(self.numbers)
+            new = max(2 * old, old + n, 256)
+            for name, fill in (("numbers", -1), ("points", 0), ("lower", 0), ("upper", 0)):
+                setattr(self, name, _enlarged(getattr(self, name), new, fill))
+            self.coefficients, self.gradient = _enlarged(self.coefficients, new, 0), _enlarged(self.gradient, new, 0)
+            matrix = np.zeros((new, new), dtype=self.matrix.dtype)
+            matrix[:old, :old] = self.matrix
+            self.matrix = matrix
+            free = np.flatnonzero(self.numbers < 0)
+        return free[:n]
+
+
+@dataclass(frozen=True)
+class LASVM:
+    """Show each example to the machine once: a step with it, and a step with the pair that gains most of all at hand.
+
+    PROCESS takes an example in with β = 0 and moves it with the one at hand whose gradient is furthest on the other
+    side, β ← β + s (eᵢ − eⱼ) as in sequential minimal optimisation. REPROCESS moves the best pair of those at hand, and
+    drops the examples with β = 0 whose gradients hold them there. The kernel values of a batch with each other and with
+    the examples at hand are computed together.
+
+    Parameters
+    ----------
+    tolerance : float
+        Pairs that violate the conditions of optimality by less are left.
+
+    References
+    ----------
+    A. Bordes, S. Ertekin, J. Weston and L. Bottou (2005), "Fast kernel classifiers with online and active learning",
+    JMLR 6. The pair of REPROCESS is here the one of second order, as in `SMO`, not the most violating one, and examples
+    are dropped also where no pair is moved.
+    """
+
+    tolerance: float = 1e-3
+
+    def init(self, problem: ExampleProblem) -> LASVMState:
+        """A machine without examples."""
+        return LASVMState.empty(problem.points.shape[1], problem.points.dtype)
+
+    def step(self, problem: ExampleProblem, state: LASVMState, batch: slice) -> LASVMState:
+        """PROCESS and REPROCESS for each example of a batch, in its order."""
+        known = np.isin(problem.numbers[batch], state.numbers[state.at_hand])
+        rows = np.arange(batch.start, batch.stop)[~known]
+        if not len(rows):
+            return state
+        slots = state.take_slots(len(rows))
+        before = state.at_hand
+        _place(problem, state, rows, slots)
+        together = np.concatenate([before, slots])
+        points = state.points[slots]
+        values = kernels.values(problem.kernel, points, state.points[together])
+        kernels.set_diagonal(problem.kernel, values, points, len(before))
+        state.matrix[np.ix_(slots, together)] = values
+        state.matrix[np.ix_(together, slots)] = values.T
+        state.n_evaluations += values.size
+        active = np.empty(len(state.numbers), dtype=np.int64)
+        active[: len(before)] = before
+        left, taken, state.gap = _process_all(
+            slots,
+            self.tolerance,
+            problem.signs[rows],
+            state.coefficients,
+            state.gradient,
+            state.lower,
+            state.upper,
+            active,
+            len(before),
+            state.matrix.diagonal().astype(np.float64),
+            state.matrix,
+        )
+        state.n_steps += taken
+        _drop_all_but(state, active[:left])
+        return state
+
+    def finish(self, state: LASVMState, most: int = 2**62) -> LASVMState:
+        """REPROCESS until no pair at hand violates the conditions by more than the tolerance, or so many times."""
+        before = state.at_hand
+        active = np.empty(len(state.numbers), dtype=np.int64)
+        active[: len(before)] = before
+        left, taken, state.gap = _reprocess_all(
+            most,
+            self.tolerance,
+            state.coefficients,
+            state.gradient,
+            state.lower,
+            state.upper,
+            active,
+            len(before),
+            state.matrix.diagonal().astype(np.float64),
+            state.matrix,
+        )
+        state.n_steps += taken
+        _drop_all_but(state, active[:left])
+        return state
+
+
+def _enlarged(array: np.ndarray, n: int, fill: float) -> np.ndarray:
+    out = np.full((n, *array.shape[1:]), fill, dtype=array.dtype)
+    out[: len(array)] = array
+    return out
+
+
+def _place(problem: ExampleProblem, state: LASVMState, rows: np.ndarray, slots: np.ndarray) -> None:
+    """Put examples into slots with β = 0."""
+    signs, C = problem.signs[rows], problem.C[rows]
+    state.numbers[slots] = problem.numbers[rows]
+    state.points[slots] = problem.points[rows]
+    state.coefficients[slots] = 0.0
+    state.lower[slots], state.upper[slots] = np.where(signs > 0, 0.0, -C), np.where(signs > 0, C, 0.0)
+
+
+def _drop_all_but(state: LASVMState, kept: np.ndarray) -> None:
+    """Free the slots of all other examples."""
+    dropped = np.ones(len(state.numbers), dtype=bool)
+    dropped[kept] = False
+    state.numbers[dropped] = -1
+    state.coefficients[dropped] = 0.0
+
+
+@numba.njit(cache=True)
+def _smallest_to_fall(beta, gradient, lower, active):
+    """The slot with the smallest gradient whose βᵢ may fall, or −1."""
+    best, smallest = -1, np.inf
+    for a in range(len(active)):
+        t = active[a]
+        if gradient[t] < smallest and beta[t] > lower[t]:
+            best, smallest = t, gradient[t]
+    return best
+
+
+@numba.njit(cache=True)
+def _move(i, j, beta, gradient, lower, upper, active, diagonal, matrix):
+    """The best step of a pair within its bounds."""
+    curvature = max(diagonal[i] + diagonal[j] - 2.0 * matrix[i, j], SMALLEST_CURVATURE)
+    step = (gradient[i] - gradient[j]) / curvature
+    move_pair(i, j, step, beta, gradient, lower, upper, active, matrix[i], matrix[j])
+
+
+@numba.njit(cache=True)
+def _reprocess(tolerance, beta, gradient, lower, upper, active, n_active, diagonal, matrix):
+    """One REPROCESS; returns how many examples are left, whether a pair was moved, and the gap."""
+    at_hand = active[:n_active]
+    place = largest_to_grow(beta, gradient, upper, at_hand)
+    if place < 0:
+        return n_active, False, 0.0
+    i = at_hand[place]
+    j, smallest = best_partner(i, beta, gradient, lower, at_hand, diagonal, matrix[i])
+    largest, moved = gradient[i], j >= 0 and gradient[i] - smallest > tolerance
+    if moved:
+        _move(i, j, beta, gradient, lower, upper, at_hand, diagonal, matrix)
+        place = largest_to_grow(beta, gradient, upper, at_hand)
+        j = _smallest_to_fall(beta, gradient, lower, at_hand)
+        if place < 0 or j < 0:
+            return n_active, True, 0.0
+        largest, smallest = gradient[at_hand[place]], gradient[j]
+    if smallest == np.inf:
+        return n_active, False, 0.0
+    left = 0
+    for a in range(n_active):
+        t = active[a]
+        # Of a positive example 0 is the lower bound, of a negative one the upper.
+        idle = gradient[t] <= smallest if upper[t] > 0.0 else gradient[t] >= largest
+        if beta[t] != 0.0 or not idle:
+            active[left] = t
+            left += 1
+    return left, moved, max(largest - smallest, 0.0)
+
+
+@numba.njit(cache=True)
+def _process_all(slots, tolerance, signs, beta, gradient, lower, upper, active, n_active, diagonal, matrix):
+    """PROCESS and REPROCESS of examples in slots that are not active yet."""
+    n_steps, gap = 0, 0.0
+    for b in range(len(slots)):
+        k = slots[b]
+        score = 0.0
+        for a in range(n_active):
+            score += beta[active[a]] * matrix[k, active[a]]
+        gradient[k] = signs[b] - score
+        active[n_active] = k
+        n_active += 1
+        at_hand = active[:n_active]
+        i, j = k, k
+        if signs[b] > 0:
+            j = _smallest_to_fall(beta, gradient, lower, at_hand)
+        else:
+            place = largest_to_grow(beta, gradient, upper, at_hand)
+            i = at_hand[place] if place >= 0 else -1
+        if i >= 0 and j >= 0 and gradient[i] - gradient[j] > tolerance:
+            _move(i, j, beta, gradient, lower, upper, at_hand, diagonal, matrix)
+            n_steps += 1
+        n_active, moved, gap = _reprocess(tolerance, beta, gradient, lower, upper, active, n_active, diagonal, matrix)
+        n_steps += moved
+    return n_active, n_steps, gap
+
+
+@numba.njit(cache=True)
+def _reprocess_all(most, tolerance, beta, gradient, lower, upper, active, n_active, diagonal, matrix):
+    """REPROCESS until nothing is moved, or so many times."""
+    for n_steps in range(most):
+        n_active, moved, gap = _reprocess(tolerance, beta, gradient, lower, upper, active, n_active, diagonal, matrix)
+        if not moved:
+            return n_active, n_steps, gap
+    return n_active, most, gap

@@ -1,0 +1,1 @@
+"""Support vector machines on kernels: how solvers approach the optimum, and what they cost."""

@@ -1,0 +1,276 @@
+"""How Pegasos, dual coordinate ascent, LASVM and an exact solver approach the optimum of a kernel machine, by time."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import arrays, kernels, streams
+from ...errors import UnknownNameError
+from ...gram.row_slab import KernelRowSlab
+from ...kernels import Kernel
+from ...solvers.support_vectors.dual_problem import DualProblem, DualState, activate_all, intercept
+from ...solvers.support_vectors.lasvm import LASVM, ExampleProblem
+from ...solvers.support_vectors.smo import SMO
+from ..results import AnalysisResult
+from .single_examples import DualCoordinateAscent, KernelPegasos
+
+MULTIPLES = (0.25, 0.5, 1.0, 2.0)
+"""Bandwidths that are tried, as multiples of the median distance."""
+
+TRIED = 2000
+"""Training points that choose the bandwidth; a fifth of them is held out."""
+
+NEAR = 5.0
+"""A suboptimality, in percent, that counts as near the optimum."""
+
+Function = tuple[np.ndarray, float]
+"""Coefficients of the kernel functions, shape (n,), and the intercept."""
+
+
+def course(
+    data: Any,
+    *,
+    solver: str = "smo",
+    C: float = 1.0,
+    bandwidth: float | None = None,
+    marks: Sequence[float] = (0.1, 0.2, 0.5, 1, 2, 5, 10),
+    n_points: int | None = None,
+    random_state: int = 0,
+    device: str = "cpu",
+    memory: int | str | None = None,
+) -> AnalysisResult:
+    """Primal suboptimality and test error of a kernel machine in the course of its training.
+
+    Time is processor time over that which sequential minimal optimisation takes here for the whole solution, to a
+    tolerance of 10⁻³, so that it means the same on every machine. Each training begins without kernel values and keeps
+    all rows that the memory holds.
+
+    Parameters
+    ----------
+    data
+        Has training and test parts of two classes.
+    solver : {"pegasos", "sdca", "lasvm", "smo"}
+        Pegasos and dual coordinate ascent have no intercept; each is held against the optimum of its own problem.
+    C : float
+        λ = 1/(C n).
+    bandwidth : float, optional
+        σ of the Gaussian kernel. None chooses it on a part of the training points.
+    marks : sequence of float
+        Multiples of the time of sequential minimal optimisation, ascending.
+    n_points : int, optional
+        Training points that are used, at most.
+
+    Returns
+    -------
+    AnalysisResult
+        Over the marks, in percent: ``suboptimality``, P(f) − P* with P(f) = λ/2 ‖f‖² + (1/n) Σ max(0, 1 − yᵢf(xᵢ)), of
+        P*; ``error`` on the test part. As numbers: ``test_error`` at the end; ``time_within``,
+        the first mark at which the suboptimality is at most 5 %, infinite where none is; ``seconds`` of the unit.
+    """
+    x, y, new, truth = two_classes(data, n_points, random_state)
+    points = kernels.augmented(np.ascontiguousarray(x, dtype=np.float32))
+    if bandwidth is None:
+        bandwidth = chosen_bandwidth(points, y, C, random_state)
+    kernel = kernels.make("gaussian", bandwidth)
+    n, budget = len(y), arrays.memory_budget(memory) // 3
+    followed = {"pegasos": _follow_single, "sdca": _follow_single, "lasvm": _follow_lasvm, "smo": _follow_smo}
+    if solver not in followed:
+        raise UnknownNameError("solver", solver, followed)
+    with arrays.one_blas_thread():
+        # Compiled, and the kernel's first use, before anything is timed.
+        for name, follow in followed.items():
+            few = slice(0, min(n, 200))
+            follow(name, kernel, points[few], y[few], C, budget, random_state, Watch((0.0,), 1.0))
+        whole = Watch((np.inf,), 1.0)
+        _follow_smo("smo", kernel, points, y, C, budget, random_state, whole)
+        watch = Watch(tuple(marks), whole.seconds)
+        rows = followed[solver](solver, kernel, points, y, C, budget, random_state, watch)
+        best = _optimum(solver in ("pegasos", "sdca"), rows, y, C, random_state)
+        evaluate = Evaluation(kernel, rows, y, C, kernels.augmented(np.ascontiguousarray(new, dtype=np.float32)), truth)
+        optimum = evaluate.primal(best)
+        found = [evaluate(function) for function in watch.functions]
+    behind = [100.0 * max(0.0, value / optimum - 1.0) for value, _ in found]
+    curve = {"suboptimality": behind, "error": [error for _, error in found]}
+    within = next((mark for mark, share in zip(marks, behind, strict=True) if share <= NEAR), math.inf)
+    numbers = {"test_error": found[-1][1], "time_within": float(within), "seconds": whole.seconds}
+    return AnalysisResult(list(marks), curve, numbers, {"bandwidth": bandwidth, "C": C, "n_points": n})
+
+
+def two_classes(data: Any, n_points: int | None, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Training points and signs in a random order, so many at most, and those of the test part."""
+    order = streams.permutation(seed, "points of machines", 0, data.x_train.shape[0])[:n_points]
+    rows = np.sort(order)
+    back = np.argsort(np.argsort(order))
+    x, new = (
+        part.toarray() if hasattr(part, "toarray") else np.asarray(part) for part in (data.x_train[rows], data.x_test)
+    )
+    x, y = x[back], np.asarray(data.y_train)[rows][back]
+    classes = np.unique(np.asarray(data.y_train))
+    signs = (np.where(np.ravel(one) == classes[-1], 1.0, -1.0) for one in (y, data.y_test))
+    y, truth = signs
+    return x, y, new, truth
+
+
+def chosen_bandwidth(points: np.ndarray, y: np.ndarray, C: float, seed: int) -> float:
+    """The multiple of the median distance with the smallest error on a held-out fifth; on ties the larger."""
+    n = min(TRIED, len(y))
+    fitted = n - n // 5
+    median, errors = kernels.median_bandwidth(points[:, :-2], seed), {}
+    for multiple in MULTIPLES:
+        kernel = kernels.make("gaussian", multiple * median)
+        rows = KernelRowSlab(kernel, points[:fitted], budget=2**30)
+        problem = DualProblem.of_classes(rows, y[:fitted], np.full(fitted, C))
+        state = SMO(1e-2).init(problem)
+        while not state.exhausted:
+            SMO(1e-2).step(problem, state, 10_000)
+        values = kernels.values(kernel, points[fitted:n], points[:fitted])
+        scores = values @ state.coefficients + intercept(problem, state)
+        errors[multiple * median] = float(np.mean(np.where(scores > 0, 1.0, -1.0) != y[fitted:n]))
+    return min(errors, key=lambda sigma: (errors[sigma], -sigma))
+
+
+class Watch:
+    """Takes time in pieces of a training, and keeps the function that there is when a mark is passed.
+
+    Parameters
+    ----------
+    marks : tuple of float
+        Ascending.
+    unit : float
+        Seconds of a mark of 1.
+    """
+
+    def __init__(self, marks: tuple[float, ...], unit: float):
+        self.marks, self.unit, self.seconds = marks, unit, 0.0
+        self.functions: list[Function] = []
+        self._before: Function | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether all marks are passed."""
+        return len(self.functions) == len(self.marks)
+
+    def piece(self, work: Callable[[], None], function: Callable[[], Function]) -> None:
+        """Do a piece of work; a mark within it has the function before the piece, or, of the first, that after it."""
+        started = time.process_time()
+        work()
+        self.seconds += time.process_time() - started
+        after = function()
+        while not self.over and self.seconds > self.marks[len(self.functions)] * self.unit:
+            self.functions.append(self._before or after)
+        self._before = after
+
+    def end(self) -> None:
+        """What is done before a mark stays as it is."""
+        self.functions += [self._before] * (len(self.marks) - len(self.functions))
+
+
+def _follow_single(
+    name: str, kernel: Kernel, points: np.ndarray, y: np.ndarray, C: float, budget: int, seed: int, watch: Watch
+) -> KernelRowSlab:
+    rows, n = KernelRowSlab(kernel, points, budget=budget), len(y)
+    training = (
+        KernelPegasos(rows, y, 1.0 / (C * n), seed) if name == "pegasos" else DualCoordinateAscent(rows, y, C, seed)
+    )
+    while not watch.over:
+        watch.piece(lambda: training.advance(max(10, n // 50)), lambda: (training.coefficients.copy(), 0.0))
+    return rows
+
+
+def _follow_smo(
+    name: str, kernel: Kernel, points: np.ndarray, y: np.ndarray, C: float, budget: int, seed: int, watch: Watch
+) -> KernelRowSlab:
+    rows, n = KernelRowSlab(kernel, points, budget=budget), len(y)
+    problem = DualProblem.of_classes(rows, y, np.full(n, C))
+    state = SMO().init(problem)
+    while not watch.over and not state.exhausted:
+        watch.piece(lambda: _step(problem, state, max(10, n // 50)), lambda: _function(problem, state))
+    watch.end()
+    return rows
+
+
+def _step(problem: DualProblem, state: DualState, n_steps: int) -> None:
+    SMO().step(problem, state, n_steps)
+
+
+def _function(problem: DualProblem, state: DualState) -> Function:
+    return state.coefficients.copy(), intercept(problem, state)
+
+
+def _follow_lasvm(
+    name: str, kernel: Kernel, points: np.ndarray, y: np.ndarray, C: float, budget: int, seed: int, watch: Watch
+) -> KernelRowSlab:
+    """One pass over the examples and the steps that finish it."""
+    n, solver = len(y), LASVM()
+    problem = ExampleProblem(kernel, points, y, np.full(n, C), np.arange(n))
+    state = solver.init(problem)
+
+    def function() -> Function:
+        beta, slots = np.zeros(n), state.at_hand
+        beta[state.numbers[slots]] = state.coefficients[slots]
+        return beta, state.intercept
+
+    for batch in arrays.blocks(n, 64):
+        if not watch.over:
+            watch.piece(lambda batch=batch: solver.step(problem, state, batch), function)
+    while not watch.over and state.gap > solver.tolerance:
+        watch.piece(lambda: solver.finish(state, max(10, n // 50)), function)
+    watch.end()
+    return KernelRowSlab(kernel, points, budget=budget)
+
+
+def _optimum(without_intercept: bool, rows: KernelRowSlab, y: np.ndarray, C: float, seed: int) -> Function:
+    """The function of the optimum, to a thousandth of what is looked at."""
+    if without_intercept:
+        exact, before = DualCoordinateAscent(rows, y, C, seed + 1), np.inf
+        for _ in range(50):
+            for _ in range(4):
+                exact.advance(rows.n)
+            change = float(np.abs(exact.coefficients - before).max())
+            if change < 1e-4 * C:
+                break
+            before = exact.coefficients.copy()
+        return exact.coefficients, 0.0
+    problem = DualProblem.of_classes(rows, y, np.full(rows.n, C))
+    solver = SMO(1e-5)
+    state = solver.init(problem)
+    while not state.exhausted:
+        solver.step(problem, state, 10_000)
+    activate_all(problem, state)
+    return state.coefficients, intercept(problem, state)
+
+
+class Evaluation:
+    """The primal objective and the test error of functions on the same points."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        rows: KernelRowSlab,
+        y: np.ndarray,
+        C: float,
+        new: np.ndarray,
+        truth: np.ndarray,
+    ):
+        self.kernel, self.rows, self.y, self.C, self.new, self.truth = kernel, rows, y, C, new, truth
+
+    def __call__(self, function: Function) -> tuple[float, float]:
+        """P(f), and the test error in percent."""
+        beta, b = function
+        support = np.flatnonzero(beta)
+        scores = np.full(len(self.truth), b)
+        for part in arrays.blocks(len(self.truth), 2048) if len(support) else ():
+            scores[part] += kernels.values(self.kernel, self.new[part], self.rows.points[support]) @ beta[support]
+        return self.primal(function), 100.0 * float(np.mean(np.where(scores > 0, 1.0, -1.0) != self.truth))
+
+    def primal(self, function: Function) -> float:
+        """P(f) = λ/2 ‖f‖² + (1/n) Σ max(0, 1 − yᵢ(f(xᵢ) + b))."""
+        beta, b = function
+        scores = self.rows.product(beta)
+        losses = np.maximum(0.0, 1.0 - self.y * (scores + b))
+        return float(0.5 * beta @ scores / (self.C * len(self.y)) + losses.mean())

@@ -1,0 +1,159 @@
+"""Core vector machines: the exact solution as ε goes to 0, few core points, and samples in place of all points."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from engine_example import naive_kernel, sample
+from resumed_example import stopped_at_every_batch
+from shallows import CoreVectorMachineClassifier, CoreVectorMachineRegressor, kernels
+from shallows.errors import ShallowsError
+from shallows.solvers.support_vectors.core_vectors import CoreProblem, CoreVectorMachine
+from shallows.training import OwnRows, Stopping, train
+
+
+def two_classes(n=240, seed=0):
+    x = sample(n, 3, seed)
+    noise = sample(n, 1, seed + 1)[:, 0]
+    return x, np.where(x[:, 0] ** 2 + x[:, 1] + 0.4 * noise > 0.5, 1.0, -1.0)
+
+
+def exact(K, y, C):
+    """Coefficients and minimum of the squared hinge with a penalised intercept, on k + 1, by Newton's method."""
+    inside = np.ones(len(y), dtype=bool)
+    for _ in range(100):
+        i = np.flatnonzero(inside)
+        beta = np.zeros(len(y))
+        beta[i] = np.linalg.solve((K + 1)[np.ix_(i, i)] + np.diag(1 / C[i]), y[i])
+        before, inside = inside, y * ((K + 1) @ beta) < 1
+        if (before == inside).all():
+            return beta, primal(K, y, C, beta)
+    raise AssertionError("Newton's method went round in a circle")
+
+
+def primal(K, y, C, beta):
+    f = (K + 1) @ beta
+    return 0.5 * beta @ f + 0.5 * C @ np.maximum(0.0, 1 - y * f) ** 2
+
+
+@pytest.mark.parametrize("sample_size", [59, None])
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_the_exact_solution_is_approached_as_epsilon_goes_to_zero(C, sample_size):
+    x, y = two_classes()
+    K, weights = naive_kernel("gaussian", 1.0, x, x), np.linspace(0.5, 2.0, 240)
+    beta, optimum = exact(K, y, C * weights)
+    misses = []
+    for epsilon in (1e-3, 1e-5, 1e-9):
+        model = CoreVectorMachineClassifier(
+            bandwidth=1.0, C=C, epsilon=epsilon, sample_size=sample_size, random_state=0
+        ).fit(x, y, sample_weight=weights)
+        found = np.zeros(240)
+        found[model.support_] = model.dual_coef_[:, 0]
+        misses.append(primal(K, y, C * weights, found) / optimum - 1)
+        # The dual objective is below the minimum; weak duality holds at every ε.
+        assert model.objectives_[0] <= optimum * (1 + 1e-9)
+    assert misses[2] < 1e-5 and misses[2] <= misses[1] <= misses[0] < 1
+    assert np.abs(found - beta).max() < 1e-3 * np.abs(beta).max()
+    assert model.objectives_[0] == pytest.approx(optimum, rel=1e-5)
+
+
+def test_no_point_is_outside_the_enlarged_ball_and_the_core_is_few_of_many():
+    # Two clouds: what is far from the boundary is never added.
+    x = sample(4000, 2) + np.where(np.arange(4000) % 2, 1.5, -1.5)[:, None]
+    y = np.where(np.arange(4000) % 2, 1.0, -1.0)
+    epsilon, C = 1e-4, 1e3
+    problem = core_problem(x, y, C)
+    state = train(CoreVectorMachine(epsilon), problem, OwnRows(50), Stopping(10**6)).state
+    assert state.enclosed
+    weights = np.zeros(4000)
+    weights[state.core] = state.coefficients
+    K = np.outer(y, y) * (naive_kernel("gaussian", 1.0, x, x) + 1) + np.eye(4000) / C
+    squares = weights @ K @ weights - 2 * K @ weights + K.diagonal()
+    radius_squared = K.diagonal() @ weights - weights @ K @ weights
+    assert state.radius_squared == pytest.approx(radius_squared, rel=1e-6)
+    assert squares.max() <= (1 + epsilon) ** 2 * radius_squared * (1 + 1e-6)
+    assert len(state.core) < 400
+    assert state.n_evaluations < 0.1 * 4000**2
+    # Samples do not change what is enclosed, and spare most of the looking.
+    full = train(CoreVectorMachine(epsilon, None), problem, OwnRows(50), Stopping(10**6)).state
+    assert full.radius_squared == pytest.approx(radius_squared, rel=3 * epsilon)
+    assert state.n_evaluations < 0.5 * full.n_evaluations
+
+
+def core_problem(x, y, C):
+    n = len(y)
+    return CoreProblem(
+        kernels.make("gaussian", 1.0), kernels.augmented(x), np.arange(n), y, np.zeros(n), np.full(n, 1 / C), 0, n
+    )
+
+
+def test_a_run_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_path):
+    x, y = two_classes()
+
+    def once(**options):
+        return train(
+            CoreVectorMachine(1e-4), core_problem(x, y, 10.0), OwnRows(10, n_batches=3), Stopping(99), **options
+        )
+
+    whole, (resumed, _) = once(), stopped_at_every_batch(once, tmp_path)
+    assert np.array_equal(whole.state.core, resumed.state.core)
+    assert np.array_equal(whole.state.coefficients, resumed.state.coefficients)
+    assert resumed.n_resumes > 2
+
+
+def test_regression_finds_the_minimum_of_its_objective():
+    x = sample(40, 2)
+    y = np.sin(2 * x[:, 0]) + x[:, 1]
+    C, mu, n = 20.0, 0.02, 40
+    K = naive_kernel("gaussian", 1.0, x, x) + 1
+    unit = (y - y.mean()) / y.std()
+
+    def objective(v):
+        beta, tube = v[:-1], v[-1] ** 2
+        out = np.maximum(0.0, np.abs(unit - K @ beta) - tube)
+        return 0.5 * beta @ K @ beta + C * (tube + 0.5 * (out**2).sum() / (mu * n))
+
+    truth = minimize(objective, np.append(np.zeros(n), 0.5), options={"maxiter": 5000, "gtol": 1e-8})
+    model = CoreVectorMachineRegressor(bandwidth=1.0, regularisation=1 / C, mu=mu, epsilon=1e-10, random_state=0).fit(
+        x, y
+    )
+    beta = np.zeros(n)
+    beta[model.support_] = model.dual_coef_[:, 0] / y.std()
+    assert objective(np.append(beta, np.sqrt(model.tube_ / y.std()))) == pytest.approx(truth.fun, rel=1e-4)
+    assert np.abs(model.predict(x) - (y.mean() + y.std() * K @ truth.x[:-1])).max() < 0.02
+    # μ is the mean of what is left outside the tube.
+    outside = np.maximum(0.0, np.abs(y - model.predict(x)) - model.tube_) / y.std()
+    assert outside.mean() == pytest.approx(mu, rel=1e-2)
+
+
+def test_a_core_that_may_not_grow_is_told():
+    x, y = two_classes()
+    with pytest.warns(ConvergenceWarning, match="With 10 core points"):
+        model = CoreVectorMachineClassifier(max_core_points=10).fit(x, y)
+    assert len(model.support_) <= 10
+    assert not model.effective_params_["converged"]
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"C": 0.0}, {"epsilon": -1e-6}, {"sample_size": 1}, {"max_core_points": 1}, {"multiclass": "ovr"}]
+)
+def test_parameters_out_of_range_are_told(parameters):
+    x, y = two_classes(30)
+    with pytest.raises(ShallowsError, match=next(iter(parameters))):
+        CoreVectorMachineClassifier(**parameters).fit(x, y)
+
+
+def unequal_samples(estimator):
+    reason = "a repeated row is another point of the samples, and the ball is exact to ε alone"
+    return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
+
+
+@parametrize_with_checks(
+    [CoreVectorMachineClassifier(), CoreVectorMachineRegressor()], expected_failed_checks=unequal_samples
+)
+def test_scikit_learns_contract_holds(estimator, check):
+    check(estimator)
