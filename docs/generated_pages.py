@@ -30,6 +30,7 @@ ESTIMATORS = {
     "least_squares": "Least squares: EigenPro, kernel SGD, exact ridge regression",
     "doubly_stochastic": "Doubly stochastic gradients",
     "regularised": "Regularised risks: Pegasos, NORMA, SDCA, SVRG, SAG",
+    "budgeted": "Budgets: support vectors, hyperplanes, landmarks",
     "closed_forms": "Closed forms: ridge regression on explicit features, extreme learning machines",
     "components": "Components: kernel PCA, SVD, CCA, sliced inverse regression",
     "feature_maps": "Feature maps for pipelines",

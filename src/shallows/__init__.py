@@ -11,6 +11,8 @@ from typing import Any
 __version__ = "0.2.0"
 
 _WHERE = {
+    "AMMClassifier": "estimators",
+    "BudgetedSVMClassifier": "estimators",
     "DoublyStochasticClassifier": "estimators",
     "DoublyStochasticKernelCCA": "estimators",
     "DoublyStochasticKernelPCA": "estimators",
@@ -35,6 +37,7 @@ _WHERE = {
     "KernelSGDClassifier": "estimators",
     "KernelSGDRegressor": "estimators",
     "KernelSlicedInverseRegression": "estimators",
+    "LowRankLinearizedSVMClassifier": "estimators",
     "NORMAClassifier": "estimators",
     "NORMARegressor": "estimators",
     "NystroemFeatures": "estimators",

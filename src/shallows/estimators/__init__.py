@@ -1,4 +1,4 @@
-"""The scikit-learn face of the solvers, in six families by what is sought and what the function is made of.
+"""The scikit-learn face of the solvers, in seven families by what is sought and what the function is made of.
 
 `least_squares`
     The square loss over the functions of a kernel or of explicit features: EigenPro and its variants, kernel stochastic
@@ -12,6 +12,8 @@
     inverse regression.
 `closed_forms`
     Ridge regression on explicit features, solved at once: any feature map, extreme learning machines.
+`budgeted`
+    Machines of bounded size: budgets of support vectors, of hyperplanes for each class, and of landmarks.
 `feature_maps`
     Transformers of points to explicit features of a kernel, for pipelines.
 
@@ -41,6 +43,7 @@ What users of scikit-learn look for:
     ``kernel="precomputed"`` where the values of the kernel are enough.
 """
 
+from .budgeted import AMMClassifier, BudgetedSVMClassifier, LowRankLinearizedSVMClassifier
 from .closed_forms import (
     ExtremeLearningMachineClassifier,
     ExtremeLearningMachineRegressor,
@@ -91,6 +94,8 @@ from .regularised import (
 )
 
 __all__ = [
+    "AMMClassifier",
+    "BudgetedSVMClassifier",
     "DoublyStochasticClassifier",
     "DoublyStochasticKernelCCA",
     "DoublyStochasticKernelPCA",
@@ -115,6 +120,7 @@ __all__ = [
     "KernelSGDClassifier",
     "KernelSGDRegressor",
     "KernelSlicedInverseRegression",
+    "LowRankLinearizedSVMClassifier",
     "NORMAClassifier",
     "NORMARegressor",
     "NystroemFeatures",

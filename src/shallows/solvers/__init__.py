@@ -1,9 +1,11 @@
 """Solvers: one module an algorithm, each a frozen dataclass with ``init`` and ``step``.
 
-They come in three families: `least_squares`, `regularised` and `expansions`. `examples` (batches that are handed in,
+They come in families: `least_squares`, `regularised`, `expansions`, `budgeted`. `examples` (batches that are handed in,
 and with two views) and `point_budget` (models that own a budget of points) serve all of them.
 """
 
+from .budgeted.budgeted_sgd import BudgetedSGD
+from .budgeted.multi_hyperplane import MultiHyperplane
 from .expansions.doubly_stochastic import DoublyStochastic
 from .least_squares.averaged_richardson import AveragedRichardson
 from .least_squares.cholesky import Cholesky
@@ -26,12 +28,14 @@ __all__ = [
     "SDCA",
     "SVRG",
     "AveragedRichardson",
+    "BudgetedSGD",
     "Cholesky",
     "ConjugateGradients",
     "ConjugateResiduals",
     "DoublyStochastic",
     "EigenPro",
     "FeatureEigenPro",
+    "MultiHyperplane",
     "Pegasos",
     "ProjectedEigenPro",
     "Richardson",
