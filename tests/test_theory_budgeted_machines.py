@@ -1,4 +1,4 @@
-"""The analysis of orders of budgeted machines: exact sizes, rows as they are said to be, and times of known machines."""
+"""The analysis of orders of budgeted machines: exact sizes, rows as they are said to be, times of known machines."""
 
 from __future__ import annotations
 
