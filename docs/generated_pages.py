@@ -32,6 +32,7 @@ ESTIMATORS = {
     "regularised": "Regularised risks: Pegasos, NORMA, SDCA, SVRG, SAG",
     "linear_svm": "Linear support vector machines",
     "support_vectors": "Support vectors: SMO, LASVM, core vector machines",
+    "budgeted": "Budgets: support vectors, hyperplanes, landmarks",
     "closed_forms": "Closed forms: ridge regression on explicit features, extreme learning machines",
     "components": "Components: kernel PCA, SVD, CCA, sliced inverse regression",
     "feature_maps": "Feature maps for pipelines",

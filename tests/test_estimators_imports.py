@@ -11,6 +11,8 @@ from shallows.experiments.identity import code
 STREAMED = {f"expansions.{name}" for name in ("doubly_stochastic", "block_policies", "expansion")}
 
 SOLVERS = {
+    "AMMClassifier": {"budgeted.multi_hyperplane", "budgeted.hyperplane_steps"},
+    "BudgetedSVMClassifier": {"budgeted.budgeted_sgd", "budgeted.budgeted_steps"},
     "DoublyStochasticClassifier": STREAMED,
     "DoublyStochasticKernelCCA": {"components.kernel_cca"},
     "DoublyStochasticKernelPCA": {"components.component_state", "components.oja"},
@@ -65,7 +67,7 @@ def test_an_estimator_depends_on_no_kernel_loss_or_map_that_it_does_not_name(nam
     reached = code.modules_of(f"shallows:{name}")
     assert "shallows.kernels.heat" not in reached
     assert "shallows.features.landmarks" not in reached or name.startswith(
-        ("FeatureEigenPro", "FeatureRidge", "Nystroem", "RBFNetwork")
+        ("FeatureEigenPro", "FeatureRidge", "LowRankLinearized", "Nystroem", "RBFNetwork")
     )
     assert ("shallows.losses.novelty" in reached) == (name == "DoublyStochasticNoveltyDetector")
     named = code.modules_of(f"shallows:{name}", words=["heat_circle"])

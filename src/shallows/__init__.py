@@ -13,6 +13,8 @@ __version__ = "0.2.0"
 _WHERE = {
     "CoreVectorMachineClassifier": "estimators",
     "CoreVectorMachineRegressor": "estimators",
+    "AMMClassifier": "estimators",
+    "BudgetedSVMClassifier": "estimators",
     "DoublyStochasticClassifier": "estimators",
     "DoublyStochasticKernelCCA": "estimators",
     "DoublyStochasticKernelPCA": "estimators",
@@ -39,6 +41,7 @@ _WHERE = {
     "KernelSlicedInverseRegression": "estimators",
     "LinearSVMClassifier": "estimators",
     "LASVMClassifier": "estimators",
+    "LowRankLinearizedSVMClassifier": "estimators",
     "NORMAClassifier": "estimators",
     "NORMARegressor": "estimators",
     "NystroemFeatures": "estimators",

@@ -17,6 +17,8 @@
 `support_vectors`
     Support vector machines in their dual variables, whose solvers choose the rows that they use: SMO, LASVM,
     core vector machines.
+`budgeted`
+    Machines of bounded size: budgets of support vectors, of hyperplanes for each class, and of landmarks.
 `feature_maps`
     Transformers of points to explicit features of a kernel, for pipelines.
 
@@ -46,6 +48,7 @@ What users of scikit-learn look for:
     ``kernel="precomputed"`` where the values of the kernel are enough.
 """
 
+from .budgeted import AMMClassifier, BudgetedSVMClassifier, LowRankLinearizedSVMClassifier
 from .closed_forms import (
     ExtremeLearningMachineClassifier,
     ExtremeLearningMachineRegressor,
@@ -100,6 +103,8 @@ from .support_vectors import CoreVectorMachineClassifier, CoreVectorMachineRegre
 __all__ = [
     "CoreVectorMachineClassifier",
     "CoreVectorMachineRegressor",
+    "AMMClassifier",
+    "BudgetedSVMClassifier",
     "DoublyStochasticClassifier",
     "DoublyStochasticKernelCCA",
     "DoublyStochasticKernelPCA",
@@ -126,6 +131,7 @@ __all__ = [
     "KernelSlicedInverseRegression",
     "LinearSVMClassifier",
     "LASVMClassifier",
+    "LowRankLinearizedSVMClassifier",
     "NORMAClassifier",
     "NORMARegressor",
     "NystroemFeatures",

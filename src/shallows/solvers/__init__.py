@@ -2,8 +2,12 @@
 
 They come in four families: `least_squares`, `regularised`, `support_vectors` and `expansions`. `examples` (batches that
 are handed in, and with two views) and `point_budget` (models that own a budget of points) serve all of them.
+They come in families: `least_squares`, `regularised`, `expansions`, `budgeted`. `examples` (batches that are handed in,
+and with two views) and `point_budget` (models that own a budget of points) serve all of them.
 """
 
+from .budgeted.budgeted_sgd import BudgetedSGD
+from .budgeted.multi_hyperplane import MultiHyperplane
 from .expansions.doubly_stochastic import DoublyStochastic
 from .least_squares.averaged_richardson import AveragedRichardson
 from .least_squares.cholesky import Cholesky
@@ -31,6 +35,7 @@ __all__ = [
     "SMO",
     "SVRG",
     "AveragedRichardson",
+    "BudgetedSGD",
     "Cholesky",
     "ConjugateGradients",
     "ConjugateResiduals",
@@ -38,6 +43,7 @@ __all__ = [
     "DoublyStochastic",
     "EigenPro",
     "FeatureEigenPro",
+    "MultiHyperplane",
     "Pegasos",
     "ProjectedEigenPro",
     "Richardson",

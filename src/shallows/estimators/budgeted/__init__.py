@@ -1,0 +1,11 @@
+"""Machines of bounded size: budgets of support vectors, of hyperplanes for each class, and of landmarks.
+
+What a prediction costs is fixed before the fit, and does not grow with the training set. The first two take one example
+at a time, from sparse rows as they are, and go on with `partial_fit`.
+"""
+
+from .adaptive_multi_hyperplane import AMMClassifier
+from .budgeted_svm import BudgetedSVMClassifier
+from .low_rank_svm import LowRankLinearizedSVMClassifier
+
+__all__ = ["AMMClassifier", "BudgetedSVMClassifier", "LowRankLinearizedSVMClassifier"]

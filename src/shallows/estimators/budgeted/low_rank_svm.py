@@ -1,0 +1,240 @@
+"""The low-rank linearised support vector machine: landmarks, then a linear machine."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.svm import LinearSVC
+
+from ... import arrays, training
+from ...errors import ShallowsError, UnknownNameError
+from .. import class_weights
+from ..array_inputs import follows_input
+from ..base import Estimator
+from ..feature_maps.nystroem_features import LANDMARKS, NystroemFeatures
+from ..label_checks import check_two_classes, single_column
+from ..parameter_checks import check_positive, check_whole
+
+BLOCK_NUMBERS = 2**24
+"""Numbers of features that are made at a time for a prediction."""
+
+
+class LowRankLinearizedSVMClassifier(ClassifierMixin, Estimator):
+    """Support vector machine on the Nyström features of a budget of landmarks, by dual coordinate descent.
+
+    The kernel is replaced by its approximation of low rank, k(x, Z) k(Z, Z)⁻¹ k(Z, x') for landmarks Z, for which the
+    machine is a linear one; LIBLINEAR solves it (`sklearn.svm.LinearSVC`). The features are held, n times the budget.
+
+    Parameters
+    ----------
+    budget : int, default=100
+        Landmarks, at most one for each training point.
+    landmarks : {"kmeans", "sample", "leverage"}, default="kmeans"
+        The centres of K-means; training points drawn at random; or training points drawn in proportion to their ridge
+        leverage scores.
+    kernel : str, Kernel or callable, default="gaussian"
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
+    bandwidth : float, optional
+        σ of exp(−‖x − z‖²/(2σ²)), in the units of the features. None takes the median distance between points of a
+        subsample.
+    kernel_params : dict, optional
+        Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
+    C : float, default=1.0
+        Weight of the losses: minimised is ½ ‖w‖² + C Σ ℓᵢ, where the constant of the features is regularised alike.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+    tol : float, default=1e-3
+        Of LIBLINEAR.
+    max_iterations : int, default=10000
+        Passes of LIBLINEAR over the training data, at most.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
+        a class with nⱼ of the n rows, of k classes.
+    random_state : int, RandomState or None, default=None
+        Decides the landmarks and the order of the rows. The same int gives the same model.
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        Where the features are computed; LIBLINEAR works on the CPU.
+    memory : int or str, optional
+        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        Of the features; "auto" means that of the training points.
+    verbose : int, default=0
+        Without effect; here so that all estimators take it.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (n_classes,)
+    coef_ : ndarray, shape (n_outputs, n_features_out)
+        Of the features, which may be fewer than the landmarks.
+    intercept_ : ndarray, shape (n_outputs,)
+    transformer_ : NystroemFeatures
+        The fitted features.
+    n_iter_ : int
+        Passes of LIBLINEAR.
+    effective_params_ : dict
+        What the program chose where a parameter left it open.
+    timings_ : dict
+        Seconds of each phase of the fit.
+
+    References
+    ----------
+    K. Zhang, L. Lan, Z. Wang and F. Moerchen (2012), "Scaling up kernel SVM on limited resources: a low-rank
+    linearization approach", AISTATS.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from shallows import LowRankLinearizedSVMClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = LowRankLinearizedSVMClassifier(200, bandwidth=25.0, random_state=0).fit(X[:1200], y[:1200])
+    >>> bool(model.score(X[1200:], y[1200:]) > 0.9)
+    True
+    """
+
+    def __init__(
+        self,
+        budget: int = 100,
+        *,
+        landmarks: str = "kmeans",
+        kernel: Any = "gaussian",
+        bandwidth: float | None = None,
+        kernel_params: Mapping[str, Any] | None = None,
+        C: float = 1.0,
+        loss: str = "hinge",
+        tol: float = 1e-3,
+        max_iterations: int = 10000,
+        class_weight: Any = None,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ):
+        self.budget = budget
+        self.landmarks = landmarks
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.kernel_params = kernel_params
+        self.C = C
+        self.loss = loss
+        self.tol = tol
+        self.max_iterations = max_iterations
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.device = device
+        self.memory = memory
+        self.dtype = dtype
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        check_whole(self, "budget", "max_iterations")
+        check_positive(self, "C", "tol")
+        if self.loss not in ("hinge", "squared_hinge"):
+            raise UnknownNameError("loss", self.loss, ("hinge", "squared_hinge"))
+        if not isinstance(self.landmarks, str) or self.landmarks not in LANDMARKS:
+            raise UnknownNameError("way to choose landmarks", self.landmarks, LANDMARKS)
+
+    @training.keeps_model_on_failure
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose landmarks, then train the linear machine.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,)
+        sample_weight : array-like, shape (n_samples,), optional
+            Factors of the losses; rows of weight zero are left out.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, shapes that do not agree, one class only.
+        ShallowsError
+            A parameter out of its range, or features that do not fit into the memory.
+        """
+        started = time.perf_counter()
+        self._check_parameters()
+        X, y, weights = self._validated_training_set(X, y, sample_weight)
+        y = single_column(y)
+        self.classes_ = np.unique(y)
+        check_two_classes(self.classes_)
+        class_weights.check(self.class_weight, self.classes_)
+        seed = self._seed()
+        self.transformer_ = NystroemFeatures(
+            self.kernel,
+            bandwidth=self.bandwidth,
+            kernel_params=self.kernel_params,
+            n_features=self.budget,
+            landmarks=self.landmarks,
+            random_state=seed,
+            device=self.device,
+            memory=self.memory,
+            dtype=self.dtype,
+        ).fit(X)
+        width = len(self.transformer_.get_feature_names_out())
+        # LIBLINEAR copies the features in float64, and takes an index beside each number.
+        needed, budget = 32 * X.shape[0] * width, self._working_budget(arrays.Device("cpu"))
+        if needed > budget:
+            raise ShallowsError(
+                f"{X.shape[0]:,} rows of {width:,} features take {needed / 1e9:.1f} GB, and the budget leaves "
+                f"{budget / 1e9:.1f} GB. Take a smaller budget of landmarks, or give more memory."
+            )
+        features = self.transformer_.transform(X)
+        made = time.perf_counter()
+        machine = LinearSVC(
+            loss=self.loss,
+            C=float(self.C),
+            tol=self.tol,
+            max_iter=self.max_iterations,
+            dual=True,
+            random_state=seed % 2**31,
+        ).fit(features, y, sample_weight=weights)
+        self.coef_, self.intercept_, self.n_iter_ = machine.coef_, machine.intercept_, int(np.max(machine.n_iter_))
+        self.effective_params_ = {**self.transformer_.effective_params_, "budget": len(self.transformer_.landmarks_)}
+        self.timings_ = {"features": made - started, "training": time.perf_counter() - made}
+        return self
+
+    @follows_input
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores of the classes.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,) for two classes, else (n_samples, n_classes)
+        """
+        X = self._validated(X)
+        self.transformer_.set_params(device=self.device)  # a model may be moved after its fit
+        out = np.empty((X.shape[0], len(self.coef_)))
+        for rows in arrays.blocks(X.shape[0], max(1, BLOCK_NUMBERS // self.coef_.shape[1])):
+            out[rows] = self.transformer_.transform(X[rows]) @ self.coef_.T + self.intercept_
+        return out[:, 0] if out.shape[1] == 1 else out
+
+    @follows_input
+    def predict(self, X: Any) -> np.ndarray:
+        """Class labels.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,)
+        """
+        scores = np.asarray(self.decision_function(X))
+        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "coef_")

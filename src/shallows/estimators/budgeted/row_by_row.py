@@ -1,0 +1,251 @@
+"""What the classifiers that take one example at a time share: fits of all rows, of some, and predictions."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ... import arrays, streams, training
+from ...errors import ShallowsError
+from ...solvers.budgeted.sparse_rows import SparseRows, sparse_rows
+from .. import class_weights
+from ..array_inputs import follows_input
+from ..base import Estimator
+from ..kernel_checks import check_scores
+from ..label_checks import check_two_classes, refuse_missing_labels, single_column
+from ..parameter_checks import check_positive, check_whole
+
+BATCH = 4096
+"""Rows between two looks at the clock and of a block of predictions; it changes no result."""
+
+OF_A_STREAM = 1e-4
+"""λ where the number of rows is not known."""
+
+
+@dataclass(frozen=True)
+class ShuffledRows:
+    """All rows in an order that is new every epoch, in pieces.
+
+    Parameters
+    ----------
+    n, seed : int
+    """
+
+    n: int
+    seed: int
+    names_rows: ClassVar[bool] = True
+
+    def __len__(self) -> int:
+        return -(-self.n // BATCH)
+
+    def of_epoch(self, epoch: int) -> list[np.ndarray]:
+        """The pieces of an epoch, in their order."""
+        order = streams.permutation(self.seed, "rows", epoch, self.n)
+        return [order[rows] for rows in arrays.blocks(self.n, BATCH)]
+
+
+class RowByRowClassifier(ClassifierMixin, Estimator):
+    """Base of the classifiers that take one example at a time.
+
+    A subclass writes out its constructor and defines `_make_solver`, `_start`, `_keep` and `_scores`. Its fitted model
+    is made of arrays and numbers alone, from which `_start` makes a state to go on with.
+    """
+
+    def _make_solver(self, X: Any, seed: int) -> Any:
+        """The solver, for points of which X are the first."""
+        raise NotImplementedError
+
+    def _start(self, solver: Any, problem: SparseRows) -> Any:
+        """The state of the fitted model."""
+        raise NotImplementedError
+
+    def _keep(self, solver: Any, state: Any) -> None:
+        """Make the model of a state the fitted one."""
+        raise NotImplementedError
+
+    def _scores(self, X: scipy.sparse.csr_array) -> np.ndarray:
+        """Scores of the classes, shape (m, n_classes), or of the second class, shape (m, 1)."""
+        raise NotImplementedError
+
+    def _check_parameters(self) -> None:
+        check_positive(self, "regularisation", "max_seconds")
+        check_whole(self, "max_epochs")
+
+    @training.keeps_model_on_failure
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on all of X, y, ``max_epochs`` times.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,)
+        sample_weight : array-like, shape (n_samples,), optional
+            Weights of the losses, in any unit; rows of weight zero are left out.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, shapes that do not agree, one class only.
+        ShallowsError
+            A parameter out of its range.
+        """
+        started = time.perf_counter()
+        self._check_parameters()
+        X, y, weights = self._validated_training_set(X, y, sample_weight)
+        y = single_column(y)
+        self.classes_ = np.unique(y)
+        check_two_classes(self.classes_)
+        class_weights.check(self.class_weight, self.classes_)
+        seed = self._seed()
+        problem = self._problem(X, y, None if weights is None else weights / weights.mean())
+        self.regularisation_ = float(self.regularisation or 1.0 / X.shape[0])
+        solver = self._make_solver(X, seed)
+        prepared = time.perf_counter()
+        run = training.train(
+            solver,
+            problem,
+            ShuffledRows(X.shape[0], seed),
+            training.Stopping(self.max_epochs, max_seconds=self.max_seconds, tolerance=-np.inf),
+            observers=self._progress_observers(),
+        )
+        self._keep(solver, run.state)
+        self.n_epochs_ = self.n_iter_ = max(run.epoch, 1)
+        self.n_steps_ = run.state.n_steps
+        self.effective_params_ |= {"regularisation": solver.regularisation, "seed": seed, "stopped_by": run.stopped_by}
+        self.timings_ = {"preparation": prepared - started, "training": run.seconds}
+        return self
+
+    @training.keeps_model_on_failure
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Go on with further examples, each once and in the order of the rows.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,)
+        classes : array-like, shape (n_classes,), optional
+            All labels that may come; needed in the first call.
+        sample_weight : array-like, shape (n_samples,), optional
+            Weights of the losses, as they are: a mean of 1 leaves the regularisation what it is.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, a label that is none of the classes, other classes than before.
+        """
+        started = time.perf_counter()
+        self._check_parameters()
+        class_weights.refuse_balanced(self.class_weight)
+        first = not hasattr(self, "n_steps_")
+        X, y, weights = self._validated_training_set(X, y, sample_weight, first=first)
+        y = single_column(y)
+        self._learn_classes(classes, first)
+        unknown = np.setdiff1d(y, self.classes_)
+        if len(unknown):
+            raise ValueError(f"y has the label {unknown.tolist()[0]!r}, which is none of the classes of the model.")
+        seed, problem = self._seed(), self._problem(X, y, weights)
+        if first or self.regularisation:
+            self.regularisation_ = float(self.regularisation or OF_A_STREAM)
+        solver = self._make_solver(X, seed)
+        state = solver.init(problem) if first else self._start(solver, problem)
+        run = training.train(
+            solver,
+            problem,
+            training.Stream(np.arange(X.shape[0])[rows] for rows in arrays.blocks(X.shape[0], BATCH)),
+            training.Stopping(1, tolerance=-np.inf),
+            observers=self._progress_observers(),
+            state=state,
+        )
+        self._keep(solver, run.state)
+        self.n_epochs_ = self.n_iter_ = 1
+        self.n_steps_ = run.state.n_steps
+        self.effective_params_ |= {
+            "regularisation": solver.regularisation,
+            "seed": seed,
+            "stopped_by": "end of the rows",
+        }
+        self.timings_ = {"preparation": time.perf_counter() - started - run.seconds, "training": run.seconds}
+        return self
+
+    def _learn_classes(self, classes: Any, first: bool) -> None:
+        if classes is None:
+            if first:
+                raise ValueError("The first call of partial_fit needs classes, the labels that may come.")
+            return
+        refuse_missing_labels(classes, "classes")
+        given = np.unique(classes)
+        if first:
+            check_two_classes(given)
+            class_weights.check(self.class_weight, given)
+            self.classes_ = given
+        elif not np.array_equal(given, self.classes_):
+            raise ValueError(f"classes are {given.tolist()}, and the model has {self.classes_.tolist()}.")
+
+    def _problem(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> SparseRows:
+        made = sparse_rows(X, np.searchsorted(self.classes_, y), weights, len(self.classes_))
+        with np.errstate(over="ignore"):
+            norms = made.points.multiply(made.points).sum(axis=1)
+        if not np.isfinite(norms).all():
+            raise ShallowsError(
+                "X holds values whose squares are beyond the numbers. Bring X to a usual scale, for instance with "
+                "sklearn.preprocessing.StandardScaler."
+            )
+        return made
+
+    def _all_scores(self, X: Any) -> np.ndarray:
+        X = self._validated(X)
+        columns = 1 if len(self.classes_) == 2 else len(self.classes_)
+        out = np.empty((X.shape[0], columns))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for rows in arrays.blocks(X.shape[0], BATCH):
+                out[rows] = self._scores(scipy.sparse.csr_array(X[rows], dtype=np.float64))
+        check_scores(out, X)
+        return out
+
+    @follows_input
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores of the classes.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,) for two classes, else (n_samples, n_classes)
+        """
+        scores = self._all_scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    @follows_input
+    def predict(self, X: Any) -> np.ndarray:
+        """Class labels.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,)
+        """
+        check_is_fitted(self)
+        scores = self._all_scores(X)
+        return self.classes_[(scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "n_steps_")

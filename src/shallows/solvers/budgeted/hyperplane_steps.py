@@ -1,0 +1,135 @@
+"""Compiled steps of the multi-hyperplane machine: one example, and the pruning of hyperplanes.
+
+The weights lie in columns, so that sums over a sparse row run along the hyperplanes. The last row of ``columns`` has
+what the constant is multiplied with.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+UNSEEN = -1
+"""The assignment of a row that was not visited yet."""
+
+
+@numba.njit(cache=True)
+def prune(n_weights, columns, classes, names, threshold):
+    """Take out the smallest hyperplanes, up to a sum of squared norms; the largest of each class stays.
+
+    Returns
+    -------
+    n_weights : int
+    lost : float
+        Their squared norms, summed.
+    """
+    norms = np.zeros(n_weights)
+    for k in range(columns.shape[0]):
+        for j in range(n_weights):
+            norms[j] += columns[k, j] * columns[k, j]
+    stays = np.zeros(n_weights, dtype=np.bool_)
+    lost = 0.0
+    total = 0.0
+    largest = np.full(classes[:n_weights].max() + 1, -1)
+    for j in range(n_weights):
+        if largest[classes[j]] < 0 or norms[j] > norms[largest[classes[j]]]:
+            largest[classes[j]] = j
+    stays[:] = True
+    for j in np.argsort(norms):
+        total += norms[j]
+        if total > threshold:
+            break
+        if largest[classes[j]] != j:
+            stays[j] = False
+            lost += norms[j]
+    left = 0
+    for j in range(n_weights):
+        if stays[j]:
+            columns[:, left] = columns[:, j]
+            classes[left], names[left] = classes[j], names[j]
+            left += 1
+    return left, lost
+
+
+@numba.njit(cache=True)
+def go_through(rows, problem, columns, classes, names, assigned, counts, numbers, settings):
+    """Visit rows one by one.
+
+    Parameters
+    ----------
+    rows : ndarray of int64
+    problem : tuple of arrays
+        `SparseRows.arrays`.
+    columns : ndarray, shape (d + 1, capacity)
+    classes, names : ndarrays of int64, shape (capacity,)
+        Of each hyperplane its class, and a number that no other ever has.
+    assigned : ndarray of int64, shape (n,)
+        The name of the hyperplane of each row; of length 0 where a row takes the best one at each visit.
+    counts : ndarray of int64
+        Hyperplanes, steps, violations, names given; changed.
+    numbers : ndarray
+        Scale, loss, loss of the zero function, squared norm of what was pruned; changed.
+    settings : tuple
+        λ, hyperplanes of a class at most, steps from one pruning to the next, c, the constant, and the value below
+        which the scale is multiplied in.
+    """
+    indptr, indices, values, labels, weights = problem
+    regularisation, most, prune_every, aggressiveness, constant, fold_below = settings
+    d, capacity = columns.shape[0] - 1, columns.shape[1]
+    scores = np.empty(capacity)
+    for row in rows:
+        n_weights, scale, label = counts[0], numbers[0], labels[row]
+        scores[:n_weights] = constant * columns[d, :n_weights]
+        for place in range(indptr[row], indptr[row + 1]):
+            value, of_weights = values[place], columns[indices[place]]
+            for j in range(n_weights):
+                scores[j] += value * of_weights[j]
+
+        own = best = other = -1
+        n_own = 0
+        for j in range(n_weights):
+            if classes[j] == label:
+                n_own += 1
+                if best < 0 or scores[j] > scores[best]:
+                    best = j
+                if assigned.shape[0] and names[j] == assigned[row]:
+                    own = j
+            elif other < 0 or scores[j] > scores[other]:
+                other = j
+        if own < 0:
+            own = best
+        if assigned.shape[0]:
+            assigned[row] = names[best]
+        own_score, other_score = scale * scores[own], scale * scores[other]
+        loss = max(0.0, 1.0 + other_score - own_score)
+        numbers[1] += weights[row] * loss
+        numbers[2] += weights[row]
+        counts[1] += 1
+
+        scale *= 1.0 - 1.0 / counts[1]
+        if scale < fold_below:
+            columns[:, :n_weights] *= scale
+            scale = 1.0
+        if loss > 0.0:
+            counts[2] += 1
+            change = weights[row] / (regularisation * counts[1] * scale)
+            if own_score <= 0.0 and own == best and n_own < most:
+                # The zero vector is no worse: it becomes a hyperplane of the class.
+                own = n_weights
+                columns[:, own] = 0.0
+                classes[own], names[own] = label, counts[3]
+                if assigned.shape[0]:
+                    assigned[row] = counts[3]
+                counts[3] += 1
+                n_weights += 1
+            for place in range(indptr[row], indptr[row + 1]):
+                move = change * values[place]
+                columns[indices[place], own] += move
+                columns[indices[place], other] -= move
+            columns[d, own] += change * constant
+            columns[d, other] -= change * constant
+        if counts[1] % prune_every == 0:
+            threshold = aggressiveness / (counts[1] * regularisation * scale)
+            n_weights, lost = prune(n_weights, columns, classes, names, threshold * threshold)
+            numbers[3] += lost * scale * scale
+        counts[0], numbers[0] = n_weights, scale

@@ -1,0 +1,162 @@
+"""The adaptive multi-hyperplane machine: a linear machine with several hyperplanes for each class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...errors import ShallowsError
+from ..point_budget import FOLD_BELOW
+from .sparse_rows import SparseRows
+
+
+@dataclass
+class HyperplaneState:
+    """Hyperplanes of classes, their counts, and the assignments of rows to them.
+
+    Attributes
+    ----------
+    weights : ndarray, shape (capacity, d + 1)
+        The first ``n_weights`` are in use, each without the common factor; the last column belongs to the constant.
+    classes, names : ndarrays of int64, shape (capacity,)
+        Of each hyperplane its class, and a number that no other ever has.
+    assigned : ndarray of int64, shape (n,)
+        The name of the hyperplane that each row was assigned to; of length 0 where the best at each visit is taken.
+    scale : float
+        The common factor.
+    n_weights, n_steps, n_violations, n_names : int
+    loss, zero_loss : float
+        Sums over the last batch of the losses, each before its own step, and of those of the zero function.
+    pruned : float
+        Sum of the squared norms of the hyperplanes that were taken out.
+    """
+
+    weights: np.ndarray
+    classes: np.ndarray
+    names: np.ndarray
+    assigned: np.ndarray
+    scale: float = 1.0
+    n_weights: int = 0
+    n_steps: int = 0
+    n_violations: int = 0
+    n_names: int = 0
+    loss: float = 0.0
+    zero_loss: float = 0.0
+    pruned: float = 0.0
+
+    @property
+    def hyperplanes(self) -> np.ndarray:
+        """The weights in use, with the common factor, shape (n_weights, d + 1)."""
+        return self.weights[: self.n_weights] * self.scale
+
+    def monitored(self) -> tuple[float, float]:
+        """The losses of the last batch; the first steps are long, so that these may be large."""
+        return self.loss, float("nan")
+
+    def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Copies of the arrays, and the numbers."""
+        held = {name: value.copy() for name, value in vars(self).items() if isinstance(value, np.ndarray)}
+        return held, {name: value for name, value in vars(self).items() if isinstance(value, (int, float))}
+
+    def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
+        """Take up what `remember` gave."""
+        for name, value in numbers.items():
+            setattr(self, name, value)
+        for name, value in held.items():
+            getattr(self, name)[...] = value
+
+    def is_finite(self) -> bool:
+        """Whether all weights are numbers."""
+        return bool(np.isfinite(self.hyperplanes).all())
+
+
+@dataclass(frozen=True)
+class MultiHyperplane:
+    """Subgradient steps on λ/2 ‖W‖² + (1/n) Σ wᵢ max(0, 1 + max_{c≠y} g(c, xᵢ) − w_{y,z}ᵀxᵢ).
+
+    g(c, x) = max_j w_{c,j}ᵀx is the score of a class; z is the hyperplane of its class that an example is assigned to.
+    In step t all weights shrink by 1 − 1/t; where the loss is positive, wᵢxᵢ/(λt) is added to w_{y,z} and subtracted
+    from the violating hyperplane. Every class begins with one hyperplane of zeros. Where an example is assigned to the
+    best of its class, this is not above the score of a zero vector, and the class has room, a new hyperplane takes the
+    addition. Every so many steps the smallest hyperplanes whose squared norms sum up to at most (c/(λt))² are pruned.
+
+    Parameters
+    ----------
+    regularisation : float
+        λ.
+    n_hyperplanes : int
+        Of each class, at most.
+    batch : bool
+        z is the hyperplane that was best when the row was visited the epoch before, as in the alternation of
+        assignments and convex problems; else the best at the visit itself (online).
+    prune_every : int
+        Steps.
+    aggressiveness : float
+        c. Zero prunes nothing but zeros.
+    constant : float
+        A further feature, for the offsets of the hyperplanes; 0 for none.
+
+    References
+    ----------
+    Z. Wang, N. Djuric, K. Crammer and S. Vucetic (2011), "Trading representability for scalability: adaptive
+    multi-hyperplane machine for nonlinear classification", KDD. N. Djuric, L. Lan, S. Vucetic and Z. Wang (2013),
+    "BudgetedSVM: a toolbox for scalable SVM approximations", Journal of Machine Learning Research 14.
+    """
+
+    regularisation: float
+    n_hyperplanes: int = 20
+    batch: bool = True
+    prune_every: int = 10000
+    aggressiveness: float = 10.0
+    constant: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.n_hyperplanes < 1 or self.prune_every < 1:
+            raise ShallowsError(
+                "n_hyperplanes and prune_every must be at least 1, "
+                f"got {self.n_hyperplanes!r} and {self.prune_every!r}."
+            )
+
+    def init(self, problem: SparseRows) -> HyperplaneState:
+        """A hyperplane of zeros for each class."""
+        from . import hyperplane_steps
+
+        capacity, n_classes = self.n_hyperplanes * problem.n_classes, problem.n_classes
+        return HyperplaneState(
+            np.zeros((capacity, problem.n_inputs + 1), order="F"),
+            np.arange(capacity, dtype=np.int64) % n_classes,
+            np.arange(capacity, dtype=np.int64),
+            np.full(len(problem.labels) if self.batch else 0, hyperplane_steps.UNSEEN, dtype=np.int64),
+            n_weights=n_classes,
+            n_names=n_classes,
+        )
+
+    def step(self, problem: SparseRows, state: HyperplaneState, batch: np.ndarray) -> HyperplaneState:
+        """Visit the rows of a batch one by one."""
+        from . import hyperplane_steps
+
+        counts = np.array([state.n_weights, state.n_steps, state.n_violations, state.n_names])
+        numbers = np.array([state.scale, 0.0, 0.0, state.pruned])
+        hyperplane_steps.go_through(
+            np.asarray(batch, dtype=np.int64),
+            problem.arrays,
+            state.weights.T,
+            state.classes,
+            state.names,
+            state.assigned,
+            counts,
+            numbers,
+            (
+                float(self.regularisation),
+                self.n_hyperplanes,
+                self.prune_every,
+                float(self.aggressiveness),
+                float(self.constant),
+                FOLD_BELOW,
+            ),
+        )
+        state.n_weights, state.n_steps, state.n_violations, state.n_names = (int(count) for count in counts)
+        state.scale, state.loss, state.zero_loss, state.pruned = (float(number) for number in numbers)
+        return state

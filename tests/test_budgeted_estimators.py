@@ -1,0 +1,205 @@
+"""Budgeted classifiers by their face: scikit-learn's contract, streams, weights, files, bad input."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_digits, make_circles
+from sklearn.svm import SVC, LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import shallows
+from shallows import AMMClassifier, BudgetedSVMClassifier, LowRankLinearizedSVMClassifier
+from shallows.errors import ShallowsError, UnknownNameError
+
+ALL = [AMMClassifier(random_state=0), BudgetedSVMClassifier(random_state=0), LowRankLinearizedSVMClassifier()]
+ROW_BY_ROW = ALL[:2]
+
+each = pytest.mark.parametrize("model", ALL, ids=lambda one: type(one).__name__)
+each_of_rows = pytest.mark.parametrize("model", ROW_BY_ROW, ids=lambda one: type(one).__name__)
+
+
+def not_at_their_limit(estimator):
+    reason = "a weight and a repetition make other steps, as scikit-learn says of its own SGD"
+    if isinstance(estimator, LowRankLinearizedSVMClassifier):
+        reason = "other rows are other means, as scikit-learn says of its own K-means"
+    return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
+
+
+@parametrize_with_checks(ALL, expected_failed_checks=not_at_their_limit)
+def test_scikit_learns_contract_holds(estimator, check):
+    check(estimator)
+
+
+def circles(n=600, noise=0.1):
+    return make_circles(n, noise=noise, factor=0.4, random_state=0)
+
+
+@each
+def test_a_circle_is_told_from_the_other(model):
+    X, y = circles()
+    made = clone(model).set_params(random_state=1, **({"max_epochs": 50} if model in ROW_BY_ROW else {}))
+    assert made.fit(X[:400], y[:400]).score(X[400:], y[400:]) > 0.9
+
+
+@each
+def test_sparse_rows_give_the_model_of_dense_ones(model):
+    X, y = load_digits(n_class=4, return_X_y=True)
+    X = X / 16
+    dense = clone(model).set_params(random_state=1).fit(X[:300], y[:300])
+    sparse = clone(model).set_params(random_state=1).fit(scipy.sparse.csr_array(X[:300]), y[:300])
+    new = scipy.sparse.csr_array(X[300:])
+    assert np.abs(dense.decision_function(X[300:]) - sparse.decision_function(new)).max() < 1e-6
+    assert dense.score(X[300:], y[300:]) > 0.9
+
+
+def test_a_large_budget_comes_near_to_the_exact_machine():
+    X, y = circles(noise=0.2)
+    n, C, sigma = 400, 10.0, 0.5
+    exact = SVC(C=C, gamma=0.5 / sigma**2).fit(X[:n], y[:n])
+    own = BudgetedSVMClassifier(n, bandwidth=sigma, regularisation=1 / (C * n), max_epochs=100, random_state=0)
+    own.fit(X[:n], y[:n])
+    assert np.mean(own.predict(X[n:]) == exact.predict(X[n:])) > 0.97
+
+
+def test_the_budget_is_kept_and_merging_does_with_less_than_removal():
+    X, y = load_digits(return_X_y=True)
+    scores = {}
+    for way in ("removal", "projection", "merging"):
+        made = BudgetedSVMClassifier(40, maintenance=way, bandwidth=25.0, random_state=0).fit(X[:1200], y[:1200])
+        assert len(made.support_vectors_) == 40
+        scores[way] = made.score(X[1200:], y[1200:])
+    assert scores["merging"] > scores["removal"]
+    assert scores["projection"] > scores["removal"]
+
+
+def test_landmarks_at_all_points_give_the_exact_machine():
+    X, y = circles(200, 0.2)
+    low_rank = LowRankLinearizedSVMClassifier(200, landmarks="sample", bandwidth=0.5, C=1.0, tol=1e-8, random_state=0)
+    scores = low_rank.fit(X, y).decision_function(X)
+    # Rows of a root of the kernel matrix, on which the same linear machine is the exact one.
+    values, U = np.linalg.eigh(np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2) / 0.5))
+    root = U * np.sqrt(np.maximum(values, 0))
+    exact = LinearSVC(loss="hinge", tol=1e-8, max_iter=10**6, random_state=0).fit(root, y).decision_function(root)
+    assert np.abs(scores - exact).max() < 1e-3 * np.abs(exact).max()
+
+
+@each_of_rows
+def test_parts_in_the_order_of_the_rows_are_one_pass(model):
+    X, y = load_digits(n_class=3, return_X_y=True)
+    X = X / 16
+    whole, parts = clone(model), clone(model)
+    options = {"bandwidth": 1.5} if "bandwidth" in model.get_params() else {"method": "online"}
+    whole.set_params(**options).partial_fit(X, y, classes=[0, 1, 2])
+    parts.set_params(**options)
+    for rows in (slice(0, 200), slice(200, 201), slice(201, None)):
+        parts.partial_fit(X[rows], y[rows], classes=[0, 1, 2])
+    assert parts.n_steps_ == whole.n_steps_ == len(y)
+    assert np.abs(parts.decision_function(X) - whole.decision_function(X)).max() < 1e-6
+
+
+@each_of_rows
+def test_further_parts_go_on_from_a_fit(model):
+    X, y = circles(400)
+    made = clone(model).set_params(max_epochs=2).fit(X[:200], y[:200])
+    made.partial_fit(X[200:], y[200:])
+    assert made.n_steps_ == 600
+    with pytest.raises(ValueError, match="label 7"):
+        made.partial_fit(X[:2], [0, 7])
+    with pytest.raises(ValueError, match="classes are"):
+        made.partial_fit(X[:2], y[:2], classes=[0, 1, 2])
+    with pytest.raises(ShallowsError, match="balanced"):
+        clone(made).set_params(class_weight="balanced").partial_fit(X, y, classes=[0, 1])
+
+
+@each
+def test_the_weight_of_a_class_moves_the_boundary_to_its_favour(model):
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(400, 2)), rng.normal(size=(80, 2)) + 1.0])
+    y = np.repeat([0, 1], [400, 80])
+    found = [
+        np.mean(clone(model).set_params(random_state=0, class_weight=weight).fit(X, y).predict(X) == 1)
+        for weight in ({1: 0.2}, None, {1: 20.0})
+    ]
+    assert found[0] < found[2] - 0.2
+    assert found[0] <= found[1] <= found[2]
+
+
+@each
+def test_a_file_gives_back_the_predictions(model, tmp_path):
+    X, y = circles(200)
+    made = clone(model).set_params(random_state=0).fit(X, y)
+    shallows.save(made, tmp_path / "model.npz")
+    read = shallows.load(tmp_path / "model.npz")
+    assert np.array_equal(read.decision_function(X), made.decision_function(X))
+    if hasattr(made, "partial_fit"):
+        assert np.array_equal(read.partial_fit(X, y).decision_function(X), made.partial_fit(X, y).decision_function(X))
+
+
+@each
+def test_scikit_learn_calibrates_the_scores(model):
+    X, y = circles()
+    made = CalibratedClassifierCV(clone(model), cv=3).fit(X[:400], y[:400])
+    shares = made.predict_proba(X[400:])
+    assert np.abs(shares.sum(axis=1) - 1).max() < 1e-12
+    assert np.mean(shares[np.arange(200), y[400:]]) > 0.8
+
+
+def test_hyperplanes_are_made_where_they_are_needed_and_pruned_where_not():
+    X, y = circles()
+    made = AMMClassifier(random_state=0).fit(X, y)
+    assert 2 < len(made.coef_) <= 40
+    few = AMMClassifier(random_state=0, n_hyperplanes=1).fit(X, y)
+    assert len(few.coef_) == 2
+    assert few.score(X, y) < 0.8  # no line tells them apart
+    pruned = AMMClassifier(random_state=0, prune_every=100, pruning=1e6).fit(X, y)
+    assert len(pruned.coef_) < len(made.coef_)
+    assert set(pruned.hyperplane_classes_) == {0, 1}
+    assert pruned.effective_params_["pruned"] > 0
+
+
+@pytest.mark.parametrize("budget", [0, -3, 2.5, True])
+@pytest.mark.parametrize("Estimator", [BudgetedSVMClassifier, LowRankLinearizedSVMClassifier])
+def test_a_budget_that_is_none_is_refused(Estimator, budget):
+    with pytest.raises(ShallowsError, match="budget must be a whole number of at least 1"):
+        Estimator(budget).fit(*circles(50))
+
+
+def test_a_budget_above_the_rows_is_told_and_brought_down():
+    with pytest.warns(UserWarning, match="budget of 80 is above the number of training rows, and brought down to 50"):
+        made = BudgetedSVMClassifier(80, random_state=0).fit(*circles(50))
+    assert made.effective_params_["budget"] == 50
+
+
+@pytest.mark.parametrize(
+    ("model", "error", "told"),
+    [
+        (BudgetedSVMClassifier(maintenance="forgetting"), UnknownNameError, "forgetting"),
+        (BudgetedSVMClassifier(line_search="bisection"), UnknownNameError, "bisection"),
+        (BudgetedSVMClassifier(regularisation=-1.0), ShallowsError, "regularisation must be a positive number"),
+        (BudgetedSVMClassifier(bandwidth=0.0), ShallowsError, "bandwidth must be a positive number"),
+        (AMMClassifier("both"), UnknownNameError, "both"),
+        (AMMClassifier(pruning=-1), ShallowsError, "pruning must be a number of at least 0"),
+        (AMMClassifier(n_hyperplanes=0), ShallowsError, "n_hyperplanes must be a whole number"),
+        (AMMClassifier(regularisation=0.0), ShallowsError, "regularisation must be a positive number"),
+        (LowRankLinearizedSVMClassifier(C=-1.0), ShallowsError, "C must be a positive number"),
+        (LowRankLinearizedSVMClassifier(loss="log"), UnknownNameError, "log"),
+        (LowRankLinearizedSVMClassifier(landmarks="all"), UnknownNameError, "all"),
+        (LowRankLinearizedSVMClassifier(memory=2**20), ShallowsError, "Take a smaller budget of landmarks"),
+    ],
+    ids=str,
+)
+def test_parameters_out_of_range_are_told(model, error, told):
+    X, y = circles(8000)
+    with pytest.raises(error, match=told):
+        model.fit(X, y)
+
+
+@each
+def test_values_beyond_the_numbers_are_told(model):
+    X, y = circles(50)
+    with pytest.raises(ShallowsError, match="scale"):
+        clone(model).fit(X * 1e200, y)

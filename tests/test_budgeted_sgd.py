@@ -1,0 +1,211 @@
+"""Budgeted stochastic gradient descent: compiled steps against plain ones, and what the ways to make room lose."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine_example import naive_kernel, sample
+from shallows import kernels
+from shallows.errors import ShallowsError, UnknownNameError
+from shallows.solvers.budgeted import budgeted_sgd, budgeted_steps
+from shallows.solvers.budgeted.budgeted_sgd import BudgetedSGD
+from shallows.solvers.budgeted.sparse_rows import sparse_rows
+from shallows.solvers.point_budget import PointBudget
+
+GAUSSIAN = kernels.make("gaussian", 1.5)
+
+
+def problem(n=60, n_classes=2, weighted=False):
+    x = sample(n, 3)
+    labels = (np.arange(n) * 7 // 3) % n_classes
+    x[:, 0] += labels
+    x[np.abs(x) < 0.3] = 0.0
+    # Equal weights would give equal coefficients, of which rounding chooses the smallest.
+    return sparse_rows(x, labels, 0.5 + np.abs(sample(n, 1, seed=9)[:, 0]) if weighted else None, n_classes)
+
+
+def naive_scores(z, a, x):
+    return naive_kernel("gaussian", 1.5, x, z) @ a if len(z) else np.zeros((len(x), a.shape[1]))
+
+
+def naive_room(way, z, a):
+    """The points and coefficients with one point fewer, from the definitions."""
+    i = int(np.argmin((a**2).sum(axis=1)))
+    rest = np.delete(np.arange(len(z)), i)
+    if way == "removal":
+        return z[rest], a[rest]
+    if way == "projection":
+        K = naive_kernel("gaussian", 1.5, z, z)
+        beta = np.linalg.solve(K[np.ix_(rest, rest)], K[rest, i])
+        return z[rest], a[rest] + beta[:, None] * a[i]
+    found = []
+    for j in rest:
+        if a[i] @ a[j] <= 0:
+            continue
+        pair, both = np.array([z[i], z[j]]), np.array([a[i], a[j]])
+        total = np.einsum("ic,ij,jc->", both, naive_kernel("gaussian", 1.5, pair, pair), both)
+        for h in np.linspace(0, 1, 2001):
+            point = h * z[i] + (1 - h) * z[j]
+            merged = naive_kernel("gaussian", 1.5, point[None], pair)[0] @ both
+            found.append((total - merged @ merged, j, point, merged))
+    if not found:
+        return z[rest], a[rest]
+    _, j, point, merged = min(found, key=lambda one: one[0])
+    others = np.delete(np.arange(len(z)), [i, j])
+    return np.vstack([z[others], point]), np.vstack([a[others], merged])
+
+
+def naive_training(given, way, budget, regularisation, n_steps):
+    x, c = given.points.toarray(), 1 if given.n_classes == 2 else given.n_classes
+    z, a = np.zeros((0, x.shape[1])), np.zeros((0, c))
+    for t in range(1, n_steps + 1):
+        i = t - 1
+        scores, y = naive_scores(z, a, x[i : i + 1])[0], given.labels[i]
+        change = np.zeros(c)
+        if c == 1:
+            sign = 2 * y - 1
+            violated, change[0] = sign * scores[0] < 1, sign
+        else:
+            others = np.where(np.arange(c) == y, -np.inf, scores)
+            violated = scores[y] - others.max() < 1
+            change[y], change[others.argmax()] = 1, -1
+        a = a * (1 - 1 / t)
+        if violated:
+            z, a = np.vstack([z, x[i]]), np.vstack([a, change * given.weights[i] / (regularisation * t)])
+            if len(z) > budget:
+                z, a = naive_room(way, z, a)
+    return z, a
+
+
+@pytest.mark.parametrize("way", budgeted_sgd.MAINTENANCE)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_compiled_steps_are_those_of_the_definition(way, n_classes):
+    given = problem(n_classes=n_classes, weighted=True)
+    solver = BudgetedSGD(GAUSSIAN, 8, 0.01, way, "golden_section")
+    state = solver.init(given)
+    for first in range(0, 30, 10):
+        state = solver.step(given, state, np.arange(first, first + 10))
+    z, a = naive_training(given, way, 8, 0.01, 30)
+    new = sample(20, 3, seed=5)
+    expected = naive_scores(z, a, new)
+    # The merged points are searched to 1e-5 here and on a grid of 5e-4 there.
+    tolerance = 5e-3 if way == "merging" else 1e-9
+    assert np.abs(state.evaluate(new) - expected).max() < tolerance * np.abs(expected).max()
+    assert state.n_points == 8
+    assert state.n_steps == 30
+    assert state.lost > 0
+
+
+def test_without_a_need_for_room_the_steps_are_those_of_pegasos():
+    given = problem()
+    solver = BudgetedSGD(GAUSSIAN, 60, 0.1)
+    state = solver.step(given, solver.init(given), np.arange(60))
+    z, a = naive_training(given, "removal", 1000, 0.1, 60)
+    new = sample(20, 3, seed=5)
+    assert np.abs(state.evaluate(new) - naive_scores(z, a, new)).max() < 1e-10 * np.abs(a).sum()
+    assert state.lost == 0.0
+
+
+def compiled(z, a, way, by_table=False):
+    """One call for room in a full budget, beside the same points in a `PointBudget`."""
+    made = PointBudget.empty(GAUSSIAN, len(z), a.shape[1], z)
+    made.add(z, a)
+    columns, buffer = np.ascontiguousarray(made.points.T), made.buffer.copy()
+    gram = naive_kernel("gaussian", 1.5, z, z) if way == "projection" else np.zeros((0, 0))
+    gamma = 0.5 / 1.5**2
+    if way == "merging":
+        table = budgeted_sgd.table_of_losses() if by_table else np.zeros((0, 0))
+        left, lost = budgeted_steps.merge(len(z), columns, buffer, gram, gamma, table, 1e-2)
+    else:
+        i, lost = budgeted_steps.smallest(len(z), buffer)
+        if way == "projection":
+            left, lost = budgeted_steps.project(i, len(z), columns, buffer, gram)
+        else:
+            left = budgeted_steps.drop(i, len(z), columns, buffer, gram)
+    return made, columns[:-2, :left].T, buffer[:left], lost
+
+
+def distance(z, a, other_z, other_a):
+    """‖f − g‖²."""
+    points, signs = np.vstack([z, other_z]), np.vstack([a, -other_a])
+    return float(np.einsum("ic,ij,jc->", signs, naive_kernel("gaussian", 1.5, points, points), signs))
+
+
+@pytest.mark.parametrize("way", budgeted_sgd.MAINTENANCE)
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_what_is_said_to_be_lost_is_the_distance_of_the_functions(way, n_outputs):
+    z, a = sample(12, 3), np.abs(sample(12, n_outputs, seed=1)) + 0.1
+    _, new_z, new_a, lost = compiled(z, a, way)
+    assert lost == pytest.approx(distance(z, a, new_z, new_a), rel=1e-6)
+
+
+def test_projection_loses_least_and_merging_less_than_removal():
+    z, a = sample(12, 3), np.abs(sample(12, 1, seed=1)) + 0.1
+    removed, projected, merged = (compiled(z, a, way)[3] for way in ("removal", "projection", "merging"))
+    assert projected < removed
+    assert merged < removed
+
+
+def test_a_merged_pair_has_the_coefficients_that_a_point_budget_gives_it():
+    z, a = sample(6, 3), np.abs(sample(6, 2, seed=1)) + 0.1
+    made, new_z, new_a, lost = compiled(z, a, "merging")
+    i = int(np.argmin((a**2).sum(axis=1)))
+    point = new_z[i]  # the new point takes the number of the smallest
+    (j,) = set(range(6)) - {k for k in range(6) if (np.abs(new_z - z[k]).max(axis=1) < 1e-12).any()} - {i}
+    cost = made.merge(i, j, point)
+    x = sample(20, 3, seed=5)
+    assert cost == pytest.approx(lost, rel=1e-6)
+    assert np.abs(made.evaluate(x) - naive_scores(new_z, new_a, x)).max() < 1e-12
+
+
+def test_points_of_unlike_signs_are_not_merged_but_dropped():
+    z, a = sample(2, 3), np.array([[1.0], [-0.5]])
+    _, new_z, _new_a, lost = compiled(z, a, "merging")
+    assert np.array_equal(new_z, z[:1])
+    assert lost == 0.25
+
+
+def test_the_table_holds_the_losses_of_the_best_merge():
+    table = budgeted_sgd.table_of_losses()
+    h = np.linspace(0, 1, 20001)
+    for share, k in [(0.1, 0.9), (0.37, 0.5), (0.5, 0.05), (0.8, 0.2), (0.613, 0.731)]:
+        a, b = share, 1 - share
+        # Terms a κ^{(1−h)²} + b κ^{h²}, whose square is what is kept.
+        kept = (a * k ** ((1 - h) ** 2) + b * k ** (h**2)).max() ** 2
+        exact = a * a + b * b + 2 * a * b * k - kept
+        assert budgeted_steps.interpolated(table, share, k) == pytest.approx(exact, abs=2e-4)
+
+
+def test_the_table_chooses_partners_that_lose_hardly_more_than_the_best():
+    for seed in range(20):
+        z, a = sample(30, 3, seed=seed), np.abs(sample(30, 1, seed=100 + seed)) + 0.05
+        searched, looked_up = (compiled(z, a, "merging", by_table)[3] for by_table in (False, True))
+        assert looked_up <= 1.05 * searched + 1e-5
+
+
+def test_a_state_goes_on_from_what_was_kept_of_it():
+    given = problem(n_classes=3)
+    for way in budgeted_sgd.MAINTENANCE:
+        solver = BudgetedSGD(GAUSSIAN, 6, 0.05, way)
+        state = solver.step(given, solver.init(given), np.arange(30))
+        held, numbers = state.remember()
+        state = solver.step(given, state, np.arange(30, 60))
+        other = solver.init(given)
+        other.recall(held, numbers)
+        other = solver.step(given, other, np.arange(30, 60))
+        x = sample(20, 3, seed=5)
+        # Kernel values that are computed anew differ in their last digits.
+        assert np.abs(other.evaluate(x) - state.evaluate(x)).max() <= 1e-9 * np.abs(state.coefficients).sum()
+        assert other.n_steps == 60
+
+
+def test_parameters_out_of_range_are_told():
+    with pytest.raises(ShallowsError, match="budget must be at least 1, got 0"):
+        BudgetedSGD(GAUSSIAN, 0, 0.1)
+    with pytest.raises(UnknownNameError, match="shrinking"):
+        BudgetedSGD(GAUSSIAN, 5, 0.1, "shrinking")
+    with pytest.raises(UnknownNameError, match="bisection"):
+        BudgetedSGD(GAUSSIAN, 5, 0.1, line_search="bisection")
+    with pytest.raises(ShallowsError, match="two classes"):
+        BudgetedSGD(GAUSSIAN, 5, 0.1, line_search="lookup").init(problem(n_classes=3))

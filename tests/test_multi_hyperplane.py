@@ -1,0 +1,141 @@
+"""The adaptive multi-hyperplane machine: compiled steps against plain ones, assignments and pruning."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine_example import sample
+from shallows.errors import ShallowsError
+from shallows.solvers.budgeted import hyperplane_steps
+from shallows.solvers.budgeted.multi_hyperplane import MultiHyperplane
+from shallows.solvers.budgeted.sparse_rows import sparse_rows
+
+
+def problem(n=80, n_classes=3):
+    x = sample(n, 4)
+    labels = (np.arange(n) * 7 // 3) % n_classes
+    x[:, 0] += labels
+    x[np.abs(x) < 0.3] = 0.0
+    return sparse_rows(x, labels, 0.5 + np.arange(n) % 3, n_classes)
+
+
+def naive_training(given, solver, order):
+    """A list of (class, weights) and the place in it that each row was assigned to, from the definition."""
+    x = np.hstack([given.points.toarray(), np.full((len(given.labels), 1), solver.constant)])
+    planes = [(c, np.zeros(x.shape[1])) for c in range(given.n_classes)]
+    assigned = {}
+    for t, i in enumerate(order, start=1):
+        y, scores = given.labels[i], np.array([w @ x[i] for _, w in planes])
+        classes = np.array([c for c, _ in planes])
+        best = int(np.argmax(np.where(classes == y, scores, -np.inf)))
+        other = int(np.argmax(np.where(classes == y, -np.inf, scores)))
+        own = assigned.get(i, best) if solver.batch else best
+        assigned[i] = best
+        violated = 1 + scores[other] - scores[own] > 0
+        planes = [(c, w * (1 - 1 / t)) for c, w in planes]
+        if violated:
+            change = given.weights[i] * x[i] / (solver.regularisation * t)
+            if scores[own] <= 0 and own == best and (classes == y).sum() < solver.n_hyperplanes:
+                planes.append((y, np.zeros(x.shape[1])))
+                own = assigned[i] = len(planes) - 1
+            planes[own] = (y, planes[own][1] + change)
+            planes[other] = (planes[other][0], planes[other][1] - change)
+    return planes, assigned
+
+
+@pytest.mark.parametrize("batch", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_compiled_steps_are_those_of_the_definition(batch, n_classes):
+    given = problem(n_classes=n_classes)
+    solver = MultiHyperplane(0.01, 4, batch, prune_every=10**6, constant=0.5)
+    state, order = solver.init(given), []
+    for epoch in range(3):
+        rows = np.random.default_rng(epoch).permutation(80)
+        order.extend(rows.tolist())
+        for part in (rows[:33], rows[33:]):
+            state = solver.step(given, state, part)
+    planes, assigned = naive_training(given, solver, order)
+    assert state.n_weights == len(planes) > n_classes
+    assert state.classes[: state.n_weights].tolist() == [c for c, _ in planes]
+    # The constant's column is what it is multiplied with.
+    expected = np.array([w for _, w in planes])
+    assert np.abs(state.hyperplanes - expected).max() < 1e-10 * np.abs(expected).max()
+    if batch:
+        names = state.names[: state.n_weights].tolist()
+        assert [names.index(name) for name in state.assigned] == [assigned[i] for i in range(80)]
+
+
+def test_fixed_assignments_make_another_machine():
+    given = problem()
+    found = []
+    for batch in (False, True):
+        solver = MultiHyperplane(0.01, 4, batch, prune_every=10**6)
+        state = solver.init(given)
+        for _ in range(3):
+            state = solver.step(given, state, np.arange(80))
+        found.append(state.hyperplanes)
+    assert found[0].shape != found[1].shape or np.abs(found[0] - found[1]).max() > 1e-3
+
+
+def test_one_hyperplane_a_class_is_the_multiclass_pegasos_whose_risk_comes_down_to_the_optimum():
+    from scipy.optimize import minimize
+
+    given, reg = problem(n_classes=2), 0.1
+    x = np.hstack([given.points.toarray(), np.ones((80, 1))])
+    signs = 2.0 * given.labels - 1
+
+    def risk(v):  # W = (−v/2, v/2) is the optimum's form
+        return reg / 4 * v @ v + np.mean(given.weights * np.maximum(0, 1 - signs * (x @ v)))
+
+    best = min(minimize(risk, np.zeros(5), method="Powell", options={"maxiter": 20000}).fun for _ in range(1))
+    solver = MultiHyperplane(reg, 1, False)
+    state = solver.init(given)
+    for epoch in range(400):
+        state = solver.step(given, state, np.random.default_rng(epoch).permutation(80))
+    W = state.hyperplanes
+    found = reg / 2 * (W**2).sum() + np.mean(given.weights * np.maximum(0, 1 - signs * (x @ (W[1] - W[0]))))
+    assert best * (1 - 1e-6) <= found < 1.02 * best
+
+
+def test_pruning_takes_the_smallest_up_to_the_threshold_and_leaves_one_of_each_class():
+    weights = np.diag([0.1, 0.2, 3.0, 0.3, 4.0, 0.4]) + 0.0
+    classes, names = np.array([0, 0, 0, 1, 1, 2]), np.arange(6)
+    columns = np.ascontiguousarray(weights.T)
+    left, lost = hyperplane_steps.prune(6, columns, classes, names, 0.01 + 0.04 + 0.09 + 0.01)
+    assert names[:left].tolist() == [2, 4, 5]
+    assert classes[:left].tolist() == [0, 1, 2]
+    assert np.array_equal(columns[:, :left].T, weights[[2, 4, 5]])
+    assert lost == pytest.approx(0.01 + 0.04 + 0.09)
+    # The only one of its class stays, however small.
+    columns, classes, names = np.ascontiguousarray(weights.T), np.array([0, 0, 0, 1, 1, 2]), np.arange(6)
+    left, _ = hyperplane_steps.prune(6, columns, classes, names, 10.0)
+    assert names[:left].tolist() == [2, 4, 5]
+
+
+def test_a_row_whose_hyperplane_was_pruned_takes_the_best_there_is():
+    given = problem()
+    solver = MultiHyperplane(0.01, 4, True, prune_every=80, aggressiveness=1e6)
+    state = solver.step(given, solver.init(given), np.arange(80))
+    assert not np.isin(state.assigned, state.names[: state.n_weights]).all()
+    state = solver.step(given, state, np.arange(79))
+    assert state.is_finite()
+    assert np.isin(state.assigned[:40], state.names[: state.n_weights]).any()
+
+
+def test_a_state_goes_on_from_what_was_kept_of_it_to_the_bit():
+    given, solver = problem(), MultiHyperplane(0.01, 4, True, prune_every=50, aggressiveness=3.0)
+    state = solver.step(given, solver.init(given), np.arange(80))
+    held, numbers = state.remember()
+    state = solver.step(given, state, np.arange(80))
+    other = solver.init(given)
+    other.recall(held, numbers)
+    other = solver.step(given, other, np.arange(80))
+    assert np.array_equal(other.hyperplanes, state.hyperplanes)
+    assert np.array_equal(other.assigned, state.assigned)
+    assert other.n_steps == 160
+
+
+def test_parameters_out_of_range_are_told():
+    with pytest.raises(ShallowsError, match="at least 1, got 0 and 10000"):
+        MultiHyperplane(0.1, 0)
