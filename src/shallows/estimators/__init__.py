@@ -11,7 +11,7 @@
     Nonlinear components, in functions that gain random features step by step: kernel PCA, SVD, CCA and sliced
     inverse regression.
 `closed_forms`
-    Ridge regression on explicit features, solved at once: any feature map, extreme learning machines.
+    Least squares on explicit features, solved at once: any feature map, extreme learning machines, kitchen sinks.
 `feature_maps`
     Transformers of points to explicit features of a kernel, for pipelines.
 
@@ -46,6 +46,8 @@ from .closed_forms import (
     ExtremeLearningMachineRegressor,
     FeatureRidgeClassifier,
     FeatureRidgeRegressor,
+    RandomKitchenSinksClassifier,
+    RandomKitchenSinksRegressor,
 )
 from .components import (
     DoublyStochasticKernelCCA,
@@ -123,6 +125,8 @@ __all__ = [
     "QuasiMonteCarloFeatures",
     "RBFNetwork",
     "RandomBinning",
+    "RandomKitchenSinksClassifier",
+    "RandomKitchenSinksRegressor",
     "SAGClassifier",
     "SAGRegressor",
     "SDCAClassifier",

@@ -27,7 +27,7 @@ def by_machines(
     device: str = "cpu",
     memory: int | str | None = None,
 ) -> AnalysisResult:
-    """Errors, times and numbers sent of doubly stochastic gradients on several machines without an exchange in training.
+    """Errors, times and numbers sent of doubly stochastic gradients on machines that exchange nothing in training.
 
     Machines are simulated: they train one after the other in this process, each on a random part of the training points
     and, by its own seed, on feature blocks that no other machine has. A new point is sent to all of them, and the mean
@@ -52,8 +52,8 @@ def by_machines(
     AnalysisResult
         Over M: ``error`` of the averaged outputs on the test part, in percent; ``same_blocks``, that of machines which
         differ in their data alone; ``one_machine``, that of one machine which passes M times as often over its part and
-        so has as many features as M of them together; ``time``, processor seconds of the slowest of M machines over those
-        of that one machine; ``sent``, the numbers that cross the network for a new point, of all machines together.
+        so has as many features as M of them together; ``time``, processor seconds of the slowest of M machines over
+        those of that one machine; ``sent``, the numbers that all machines send for a new point.
     """
     x, new = (np.asarray(part, dtype=np.float32) for part in (data.x_train, data.x_test))
     y, truth = np.asarray(data.y_train), np.asarray(data.y_test)
