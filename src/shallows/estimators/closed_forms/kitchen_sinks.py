@@ -127,7 +127,7 @@ class RandomKitchenSinksClassifier(_RandomKitchenSinks, FeatureLeastSquaresClass
     n_units : int, default=1000
         K.
     C : float, default=100.0
-        The weight of a unit is at most C/K in size.
+        The weight of a unit is at most C/K in size, for targets of −1 and +1 or divided by their deviation.
     bandwidth : float, "median" or None, optional
         σ, in the units of the inputs. None and "median" take the median distance between points of a subsample.
     tol : float, default=1e-6
@@ -152,7 +152,7 @@ class RandomKitchenSinksClassifier(_RandomKitchenSinks, FeatureLeastSquaresClass
     ----------
     classes_ : ndarray, shape (n_classes,)
     coef_ : ndarray, shape (n_outputs, n_units)
-        α.
+        α, in the units of the targets.
     transformer_ : HiddenUnits
         The units.
     n_iter_ : int
@@ -223,7 +223,7 @@ class RandomKitchenSinksRegressor(_RandomKitchenSinks, FeatureLeastSquaresRegres
     n_units : int, default=1000
         K.
     C : float, default=100.0
-        The weight of a unit is at most C/K in size, in units of the deviation of its target.
+        The weight of a unit is at most C/K in size, for targets of −1 and +1 or divided by their deviation.
     bandwidth : float, "median" or None, optional
         σ, in the units of the inputs. None and "median" take the median distance between points of a subsample.
     tol : float, default=1e-6
