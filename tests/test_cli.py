@@ -119,7 +119,7 @@ def test_verify_without_names_takes_what_is_here(capsys, tmp_path):
     place_supplied(tmp_path / "data" / "raw" / "timit")
     data("verify", "--embedded-root", EMBEDDED)
     names = [line.split(":")[0] for line in capsys.readouterr().out.splitlines()]
-    assert names == ["mnist_demo", "a9a_demo", "covtype_demo", "timit"]
+    assert names == ["mnist_demo", "a9a_demo", "covtype_demo", "kddcup99_demo", "timit"]
 
 
 def test_describe_tells_of_size_classes_and_range(capsys):

@@ -297,3 +297,34 @@ def test_estimators_take_sparse_prepared_rows(tmp_path):
     np.testing.assert_allclose(
         model.decision_function(data.x_test), dense.decision_function(data.x_test.toarray()), rtol=1e-6, atol=1e-8
     )
+
+
+def test_logarithms_are_of_one_plus_the_size_and_keep_the_sign(tmp_path, numbers):
+    x, _, x_test, _ = numbers
+    y, y_test = x @ np.arange(5.0), x_test @ np.arange(5.0)
+    regression = (x, y, x_test, y_test)
+    data = prepared(tmp_path, regression, [{"logarithm": {}}], task="regression")
+    np.testing.assert_allclose(data.x_test, np.sign(x_test) * np.log(1 + np.abs(x_test)), rtol=1e-6)
+    np.testing.assert_array_equal(data.y_train, y)
+    data = prepared(tmp_path, regression, [{"logarithm": {"features": False, "target": True}}], task="regression")
+    np.testing.assert_array_equal(data.x_test, x_test.astype(np.float32))
+    np.testing.assert_allclose(data.y_train, np.sign(y) * np.log(1 + np.abs(y)), rtol=1e-12)
+
+
+def test_logarithms_leave_codes_of_categories_and_sparse_zeros_as_they_are(tmp_path, numbers):
+    x, y, x_test, y_test = numbers
+    codes = [np.column_stack([part, np.arange(len(part)) % 3]) for part in (x, x_test)]
+    data = prepared(tmp_path, (codes[0], y, codes[1], y_test), [{"logarithm": {}}], categorical=(5,))
+    np.testing.assert_array_equal(data.x_test[:, 5], codes[1][:, 5])
+    raw, data = sparse_prepared(tmp_path, [{"logarithm": {}}], name="sparse")
+    np.testing.assert_allclose(data.x_train.toarray(), np.log1p(raw[:150].toarray()), rtol=1e-6)
+    assert data.info["sparse"]
+
+
+@pytest.mark.parametrize(
+    ("step", "problem"),
+    [({"features": False}, "features, target or both"), ({"target": True}, "for regression targets")],
+)
+def test_logarithms_of_nothing_or_of_classes_are_refused(tmp_path, numbers, step, problem):
+    with pytest.raises(datasets.DatasetError, match=problem):
+        prepared(tmp_path, numbers, [{"logarithm": step}])

@@ -278,3 +278,19 @@ def test_the_total_correlation_is_that_of_the_covariances():
 def test_directions_without_variance_have_no_correlation():
     left = RNG.normal(size=(30, 1))
     assert total_correlation(np.hstack([left, np.ones((30, 1))]), np.hstack([left, 2 * left])) == pytest.approx(1)
+
+
+def test_relative_errors_are_in_percent_of_the_size_of_the_targets_as_they_are():
+    y = np.array([3.0, 4.0, 0.0])
+    data = SimpleNamespace(x_test=np.zeros((3, 1)), y_test=y, info={"task": "regression"})
+    model = SimpleNamespace(predict=lambda x: np.array([3.3, 4.4, 0.0]))
+    found = measures.make("relative_errors", data).of_estimator(model)
+    assert found["relative_error"] == pytest.approx(10.0)  # ‖(0.3, 0.4, 0)‖ / ‖(3, 4, 0)‖
+    assert found["test_rmse"] == pytest.approx(np.sqrt(0.25 / 3))
+
+
+@pytest.mark.parametrize(("task", "problem"), [("classification", "regression"), ("regression", "are 0")])
+def test_relative_errors_need_values_and_some_that_are_not_zero(task, problem):
+    data = SimpleNamespace(x_test=np.zeros((2, 1)), y_test=np.zeros(2), info={"task": task})
+    with pytest.raises(ShallowsError, match=problem):
+        measures.make("relative_errors", data).of_estimator(SimpleNamespace(predict=lambda x: np.ones(2)))

@@ -13,7 +13,14 @@ from workflow_runs import PROJECT
 PLAN = Plan.load(PROJECT)
 PUBLISHED = PROJECT / "config" / "published"
 #: Targets that show how parameters were chosen, of which nothing is printed.
-OURS = {"eigenpro_choice", "eigenpro_choice_noise", "dsg_choice", "kpca_digits", "lecture_choice_features"}
+OURS = {
+    "eigenpro_choice",
+    "eigenpro_choice_noise",
+    "dsg_choice",
+    "kpca_digits",
+    "lecture_choice_features",
+    "lecture_choice_tables",
+}
 
 
 def test_every_target_of_the_papers_has_its_items_and_every_item_its_target():

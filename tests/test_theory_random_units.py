@@ -10,7 +10,15 @@ import pytest
 import scipy.optimize
 
 from engine_example import sample
-from shallows.theory.random_units import approximation, kitchen_sinks, learning_machines, polynomials, semi_random
+from shallows.theory.random_units import (
+    approximation,
+    block_averaging,
+    kitchen_sinks,
+    learning_machines,
+    multinomial,
+    polynomials,
+    semi_random,
+)
 
 
 def data(n=400, d=3, classes=False):
@@ -100,3 +108,31 @@ def test_semi_random_features_learn_two_classes_with_few_units():
     assert set(found) == {"semi_random", "semi_random_double", "net", "random"}
     assert found["semi_random"][1] < 15
     assert found["semi_random_double"][1] < 15
+
+
+def test_averages_are_those_of_machines_that_are_trained_by_hand():
+    from shallows import DoublyStochasticClassifier, streams
+
+    given = data(classes=True)
+    options = {"bandwidth": 1.0, "block_size": 8, "batch_size": 50, "max_epochs": 2}
+    found = block_averaging.by_machines(given, machines=[1, 2], share=0.25, **options).curve
+    outputs, alike = [], []
+    for machine, seed, kept in [(0, 0, outputs), (1, 1, outputs), (0, 0, alike), (1, 0, alike)]:
+        rows = streams.permutation(0, "data of machines", machine, 400)[:100]
+        model = DoublyStochasticClassifier(**options, regularisation=1e-4, random_state=seed, device="cpu")
+        model.fit(given.x_train[rows].astype(np.float32), given.y_train[rows])
+        kept.append(model.decision_function(given.x_test.astype(np.float32)))
+    missed = lambda values: 100 * np.mean((values > 0) != given.y_test)  # noqa: E731
+    assert found["error"] == pytest.approx([(missed(outputs[0]) + missed(outputs[1])) / 2, missed(sum(outputs))])
+    assert found["one_machine"][0] == pytest.approx(missed(outputs[0]))
+    assert found["same_blocks"][1] == pytest.approx(missed(sum(alike)))
+    assert found["sent"] == [1, 2]
+
+
+def test_softmax_regression_on_many_features_is_the_kernel_machine_and_labels_are_told_apart():
+    given = data(n=300, classes=True)
+    found = multinomial.beside_nets(given, sizes=[4, 400], n_points=300).curve
+    assert found["features"][1] < 8 < found["features"][0]  # four columns do not hold two waves
+    assert found["net"][0] == found["net"][1] < 15
+    given.y_train = np.random.default_rng(0).permutation(given.y_train)
+    assert multinomial.beside_nets(given, sizes=[400], n_points=300).curve["features"][0] > 25

@@ -50,6 +50,8 @@ _WHERE = {
     "QuasiMonteCarloFeatures": "estimators",
     "RBFNetwork": "estimators",
     "RandomBinning": "estimators",
+    "RandomKitchenSinksClassifier": "estimators",
+    "RandomKitchenSinksRegressor": "estimators",
     "SAGClassifier": "estimators",
     "SAGRegressor": "estimators",
     "SDCAClassifier": "estimators",

@@ -19,6 +19,7 @@
     core vector machines.
 `budgeted`
     Machines of bounded size: budgets of support vectors, of hyperplanes for each class, and of landmarks.
+    Least squares on explicit features, solved at once: any feature map, extreme learning machines, kitchen sinks.
 `feature_maps`
     Transformers of points to explicit features of a kernel, for pipelines.
 
@@ -54,6 +55,8 @@ from .closed_forms import (
     ExtremeLearningMachineRegressor,
     FeatureRidgeClassifier,
     FeatureRidgeRegressor,
+    RandomKitchenSinksClassifier,
+    RandomKitchenSinksRegressor,
 )
 from .components import (
     DoublyStochasticKernelCCA,
@@ -140,6 +143,8 @@ __all__ = [
     "QuasiMonteCarloFeatures",
     "RBFNetwork",
     "RandomBinning",
+    "RandomKitchenSinksClassifier",
+    "RandomKitchenSinksRegressor",
     "SAGClassifier",
     "SAGRegressor",
     "SDCAClassifier",

@@ -32,6 +32,7 @@ STEPS = {
     "signs": "shallows.datasets.preparation.steps.class_coding:Signs",
     "indicators": "shallows.datasets.preparation.steps.class_coding:Indicators",
     "center_target": "shallows.datasets.preparation.steps.center_target:CenterTarget",
+    "logarithm": "shallows.datasets.preparation.steps.logarithm:Logarithm",
 }
 
 

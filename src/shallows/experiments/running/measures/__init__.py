@@ -17,6 +17,7 @@ MEASURES = {
     "components": "shallows.experiments.running.measures.components:Components",
     "correlations": "shallows.experiments.running.measures.correlations:Correlations",
     "predictions": "shallows.experiments.running.measures.predictions:Predictions",
+    "relative_errors": "shallows.experiments.running.measures.relative_errors:RelativeErrors",
     "sampled": "shallows.experiments.running.measures.sampled:Sampled",
 }
 

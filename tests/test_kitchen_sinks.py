@@ -1,0 +1,89 @@
+"""Random kitchen sinks: the bound, the optimum of the convex problem, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.optimize
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import shallows
+from engine_example import sample
+from shallows import RandomKitchenSinksClassifier, RandomKitchenSinksRegressor
+from shallows.errors import ShallowsError
+
+WEIGHTS = "the rows' median distance, which the units start from, is not weighted"
+
+
+@parametrize_with_checks(
+    [RandomKitchenSinksClassifier(n_units=40), RandomKitchenSinksRegressor(n_units=40)],
+    expected_failed_checks=lambda estimator: {
+        f"check_sample_weight_equivalence_on_{kind}_data": WEIGHTS for kind in ("dense", "sparse")
+    },
+)
+def test_scikit_learns_contract_holds(estimator, check):
+    check(estimator)
+
+
+def problem(n=120):
+    X = sample(n, 3)
+    return X, 5.0 + 3.0 * np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2]
+
+
+def test_weights_keep_to_the_bound_and_are_the_optimum_of_a_direct_search():
+    X, y = problem()
+    model = RandomKitchenSinksRegressor(n_units=20, C=4.0, tol=1e-10, random_state=0).fit(X, y)
+    alpha = model.coef_[0] / y.std()
+    assert np.abs(alpha).max() == pytest.approx(4.0 / 20, rel=1e-9)
+    assert 0 < model.effective_params_["at_bound"] < 1
+    Z = model.transformer_.transform(X)
+    exact = scipy.optimize.lsq_linear(Z, (y - y.mean()) / y.std(), bounds=(-0.2, 0.2), tol=1e-14)
+    np.testing.assert_allclose(alpha, exact.x, atol=1e-5)
+    np.testing.assert_allclose(model.predict(X), y.mean() + Z @ model.coef_[0], rtol=1e-12)
+
+
+def test_a_bound_that_no_weight_reaches_leaves_least_squares():
+    X, y = problem()
+    model = RandomKitchenSinksRegressor("tanh", n_units=6, C=1e6, tol=1e-12, max_iterations=5000, random_state=0).fit(
+        X, y
+    )
+    Z = model.transformer_.transform(X)
+    fitted = Z @ np.linalg.lstsq(Z, y - y.mean(), rcond=None)[0] + y.mean()
+    np.testing.assert_allclose(model.predict(X), fitted, atol=1e-4)
+    assert model.effective_params_["at_bound"] == 0
+
+
+def test_weights_of_examples_count_as_often_as_the_examples_stand_there():
+    X, y = problem()
+    options = {"n_units": 10, "C": 3.0, "bandwidth": 1.5, "tol": 1e-10, "random_state": 0}
+    weights = np.where(np.arange(len(X)) < 40, 2.0, 1.0)
+    weighted = RandomKitchenSinksRegressor(**options).fit(X, y, sample_weight=weights)
+    twice = RandomKitchenSinksRegressor(**options).fit(np.concatenate([X, X[:40]]), np.concatenate([y, y[:40]]))
+    # The units start from the mean of the rows, which weights do not move.
+    assert weighted.intercept_ == pytest.approx(twice.intercept_)
+    doubled = RandomKitchenSinksRegressor(**options).fit(X, y, sample_weight=np.full(len(X), 2.0))
+    np.testing.assert_allclose(doubled.coef_, RandomKitchenSinksRegressor(**options).fit(X, y).coef_, atol=1e-6)
+
+
+def test_classes_are_told_apart_and_a_saved_model_predicts_alike(tmp_path):
+    X, y = problem(300)
+    labels = np.where(y > 5, "high", "low")
+    model = RandomKitchenSinksClassifier(n_units=200, random_state=0).fit(X[:200], labels[:200])
+    assert model.score(X[200:], labels[200:]) > 0.85
+    shallows.save(model, tmp_path / "model.zip")
+    np.testing.assert_array_equal(shallows.load(tmp_path / "model.zip").predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "problem_named"),
+    [
+        ({"activation": "multiquadric"}, "bounded"),
+        ({"C": 0.0}, "C must"),
+        ({"n_units": (5, 5)}, "one layer"),
+        ({"max_iterations": 0}, "max_iterations"),
+    ],
+)
+def test_unbounded_units_and_wrong_parameters_are_refused(parameters, problem_named):
+    X, y = problem()
+    with pytest.raises(ShallowsError, match=problem_named):
+        RandomKitchenSinksRegressor(**parameters).fit(X, y)
