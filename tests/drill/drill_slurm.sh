@@ -5,7 +5,7 @@ set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 project=$(cd "$here/../.." && pwd)
 folder=$(mkdir -p "${1:-$project/.slurm-drill}" && cd "${1:-$project/.slurm-drill}" && pwd)
-shift
+[ $# = 0 ] || shift
 wanted=("$@")
 bin=${BIN:-$project/.venv/bin}
 export OMP_NUM_THREADS=1 PYTHONPATH=$project/src
