@@ -92,8 +92,12 @@ def _data(plan: Plan, settings: dict[str, Any], data: dict[str, Any]) -> str:
         state = "here, to be prepared"
     elif entry.state == "embedded":
         state = "in the repository, to be prepared"
+    elif entry.state == "generated":
+        state = "to be generated"
+    elif all(file.size for file in entry.files):
+        state = f"to be downloaded ({_size(sum(file.size for file in entry.files))})"
     else:
-        state = f"to be downloaded ({_size(sum(file.size or 0 for file in entry.files))})"
+        state = "to be downloaded (how much is not known)"
     return f"{description}; {titles}; {state}"
 
 
