@@ -12,7 +12,7 @@ BOOK := .venv-docs
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := demo
-.PHONY: demo laptop paper report reference verify test test-fast lint format bench docs explain lock release-check clean distclean help
+.PHONY: demo laptop paper report reference verify test test-fast lint format bench drill-slurm docs explain lock release-check clean distclean help
 
 demo laptop paper: $(READY) ## the whole graph at a scale and its report: demo (the default, minutes), laptop (hours), paper (a GPU or a cluster)
 	@$(BIN)/snakemake --cores $(CORES) --config scale=$@
@@ -49,6 +49,9 @@ explain: $(READY) ## what TARGET would run at SCALE, on which data, at what cost
 
 bench: $(READY) ## the benchmark against other packages, in an environment of its own
 	@benchmarks/run.sh
+
+drill-slurm: $(READY) ## a part of the workflow on a Slurm of one node, disturbed in eight ways (root, Debian's packages, the extra cluster)
+	@tests/drill/drill_slurm.sh
 
 docs: $(BOOK)/.ready ## the book, in docs/_build/html, by Sphinx in an environment of its own
 	@OMP_NUM_THREADS=1 $(BOOK)/bin/python -m sphinx --builder html --fail-on-warning --keep-going --quiet docs docs/_build/html

@@ -10,7 +10,7 @@ from shallows.experiments.planning import batches, costs, slurm
 from shallows.experiments.planning.configuration import ConfigurationError
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.planning.requests import Requests
-from shallows.experiments.running import batch_system
+from shallows.experiments.running import batch_system, cards
 from shallows.experiments.running.journal import journal
 from workflow_runs import PROJECT
 
@@ -224,3 +224,31 @@ def test_the_memory_that_a_job_asked_for_is_a_limit_to_its_budget_where_slurm_do
     batch_system.declare_memory({"mem_mb": 700})
     assert 700 * 2**20 in [limit.size for limit in memory_limits.limits()]
     assert arrays.memory_budget(None) < 0.7 * 700 * 2**20
+
+
+def test_each_job_has_a_card_to_itself_and_gives_it_back(tmp_path, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,3")
+    with cards.one_of_them(1, tmp_path) as first:
+        assert (first, os.environ["CUDA_VISIBLE_DEVICES"]) == ("0", "0")
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,3")  # as another process sees it
+        with cards.one_of_them(1, tmp_path) as second:
+            assert second == "3"
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,3")
+    with cards.one_of_them(1, tmp_path) as again:
+        assert again == "0"
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "0,3"
+
+
+@pytest.mark.parametrize(("shown", "wanted"), [("0,3", 0), ("3", 1), ("", 1)])
+def test_where_there_is_nothing_to_choose_the_cards_are_left_alone(tmp_path, monkeypatch, shown, wanted):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", shown)
+    with cards.one_of_them(wanted, tmp_path) as card:
+        assert card is None and os.environ["CUDA_VISIBLE_DEVICES"] == shown
+
+
+def test_without_a_setting_the_driver_lists_the_cards(programs, monkeypatch):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    programs("nvidia-smi", "echo 0; echo 1")
+    assert cards.visible() == ["0", "1"]
+    programs("nvidia-smi", "exit 9")
+    assert cards.visible() == []

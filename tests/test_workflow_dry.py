@@ -1,4 +1,4 @@
-import importlib
+import importlib.util
 import inspect
 import re
 import shutil
@@ -146,10 +146,25 @@ def test_the_gpu_profile_asks_for_the_gpu_and_leaves_the_scale_to_the_person(pro
     assert "gpu=1" in trained.splitlines()[0]
 
 
-def test_the_slurm_profile_is_read_where_its_plugin_is(project):
-    pytest.importorskip("snakemake_executor_plugin_slurm")
-    done = snakemake(project, "-n", "--profile", "profiles/slurm")
+@pytest.mark.parametrize(
+    ("profile", "plugin"),
+    [("slurm", "slurm"), ("slurm-gpu", "slurm"), ("cluster-generic", "cluster_generic")],
+)
+def test_the_profiles_of_batch_systems_plan_batches_where_their_plugin_is(project, profile, plugin):
+    pytest.importorskip(f"snakemake_executor_plugin_{plugin}")
+    done = snakemake(project, "-n", "eigenpro_table6", "--profile", f"profiles/{profile}")
     assert done.returncode == 0, done.stdout
+    batches = [part for part in done.stdout.split("Group job ")[1:] if "rule train" in part]
+    assert len(batches) == 1 and batches[0].count("rule train:") == len(PLAN.runs_of("eigenpro_table6", "demo"))
+    assert ("gpu=1" in batches[0]) == profile.endswith("gpu")
+
+
+@pytest.mark.parametrize("profile", ["slurm", "slurm-gpu"])
+def test_a_profile_of_slurm_says_in_one_line_that_its_extra_is_missing(project, profile):
+    if importlib.util.find_spec("snakemake_executor_plugin_slurm"):
+        pytest.skip("the extra is installed")
+    done = snakemake(project, "-n", "--profile", f"profiles/{profile}")
+    assert done.returncode != 0 and done.stdout.count("\n") <= 2 and "cluster" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 project=$(cd "$here/../.." && pwd)
 folder=$(mkdir -p "${1:-$project/.slurm-drill}" && cd "${1:-$project/.slurm-drill}" && pwd)
-shift
+[ $# = 0 ] || shift
 wanted=("$@")
 bin=${BIN:-$project/.venv/bin}
 export OMP_NUM_THREADS=1 PYTHONPATH=$project/src
@@ -46,19 +46,24 @@ none_runs() { [ -z "$(jobs RUNNING,PENDING,COMPLETING)" ]; }
 training_runs() { pgrep -f "$work/.snakemake/scripts/.*train.py" >/dev/null; }
 said() { grep -rqsE "$1" "$folder/$name.log" "$work/.snakemake/slurm_logs" "$work/$name"; }
 
-# curves without their seconds: what a run found, bit for bit
-found() { (cd "$work/$1/demo" && find runs -name curve.csv | grep -E "$2" | sort | while read -r file; do echo "$file" && cut -d, -f1,2,4- "$file"; done); }
+# same FILE: a file of this run and of the undisturbed one, without seconds and without the folders' names
+same() {
+    local columns=1,2,4- # of a curve: all but the seconds
+    [[ $1 = *curve.csv ]] || columns=1-
+    diff -q <(sed "s,$name/demo,,g" "$work/$name/demo/$1" | cut -d, -f"$columns") \
+        <(sed "s,undisturbed/demo,,g" "$work/undisturbed/demo/$1" | cut -d, -f"$columns") >/dev/null 2>&1
+}
 
-# judge WHAT PATTERN CONDITION...: the table is there and the runs are those of the undisturbed run; further conditions hold.
+# judge WHAT CONDITION...: curves and tables are those of the undisturbed run, bit for bit; further conditions hold.
 judge() {
-    local what=$1 pattern=$2 outcome=ok
-    shift 2
-    [ -n "$(found "$name" "$pattern")" ] && [ "$(found "$name" "$pattern")" = "$(found undisturbed "$pattern")" ] || outcome="FAILED: the runs differ"
-    for target in "${targets[@]}"; do
-        # Without the paths of records, which name the folder.
-        diff -q <(sed "s,$name/demo,,g" "$work/$name/demo/tables/$target.csv") <(sed "s,undisturbed/demo,,g" "$work/undisturbed/demo/tables/$target.csv") \
-            >/dev/null || outcome="FAILED: the table $target differs"
+    local what=$1 outcome=ok n=0 file condition
+    shift
+    for file in $(cd "$work/$name/demo" 2>/dev/null && find runs -name curve.csv) "${targets[@]/#/tables/}"; do
+        [[ $file = tables/* ]] && file=$file.csv
+        same "$file" || outcome="FAILED: $file differs"
+        n=$((n + 1))
     done
+    [ $n -gt "${#targets[@]}" ] || outcome="FAILED: there are no curves"
     for condition in "$@"; do
         eval "$condition" || outcome="FAILED: not so: $condition"
     done
@@ -78,7 +83,7 @@ begin undisturbed
 targets=(drill_batches drill_steady drill_long)
 [ ${#wanted[@]} = 0 ] || [[ " ${wanted[*]} " = *" limit "* ]] || targets=(drill_batches drill_steady)
 run "${targets[@]}" || echo "    exit status $?"
-judge "undisturbed: runs, preconditioners and their preparation in few jobs" . \
+judge "undisturbed: runs, preconditioners and their preparation in few jobs" \
     '[ "$(scontrol show jobs --oneliner | wc -l)" -le 5 ]'
 
 begin failure && {
@@ -86,14 +91,14 @@ begin failure && {
     run --retries 0 drill_steady && echo "    did not fail"
     mv "$work/kept" "$work/data/prepared/mnist_demo/unit/x_train.npy"
     run drill_steady
-    judge "a job that fails: told, and made by the same command once the cause is gone" seed0.*/ 'said "x_train.npy"'
+    judge "a job that fails: told, and made by the same command once the cause is gone" 'said "x_train.npy"'
 }
 
 begin cancelled && {
     run drill_steady &
     until_ training_runs && scancel $(jobs RUNNING)
     wait $!
-    judge "a job that is cancelled: sent again" seed0 'said "CANCELLED"'
+    judge "a job that is cancelled: sent again" 'said "CANCELLED"'
 }
 
 begin drained && {
@@ -101,7 +106,7 @@ begin drained && {
     run drill_steady &
     until_ eval '[ -n "$(jobs PENDING)" ]' && sleep 3 && scontrol update nodename="$(hostname -s)" state=resume
     wait $!
-    judge "a node drained and back: the job waits for it" seed0
+    judge "a node drained and back: the job waits for it"
 }
 
 begin controller && {
@@ -109,7 +114,7 @@ begin controller && {
     until_ job_runs
     kill "$(cat "$folder/slurmctld.pid")" && sleep 8 && slurmctld
     wait $!
-    judge "the controller of Slurm stopped and started again" seed0
+    judge "the controller of Slurm stopped and started again"
 }
 
 begin killed && {
@@ -120,27 +125,27 @@ begin killed && {
     run drill_steady && echo "    was not locked"
     run drill_steady --unlock
     run drill_steady
-    judge "Snakemake killed with SIGKILL: --unlock, and the same command finds what its orphan made" seed0 'said "unlock"'
+    judge "Snakemake killed with SIGKILL: --unlock, and the same command finds what its orphan made" 'said "unlock"'
 }
 
 begin limit && {
     targets=(drill_long)
     options=(--set-resources train:runtime=2)
     SBATCH_SIGNAL=TERM@85 run drill_long
-    judge "a time limit shorter than the training: queued again by itself, from its checkpoint" seed1 \
+    judge "a time limit shorter than the training: queued again by itself, from its checkpoint" \
         'said "queues it again"' '[ "$(grep -rhoE "\"resumes\": [0-9]+" "$work/limit" --include=record.json | tail -1)" != "\"resumes\": 0" ]'
 }
 
 begin memory && {
     options=(--set-resources "train:mem_mb=attempt * 250")
     run drill_steady
-    judge "more memory taken than asked for: told, and sent again with more" seed0 'said "oom.kill|OUT_OF_MEMORY"'
+    judge "more memory taken than asked for: told, and sent again with more" 'said "oom.kill|OUT_OF_MEMORY"'
 }
 
 begin gpu && {
     options=(--set-resources train:gpu=1)
     run drill_steady
-    judge "a GPU asked for" seed0 'scontrol show jobs --oneliner | grep -q "gres/gpu"'
+    judge "a GPU asked for" 'scontrol show jobs --oneliner | grep -q "gres/gpu"'
 }
 
 [ $failed = 0 ] && echo "All is as in the undisturbed run. The logs: $folder" || { echo "The logs: $folder"; exit 1; }

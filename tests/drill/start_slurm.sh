@@ -22,12 +22,13 @@ for name in munged slurmctld slurmd; do
 done
 
 host=$(hostname -s)
-cores=$(nproc)
+cores=$(nproc --all)
 megabytes=$(awk '/^MemTotal/ {print int($2 / 1024 * 0.9)}' /proc/meminfo)
 # The groups are mounted where they are not; version 1 where it is there, since version 2 wants systemd.
 limits=no
 if grep -q "cgroup.*memory" /proc/mounts && [ -w /sys/fs/cgroup/memory ]; then limits=yes; fi
 
+rm -rf "$folder"/{munge,state,spool,log}
 mkdir -p "$folder"/{munge,state,spool,log}
 head -c 1024 /dev/urandom >"$folder/munge/munge.key"
 chmod 755 "$folder"/munge

@@ -2,6 +2,13 @@
 
 if COMPARISON is not None:
 
+    # They take seconds.
+    localrules:
+        tabulate_comparison,
+        draw_comparison,
+        report_comparison,
+
+    # A batch system makes the description and all preparations in one job, one after the other.
     rule describe_data:
         input:
             COMPARISON.request.files,
@@ -9,8 +16,12 @@ if COMPARISON is not None:
             COMPARISON.stamp,
         log:
             COMPARISON.below("logs/description.log"),
+        group:
+            "own_data"
         conda:
             ENVIRONMENT
+        resources:
+            in_turn=1,
         params:
             request=COMPARISON.request.as_data(),
             code=code_of_script("describe_data"),
@@ -33,8 +44,12 @@ if COMPARISON is not None:
         wildcard_constraints:
             purpose="|".join(user_data.PURPOSES),
             seed=r"\d+",
+        group:
+            "own_data"
         conda:
             ENVIRONMENT
+        resources:
+            in_turn=1,
         params:
             division=PLAN.configuration.compare,
             code=code_of_script("prepare_data"),

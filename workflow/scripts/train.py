@@ -1,10 +1,11 @@
 from pathlib import Path
 
+from shallows.experiments.running import cards
 from shallows.experiments.running.job import Conditions, Job
 from shallows.experiments.running.journal import journal
 from shallows.experiments.running.shared_process import RunTask, work
 
-with journal(snakemake.log[0], snakemake.resources):
+with journal(snakemake.log[0], snakemake.resources), cards.one_of_them(snakemake.resources.get("gpu", 0)):
     params, conditions = snakemake.params, Conditions.of(snakemake.config)
     spec = {**params.spec, "target_ids": list(params.targets), "code": params.code}
     places = {

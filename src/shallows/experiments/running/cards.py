@@ -1,0 +1,77 @@
+"""The GPUs of a workstation: each job that asks for one has a card to itself."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+#: Seconds between two looks for a free card.
+PATIENCE = 0.5
+
+
+def visible() -> list[str]:
+    """Cards that this process may use: those that ``CUDA_VISIBLE_DEVICES`` names, else all."""
+    if "CUDA_VISIBLE_DEVICES" in os.environ:
+        return [card.strip() for card in os.environ["CUDA_VISIBLE_DEVICES"].split(",") if card.strip()]
+    command = ["nvidia-smi", "--query-gpu=index", "--format=csv,noheader"]
+    try:
+        listed = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return listed.split()
+
+
+@contextmanager
+def one_of_them(wanted: int, folder: str | Path | None = None) -> Iterator[str | None]:
+    """Have a card that no other job of this machine has, where there are several; wait for one where none is free.
+
+    It must be entered before CUDA is first used. A batch system shows a job its own card alone: then nothing is done.
+
+    Parameters
+    ----------
+    wanted : int
+        GPUs that the job asked for; 0 for a job on the CPU.
+    folder : path, optional
+        Of the locks; by default one of this user's for temporary files.
+
+    Yields
+    ------
+    str or None
+        The card, which ``CUDA_VISIBLE_DEVICES`` names meanwhile; None where there is nothing to choose.
+    """
+    cards = visible() if wanted else []
+    if len(cards) < 2:
+        yield None
+        return
+    folder = Path(folder or Path(tempfile.gettempdir()) / f"shallows-cards-{os.getuid()}")
+    folder.mkdir(parents=True, exist_ok=True)
+    before = os.environ.get("CUDA_VISIBLE_DEVICES")
+    card, lock = _first_free(cards, folder)
+    os.environ["CUDA_VISIBLE_DEVICES"] = card
+    try:
+        yield card
+    finally:
+        if before is None:
+            del os.environ["CUDA_VISIBLE_DEVICES"]
+        else:
+            os.environ["CUDA_VISIBLE_DEVICES"] = before
+        lock.release()
+
+
+def _first_free(cards: list[str], folder: Path) -> tuple[str, FileLock]:
+    while True:
+        for card in cards:
+            lock = FileLock(folder / f"{card}.lock", timeout=0)
+            try:
+                lock.acquire()
+            except Timeout:
+                continue
+            return card, lock
+        time.sleep(PATIENCE)
