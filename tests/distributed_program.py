@@ -144,9 +144,9 @@ def refused(folder):
     X, y, _ = data()
     told = {}
 
-    def tried(name, estimator, X, y):
+    def tried(name, estimator, X, y, **given):
         try:
-            distributed.fit(estimator, X, y)
+            distributed.fit(estimator, X, y, **given)
         except (ShallowsError, ValueError) as error:
             told[name] = str(error)
 
@@ -157,6 +157,10 @@ def refused(folder):
     tried("warm start", shallows.EigenProClassifier(warm_start=True), X, y)
     tried("seconds", shallows.DoublyStochasticClassifier(max_seconds=1.0), X, y)
     tried("no such method", shallows.ExactKernelRidgeClassifier(), X, y)
+    if WORLD.rank == 0:
+        Checkpoint(folder / "foreign", "another").save({}, {})
+    WORLD.barrier()
+    tried("checkpoint", FITS["EigenPro"](), X, y, checkpoint=Checkpoint(folder / "foreign", "key"))
     shallows.__version__ += f"+{WORLD.rank}"
     tried("versions", FITS["EigenPro"](), X, y)
     (folder / f"told{WORLD.rank}.json").write_text(json.dumps(told))

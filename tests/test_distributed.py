@@ -1,8 +1,10 @@
 """Distributed trainings: one model for any number of processes, checkpoints that any number goes on from, failures."""
 
 import json
+import pickle
 import re
 import sys
+import types
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,7 @@ import distributed_example
 from shallows import EigenProClassifier, arrays, distributed, kernels
 from shallows.distributed.eigenpro import DistributedEigenPro, DistributedProblem, OwnDirections
 from shallows.distributed.kernel_columns import OwnColumns
-from shallows.errors import MissingExtraError
+from shallows.errors import CheckpointError, MissingExtraError, ShallowsError
 from shallows.ranks import Ranks
 from shallows.solvers.least_squares.cycles import Cycle
 from shallows.spectrum import make_preconditioner
@@ -109,6 +111,7 @@ def test_processes_that_do_not_fit_together_are_told_so_in_all_of_them(tmp_path)
         "warm start": "use a checkpoint",
         "seconds": "n_iter or max_epochs in place of max_seconds",
         "no such method": "ExactKernelRidgeClassifier cannot be fitted by several processes",
+        "checkpoint": "belongs to another run",
         "versions": r"versions of the programs differ: rank 0 has shallows \S+\+0 .*, rank 1 has shallows \S+\+1 ",
     }
     assert set(told) == set(expected)
@@ -120,6 +123,39 @@ def test_without_mpi4py_one_sentence_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "mpi4py", None)
     with pytest.raises(MissingExtraError, match=r"A distributed training needs .* pip install 'shallows\[cluster\]'"):
         distributed.fit(EigenProClassifier(), np.eye(4), [0, 1, 0, 1])
+
+
+def test_without_an_mpi_library_one_sentence_says_what_to_do(monkeypatch):
+    class Broken(types.ModuleType):
+        @property
+        def MPI(self):
+            raise RuntimeError("cannot load MPI library")
+
+    monkeypatch.setitem(sys.modules, "mpi4py", Broken("mpi4py"))
+    with pytest.raises(ShallowsError, match=r"finds no MPI library \(cannot load .*pip install mpich"):
+        distributed.fit(EigenProClassifier(), np.eye(4), [0, 1, 0, 1])
+
+
+class Unpicklable(Exception):
+    def __reduce__(self):
+        raise TypeError("it holds a lock")
+
+
+class Alone:
+    """The communicator of a single process, as far as objects go."""
+
+    def bcast(self, value, root):
+        return pickle.loads(pickle.dumps(value))
+
+
+def test_an_error_that_cannot_be_sent_is_told_by_its_words():
+    ranks = object.__new__(Ranks)
+    ranks.rank, ranks.size, ranks._comm = 0, 1, Alone()
+    assert ranks.on_first(lambda: 5) == 5
+    with pytest.raises(CheckpointError, match="no place"):
+        ranks.on_first(lambda: (_ for _ in ()).throw(CheckpointError("no place")))
+    with pytest.raises(ShallowsError, match="Unpicklable: the disk"):
+        ranks.on_first(lambda: (_ for _ in ()).throw(Unpicklable("the disk")))
 
 
 class Share(Ranks):

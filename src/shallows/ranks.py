@@ -6,6 +6,7 @@ import contextlib
 import functools
 import hashlib
 import os
+import pickle
 import platform
 import sys
 import time
@@ -117,7 +118,7 @@ class Ranks:
             try:
                 done = (work(), None)
             except Exception as error:
-                done = (None, error)
+                done = (None, _sendable(error))
         value, error = self._comm.bcast(done, root=0)
         if error is not None:
             raise error
@@ -184,6 +185,15 @@ class Ranks:
                 return False
             time.sleep(0.01)
         return True
+
+
+def _sendable(error: Exception) -> Exception:
+    """An error that can be pickled: itself, or one with its words."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return ShallowsError(f"{type(error).__name__}: {error}")
+    return error
 
 
 def versions() -> str:

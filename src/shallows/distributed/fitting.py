@@ -77,6 +77,12 @@ def fit(
     ShallowsError
         If the estimator cannot be fitted by several processes, or the processes differ in their versions, parameters
         or data. An error that one process meets alone ends the program.
+
+    Notes
+    -----
+    What is chosen by the memory, such as ``n_subsample`` of many points, may differ where more processes share a
+    machine; a number that is given is the same for all of them. EigenPro takes its own steps here also where a single
+    process would take those of conjugate residuals, with few and large batches.
     """
     helper = next((made for kind, made in HELPERS.items() if isinstance(estimator, kind)), None)
     if helper is None:
