@@ -11,10 +11,10 @@ from typing import Any
 __version__ = "0.2.0"
 
 _WHERE = {
-    "CoreVectorMachineClassifier": "estimators",
-    "CoreVectorMachineRegressor": "estimators",
     "AMMClassifier": "estimators",
     "BudgetedSVMClassifier": "estimators",
+    "CoreVectorMachineClassifier": "estimators",
+    "CoreVectorMachineRegressor": "estimators",
     "DoublyStochasticClassifier": "estimators",
     "DoublyStochasticKernelCCA": "estimators",
     "DoublyStochasticKernelPCA": "estimators",
@@ -39,8 +39,8 @@ _WHERE = {
     "KernelSGDClassifier": "estimators",
     "KernelSGDRegressor": "estimators",
     "KernelSlicedInverseRegression": "estimators",
-    "LinearSVMClassifier": "estimators",
     "LASVMClassifier": "estimators",
+    "LinearSVMClassifier": "estimators",
     "LowRankLinearizedSVMClassifier": "estimators",
     "NORMAClassifier": "estimators",
     "NORMARegressor": "estimators",

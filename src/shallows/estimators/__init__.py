@@ -1,4 +1,4 @@
-"""The scikit-learn face of the solvers, in seven families by what is sought and what the function is made of.
+"""The scikit-learn face of the solvers, in families by what is sought and what the function is made of.
 
 `least_squares`
     The square loss over the functions of a kernel or of explicit features: EigenPro and its variants, kernel stochastic
@@ -7,18 +7,17 @@
     Any loss with a regulariser, for a fixed kernel or feature map: Pegasos, NORMA, SDCA, SVRG, SAG.
 `linear_svm`
     Linear support vector machines on dense or sparse rows, by eight methods.
+`support_vectors`
+    Support vector machines in their dual variables, whose solvers choose the rows that they use: SMO, LASVM,
+    core vector machines.
+`budgeted`
+    Machines of bounded size: budgets of support vectors, of hyperplanes for each class, and of landmarks.
 `doubly_stochastic`
     Any loss, for a function that gains random features step by step.
 `components`
     Nonlinear components, in functions that gain random features step by step: kernel PCA, SVD, CCA and sliced
     inverse regression.
 `closed_forms`
-    Ridge regression on explicit features, solved at once: any feature map, extreme learning machines.
-`support_vectors`
-    Support vector machines in their dual variables, whose solvers choose the rows that they use: SMO, LASVM,
-    core vector machines.
-`budgeted`
-    Machines of bounded size: budgets of support vectors, of hyperplanes for each class, and of landmarks.
     Least squares on explicit features, solved at once: any feature map, extreme learning machines, kitchen sinks.
 `feature_maps`
     Transformers of points to explicit features of a kernel, for pipelines.
@@ -104,10 +103,10 @@ from .regularised import (
 from .support_vectors import CoreVectorMachineClassifier, CoreVectorMachineRegressor, LASVMClassifier, SMOClassifier
 
 __all__ = [
-    "CoreVectorMachineClassifier",
-    "CoreVectorMachineRegressor",
     "AMMClassifier",
     "BudgetedSVMClassifier",
+    "CoreVectorMachineClassifier",
+    "CoreVectorMachineRegressor",
     "DoublyStochasticClassifier",
     "DoublyStochasticKernelCCA",
     "DoublyStochasticKernelPCA",
@@ -132,8 +131,8 @@ __all__ = [
     "KernelSGDClassifier",
     "KernelSGDRegressor",
     "KernelSlicedInverseRegression",
-    "LinearSVMClassifier",
     "LASVMClassifier",
+    "LinearSVMClassifier",
     "LowRankLinearizedSVMClassifier",
     "NORMAClassifier",
     "NORMARegressor",
