@@ -13,6 +13,7 @@ STREAMED = {f"expansions.{name}" for name in ("doubly_stochastic", "block_polici
 SOLVERS = {
     "AMMClassifier": {"budgeted.multi_hyperplane", "budgeted.hyperplane_steps"},
     "BudgetedSVMClassifier": {"budgeted.budgeted_sgd", "budgeted.budgeted_steps"},
+    "CoreVectorMachineClassifier": {"support_vectors.core_vectors"},
     "DoublyStochasticClassifier": STREAMED,
     "DoublyStochasticKernelCCA": {"components.kernel_cca"},
     "DoublyStochasticKernelPCA": {"components.component_state", "components.oja"},
@@ -28,10 +29,12 @@ SOLVERS = {
     },
     "FeatureEigenProClassifier": {"least_squares.feature_eigenpro"},
     "KernelSGDClassifier": {"least_squares.averaged_richardson"},
+    "LASVMClassifier": {"support_vectors.lasvm"},
     "NORMAClassifier": {"regularised.norma"},
     "PegasosClassifier": {"regularised.pegasos"},
     "SAGClassifier": {"regularised.sag"},
     "SDCAClassifier": {"regularised.sdca", "regularised.duals"},
+    "SMOClassifier": {"support_vectors.smo"},
     "SVRGClassifier": {"regularised.svrg"},
 }
 """The solvers that one method alone, or one family, has; what several share is left out."""
