@@ -211,4 +211,4 @@ def test_observers_see_the_model_on_the_way():
 
     model = LinearSVMClassifier("pegasos", max_epochs=3, random_state=0).fit(X, y, observers=[Look()])
     assert len(errors) == 3
-    assert errors[-1] == (1 - model.score(X, y),) * 2
+    assert errors[-1] == pytest.approx((1 - model.score(X, y),) * 2)
