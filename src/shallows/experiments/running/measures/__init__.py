@@ -18,6 +18,7 @@ MEASURES = {
     "correlations": "shallows.experiments.running.measures.correlations:Correlations",
     "predictions": "shallows.experiments.running.measures.predictions:Predictions",
     "sampled": "shallows.experiments.running.measures.sampled:Sampled",
+    "timed_predictions": "shallows.experiments.running.measures.timed_predictions:TimedPredictions",
 }
 
 
