@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from ...solvers.components.component_state import ComponentProblem
 from ...solvers.components.oja import DoublyStochasticOja
 from ...solvers.components.warm_start import random_feature_components
 from ...solvers.examples import Examples
+from ..doubly_stochastic.expansion_cost import held_after
 from ..results import AnalysisResult
 
 ALONG = ("n_features", "n_inputs")
@@ -29,11 +30,13 @@ def kept_bytes(
     n_components: int = 3,
     block_size: int = 64,
     batch_size: int = 32,
+    cache_bytes: int = 0,
     random_state: int = 0,
     device: str = "auto",
     memory: int | str | None = None,
 ) -> AnalysisResult:
-    """Bytes of all arrays that the state of a training remembers, on normal points of its own.
+    """Bytes that a training holds between its steps, as they were allocated, on normal points of its own.
+
 
     Parameters
     ----------
@@ -45,6 +48,8 @@ def kept_bytes(
         Its values: frequencies in use, or inputs.
     n_features, n_inputs : int
         The one that does not grow.
+    cache_bytes : int
+        Of frequencies that are kept between steps; with 0 all are drawn anew for each step.
 
     Returns
     -------
@@ -56,16 +61,29 @@ def kept_bytes(
     kept = []
     for size in sizes:
         D, d = (size, n_inputs) if along == "n_features" else (n_features, size)
-        features = FourierFeatures(kernels.make("gaussian", d**0.5), d, block_size, random_state)
+        kernel = kernels.make("gaussian", d**0.5)
         points = streams.normal(random_state, "kept bytes", 0, (200, d))
-        start = random_feature_components(features, points, n_components)
-        problem = ComponentProblem(
-            features, n_components, start.coefficients, np.diag(start.eigenvalues[:n_components])
+        start = random_feature_components(
+            FourierFeatures(kernel, d, block_size, random_state, cache_bytes=cache_bytes), points, n_components
         )
-        solver = DoublyStochasticOja(0.5)
-        state = solver.init(problem)
-        for _ in range(D // block_size - 1):
-            state = solver.step(problem, state, Examples(points[:batch_size]))
-        held, _ = state.remember()
-        kept.append(float(sum(array.nbytes for array in held.values())))
+
+        def trained(
+            D: int = D, d: int = d, kernel: Any = kernel, points: np.ndarray = points, start: Any = start
+        ) -> Callable[[], None]:
+            features = FourierFeatures(kernel, d, block_size, random_state, cache_bytes=cache_bytes)
+            problem = ComponentProblem(
+                features, n_components, start.coefficients, np.diag(start.eigenvalues[:n_components])
+            )
+            solver = DoublyStochasticOja(0.5, max_blocks=D // block_size)
+            state = solver.init(problem)
+
+            def step() -> None:
+                nonlocal state
+                state = solver.step(problem, state, Examples(points[:batch_size]))
+
+            for _ in range(D // block_size - 1):
+                step()
+            return step
+
+        kept.append(float(held_after(trained)[1]))
     return AnalysisResult(list(sizes), {"bytes": kept}, {}, {"block_size": block_size, "n_components": n_components})
