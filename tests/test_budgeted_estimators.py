@@ -203,3 +203,12 @@ def test_values_beyond_the_numbers_are_told(model):
     X, y = circles(50)
     with pytest.raises(ShallowsError, match="scale"):
         clone(model).fit(X * 1e200, y)
+
+
+def test_the_score_of_a_class_is_the_best_of_its_hyperplanes():
+    X, y = load_digits(n_class=5, return_X_y=True)
+    made = AMMClassifier(random_state=0, max_epochs=2).fit(X / 16, y)
+    scores = X / 16 @ made.coef_.T + made.intercept_
+    expected = np.stack([scores[:, made.hyperplane_classes_ == c].max(axis=1) for c in range(5)], axis=1)
+    assert len(made.coef_) > 5
+    assert np.abs(made.decision_function(X / 16) - expected).max() < 1e-9 * np.abs(expected).max()

@@ -228,6 +228,14 @@ def test_a_measure_is_no_import_of_the_code_that_runs():
         assert not re.search(rf"^\s*(from|import) .*\b({names})\b", path.read_text(), re.MULTILINE), path.name
 
 
+def test_timed_predictions_are_predictions_and_the_seconds_of_the_fit():
+    data, model = prepared_example(50, 3, 2), SimpleNamespace(predict=lambda x: np.zeros(len(x)))
+    plain, timed = (measures.make(name, data) for name in ("predictions", "timed_predictions"))
+    assert (type(plain).__name__, type(timed).__name__) == ("Predictions", "TimedPredictions")
+    assert (plain.times_fit, timed.times_fit) == (False, True)
+    assert plain.of_estimator(model) == timed.of_estimator(model)
+
+
 def test_a_run_depends_on_its_own_measure_and_on_no_other():
     methods = configuration.load(PROJECT).methods
 

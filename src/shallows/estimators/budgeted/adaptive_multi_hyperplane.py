@@ -166,6 +166,8 @@ class AMMClassifier(RowByRowClassifier):
         }
 
     def _scores(self, X: scipy.sparse.csr_array) -> np.ndarray:
-        all_scores = X @ self.coef_.T + self.intercept_
-        of_class = [all_scores[:, self.hyperplane_classes_ == c].max(axis=1) for c in range(len(self.classes_))]
-        return (of_class[1] - of_class[0])[:, None] if len(of_class) == 2 else np.stack(of_class, axis=1)
+        # By class, so that one pass takes the best of each; every class has a hyperplane.
+        order = np.argsort(self.hyperplane_classes_, kind="stable")
+        starts = np.searchsorted(self.hyperplane_classes_[order], np.arange(len(self.classes_)))
+        of_class = np.maximum.reduceat(X @ self.coef_[order].T + self.intercept_[order], starts, axis=1)
+        return of_class[:, 1:] - of_class[:, :1] if len(self.classes_) == 2 else of_class

@@ -19,6 +19,7 @@ MEASURES = {
     "predictions": "shallows.experiments.running.measures.predictions:Predictions",
     "relative_errors": "shallows.experiments.running.measures.relative_errors:RelativeErrors",
     "sampled": "shallows.experiments.running.measures.sampled:Sampled",
+    "timed_predictions": "shallows.experiments.running.measures.timed_predictions:TimedPredictions",
 }
 
 
