@@ -2,6 +2,8 @@
 
 import os
 import stat
+import threading
+import time
 
 import pytest
 
@@ -11,7 +13,9 @@ from shallows.experiments.planning.configuration import ConfigurationError
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.planning.requests import Requests
 from shallows.experiments.running import batch_system, cards
+from shallows.experiments.running.interruption import stopping_by_signal
 from shallows.experiments.running.journal import journal
+from shallows.training import Checkpoint
 from workflow_runs import PROJECT
 
 COST = costs.Cost(60.0, 10**9)
@@ -195,6 +199,29 @@ def test_a_training_that_is_stopped_goes_back_into_the_queue(job, tmp_path, monk
         raise TrainingInterrupted("saved")
     assert job.read_text() == "requeue 7\n"
     assert "queues it again" in (tmp_path / "log").read_text() and "Error" not in (tmp_path / "log").read_text()
+
+
+@pytest.mark.parametrize(
+    ("left", "seconds"),
+    [("1-00:00:00", 86400 - 120), ("2:00:00", 7200 - 120), ("1:40", 80), ("0:30", 24), ("UNLIMITED", None), ("", None)],
+)
+def test_a_job_saves_its_state_some_time_before_its_time_is_over(job, programs, left, seconds):
+    programs("squeue", f'[ "$3" = --format=%L ] && echo "{left}"')
+    assert batch_system.seconds_until_saving() == seconds
+
+
+def test_a_training_is_told_to_stop_when_its_time_is_nearly_over(job, programs, tmp_path):
+    programs("squeue", "echo 0:01")
+    checkpoint = Checkpoint(tmp_path / "checkpoint", "key")
+    with stopping_by_signal(checkpoint):
+        assert not checkpoint.stop_requested
+        time.sleep(1.2)
+        assert checkpoint.stop_requested
+    programs("squeue", "echo 1:00:00")
+    later, threads = Checkpoint(tmp_path / "later", "key"), threading.active_count()
+    with stopping_by_signal(later):
+        assert threading.active_count() == threads + 1
+    assert not later.stop_requested
 
 
 def test_a_failure_and_a_job_that_a_person_cancelled_do_not(job, tmp_path, programs):

@@ -24,7 +24,7 @@ failed=0
 
 # run WORD...: the workflow, with results in a folder of the name at hand; what it says goes to NAME.log.
 run() {
-    timeout 300 "$bin/snakemake" "$@" --snakefile "$project/Snakefile" --directory "$work" --profile "$project/profiles/slurm" \
+    timeout 400 "$bin/snakemake" "$@" --snakefile "$project/Snakefile" --directory "$work" --profile "$project/profiles/slurm" \
         --quiet rules "${options[@]}" --config configuration="$here/config" results="$name" data=data checkpoint_seconds=2 \
         >>"$folder/$name.log" 2>&1
 }
@@ -131,7 +131,7 @@ begin killed && {
 begin limit && {
     targets=(drill_long)
     options=(--set-resources train:runtime=2)
-    SBATCH_SIGNAL=TERM@85 run drill_long
+    run drill_long
     judge "a time limit shorter than the training: queued again by itself, from its checkpoint" \
         'said "queues it again"' '[ "$(grep -rhoE "\"resumes\": [0-9]+" "$work/limit" --include=record.json | tail -1)" != "\"resumes\": 0" ]'
 }

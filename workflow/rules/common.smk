@@ -1,6 +1,5 @@
 """What the rules share: the plan, the paths and what jobs ask of the machine."""
 
-import os
 import sys
 from pathlib import Path
 
@@ -34,10 +33,6 @@ REQUESTS = slurm.inside_job(requests.Requests.of(config))
 NODES = slurm.nodes() if slurm.is_used() else None
 if NODES is not None:
     REQUESTS = slurm.fitted(REQUESTS, NODES)
-
-# Slurm tells a job this much before its time is over, so that it can save its state. Here rather than among the options of
-# the profile, whose list of resources another on the command line replaces.
-os.environ.setdefault("SBATCH_SIGNAL", f"TERM@{slurm.SECONDS_TO_SAVE}")
 
 # Short jobs share processes; see the rule `train`. On a batch system they are sent together, a batch of minutes at a time.
 SHARING = scheduling.Sharing(PLAN)

@@ -16,8 +16,6 @@ from shallows.errors import ShallowsError
 from .costs import Cost
 from .requests import Requests
 
-#: Seconds before the time limit at which a job is told to save its state. Slurm may tell it up to a minute earlier.
-SECONDS_TO_SAVE = 90
 #: Seconds that Slurm is given for an answer.
 PATIENCE = 20.0
 

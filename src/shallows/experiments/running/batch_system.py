@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -11,6 +12,8 @@ from typing import Any
 
 #: Seconds that Slurm is given for an answer, and to end a job that it puts back into the queue.
 PATIENCE, SECONDS_TO_END = 20.0, 60.0
+#: Seconds before the end of its time at which a job saves its state, where it has hours.
+MOST_SECONDS_TO_SAVE = 120.0
 
 
 def declare_memory(resources: Mapping[str, Any]) -> None:
@@ -20,6 +23,23 @@ def declare_memory(resources: Mapping[str, Any]) -> None:
     """
     if "SLURM_JOB_ID" in os.environ and resources.get("mem_mb"):
         os.environ.setdefault("SLURM_MEM_PER_NODE", str(resources["mem_mb"]))
+
+
+def seconds_until_saving() -> float | None:
+    """Seconds until a job of Slurm should save its state; None where there is no Slurm or no limit to its time.
+
+    A fifth of the time that is left is kept for saving, but no more than `MOST_SECONDS_TO_SAVE`.
+    """
+    job = os.environ.get("SLURM_JOB_ID")
+    if job is None:
+        return None
+    left = _run("squeue", "--noheader", f"--jobs={job}", "--format=%L").stdout.strip()
+    found = re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)", left)
+    if found is None:  # such as UNLIMITED
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    seconds += 60 * (minutes + 60 * (hours + 24 * days))
+    return seconds - min(0.2 * seconds, MOST_SECONDS_TO_SAVE)
 
 
 def queue_again(sleep: Any = time.sleep) -> bool:
