@@ -8,6 +8,7 @@ import time
 import pytest
 
 from shallows.errors import ShallowsError, TrainingInterrupted
+from shallows.experiments import command_line
 from shallows.experiments.planning import batches, costs, slurm
 from shallows.experiments.planning.configuration import ConfigurationError
 from shallows.experiments.planning.plan import Plan
@@ -279,3 +280,10 @@ def test_without_a_setting_the_driver_lists_the_cards(programs, monkeypatch):
     assert cards.visible() == ["0", "1"]
     programs("nvidia-smi", "exit 9")
     assert cards.visible() == []
+
+
+def test_stages_on_the_command_line_of_a_job_are_taken_as_snakemake_encodes_them():
+    words = ["--set-resources", "base64//dHJhaW46cnVudGltZT0y", "--set-resource-scopes", "in_turn=local"]
+    command_line.check_stages(words, ["train"])
+    with pytest.raises(ShallowsError, match="Did you mean 'train'"):
+        command_line.check_stages(["--set-resources", "trian:runtime=2"], ["train"])

@@ -130,7 +130,7 @@ begin killed && {
 
 begin limit && {
     targets=(drill_long)
-    options=(--set-resources train:runtime=2)
+    options=(--set-resources train:runtime=1)
     run drill_long
     judge "a time limit shorter than the training: queued again by itself, from its checkpoint" \
         'said "queues it again"' '[ "$(grep -rhoE "\"resumes\": [0-9]+" "$work/limit" --include=record.json | tail -1)" != "\"resumes\": 0" ]'
