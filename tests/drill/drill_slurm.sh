@@ -133,7 +133,7 @@ begin limit && {
     options=(--set-resources train:runtime=1)
     run drill_long
     judge "a time limit shorter than the training: queued again by itself, from its checkpoint" \
-        'said "queues it again"' '[ "$(grep -rhoE "\"resumes\": [0-9]+" "$work/limit" --include=record.json | tail -1)" != "\"resumes\": 0" ]'
+        'scontrol show jobs --oneliner | grep -q "Restarts=[1-9]"' '[ "$(grep -rhoE "\"resumes\": [0-9]+" "$work/limit" --include=record.json | tail -1)" != "\"resumes\": 0" ]'
 }
 
 begin memory && {
