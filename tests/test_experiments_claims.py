@@ -243,6 +243,12 @@ def test_a_target_may_name_any_metric_of_methods_that_transform():
     assert found["iterations", "kernel=g"]["measured_mean"] == "55"
 
 
+def test_a_metric_with_the_name_of_its_mark_is_refused():
+    metrics = {"epochs": {"label": "epochs", "unit": ""}}
+    with pytest.raises(ConfigurationError, match="'epochs' is both a metric and the mark"):
+        target_entry.check("toy", {"mark": "epochs", "metrics": metrics, "settings": {}, "methods": {}})
+
+
 # Curves as they are written
 
 
