@@ -31,7 +31,7 @@ def planned(root, *arguments):
     """Inputs and outputs of the preparations that a dry run plans."""
     done = snakemake(root, "-n", "--cores", "1", *arguments)
     assert done.returncode == 0, done.stdout
-    return re.findall(r"^rule prepare:\n    input: (\S+)\n    output: (\S+),", done.stdout, re.MULTILINE)
+    return re.findall(r"^ *rule prepare:\n +input: (\S+)\n +output: (\S+),", done.stdout, re.MULTILINE)
 
 
 def test_the_second_is_planned_from_the_record_of_the_first(project):

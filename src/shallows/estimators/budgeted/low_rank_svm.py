@@ -214,6 +214,9 @@ class LowRankLinearizedSVMClassifier(ClassifierMixin, Estimator):
         -------
         ndarray, shape (n_samples,) for two classes, else (n_samples, n_classes)
         """
+        return self._scores(X)
+
+    def _scores(self, X: Any) -> np.ndarray:
         X = self._validated(X)
         self.transformer_.set_params(device=self.device)  # a model may be moved after its fit
         out = np.empty((X.shape[0], len(self.coef_)))
@@ -233,7 +236,7 @@ class LowRankLinearizedSVMClassifier(ClassifierMixin, Estimator):
         -------
         ndarray, shape (n_samples,)
         """
-        scores = np.asarray(self.decision_function(X))
+        scores = self._scores(X)
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
     def __sklearn_is_fitted__(self) -> bool:
