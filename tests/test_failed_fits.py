@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from unittest import mock
 
 import numpy as np
@@ -73,8 +74,14 @@ def fail(model, how, X, y):
             model.fit(X, y, observers=[Interrupt()])
     else:
         # Where none looks on, Ctrl-C comes after a closed form's features were made, or before a function is kept.
-        method = next(one for one in ("_blocks_of_rows", "_keep") if hasattr(type(model), one))
-        interrupted = mock.patch.object(type(model), method, side_effect=KeyboardInterrupt)
+        module = sys.modules[type(model).fit.__module__]
+        places = [
+            (module, "minimise_in_box"),
+            (module, "LinearSVC"),
+            (type(model), "_blocks_of_rows"),
+            (type(model), "_keep"),
+        ]
+        interrupted = mock.patch.object(*next(one for one in places if hasattr(*one)), side_effect=KeyboardInterrupt)
         with interrupted, pytest.raises(KeyboardInterrupt):
             model.fit(X, y)
 

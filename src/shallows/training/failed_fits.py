@@ -1,10 +1,15 @@
-"""What a fit that fails leaves: the model that was there before it."""
+"""What surrounds a fit: the model from before where it fails, and lines on its progress."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any
+
+from .. import progress
+
+_SILENT = contextlib.nullcontext()
 
 
 def keeps_model_on_failure(fit: Callable[..., Any]) -> Callable[..., Any]:
@@ -13,13 +18,17 @@ def keeps_model_on_failure(fit: Callable[..., Any]) -> Callable[..., Any]:
     A model that was fitted before goes on predicting, and an estimator without one stays unfitted, whatever ended the
     fit: a refused input, divergence, or Ctrl-C. For methods that write new values into the attributes and leave the
     objects that the old values are as they are.
+
+    Where ``verbose`` is set, long parts of the fit print a line now and then.
     """
 
     @functools.wraps(fit)
     def fit_or_restore(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = dict(vars(self))
+        told = progress.listening(progress.Lines(type(self).__name__)) if getattr(self, "verbose", 0) else _SILENT
         try:
-            return fit(self, *args, **kwargs)
+            with told:
+                return fit(self, *args, **kwargs)
         except BaseException:
             restore_attributes(self, before)
             raise

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from ... import kernels, streams
+from ... import kernels, streams, training
 from ...errors import ShallowsError, UnknownNameError
 from ...solvers.budgeted.budgeted_sgd import LINE_SEARCHES, MAINTENANCE, BudgetedSGD, BudgetedState
 from ...solvers.budgeted.sparse_rows import SparseRows
@@ -133,6 +133,7 @@ class BudgetedSVMClassifier(RowByRowClassifier):
         if self.line_search not in LINE_SEARCHES:
             raise UnknownNameError("line search", self.line_search, LINE_SEARCHES)
 
+    @training.keeps_model_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BudgetedSVMClassifier:
         """Train on all of X, y, ``max_epochs`` times.
 
@@ -166,7 +167,7 @@ class BudgetedSVMClassifier(RowByRowClassifier):
             if self.budget is not None and self.budget > n:
                 warnings.warn(
                     f"The budget of {self.budget} is above the number of training rows, and brought down to {n}.",
-                    stacklevel=5,
+                    stacklevel=6,
                 )
             self._budget = min(n, budget)
         return BudgetedSGD(

@@ -239,5 +239,10 @@ class LowRankLinearizedSVMClassifier(ClassifierMixin, Estimator):
         scores = self._scores(X)
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
+    @property
+    def bandwidth_(self) -> float | None:
+        """Of the kernel; None where it has none."""
+        return self.transformer_.bandwidth_
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")

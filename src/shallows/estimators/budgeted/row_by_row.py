@@ -76,6 +76,7 @@ class RowByRowClassifier(ClassifierMixin, Estimator):
     def _check_parameters(self) -> None:
         check_positive(self, "regularisation", "max_seconds")
         check_whole(self, "max_epochs")
+        arrays.memory_budget(self.memory)  # refused where it is no size
 
     @training.keeps_model_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -11,7 +11,7 @@ import scipy.optimize
 from ... import arrays, training
 from ...errors import ShallowsError
 from ..feature_maps.hidden_units import HiddenUnits, check_units
-from ..parameter_checks import check_positive, check_whole
+from ..parameter_checks import check_positive, check_whole, is_number
 from .feature_least_squares import BLOCK_NUMBERS, FeatureLeastSquaresClassifier, FeatureLeastSquaresRegressor
 
 UNBOUNDED = "multiquadric"
@@ -43,8 +43,9 @@ class _RandomKitchenSinks:
             raise ShallowsError("Random kitchen sinks need bounded units, and those of 'multiquadric' are not.")
         if isinstance(self.n_units, (tuple, list)):
             raise ShallowsError("n_units must be a whole number: random kitchen sinks have one layer.")
-        for name in ("C", "tol"):
-            check_positive(self, name)
+        check_positive(self, "C")
+        if not is_number(self.tol) or self.tol < 0:
+            raise ShallowsError(f"tol must be a number of at least 0, got {self.tol!r}.")
         check_whole(self, "max_iterations")
 
     def _make_transformer(self) -> HiddenUnits:

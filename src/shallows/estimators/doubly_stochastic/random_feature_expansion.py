@@ -21,7 +21,6 @@ from ...solvers.expansions.expansion import ExpansionProblem, ExpansionState
 from ..base import SMALL
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores
-from ..told_progress import tells_progress
 from . import model_files, stream_batches
 from .expansion_snapshot import ExpansionSnapshot
 from .last_good_state import LastGoodState, steps_back_on_failure
@@ -141,7 +140,6 @@ class RandomFeatureExpansion(PlannedExpansion):
         return self._partial_fit(X, y, None, sample_weight, n_iter, max_seconds, observers, checkpoint)
 
     @training.keeps_model_on_failure
-    @tells_progress
     def _fit(self, X: Any, y: Any, sample_weight: Any, observers: Sequence, checkpoint: Any) -> Self:
         started = time.perf_counter()
         # In the course of a fit there is no model: an old function does not go with the centring of new data.

@@ -80,7 +80,6 @@ class KernelLeastSquares(Estimator):
     # --------------------------------------------------------------------------- the fit
 
     @training.keeps_model_on_failure
-    @tells_progress
     def fit(
         self,
         X: Any,

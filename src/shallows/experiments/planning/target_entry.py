@@ -54,7 +54,9 @@ def check(target: str, spec: Mapping[str, Any]) -> None:
             if name in spec.get("claims", {}):
                 raise ConfigurationError(f"The name {name!r} is both a metric and a claim.")
             if name == spec.get("mark"):
-                raise ConfigurationError(f"The name {name!r} is both a metric and the mark that metrics are shown over.")
+                raise ConfigurationError(
+                    f"The name {name!r} is both a metric and the mark that metrics are shown over."
+                )
             if "first_passage" in metric and not list(_levels(metric)):
                 raise ConfigurationError("A first passage needs a level, at_most or at_least.")
             for level in _levels(metric):
