@@ -170,6 +170,12 @@ def test_the_glossary_has_every_term_of_the_report():
     assert not unknown, "explain these in docs/glossary.rst, or add everyday words to tests/everyday_words.txt"
 
 
+def test_no_term_is_explained_twice():
+    glossary = (DOCS / "glossary.rst").read_text(encoding="utf-8")
+    terms = re.findall(r"^ {3}(\S.*)$", glossary, re.MULTILINE)
+    assert len(terms) > 100 and not {term for term in terms if terms.count(term) > 1}
+
+
 def test_a_term_that_the_glossary_lacks_is_noticed():
     known = glossary_words(
         ".. glossary::\n\n   eigenvalues\n      What an operator stretches by, with its bandwidth.\n"
