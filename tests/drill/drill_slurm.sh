@@ -145,7 +145,7 @@ begin memory && {
 begin gpu && {
     options=(--set-resources train:gpu=1)
     run drill_steady
-    judge "a GPU asked for" 'scontrol show jobs --oneliner | grep -q "gres/gpu"'
+    judge "a GPU asked for" 'scontrol show jobs --oneliner | grep -qE "gres[:/]gpu"'
 }
 
 [ $failed = 0 ] && echo "All is as in the undisturbed run. The logs: $folder" || { echo "The logs: $folder"; exit 1; }
