@@ -1,10 +1,8 @@
-"""Checkpoints: a run that was stopped or killed goes on to the same bits, and no bad file is taken for a good one."""
+"""A run that was stopped or killed goes on to the same bits."""
 
 from __future__ import annotations
 
-import errno
 import functools
-import json
 import os
 import signal
 import tracemalloc
@@ -14,39 +12,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from engine_example import problem
+from checkpoint_example import assert_the_same, solve
 from resumed_example import stopped_at_every_batch
 from shallows import EigenProRegressor
-from shallows.errors import CheckpointError, DivergenceError, TrainingInterrupted
+from shallows.errors import TrainingInterrupted
 from shallows.solvers import EigenPro, Richardson
 from shallows.solvers.least_squares.cycles import Cycle
 from shallows.solvers.least_squares.kernel_problem import AveragedState
-from shallows.training import Batches, Checkpoint, Curve, Stopping, checkpoints, train
-from training_example import SIZE, Pull, Watch, go
-
-
-def solve(checkpoint=None, observers=(), *, seed=1, solver=None, stopping=None, marks=(1, 2, 3), weights=False):
-    """EigenPro on a small problem; the run and the rows of its curve."""
-    p = problem(rank=5, n_subsample=30, weights=weights)
-    curve = Curve(marks, lambda snapshot: {"norm": np.linalg.norm(snapshot.coefficients)})
-    run = train(
-        solver or EigenPro(p.preconditioner.step_size(SIZE)),
-        p.problem,
-        Batches(60, SIZE, seed),
-        stopping or Stopping(max_epochs=3),
-        observers=[curve, *observers],
-        checkpoint=checkpoint,
-    )
-    return run, [{name: row[name] for name in ("epoch", "iteration", "norm")} for row in curve.rows]
-
-
-def assert_the_same(one, other):
-    (run, rows), (run2, rows2) = one, other
-    assert np.array_equal(run.state.coefficients, run2.state.coefficients)
-    for name in ("losses", "iteration", "epoch", "stopped_by", "n_rollbacks", "validation_errors"):
-        assert getattr(run, name) == getattr(run2, name), name
-    assert run.state.step_size == run2.state.step_size
-    assert rows == rows2
+from shallows.training import Batches, Checkpoint, Curve, Stopping, train
+from training_example import Pull, Watch, go
 
 
 @pytest.mark.parametrize("at", range(1, 25))
@@ -214,214 +188,3 @@ def test_an_observer_that_remembers_nothing_may_come_or_go_between_two_runs(tmp_
         with pytest.raises(TrainingInterrupted):
             with_curve(checkpoint, [*first, Watch(9, checkpoint.request_stop)])
         assert with_curve(Checkpoint(tmp_path / str(i), "k"), second) == [1, 2, 3]
-
-
-@pytest.fixture
-def interrupted(tmp_path):
-    """The folder of a run that was stopped in its second epoch."""
-    checkpoint = Checkpoint(tmp_path, "k")
-    with pytest.raises(TrainingInterrupted):
-        solve(checkpoint, [Watch(11, checkpoint.request_stop)])
-    return tmp_path
-
-
-def test_the_checkpoint_of_another_run_is_refused(interrupted):
-    with pytest.raises(CheckpointError, match="belongs to another run"):
-        solve(Checkpoint(interrupted, "another"))
-
-
-@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])
-def test_a_truncated_checkpoint_is_refused_and_says_what_to_do(interrupted, share):
-    path = interrupted / "checkpoint.npz"
-    content = path.read_bytes()
-    path.write_bytes(content[: int(share * len(content))])
-    with pytest.raises(CheckpointError, match=r"cannot be read .* Delete it to start this run anew"):
-        solve(Checkpoint(interrupted, "k"))
-
-
-def rewrite(path, change):
-    with np.load(path) as file:
-        held = dict(file)
-    change(held)
-    with open(path, "wb") as file:
-        np.savez(file, **held)
-
-
-@pytest.mark.parametrize("name", ["coefficients", "at_epoch_start", "step_size", "epoch"])
-def test_an_altered_checkpoint_is_refused(interrupted, name):
-    def change(held):
-        arrays = [held[key] for key in held if key.partition(".")[0] == name]
-        if arrays:
-            arrays[0][3] += 1e-9
-        else:
-            notes = json.loads(str(held["notes"]))
-            held["notes"] = np.array(json.dumps({**notes, name: notes[name] * 2}))
-
-    rewrite(interrupted / "checkpoint.npz", change)
-    with pytest.raises(CheckpointError, match="altered"):
-        solve(Checkpoint(interrupted, "k"))
-
-
-def test_a_file_of_another_kind_in_its_place_is_refused(interrupted):
-    rewrite(interrupted / "checkpoint.npz", lambda held: held.update(notes=np.array("{}")))
-    with pytest.raises(CheckpointError, match="cannot be read"):
-        solve(Checkpoint(interrupted, "k"))
-
-
-def test_a_flipped_bit_is_noticed(interrupted):
-    path = interrupted / "checkpoint.npz"
-    content = bytearray(path.read_bytes())
-    where = content.index(b"iterate.npy") + 300
-    content[where] ^= 1
-    path.write_bytes(bytes(content))
-    with pytest.raises(CheckpointError, match="Delete it"):
-        solve(Checkpoint(interrupted, "k"))
-
-
-@pytest.fixture
-def interrupted_twice(tmp_path):
-    """The folder of a run with two checkpoints: of its 11th batch, and before it of its 10th."""
-    checkpoint = Checkpoint(tmp_path, "k", every_seconds=0)
-    with pytest.raises(TrainingInterrupted):
-        solve(checkpoint, [Watch(11, checkpoint.request_stop)])
-    assert {path.name for path in tmp_path.glob("*.npz")} == {"checkpoint.npz", "checkpoint-before.npz"}
-    return tmp_path
-
-
-def truncated(path):
-    path.write_bytes(path.read_bytes()[:500])
-
-
-def of_another_run(path):
-    change_notes(path, key="another")
-
-
-def of_a_later_version(path):
-    change_notes(path, format=checkpoints.FORMAT + 1)
-
-
-def change_notes(path, **changed):
-    def change(held):
-        notes = json.loads(str(held["notes"])) | changed
-        del notes["checksum"]
-        notes["checksum"] = checkpoints._checksum({name: held[name] for name in held if name != "notes"}, notes)
-        held["notes"] = np.array(json.dumps(notes))
-
-    rewrite(path, change)
-
-
-BAD = {
-    truncated: "cannot be read",
-    of_another_run: "belongs to another run",
-    of_a_later_version: "was written by a later version of this program \\(format 3; this one reads up to 2\\)",
-}
-
-
-@pytest.mark.parametrize("spoil", BAD)
-def test_a_bad_checkpoint_is_named_and_the_one_before_is_used(spoil, interrupted_twice):
-    spoil(interrupted_twice / "checkpoint.npz")
-    watch = Watch()
-    with pytest.warns(
-        UserWarning, match=rf"checkpoint\.npz .*{BAD[spoil]}.* checkpoint before it, .*before\.npz, is used"
-    ):
-        resumed = solve(Checkpoint(interrupted_twice, "k"), [watch])
-    assert watch.iterations[0] == 11  # the batch after the tenth
-    assert_the_same(solve(), resumed)
-
-
-@pytest.mark.parametrize("spoil", BAD)
-def test_where_both_checkpoints_are_bad_the_last_one_is_refused(spoil, interrupted_twice):
-    for name in ("checkpoint.npz", "checkpoint-before.npz"):
-        spoil(interrupted_twice / name)
-    with pytest.raises(CheckpointError, match=rf"checkpoint\.npz .*{BAD[spoil]}"):
-        solve(Checkpoint(interrupted_twice, "k"))
-
-
-def test_a_bad_checkpoint_does_not_take_the_place_of_the_good_one_before(interrupted_twice):
-    truncated(interrupted_twice / "checkpoint.npz")
-    good = (interrupted_twice / "checkpoint-before.npz").read_bytes()
-    checkpoint = Checkpoint(interrupted_twice, "k", every_seconds=1e9)
-    with pytest.warns(UserWarning, match="is used"), pytest.raises(TrainingInterrupted):
-        solve(checkpoint, [Watch(13, checkpoint.request_stop)])
-    assert (interrupted_twice / "checkpoint-before.npz").read_bytes() == good
-    assert_the_same(solve(), solve(Checkpoint(interrupted_twice, "k")))
-
-
-def test_the_one_before_is_used_where_a_folder_has_lost_the_last(interrupted_twice):
-    (interrupted_twice / "checkpoint.npz").unlink()
-    assert_the_same(solve(), solve(Checkpoint(interrupted_twice, "k")))
-
-
-def test_what_a_killed_process_left_half_written_is_removed(tmp_path):
-    left = tmp_path / ".checkpoint.npz.123-abcd.part"
-    left.write_bytes(b"half")
-    solve(Checkpoint(tmp_path, "k"))
-    assert not left.exists()
-
-
-def test_slow_writing_makes_checkpoints_rarer(tmp_path, monkeypatch):
-    clock = iter(np.arange(0.0, 1e6, 3.0))
-    now = [0.0]
-    monkeypatch.setattr(checkpoints.time, "monotonic", lambda: now[0])
-    checkpoint = Checkpoint(tmp_path, "k", every_seconds=60.0)
-
-    def slow(*_, **__):
-        now[0] += 6.0  # a state that takes six seconds to write
-
-    monkeypatch.setattr(np, "savez", slow)
-    monkeypatch.setattr(checkpoint, "_keep_last", lambda: None)
-    checkpoint.save({}, {})
-    written = now[0]
-    due = next(t for t in clock if not now.__setitem__(0, written + t) and checkpoint.due())
-    # 6 s of 300 are the 2 % that writing may take; a quick state would be due after 60 s.
-    assert 300 <= due < 306
-
-
-def full(*args, **kwargs):
-    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-@pytest.mark.parametrize("where", ["savez", "fsync", "replace"])
-def test_a_full_disk_is_one_clear_error_and_leaves_no_file_that_looks_finished(where, tmp_path, monkeypatch):
-    monkeypatch.setattr({"savez": np, "fsync": os, "replace": os}[where], where, full)
-    with pytest.raises(CheckpointError, match="could not be written: No space left on device"):
-        solve(Checkpoint(tmp_path, "k", every_seconds=0))
-    assert {path.name for path in tmp_path.iterdir()} <= {"lock"}
-
-
-@pytest.mark.parametrize("where", ["savez", "fsync", "replace"])
-def test_a_disk_that_becomes_full_leaves_the_last_checkpoint_as_it_was(where, interrupted, monkeypatch):
-    before = (interrupted / "checkpoint.npz").read_bytes()
-    with monkeypatch.context() as patch:
-        patch.setattr({"savez": np, "fsync": os, "replace": os}[where], where, full)
-        with pytest.raises(CheckpointError, match="No space left"):
-            solve(Checkpoint(interrupted, "k", every_seconds=0))
-    assert (interrupted / "checkpoint.npz").read_bytes() == before
-    assert_the_same(solve(), solve(Checkpoint(interrupted, "k")))
-
-
-def test_a_folder_that_cannot_be_made_is_one_clear_error(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(CheckpointError, match=r"cannot be kept in .*file"):
-        solve(Checkpoint(tmp_path / "file" / "folder", "k"))
-
-
-def test_two_runs_do_not_share_a_folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoints, "LOCK_SECONDS", 0.05)
-    refused = []
-
-    def second():
-        with pytest.raises(CheckpointError, match="Another process") as error:
-            solve(Checkpoint(tmp_path, "k"))
-        refused.append(error)
-
-    solve(Checkpoint(tmp_path, "k"), [Watch(5, second)])
-    assert refused
-    solve(Checkpoint(tmp_path, "k"))  # The folder is free again.
-
-
-def test_the_folder_is_free_again_after_a_failure(tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoints, "LOCK_SECONDS", 0.05)
-    with pytest.raises(DivergenceError):
-        go(Pull(5.0), may_shrink=False, checkpoint=Checkpoint(tmp_path, "k"))
-    go(checkpoint=Checkpoint(tmp_path, "k"))
