@@ -59,9 +59,12 @@ def describe(
     spec, paper, sizes = comparison["spec"], comparison["paper"], comparison["sizes"]
     said, defined = {one["metric"] for one in comparison["published"]}, {**spec["metrics"], **spec.get("claims", {})}
     labels = {name: one["label"] + (f" ({one['unit']})" if one.get("unit") else "") for name, one in defined.items()}
+    records, makes_data = [one.record for one in results.values()], comparison.get("makes_data", {})
+    made = {makes_data.get(one["run"].get("method")) for one in records}
     for word, one in sizes.items():
         name = dataset_name(sizes, word)
-        labels[name] = one["title"] if name == one["dataset"] else f"{one['title']} ({word})"
+        title = next(iter(made)) if len(made) == 1 and None not in made else one["title"]
+        labels[name] = title if name == one["dataset"] else f"{title} ({word})"
     return {
         "id": comparison["target"],
         "title": spec["title"],
@@ -72,7 +75,9 @@ def describe(
         "caption": spec["caption"],
         "notes": [*spec.get("notes", []), *_no_row(comparison.get("no_row", ()))],
         "scale": comparison["scale"],
-        "label": describe_runs([one.record for one in results.values()], comparison["scale"]),
+        "label": describe_runs(
+            [one.record for one in results.values()], comparison["scale"], comparison.get("makes_data", {})
+        ),
         "labels": labels,
         "kinds": {name: one["evidence"] for name, one in defined.items() if name in said and "evidence" in one},
         "marks": list(dict.fromkeys(one.along for one in results.values() if one.along)),
@@ -107,14 +112,21 @@ def counts_by_kind(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, lis
     return {kind: counts for kind, counts in found.items() if counts}
 
 
-def describe_runs(records: Sequence[Mapping[str, Any]], scale: str) -> dict[str, Any]:
-    """What a table says on its face of the runs behind it: the data, the seeds, the hardware and the code."""
-    data = {
-        one["run"]["dataset"] + one["run"]["variant"]: {
-            key: one["data"][key] for key in ("title", "n_train", "n_test", "n_features")
-        }
-        for one in records
-    }
+def describe_runs(
+    records: Sequence[Mapping[str, Any]], scale: str, makes_data: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """What a table says on its face of the runs behind it: the data, the seeds, the hardware and the code.
+
+    ``makes_data`` names what analyses draw for themselves, by method, in place of the data that they were handed.
+    """
+    data: dict[str, dict[str, Any]] = {}
+    for one in records:
+        made = (makes_data or {}).get(one["run"].get("method"))
+        if made:
+            data[made] = {"title": made}
+        else:
+            shown = {key: one["data"][key] for key in ("title", "n_train", "n_test", "n_features")}
+            data[one["run"]["dataset"] + one["run"]["variant"]] = shown
     return {
         "scale": scale,
         "data": list(data.values()),

@@ -332,10 +332,16 @@ class Plan:
             "published": self.configuration.published[target],
             "printed": {one: self.configuration.published[one] for one in target_entry.printed_targets(spec)},
             "sizes": sizes,
+            "makes_data": self._makes_data(target, scale),
             "missing": absent,
             "left_out": self._left_out(target, scale),
             "no_row": printed_items.without_rows(self.items.get(target, ())),
         }
+
+    def _makes_data(self, target: str, scale: str) -> dict[str, str]:
+        """The data that analyses of a target draw for themselves, by method."""
+        used, known = {run.method for run in self.runs_of(target, scale)}, self.configuration.methods
+        return {method: known[method]["makes_data"] for method in sorted(used) if "makes_data" in known[method]}
 
     def _cost(self, run: Run) -> costs.Cost:
         model = self.configuration.methods[run.method].get("cost", "all_distances")

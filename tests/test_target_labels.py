@@ -1,0 +1,50 @@
+"""What a table says of its data: those of the runs, or what an analysis draws for itself."""
+
+import inspect
+from pathlib import Path
+
+import yaml
+
+from shallows.experiments.comparing.target_table import describe_runs
+from shallows.experiments.planning.plan import Plan
+
+PROJECT = Path(__file__).parents[1]
+DATA = {"title": "Adult", "n_train": 4000, "n_test": 2000, "n_features": 123}
+RECORD = {
+    "run": {"dataset": "a9a_demo", "variant": "plain", "method": "kpca_bytes", "seed": 0},
+    "data": DATA,
+    "hardware": {"cpu": "one", "cores": 2, "memory_bytes": 2**30, "gpu": None},
+    "effective": {},
+    "code": {"commit": "a", "version": "1", "dirty": False},
+    "packages": {},
+}
+
+
+def test_the_label_names_the_data_of_the_runs():
+    assert describe_runs([RECORD], "demo")["data"] == [DATA]
+
+
+def test_the_label_names_what_an_analysis_draws_and_not_what_it_was_handed():
+    assert describe_runs([RECORD], "demo", {"kpca_bytes": "normal points"})["data"] == [{"title": "normal points"}]
+    assert describe_runs([RECORD], "demo", {"another": "normal points"})["data"] == [DATA]
+
+
+def test_every_analysis_that_does_not_use_its_data_says_what_it_draws():
+    methods = yaml.safe_load((PROJECT / "config" / "methods.yaml").read_text(encoding="utf-8"))
+    silent = []
+    for name, entry in methods["methods"].items() if "methods" in methods else methods.items():
+        for call in (entry.get("call") or {}).values():
+            place, _, function = str(call).partition(":")
+            if entry.get("runs") != "analysis" or not place.startswith("shallows.theory"):
+                continue
+            module = __import__(place, fromlist=[function])
+            unused = "Not used" in (inspect.getdoc(getattr(module, function)) or "")
+            if unused != ("makes_data" in entry):
+                silent.append(name)
+    assert not silent
+
+
+def test_a_comparison_carries_the_words():
+    plan = Plan.load(PROJECT)
+    assert plan.comparison("kpca_memory_claim", "demo")["makes_data"] == {"kpca_bytes": "normal points, drawn for it"}
+    assert plan.comparison("eigenpro_table8", "demo")["makes_data"] == {}
