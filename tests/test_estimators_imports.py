@@ -29,6 +29,11 @@ SOLVERS = {
     },
     "FeatureEigenProClassifier": {"least_squares.feature_eigenpro"},
     "KernelSGDClassifier": {"least_squares.averaged_richardson"},
+    "KernelSVMClassifier": {
+        "support_vectors.decomposition",
+        "support_vectors.interior_point",
+        "support_vectors.primal_newton",
+    },
     "LASVMClassifier": {"support_vectors.lasvm"},
     "NORMAClassifier": {"regularised.norma"},
     "PegasosClassifier": {"regularised.pegasos"},

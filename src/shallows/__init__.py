@@ -38,6 +38,7 @@ _WHERE = {
     "HiddenUnits": "estimators",
     "KernelSGDClassifier": "estimators",
     "KernelSGDRegressor": "estimators",
+    "KernelSVMClassifier": "estimators",
     "KernelSlicedInverseRegression": "estimators",
     "LASVMClassifier": "estimators",
     "LinearSVMClassifier": "estimators",

@@ -8,8 +8,8 @@
 `linear_svm`
     Linear support vector machines on dense or sparse rows, by eight methods.
 `support_vectors`
-    Support vector machines in their dual variables, whose solvers choose the rows that they use: SMO, LASVM,
-    core vector machines.
+    Support vector machines in their dual variables, whose solvers choose the rows that they use: SMO, SVM-light's
+    decomposition, LASVM, core vector machines; interior points and Newton's method on the whole kernel matrix.
 `budgeted`
     Machines of bounded size: budgets of support vectors, of hyperplanes for each class, and of landmarks.
 `doubly_stochastic`
@@ -100,7 +100,13 @@ from .regularised import (
     SVRGClassifier,
     SVRGRegressor,
 )
-from .support_vectors import CoreVectorMachineClassifier, CoreVectorMachineRegressor, LASVMClassifier, SMOClassifier
+from .support_vectors import (
+    CoreVectorMachineClassifier,
+    CoreVectorMachineRegressor,
+    KernelSVMClassifier,
+    LASVMClassifier,
+    SMOClassifier,
+)
 
 __all__ = [
     "AMMClassifier",
@@ -130,6 +136,7 @@ __all__ = [
     "HiddenUnits",
     "KernelSGDClassifier",
     "KernelSGDRegressor",
+    "KernelSVMClassifier",
     "KernelSlicedInverseRegression",
     "LASVMClassifier",
     "LinearSVMClassifier",

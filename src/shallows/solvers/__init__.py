@@ -23,7 +23,10 @@ from .regularised.sag import SAG
 from .regularised.sdca import SDCA
 from .regularised.svrg import SVRG
 from .support_vectors.core_vectors import CoreVectorMachine
+from .support_vectors.decomposition import Decomposition
+from .support_vectors.interior_point import InteriorPoint
 from .support_vectors.lasvm import LASVM
+from .support_vectors.primal_newton import KernelNewton
 from .support_vectors.smo import SMO
 
 __all__ = [
@@ -39,9 +42,12 @@ __all__ = [
     "ConjugateGradients",
     "ConjugateResiduals",
     "CoreVectorMachine",
+    "Decomposition",
     "DoublyStochastic",
     "EigenPro",
     "FeatureEigenPro",
+    "InteriorPoint",
+    "KernelNewton",
     "MultiHyperplane",
     "Pegasos",
     "ProjectedEigenPro",
