@@ -6,7 +6,7 @@
 `regularised`
     Any loss with a regulariser, for a fixed kernel or feature map: Pegasos, NORMA, SDCA, SVRG, SAG.
 `linear_svm`
-    Linear support vector machines on dense or sparse rows, by eight methods.
+    Linear support vector machines on dense or sparse rows, by nine methods.
 `support_vectors`
     Support vector machines in their dual variables, whose solvers choose the rows that they use: SMO, SVM-light's
     decomposition, LASVM, core vector machines; interior points and Newton's method on the whole kernel matrix.
