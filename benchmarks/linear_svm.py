@@ -45,6 +45,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "folos": {"max_epochs": 300},
     "svm_sgd": {"max_epochs": 300},
     "newton": {"tol": 1e-4},
+    "lbfgs": {"tol": 1e-4},
     "sarah": {"max_epochs": 100},
 }
 """Parameters of each solver."""

@@ -2,7 +2,7 @@
 
 `least_squares`
     The square loss over the functions of a kernel or of explicit features: EigenPro and its variants, kernel stochastic
-    gradient descent, exact kernel ridge regression.
+    gradient descent, kernel ridge regression solved exactly or block by block.
 `regularised`
     Any loss with a regulariser, for a fixed kernel or feature map: Pegasos, NORMA, SDCA, SVRG, SAG.
 `linear_svm`
@@ -77,6 +77,8 @@ from .feature_maps import (
     TensorSketch,
 )
 from .least_squares import (
+    BlockKernelRidgeClassifier,
+    BlockKernelRidgeRegressor,
     EigenProCentresClassifier,
     EigenProCentresRegressor,
     EigenProClassifier,
@@ -110,6 +112,8 @@ from .support_vectors import (
 
 __all__ = [
     "AMMClassifier",
+    "BlockKernelRidgeClassifier",
+    "BlockKernelRidgeRegressor",
     "BudgetedSVMClassifier",
     "CoreVectorMachineClassifier",
     "CoreVectorMachineRegressor",

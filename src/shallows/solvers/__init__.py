@@ -9,6 +9,7 @@ from .budgeted.budgeted_sgd import BudgetedSGD
 from .budgeted.multi_hyperplane import MultiHyperplane
 from .expansions.doubly_stochastic import DoublyStochastic
 from .least_squares.averaged_richardson import AveragedRichardson
+from .least_squares.block_coordinate_descent import BlockCoordinateDescent
 from .least_squares.cholesky import Cholesky
 from .least_squares.conjugate_gradients import ConjugateGradients
 from .least_squares.conjugate_residuals import ConjugateResiduals
@@ -37,6 +38,7 @@ __all__ = [
     "SMO",
     "SVRG",
     "AveragedRichardson",
+    "BlockCoordinateDescent",
     "BudgetedSGD",
     "Cholesky",
     "ConjugateGradients",
