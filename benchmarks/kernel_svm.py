@@ -3,9 +3,10 @@
 ``python benchmarks/kernel_svm.py`` takes USPS (8 against the rest), Reuters, Adult (a9a) and MNIST (8 against 9), up to
 ``--rows`` training points of each, the Gaussian kernel with the median distance as bandwidth, and C of 1 and 10. It
 fits scikit-learn's ``SVC`` (LIBSVM), `SMOClassifier` and `KernelSVMClassifier` (SVM-light's decomposition) with the
-same cache and tolerance, and `LASVMClassifier` in two passes, in turns, on one thread. The dual objectives are computed here in float64 from the coefficients. Reuters is
-also given to LIBSVM as a sparse matrix, which the others do not use. The targets: objectives within 10⁻³ of LIBSVM's,
-and SMO in at most 3 times its time. ``SHALLOWS_MIRROR`` names a place to take the data from.
+same cache and tolerance, and `LASVMClassifier` in two passes, in turns, on one thread. The dual objectives are computed
+here in float64 from the coefficients. Reuters is also given to LIBSVM as a sparse matrix, which the others do not use.
+The targets: objectives within 10⁻³ of LIBSVM's, and SMO in at most 3 times its time. ``SHALLOWS_MIRROR`` names a place
+to take the data from.
 """
 
 from __future__ import annotations

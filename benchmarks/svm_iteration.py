@@ -192,11 +192,10 @@ def dense_kernel(squared: bool) -> DenseProblem:
 
 
 def newton_on_kernels() -> Iterator[tuple[str, Pair]]:
-    """The second iteration of Newton's method on all of the points."""
+    """The first iteration of Newton's method on all of the points, which all miss their margins."""
     problem, solver = dense_kernel(True), KernelNewton()
     state = solver.init(problem)
     state.n_used = 1500
-    solver.step(problem, state, 1)
     held = state.remember()
     inside = np.flatnonzero(problem.signs * state.values < 1.0)
     right = np.column_stack([problem.signs[inside], np.ones(len(inside))])
@@ -260,7 +259,7 @@ def budgeted() -> Iterator[tuple[str, Pair]]:
     problem = sparse_rows(x, np.zeros(2000, dtype=np.int64), None, 2)
     state = solver.init(problem)
     # A function that is far below zero everywhere, and steps so late that it stays so.
-    state.add(kernels.augmented(x[:500]), np.full((500, 1), -1e9))
+    state.add(x[:500], np.full((500, 1), -1e9))
     state.n_steps = 10**6
     order = np.arange(500, 2000)
     columns = np.ascontiguousarray(state.points.T[:-2, : state.n_points])
