@@ -94,7 +94,7 @@ def _run(spec: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions:
     started, clock, processor = datetime.now(UTC), time.perf_counter(), time.process_time()
     trials = [
         done
-        for trial in candidates(definition, choose.x_train, seed)
+        for trial in candidates(definition, choose.x_train, seed, task)
         for done in tried(trial, definition, choose, task, seed, conditions)
     ]
     finite = [trial for trial in trials if np.isfinite(trial.score)]

@@ -89,10 +89,11 @@ class Fitted:
     by_epoch: list[dict[str, float]] = field(default_factory=list)
 
 
-def candidates(definition: Mapping[str, Any], x_train: Any, seed: int) -> list[Trial]:
-    """Every combination that a method's entry asks to be tried, bandwidths in the units of the data."""
+def candidates(definition: Mapping[str, Any], x_train: Any, seed: int, task: str = "") -> list[Trial]:
+    """Every combination that a method's entry asks to be tried for a task, bandwidths in the units of the data."""
     rules = definition["compare"]
-    axes = [[(name, value) for value in values] for name, values in rules.get("choose", {}).items()]
+    choose = rules.get("choose_in", {}).get(task, rules.get("choose", {}))
+    axes = [[(name, value) for value in values] for name, values in choose.items()]
     factors: list[float | None] = [None]
     median = 1.0
     if "bandwidth" in rules:
