@@ -1,6 +1,6 @@
 """A leaderboard for each dataset of the catalogue: every method that suits it, beside the others on one page.
 
-No page of a scale asks for one, so that it is made where a person names it: results/laptop/leaderboard/mnist.html
+No page of a scale asks for one: it is made where a person names it, as results/<scale>/leaderboard/<dataset>.html.
 """
 
 if BOARDS.configuration.leaderboard:

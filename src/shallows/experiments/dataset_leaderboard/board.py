@@ -97,8 +97,8 @@ class Leaderboards:
 
     def made(self, scale: str) -> dict[str, str]:
         """The pages of a scale that have been made: title of the dataset -> path."""
-        pages = {one: Path(self.page(scale, name)) for name, one in self.catalogue.items()}
-        return {one.title: path.as_posix() for one, path in pages.items() if path.is_file()}
+        pages = {one.title: self.page(scale, name) for name, one in self.catalogue.items()}
+        return {title: page for title, page in pages.items() if Path(page).is_file()}
 
     def find(self, scale: str, name: str) -> Dataset:
         """The dataset that a person means at a scale, where it can have a leaderboard.
