@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 from shallows.experiments import command_line
+from shallows.experiments.dataset_leaderboard.board import Leaderboards
 from shallows.experiments.identity import code
 from shallows.experiments.planning import batches, requests, scheduling, slurm
 from shallows.experiments.planning.plan import SCALES, Plan
@@ -15,6 +16,7 @@ ROOT = Path(str(workflow.current_basedir)).parents[1]
 
 PLAN = Plan.load(ROOT, config)
 COMPARISON = user_data.Comparison.of(PLAN.configuration)
+BOARDS = Leaderboards(PLAN.configuration, PLAN.catalogue)
 
 # The rest of the settings, which neither a command line nor another workflow gave.
 config.update(PLAN.configuration.settings)
