@@ -11,7 +11,7 @@ from typing import Any
 from shallows import datasets
 
 from ..identity import code
-from . import calls, finished, record
+from . import calls, finished, record, several_ranks
 from .job import Conditions, Job, folder_of, key_of, name_of
 
 
@@ -28,12 +28,14 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
     folder = folder_of(job, key)
     if finished.is_there(folder):
         return finished.bring(job, folder)
-    do = calls.load(code.KINDS_OF_RUN[job.spec["definition"]["runs"]])  # before the clock, as it may import
+    # Before the clock, as it may import.
+    do = several_ranks.train if conditions.ranks > 1 else calls.load(code.KINDS_OF_RUN[job.spec["definition"]["runs"]])
     record.reset_peak_memory()
     started, clock = datetime.now(UTC), time.perf_counter()
     found = do(job, data, conditions, folder, key)
     rows = found.pop("rows")
     seconds = time.perf_counter() - clock + found.pop("seconds_before")
+    peak = found.pop("peak_memory_bytes", None)  # of other processes
     made = record.plain(
         {
             "schema_version": record.SCHEMA_VERSION,
@@ -47,7 +49,7 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
             },
             **found,
             "times": {**found["times"], "total": seconds},
-            "peak_memory_bytes": record.peak_memory(),
+            "peak_memory_bytes": record.peak_memory() if peak is None else peak,
             **record.provenance(),
             "started": started.isoformat(timespec="seconds"),
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
