@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -9,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from shallows import datasets
+from shallows.datasets import prepared as prepared_data
 
 from ..identity import code
-from . import calls, finished, record, several_ranks
+from . import batch_system, calls, finished, record, several_ranks
 from .job import Conditions, Job, folder_of, key_of, name_of
 
 
@@ -23,6 +25,7 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
     dict
         The record.
     """
+    batch_system.wait_for_files(_arrays_of(job.prepared))
     data = datasets.load(job.prepared)
     key = key_of(job.spec, data.info["sha256"])
     folder = folder_of(job, key)
@@ -64,10 +67,19 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
     return made
 
 
+def _arrays_of(prepared: Path) -> list[Path]:
+    """The files of arrays that a record of prepared data names; of them all, Snakemake looks for the record alone."""
+    path = prepared / prepared_data.RECORD
+    if not path.exists():
+        return [path]
+    return [prepared / f"{name}.npy" for name in json.loads(path.read_text(encoding="utf-8"))["arrays"]]
+
+
 def make_preconditioner(spec: Mapping[str, Any], prepared: Path, out: Path, conditions: Conditions) -> None:
     """Make a preconditioner as an artifact of its own."""
     from shallows import spectrum
 
+    batch_system.wait_for_files(_arrays_of(prepared))
     data = datasets.load(prepared)
     made = spectrum.fit_preconditioner(
         data.x_train,
