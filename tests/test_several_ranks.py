@@ -1,9 +1,11 @@
 """Trainings that several processes share, from the command line and in the workflow: the model of one, and failures."""
 
 import csv
+import json
 import os
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from sklearn.datasets import load_digits
 
 import distributed_example
 import shallows
-from shallows import cli
+from shallows import cli, datasets
 from shallows.distributed import estimators
 from shallows.errors import MissingExtraError, ShallowsError, TrainingInterrupted
 from shallows.experiments.planning import slurm
@@ -155,6 +157,53 @@ def test_what_is_missing_to_start_several_processes_is_named(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(MissingExtraError, match=r"'ranks'\) needs .* pip install 'shallows\[cluster\]'"):
         several_ranks.starter(None)
+
+
+ENDLESS = """
+import json, sys
+from pathlib import Path
+from shallows.experiments.running import several_ranks
+from shallows.experiments.running.job import Conditions, Job
+
+spec, prepared, folder = json.loads(sys.argv[1])
+job = Job(spec, Path(prepared), None, Path(folder))
+several_ranks.train(job, None, Conditions("cpu", None, 1e9, ranks=2), Path(folder) / "run", "key")
+"""
+
+
+@pytest.mark.slow
+def test_processes_whose_starter_is_killed_save_their_state_and_end(tmp_path):
+    distributed_example.mpiexec()
+    stamp = datasets.fetch("mnist_demo", tmp_path / "raw", embedded_root=PROJECT / "data" / "embedded", progress=False)
+    steps = [{"subset": {"n_train": 200, "n_test": 50, "seed": 0}}, {"unit": {}}]
+    datasets.prepare("mnist_demo", stamp, tmp_path / "prepared", steps)
+    parameters = {"bandwidth": 5.0, "rank": 10, "n_subsample": 100, "batch_size": 20, "tol": 0.0}
+    call = {"any": "shallows:EigenProClassifier"}
+    spec = {"method": "eigenpro", "dataset": "mnist_demo", "seed": 0, "marks": [10**6], "parameters": parameters}
+    spec["definition"] = {"runs": "estimator", "call": call}
+    told = json.dumps([spec, str(tmp_path / "prepared"), str(tmp_path)])
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(PROJECT / "src")}
+    process = subprocess.Popen([sys.executable, "-c", ENDLESS, told], env=environment, stdout=subprocess.DEVNULL)
+
+    def until(condition):
+        for _ in range(distributed_example.SECONDS * 10):
+            if condition():
+                return
+            time.sleep(0.1)
+        pytest.fail("waited in vain")
+
+    def state():
+        path = tmp_path / "run" / "status.json"
+        return json.loads(path.read_text()) if path.exists() else {"place": ""}
+
+    try:
+        until(lambda: state()["place"].startswith("epoch"))
+    finally:
+        process.kill()
+    outcome = tmp_path / "run" / several_ranks.OUTCOME
+    until(outcome.exists)
+    assert json.loads(outcome.read_text())["stopped"].startswith("Training was stopped")
+    assert state()["state"] == "stopped" and (tmp_path / "run" / "checkpoint.npz").exists()
 
 
 @pytest.mark.slow
