@@ -120,7 +120,7 @@ begin controller && {
 }
 
 begin killed && {
-    run drill_steady &
+    run drill_steady 2>/dev/null &
     until_ training_runs
     pkill -KILL -P "$(pgrep -P $!)" # Snakemake is the child of timeout
     wait $! 2>/dev/null
