@@ -40,6 +40,9 @@ if NODES is not None:
 SHARING = scheduling.Sharing(PLAN)
 BATCHES = batches.Batches(REQUESTS, config["job_seconds"])
 
+# What starts the processes of a training that several share.
+LAUNCHER = config["launcher"] or slurm.launcher()
+
 # Runs and preconditioners that are wanted, by their output.
 WANTED = {}
 
@@ -80,16 +83,32 @@ def kind_of(member):
     return (stage, member.dataset, member.variant)
 
 
+def ranks_of(run):
+    """How many processes train together, by MPI: as many as the configuration says, where several can and it takes long."""
+    if config["ranks"] == 1 or GPUS or not run.can_be_shared(METHODS):
+        return 1
+    return 1 if run.cost.seconds < config["batch_seconds"] else config["ranks"]
+
+
+def threads_of(run):
+    """Threads of a job, which its processes share; Slurm is asked for those of each process."""
+    threads, ranks = REQUESTS.threads(run.cost), ranks_of(run)
+    return max(1, threads // ranks) if slurm.launches() else max(threads, ranks)
+
+
 def want(scale, member):
     """Note that a run or a preconditioner is wanted; the list of files, which is empty, lets this be an input."""
-    BATCHES.want((scale, *kind_of(member)), member.id, member.cost)
+    if not isinstance(member, Run) or ranks_of(member) == 1:
+        BATCHES.want((scale, *kind_of(member)), member.id, member.cost)
     output = record_of(member) if isinstance(member, Run) else below(scale, member.path)
     WANTED[output] = member.cost
     return SHARING.want(scale, member)
 
 
 def batch_of(scale, member):
-    """The batch of a run or a preconditioner, on a batch system."""
+    """The batch of a run or a preconditioner, on a batch system; what several processes share is sent alone."""
+    if isinstance(member, Run) and ranks_of(member) > 1:
+        return None
     return BATCHES.batch_of((scale, *kind_of(member)), member.id, member.cost)
 
 

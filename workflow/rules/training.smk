@@ -27,15 +27,20 @@ rule train:
         lambda wildcards: batch_of(wildcards.scale, run_of(wildcards))
     conda:
         ENVIRONMENT
-    threads: lambda wildcards: REQUESTS.threads(run_of(wildcards).cost)
+    threads: lambda wildcards: threads_of(run_of(wildcards))
     resources:
         mem_mb=lambda wildcards, attempt: REQUESTS.megabytes(
-            run_of(wildcards).cost, attempt
+            run_of(wildcards).cost, attempt, ranks_of(run_of(wildcards))
         ),
         runtime=lambda wildcards, attempt: minutes_of(
             wildcards.scale, run_of(wildcards), attempt
         ),
         gpu=GPUS,
+        # For a training that several processes share; None asks for nothing.
+        tasks=lambda wildcards: (
+            ranks_of(run_of(wildcards)) if ranks_of(run_of(wildcards)) > 1 else None
+        ),
+        mpi=lambda wildcards: LAUNCHER if ranks_of(run_of(wildcards)) > 1 else None,
         in_turn=1,  # where a profile gives a batch one of these, its jobs run one after the other
     params:
         spec=lambda wildcards: run_of(wildcards).spec(METHODS),
