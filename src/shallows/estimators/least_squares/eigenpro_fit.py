@@ -11,10 +11,11 @@ from typing import Any
 from ... import arrays, kernels, spectrum
 from ...errors import ShallowsError
 from ...kernels import Kernel
-from ...solvers.least_squares import step_rules
+from ...solvers.least_squares import device_form, step_rules
 from ...solvers.least_squares.conjugate_residuals import ConjugateResiduals
 from ...solvers.least_squares.eigenpro import EigenPro
 from ...solvers.least_squares.kernel_problem import KernelProblem
+from ...solvers.least_squares.lifted_eigenpro import LiftedEigenPro
 from ...solvers.least_squares.selection import solver_for
 from ...solvers.least_squares.step_rules import StepRule
 from ...spectrum import Preconditioner, power_of
@@ -172,12 +173,18 @@ class EigenProFit:
         return Plan(kernel, p, batch_size, step_size, p.top_eigenvalue, p.largest_diagonal)
 
     def _make_problem(self, plan: Plan, points: Any, targets: Any, weights: Any, budget: int) -> KernelProblem:
-        self._sides = (plan.batch_size, self._n_outputs)
-        solver = self._make_solver(plan.step_size)
+        self._sides, self._lifted = (plan.batch_size, self._n_outputs), None
+        solver, p = self._make_solver(plan.step_size), plan.preconditioner
         if isinstance(solver, ConjugateResiduals):
-            budget -= solver.held_numbers(*targets.shape, plan.preconditioner.rank) * arrays.itemsize(targets)
-        problem = super()._make_problem(plan, points, targets, weights, budget)
-        return replace(problem, regularisation=self._choices.regularisation)
+            budget -= solver.held_numbers(*targets.shape, p.rank) * arrays.itemsize(targets)
+            beside = 0
+        else:
+            beside = device_form.lifted_bytes(points, targets, p, plan.batch_size)
+        self._gram = device_form.gram_on(plan.kernel, points, budget, beside)
+        problem = KernelProblem(self._gram, targets, weights, p, self._choices.regularisation)
+        problem, solver = device_form.problem_and_solver(problem, solver, plan.batch_size, budget)
+        self._lifted = solver if isinstance(solver, LiftedEigenPro) else None
+        return problem
 
     def _model_parameters(self, plan: Plan) -> dict[str, Any]:
         solver = type(self._make_solver(plan.step_size)).__name__
@@ -198,5 +205,7 @@ class EigenProFit:
             return n
         return int(min(n, max(16, p.critical_batch_size() / 2)))
 
-    def _make_solver(self, step_size: float) -> EigenPro | ConjugateResiduals:
+    def _make_solver(self, step_size: float) -> EigenPro | ConjugateResiduals | LiftedEigenPro:
+        if self._lifted is not None:
+            return replace(self._lifted, step_size=step_size)
         return solver_for(step_size, self._cycle, *self._sides)
