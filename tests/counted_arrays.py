@@ -343,7 +343,11 @@ def _cuda(free: int) -> SimpleNamespace:
         Device=_Device,
         is_available=lambda: True,
         runtime=SimpleNamespace(
-            memGetInfo=lambda: (free, free), getDeviceProperties=lambda index: {"name": b"pretended"}
+            memGetInfo=lambda: (free, free),
+            getDeviceProperties=lambda index: {"name": b"pretended"},
+            getDeviceCount=lambda: 1,
+            driverGetVersion=lambda: 13000,
+            runtimeGetVersion=lambda: 13000,
         ),
     )
 
@@ -359,7 +363,9 @@ def pretended_gpu(monkeypatch, folder=None, free=2**30):
     monkeypatch.setattr(arrays.memory, "_cupy", lambda: NAMESPACE)
     monkeypatch.setattr(arrays.devices, "gpu_is_available", lambda: True)
     monkeypatch.setattr(_Namespace, "cuda", _cuda(free))
-    monkeypatch.setattr(_Namespace, "get_default_memory_pool", lambda self: SimpleNamespace(free_bytes=lambda: 0))
+    monkeypatch.setattr(
+        _Namespace, "get_default_memory_pool", lambda self: SimpleNamespace(free_bytes=lambda: 0, total_bytes=lambda: 0)
+    )
     monkeypatch.setattr(_Namespace, "folder", folder)
     monkeypatch.setattr(cuda, "elementwise", _one_pass)
     monkeypatch.setattr(cuda, "compiled", _raw_kernel)

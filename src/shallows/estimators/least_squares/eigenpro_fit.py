@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ... import arrays, kernels, spectrum
+from ... import arrays, gpu_checks, kernels, spectrum
 from ...errors import ShallowsError
 from ...kernels import Kernel
 from ...solvers.least_squares import device_form, step_rules
@@ -94,6 +94,7 @@ class EigenProFit:
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        gpu_checks.check_gpu(self.device)
         check_preconditioning(self)
         power_of(self.power)
         step_rules.make(self.step_rule)
@@ -188,7 +189,13 @@ class EigenProFit:
 
     def _model_parameters(self, plan: Plan) -> dict[str, Any]:
         solver = type(self._make_solver(plan.step_size)).__name__
-        return super()._model_parameters(plan) | step_parameters(self, plan.preconditioner) | {"solver": solver}
+        vectors = plan.preconditioner.vectors
+        products = gpu_checks.precision_of_products(arrays.device_of(vectors), str(vectors.dtype))
+        return (
+            super()._model_parameters(plan)
+            | step_parameters(self, plan.preconditioner)
+            | {"solver": solver, **products}
+        )
 
     def _sizes(self, n: int, itemsize: int, budget: int) -> tuple[int, int]:
         """M and q: those of the user, at most n, or sizes chosen from the number of points and the budget."""
