@@ -166,3 +166,36 @@ def test_a_step_that_is_too_long_is_noticed_before_the_epoch_ends(monkeypatch):
         assert run.losses[-1] < 1.0
         with pytest.raises(DivergenceError, match="step_size=50"):
             training.train(LiftedEigenPro(50.0, n_batches=10), problem, batches, stopping, may_shrink=False)
+
+
+# ---------------------------------------------------------------------------------------- sizes of batches
+
+
+@pytest.mark.parametrize(
+    ("gigabytes", "n", "n_outputs", "expected"),
+    [
+        (80, 60_000, 10, 7500),
+        (4, 60_000, 10, 7500),
+        (1, 60_000, 10, 467),  # the directions take 0.43 GB
+        (80, 1_000_000, 1, 125_000),
+        (80, 60_000, 1000, 467),  # more outputs than conjugate residuals are for
+        (80, 2000, 10, 467),
+    ],
+)
+def test_batches_fill_a_device_as_far_as_its_memory_allows(gigabytes, n, n_outputs, expected):
+    assert device_form.filling_batch(467, n, n_outputs, 440, 4, int(0.7e9 * gigabytes)) == expected
+
+
+@needs_compiler
+def test_by_default_a_gpu_takes_eight_batches_and_comes_to_the_scores_of_a_cpu(monkeypatch, folder):
+    X, new = sample(1600, 8, dtype=np.float32), sample(400, 8, 1, np.float32)
+    y, expected = (np.sin(x[:, 0]) + x[:, 1] for x in (X, new))
+    cpu = EigenProRegressor(random_state=0, device="cpu", bandwidth=3.0).fit(X, y)
+    with pretended_gpu(monkeypatch, folder):
+        gpu = EigenProRegressor(random_state=0, device="gpu", bandwidth=3.0).fit(X, y)
+        assert gpu.score(new, expected) == pytest.approx(cpu.score(new, expected), abs=2e-3)
+    assert gpu.effective_params_["batch_size"] == 200
+    assert gpu.effective_params_["solver"] == "ConjugateResiduals"
+    with pretended_gpu(monkeypatch, folder):
+        chosen = EigenProRegressor(random_state=0, device="gpu", bandwidth=3.0, batch_size=64, max_epochs=1).fit(X, y)
+    assert chosen.effective_params_["batch_size"] == 64

@@ -169,6 +169,9 @@ class EigenProFit:
                 )
             p = p.to(arrays.device_of(points), points.dtype)
         batch_size = min(n, self.batch_size or self._batch_size(p, n))
+        if self._may_fill(points):
+            sizes = (self._n_outputs, p.rank, arrays.itemsize(points), budget)
+            batch_size = device_form.filling_batch(batch_size, n, *sizes)
         step_size, self._cycle = plan_steps(self, p, batch_size, n)
         step_size = regularised_step(self, step_size, self._choices.regularisation)
         return Plan(kernel, p, batch_size, step_size, p.top_eigenvalue, p.largest_diagonal)
@@ -204,6 +207,12 @@ class EigenProFit:
         if rank is None:
             rank = n_subsample - 1 if n_subsample == n else n_subsample // 5
         return n_subsample, min(rank, n_subsample - 1)
+
+    def _may_fill(self, points: Any) -> bool:
+        """Whether batches are made larger than half of the critical size, for a GPU to be busy."""
+        certified = isinstance(step_rules.make(self.step_rule), step_rules.Certified)
+        on_gpu = arrays.device_of(points).kind != "cpu" and points.shape[0] > SMALL
+        return on_gpu and certified and self.batch_size is None and self.step_size is None
 
     @staticmethod
     def _batch_size(p: Preconditioner, n: int) -> int:

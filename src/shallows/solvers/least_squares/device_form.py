@@ -16,6 +16,45 @@ SHARE_OF_FUNCTIONS = 0.25
 """Of the budget that values of the flattened directions may take where the matrix is not kept."""
 
 
+BATCHES = 8
+"""Of an epoch on a GPU, where nobody says otherwise: with half of the critical batch size the launches of a step take
+longer than its arithmetic. In so few batches the steps are those of `ConjugateResiduals`, which find their own length,
+so that an epoch makes no less progress: on rows of MNIST that were held out, and on targets with noise, errors were the
+same (``benchmarks/RESULTS-gpu.md``)."""
+
+SHARE_OF_DIRECTIONS = 0.25
+"""Of the budget that the directions of conjugate residuals may take for that."""
+
+
+def filling_batch(batch_size: int, n: int, n_outputs: int, rank: int, itemsize: int, budget: int) -> int:
+    """The batch size on a GPU, where that of a CPU would leave it waiting for launches.
+
+    Parameters
+    ----------
+    batch_size : int
+        What a CPU takes.
+    n, n_outputs : int
+        Points, and columns of the targets.
+    rank : int
+        Of the preconditioner.
+    itemsize : int
+        Bytes of a number.
+    budget : int
+        Bytes of the device that the fit may take beside its points.
+
+    Returns
+    -------
+    int
+        An eighth of the points, unless ``batch_size`` is larger, the directions would take too much memory, or there
+        are too many outputs for conjugate residuals.
+    """
+    larger = -(-n // BATCHES)
+    # Outputs for a calibration may be as many again.
+    held = ConjugateResiduals(1.0, BATCHES).held_numbers(n, 2 * n_outputs, rank) * itemsize
+    suits = 2 * (BATCHES - 1) * n_outputs <= larger and held <= SHARE_OF_DIRECTIONS * budget
+    return max(batch_size, larger) if suits else batch_size
+
+
 def gram_on(kernel: Kernel, points: Array, budget: int, beside: int = 0) -> Gram:
     """The kernel matrix on the device of the points: whole on a GPU where it fits, else in tiles.
 
