@@ -195,12 +195,40 @@ CountedArray.__hash__ = None
 CountedArray.__module__ = "cupy"  # by which the package knows whose an array is
 
 
+class _Precision:
+    """What stands for ``cupy._core._routines_linalg``; TF32 rounds the factors, or cuts their last bits off."""
+
+    COMPUTE_TYPE_DEFAULT, COMPUTE_TYPE_TF32 = 1, 6
+    now = COMPUTE_TYPE_DEFAULT
+    cuts = False
+
+    def get_compute_type(self, dtype):
+        return self.now
+
+    def set_compute_type(self, dtype, kind):
+        self.now = kind
+
+    def factor(self, x):
+        """A factor as the device takes it."""
+        if self.now == self.COMPUTE_TYPE_DEFAULT or x.dtype != np.float32:
+            return x
+        return tf32(x, cuts=self.cuts)
+
+
+def tf32(x: np.ndarray, *, cuts: bool = False) -> np.ndarray:
+    """Numbers of float32 with 10 bits after the first, to the nearest or towards zero."""
+    bits = np.ascontiguousarray(x).view(np.uint32)
+    bits = bits if cuts else bits + np.uint32(0x0FFF) + (bits >> np.uint32(13) & np.uint32(1))
+    return (bits & np.uint32(0xFFFFE000)).view(np.float32)
+
+
 class _Namespace:
     """What stands for the module ``cupy``."""
 
     __name__ = "cupy"
     linalg = SimpleNamespace()
     cuda = None
+    _core = SimpleNamespace(_routines_linalg=_Precision())
     get_default_memory_pool = None
     folder = None
     """Where kernels are compiled; without one there is no compiler."""
@@ -445,7 +473,7 @@ def _product(a, b, out=None):
     for operand in (a, b):
         if operand.ndim == 2 and not (operand.flags.c_contiguous or operand.flags.f_contiguous):
             LEDGER.launch("copy of an operand", operand, operand)
-    made = np.matmul(a, b)
+    made = np.matmul(*(NAMESPACE._core._routines_linalg.factor(part) for part in (a, b)))
     LEDGER.launch("product", a, b, made)
     LEDGER.flops += 2 * math.prod(made.shape) * a.shape[-1]
     if out is None:

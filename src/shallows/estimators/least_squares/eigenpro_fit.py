@@ -19,6 +19,7 @@ from ...solvers.least_squares.lifted_eigenpro import LiftedEigenPro
 from ...solvers.least_squares.selection import solver_for
 from ...solvers.least_squares.step_rules import StepRule
 from ...spectrum import Preconditioner, power_of
+from ...split_products import split_kernel
 from .. import precomputed
 from ..base import SMALL
 from .automatic.choices import AUTO
@@ -31,6 +32,8 @@ from .preconditioning import (
     step_parameters,
     subsample_size,
 )
+
+PRECISIONS = ("full", "split")
 
 
 class EigenProFit:
@@ -62,6 +65,7 @@ class EigenProFit:
         device: str = "auto",
         memory: int | str | None = None,
         dtype: str = "auto",
+        precision: str = "full",
         verbose: int = 0,
     ):
         self.kernel = kernel
@@ -87,6 +91,7 @@ class EigenProFit:
         self.device = device
         self.memory = memory
         self.dtype = dtype
+        self.precision = precision
         self.verbose = verbose
 
     # The iterate is kept with an average, so that there are twice as many arrays, see the base class.
@@ -95,6 +100,8 @@ class EigenProFit:
     def _check_parameters(self) -> None:
         super()._check_parameters()
         gpu_checks.check_gpu(self.device)
+        if self.precision not in PRECISIONS:
+            raise ShallowsError(f"precision must be 'full' or 'split', got {self.precision!r}.")
         check_preconditioning(self)
         power_of(self.power)
         step_rules.make(self.step_rule)
@@ -184,7 +191,9 @@ class EigenProFit:
             beside = 0
         else:
             beside = device_form.lifted_bytes(points, targets, p, plan.batch_size)
-        self._gram = device_form.gram_on(plan.kernel, points, budget, beside)
+        kernel = split_kernel(plan.kernel, points) if self.precision == "split" else plan.kernel
+        self._splits = kernel is not plan.kernel
+        self._gram = device_form.gram_on(kernel, points, budget, beside)
         problem = KernelProblem(self._gram, targets, weights, p, self._choices.regularisation)
         problem, solver = device_form.problem_and_solver(problem, solver, plan.batch_size, budget)
         self._lifted = solver if isinstance(solver, LiftedEigenPro) else None
@@ -197,7 +206,7 @@ class EigenProFit:
         return (
             super()._model_parameters(plan)
             | step_parameters(self, plan.preconditioner)
-            | {"solver": solver, **products}
+            | {"solver": solver, **products, **({"precision_of_blocks": "split"} if self._splits else {})}
         )
 
     def _sizes(self, n: int, itemsize: int, budget: int) -> tuple[int, int]:
