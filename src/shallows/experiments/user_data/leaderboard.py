@@ -81,7 +81,7 @@ def _methods(results: Results, found: Recommendation | None) -> tuple[list[dict[
         "lead": sentence(results, found),
         "caption": _of_the_picture(results),
         "notes": [description["told"], *_division(results)],
-        "layout": {"rows": ["method", "chosen"], "columns": ["metric"]},
+        "layout": {"rows": ["method", "chosen"], "columns": ["metric"], "open": True},
         "figure": {"kind": "error_against_costs", "recommended": found.chosen.label if found else ""},
     }
     return rows, described
@@ -108,8 +108,8 @@ def _division(results: Results) -> Iterable[str]:
     yield (
         f"The rows were divided {times}{': ' if once else '. Each time '}parameters were chosen with {by['n_train']:,} "
         f"training rows by {by['n_validation']:,} others ({by['score']}); then each method was fitted to all "
-        f"{n_train:,} training rows, and the {n_test:,} test rows were looked at once. Bandwidths are multiples of the median "
-        "distance between training rows; shown are the parameters that did best on the validation rows"
+        f"{n_train:,} training rows, and the {n_test:,} test rows were looked at once. Bandwidths are multiples of "
+        "the median distance between training rows; shown are the parameters that did best on the validation rows"
         f"{'' if once else ' in the mean'}."
     )
     if results.by_rows:
