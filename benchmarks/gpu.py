@@ -233,7 +233,7 @@ def million(bench: Bench) -> None:
     options |= {"device": str(bench.device)}
     models = {
         "10,000 centres": EigenProCentresRegressor(centres=bench.size(10_000), max_epochs=4, **options),
-        "every point a centre": EigenProRegressor(max_epochs=2, memory=2**30, **options),
+        "every point a centre": EigenProRegressor(max_epochs=2, **options),
     }
     for what, model in models.items():
         for path, context in (("fused", contextlib.nullcontext()), ("plain", cuda.off())):

@@ -111,13 +111,13 @@ def compile_with(*arguments: str) -> None:
     subprocess.run(command, check=True, capture_output=True, text=True)
 
 
-def library(source: str, folder: Path) -> ctypes.CDLL:
-    """A shared library of C++ text behind `_BEFORE`, compiled once a folder.
+def library(source: str, folder: Path, *, threads: bool = True) -> ctypes.CDLL:
+    """A shared library of C++ text behind `_BEFORE`, compiled once a folder; without it where there are no threads.
 
     What comes before is compiled once for all: it is more than a third of the work of each library.
     """
     header = folder / "before.hpp"
-    if not header.exists():
+    if threads and not header.exists():
         header.write_text(_BEFORE)
         compile_with("-x", "c++-header", "-o", f"{header}.gch", str(header))
     stem = hashlib.sha256(source.encode()).hexdigest()[:16]
@@ -125,7 +125,7 @@ def library(source: str, folder: Path) -> ctypes.CDLL:
     if not path.exists():
         text = folder / f"{stem}.cpp"
         text.write_text(source)
-        compile_with("-shared", "-include", str(header), "-o", str(path), str(text))
+        compile_with("-shared", *(["-include", str(header)] if threads else []), "-o", str(path), str(text))
     return ctypes.CDLL(str(path))
 
 
@@ -163,3 +163,30 @@ def elementwise(source: str, folder: Path):
         return value
 
     return function
+
+
+def elementwise_kernel(inputs: str, outputs: str, operation: str, folder: Path):
+    """What ``cupy.ElementwiseKernel`` is where all types are ``T``, for NumPy arrays: ``f(*inputs, *outputs)``.
+
+    Every element has its own turn, first to last, so an expression that reads another element's output is not told of.
+    """
+    read, written = ([part.split()[1] for part in text.split(",")] for text in (inputs, outputs))
+    parameters = ", ".join([f"const T* p_{name}" for name in read] + [f"T* p_{name}" for name in written])
+    here = "".join(f"const T {name} = p_{name}[k]; " for name in read)
+    here += "".join(f"T& {name} = p_{name}[k]; " for name in written)
+    loop = f"for (long long k = 0; k < n; ++k) {{ {here}{operation}; }}"
+    text = f'extern "C" void each({parameters}, long long n) {{ {loop} }}'
+
+    def kernel(*operands):
+        last = operands[-1]
+        kind = {"float32": "float", "float64": "double"}[str(last.dtype)]
+        assert all(isinstance(part, (np.ndarray, np.generic)) and part.dtype == last.dtype for part in operands)
+        shape = np.broadcast_shapes(*(np.shape(part) for part in operands))
+        assert all(part.shape == shape for part in operands[len(read) :])
+        flat = [np.array(np.broadcast_to(part, shape), order="C") for part in operands]
+        pointers = [ctypes.c_void_p(part.ctypes.data) for part in flat]
+        library(f"typedef {kind} T;\n{text}", folder, threads=False).each(*pointers, ctypes.c_longlong(last.size))
+        for part, made in zip(operands[len(read) :], flat[len(read) :], strict=True):
+            part[...] = made
+
+    return kernel

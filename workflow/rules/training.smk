@@ -1,7 +1,8 @@
 """Runs: one job a run. A process that is done with a short run goes on with others that want the same inputs.
 
 The results of those others are kept beside the checkpoints, in a folder that is no declared output, since Snakemake
-deletes the outputs of a job before it starts and when it fails. Their own jobs find them there and only copy them.
+deletes the outputs of a job before it starts and when it fails. Their own jobs find them there and only copy them, by
+a script that starts no Python.
 """
 
 
@@ -47,9 +48,12 @@ rule train:
         code=lambda wildcards: PLAN.code_of(run_of(wildcards)),
         # What depends on `input` is no reason to run it again: another target that wants the run too, other runs.
         targets=lambda wildcards, input: run_of(wildcards).targets,
-        others=lambda wildcards, input: SHARING.others(
-            wildcards.scale, run_of(wildcards)
-        ),
+        others=lambda wildcards, input: others_of(wildcards, input.prepared),
         checkpoints=lambda wildcards, input: below(wildcards.scale, "checkpoints"),
+        # Before `finished`, since a run may be finished by another process between the two.
+        script=lambda wildcards, input: (
+            "deliver.sh" if finished_of(wildcards, input.prepared) else "train.py"
+        ),
+        finished=lambda wildcards, input: finished_of(wildcards, input.prepared),
     script:
-        "../scripts/train.py"
+        "../scripts/{params.script}"

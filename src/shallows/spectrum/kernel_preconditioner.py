@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -91,7 +92,7 @@ class Preconditioner(SpectralPreconditioner):
         """β without its outliers: a batch that holds one has a step of its own, see `shallows.solvers.EigenPro`."""
         return self.upper_diagonal
 
-    @property
+    @cached_property
     def scale(self) -> Array:
         """(1 − τ (λ_{q+1}/λᵢ)^a) / σᵢ with σᵢ = M λᵢ, shape (q,): the diagonal of D in SPEC 10.3 for a = 1."""
         return self.shrink / (self.n_subsample * self.eigenvalues[: self.rank])
@@ -132,6 +133,8 @@ class Preconditioner(SpectralPreconditioner):
         """``V diag(scale)`` times what `project` gave, shape (M, c)."""
         m, c = self.n_subsample, projected.shape[1]
         scaled = self.scale[:, None] * projected
+        if not arrays.is_numpy(projected):
+            return self.vectors @ scaled
         out = arrays.namespace(projected).empty((m, c), dtype=projected.dtype)
         spans = list(arrays.blocks(m, gram.TILE))
         n_workers = self._workers(projected, 2 * self.rank, len(spans))

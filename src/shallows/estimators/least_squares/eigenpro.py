@@ -39,10 +39,11 @@ class EigenProClassifier(EigenProFit, LeastSquaresClassifier):
         M, the number of training points from which the eigensystem is computed. None takes about 9√n, at least 500
         and at most 12,000, as the memory allows; all of up to 1,000 points.
     batch_size : int, optional
-        m, the rows of a step. None takes half of β/λ, the size up to which an epoch with larger batches makes the
-        same progress. If an epoch has b ≤ 16 batches, of at least 2(b − 1) rows for every output, the steps are
-        those of conjugate residuals. These come nearer to the training targets in an epoch, and an epoch takes less
-        time if the kernel matrix is kept; where targets are noisy, let ``early_stopping`` end the training.
+        m, the rows of a step. None takes half of β/λ, the size up to which an epoch with larger batches makes the same
+        progress; on a GPU at least an eighth of the points, where memory allows. If an epoch has b ≤ 16 batches, of at
+        least 2(b − 1) rows for every output, the steps are those of conjugate residuals. These come nearer to the
+        training targets in an epoch, and an epoch takes less time if the kernel matrix is kept; where targets are
+        noisy, let ``early_stopping`` end the training.
     step_size : float, optional
         η, for a sum over the batch. None takes the step by ``step_rule``, and an epoch in which training diverges
         is then repeated with half of it.
@@ -91,6 +92,10 @@ class EigenProClassifier(EigenProFit, LeastSquaresClassifier):
         free. The kernel matrix is kept as far as it fits; the rest is computed anew in every epoch.
     dtype : {"auto", "float32", "float64"}, default="auto"
         "auto" means float32, and float64 for up to 1,000 points.
+    precision : {"full", "split"}, default="full"
+        How a GPU multiplies for kernel values in float32: "full", or "split" into three products on its tensor cores,
+        which take 40 % of the time and err by up to 2e-5 of the largest squared distance (see
+        `shallows.split_products`). Elsewhere without effect.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -166,10 +171,11 @@ class EigenProRegressor(EigenProFit, LeastSquaresRegressor):
         M, the number of training points from which the eigensystem is computed. None takes about 9√n, at least 500
         and at most 12,000, as the memory allows; all of up to 1,000 points.
     batch_size : int, optional
-        m, the rows of a step. None takes half of β/λ, the size up to which an epoch with larger batches makes the
-        same progress. If an epoch has b ≤ 16 batches, of at least 2(b − 1) rows for every output, the steps are
-        those of conjugate residuals. These come nearer to the training targets in an epoch, and an epoch takes less
-        time if the kernel matrix is kept; where targets are noisy, let ``early_stopping`` end the training.
+        m, the rows of a step. None takes half of β/λ, the size up to which an epoch with larger batches makes the same
+        progress; on a GPU at least an eighth of the points, where memory allows. If an epoch has b ≤ 16 batches, of at
+        least 2(b − 1) rows for every output, the steps are those of conjugate residuals. These come nearer to the
+        training targets in an epoch, and an epoch takes less time if the kernel matrix is kept; where targets are
+        noisy, let ``early_stopping`` end the training.
     step_size : float, optional
         η, for a sum over the batch. None takes the step by ``step_rule``, and an epoch in which training diverges
         is then repeated with half of it.
@@ -215,6 +221,10 @@ class EigenProRegressor(EigenProFit, LeastSquaresRegressor):
         free. The kernel matrix is kept as far as it fits; the rest is computed anew in every epoch.
     dtype : {"auto", "float32", "float64"}, default="auto"
         "auto" means float32, and float64 for up to 1,000 points.
+    precision : {"full", "split"}, default="full"
+        How a GPU multiplies for kernel values in float32: "full", or "split" into three products on its tensor cores,
+        which take 40 % of the time and err by up to 2e-5 of the largest squared distance (see
+        `shallows.split_products`). Elsewhere without effect.
     verbose : int, default=0
         1 shows a progress bar.
 

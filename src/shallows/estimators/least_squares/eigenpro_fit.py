@@ -8,16 +8,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ... import arrays, kernels, spectrum
+from ... import arrays, gpu_checks, kernels, spectrum
 from ...errors import ShallowsError
 from ...kernels import Kernel
-from ...solvers.least_squares import step_rules
+from ...solvers.least_squares import device_form, step_rules
 from ...solvers.least_squares.conjugate_residuals import ConjugateResiduals
 from ...solvers.least_squares.eigenpro import EigenPro
 from ...solvers.least_squares.kernel_problem import KernelProblem
+from ...solvers.least_squares.lifted_eigenpro import LiftedEigenPro
 from ...solvers.least_squares.selection import solver_for
 from ...solvers.least_squares.step_rules import StepRule
 from ...spectrum import Preconditioner, power_of
+from ...split_products import split_kernel
 from .. import precomputed
 from ..base import SMALL
 from .automatic.choices import AUTO
@@ -30,6 +32,8 @@ from .preconditioning import (
     step_parameters,
     subsample_size,
 )
+
+PRECISIONS = ("full", "split")
 
 
 class EigenProFit:
@@ -61,6 +65,7 @@ class EigenProFit:
         device: str = "auto",
         memory: int | str | None = None,
         dtype: str = "auto",
+        precision: str = "full",
         verbose: int = 0,
     ):
         self.kernel = kernel
@@ -86,6 +91,7 @@ class EigenProFit:
         self.device = device
         self.memory = memory
         self.dtype = dtype
+        self.precision = precision
         self.verbose = verbose
 
     # The iterate is kept with an average, so that there are twice as many arrays, see the base class.
@@ -93,6 +99,9 @@ class EigenProFit:
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        gpu_checks.check_gpu(self.device)
+        if self.precision not in PRECISIONS:
+            raise ShallowsError(f"precision must be 'full' or 'split', got {self.precision!r}.")
         check_preconditioning(self)
         power_of(self.power)
         step_rules.make(self.step_rule)
@@ -167,21 +176,38 @@ class EigenProFit:
                 )
             p = p.to(arrays.device_of(points), points.dtype)
         batch_size = min(n, self.batch_size or self._batch_size(p, n))
+        if self._may_fill(points):
+            sizes = (self._n_outputs, p.rank, arrays.itemsize(points), budget)
+            batch_size = device_form.filling_batch(batch_size, n, *sizes)
         step_size, self._cycle = plan_steps(self, p, batch_size, n)
         step_size = regularised_step(self, step_size, self._choices.regularisation)
         return Plan(kernel, p, batch_size, step_size, p.top_eigenvalue, p.largest_diagonal)
 
     def _make_problem(self, plan: Plan, points: Any, targets: Any, weights: Any, budget: int) -> KernelProblem:
-        self._sides = (plan.batch_size, self._n_outputs)
-        solver = self._make_solver(plan.step_size)
+        self._sides, self._lifted = (plan.batch_size, self._n_outputs), None
+        solver, p = self._make_solver(plan.step_size), plan.preconditioner
         if isinstance(solver, ConjugateResiduals):
-            budget -= solver.held_numbers(*targets.shape, plan.preconditioner.rank) * arrays.itemsize(targets)
-        problem = super()._make_problem(plan, points, targets, weights, budget)
-        return replace(problem, regularisation=self._choices.regularisation)
+            budget -= solver.held_numbers(*targets.shape, p.rank) * arrays.itemsize(targets)
+            beside = 0
+        else:
+            beside = device_form.lifted_bytes(points, targets, p, plan.batch_size)
+        kernel = split_kernel(plan.kernel, points) if self.precision == "split" else plan.kernel
+        self._splits = kernel is not plan.kernel
+        self._gram = device_form.gram_on(kernel, points, budget, beside)
+        problem = KernelProblem(self._gram, targets, weights, p, self._choices.regularisation)
+        problem, solver = device_form.problem_and_solver(problem, solver, plan.batch_size, budget)
+        self._lifted = solver if isinstance(solver, LiftedEigenPro) else None
+        return problem
 
     def _model_parameters(self, plan: Plan) -> dict[str, Any]:
         solver = type(self._make_solver(plan.step_size)).__name__
-        return super()._model_parameters(plan) | step_parameters(self, plan.preconditioner) | {"solver": solver}
+        vectors = plan.preconditioner.vectors
+        products = gpu_checks.precision_of_products(arrays.device_of(vectors), str(vectors.dtype))
+        return (
+            super()._model_parameters(plan)
+            | step_parameters(self, plan.preconditioner)
+            | {"solver": solver, **products, **({"precision_of_blocks": "split"} if self._splits else {})}
+        )
 
     def _sizes(self, n: int, itemsize: int, budget: int) -> tuple[int, int]:
         """M and q: those of the user, at most n, or sizes chosen from the number of points and the budget."""
@@ -191,6 +217,12 @@ class EigenProFit:
             rank = n_subsample - 1 if n_subsample == n else n_subsample // 5
         return n_subsample, min(rank, n_subsample - 1)
 
+    def _may_fill(self, points: Any) -> bool:
+        """Whether batches are made larger than half of the critical size, for a GPU to be busy."""
+        certified = isinstance(step_rules.make(self.step_rule), step_rules.Certified)
+        on_gpu = arrays.device_of(points).kind != "cpu" and points.shape[0] > SMALL
+        return on_gpu and certified and self.batch_size is None and self.step_size is None
+
     @staticmethod
     def _batch_size(p: Preconditioner, n: int) -> int:
         """All rows of a small problem; else half of the critical size, up to which an epoch makes the same progress."""
@@ -198,5 +230,7 @@ class EigenProFit:
             return n
         return int(min(n, max(16, p.critical_batch_size() / 2)))
 
-    def _make_solver(self, step_size: float) -> EigenPro | ConjugateResiduals:
+    def _make_solver(self, step_size: float) -> EigenPro | ConjugateResiduals | LiftedEigenPro:
+        if self._lifted is not None:
+            return replace(self._lifted, step_size=step_size)
         return solver_for(step_size, self._cycle, *self._sides)

@@ -1,0 +1,88 @@
+"""Elementwise expressions that a GPU evaluates in one launch, each beside the plain expression that it stands for.
+
+CuPy launches a kernel for every operation of an expression, and a launch costs the host 15 to 35 µs: for arrays of a
+few thousand numbers that is all it costs. `FusedExpression` compiles the whole expression with
+``cupy.ElementwiseKernel``, holds it against the plain one on a small example, and uses it from then on
+(`shallows.cuda`). Elsewhere, or where it does not compile, the plain expression is evaluated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import arrays, cuda
+from .arrays import Array
+
+
+@dataclass(frozen=True)
+class FusedExpression:
+    """An elementwise expression with several inputs and outputs.
+
+    Parameters
+    ----------
+    name : str
+        What profilers call it.
+    inputs, outputs : tuple of str
+        Names of the operands. They broadcast as NumPy's do; outputs have the full shape and may be read as well.
+    operation : str
+        The expression for one element in C, in which ``T`` is the type of all operands.
+    plain : callable
+        ``plain(*inputs, *outputs)`` writes the outputs with the array library's own operations.
+    example : tuple of tuple of int
+        Shapes of inputs on which the two are compared.
+    """
+
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    operation: str
+    plain: Callable[..., None]
+    example: tuple[tuple[int, ...], ...]
+
+    def __call__(self, *inputs: Array | float, into: tuple[Array, ...]) -> None:
+        """Write the outputs into arrays.
+
+        Parameters
+        ----------
+        *inputs : array or float
+        into : tuple of array
+            Of one shape and one floating dtype, which the inputs have too.
+        """
+        kernel = self._kernel(into[0]) if cuda.wanted(into[0]) else None
+        if kernel is None:
+            self.plain(*inputs, *into)
+        else:
+            number = into[0].dtype.type
+            kernel(*(number(part) if isinstance(part, (int, float)) else part for part in inputs), *into)
+
+    def _kernel(self, like: Array) -> Callable[..., None] | None:
+        """The compiled expression, once it gave what the plain one gives; None where it did not."""
+
+        def make() -> Callable[..., None]:
+            made = compiled(arrays.namespace(like), self)
+            draws, dtype = np.random.default_rng(0), np.dtype(str(like.dtype))
+            inputs = [np.asarray(draws.uniform(0.5, 2.0, shape), dtype=dtype) for shape in self.example]
+            shape = np.broadcast_shapes(*self.example)
+            before = [np.asarray(draws.uniform(0.5, 2.0, shape), dtype=dtype) for _ in self.outputs]
+            there = [arrays.like(part, like) for part in before]
+            made(*(arrays.like(part, like) if part.ndim else dtype.type(part) for part in inputs), *there)
+            exact = [part.astype(np.float64) for part in before]
+            self.plain(*(part.astype(np.float64) for part in inputs), *exact)
+            error = max(
+                float(np.abs(arrays.to_numpy(a) - b).max() / np.abs(b).max()) for a, b in zip(there, exact, strict=True)
+            )
+            if not error < 32 * np.finfo(dtype).eps:
+                raise ArithmeticError(f"values of {self.name} are off by {error:.1e}")
+            return made
+
+        return cuda.first_use(("expression", self.name, self.operation, str(like.dtype)), make, like)
+
+
+def compiled(xp: Any, expression: FusedExpression) -> Callable[..., None]:
+    """The ``ElementwiseKernel`` of an expression, called with its inputs and then its outputs."""
+    declared = [", ".join(f"T {name}" for name in names) for names in (expression.inputs, expression.outputs)]
+    return xp.ElementwiseKernel(*declared, expression.operation, f"shallows_{expression.name}")

@@ -1,0 +1,157 @@
+"""What keeps a GPU from being used, or from being used as expected, in the user's words and before any work is done."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+
+from . import arrays
+from .arrays import Device
+from .errors import ShallowsError
+
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+
+TF32_VARIABLES = ("CUPY_TF32", "NVIDIA_TF32_OVERRIDE")
+"""What in the environment makes products of float32 round their factors to 10 bits: CuPy's word and the driver's."""
+
+HELD_BY_OTHERS = 0.5
+"""Share of a device's memory that others may hold without a warning."""
+
+_HEADERS = re.compile(r"cannot open source file|could not open source file|failed to find .*(headers|CUDA_PATH)", re.I)
+
+
+def check_gpu(device: str | Device) -> None:
+    """Refuse a GPU that was asked for by name and cannot be used, with its cause; warn of one that is mostly taken.
+
+    Parameters
+    ----------
+    device : {"auto", "cpu", "gpu", "gpu:N"} or Device
+        Nothing is asked of "cpu", nor of "auto" where there is no GPU.
+
+    Raises
+    ------
+    ShallowsError
+        If no device is visible, there is none of that number, the driver is too old, or kernels do not compile since
+        the headers of the CUDA toolkit are missing.
+
+    Warns
+    -----
+    RuntimeWarning
+        If other processes hold more than half of the device's memory: the matrix is then kept in part, and the fit is
+        slower.
+    """
+    match = re.fullmatch(r"(auto)|gpu(?::(\d+))?", str(device))
+    if match is None or (match[1] and not arrays.devices.gpu_is_available()):
+        return
+    index = int(match[2] or 0)
+    cupy = Device("gpu", index).namespace  # Where CuPy is missing, that is told.
+    _check_driver(cupy, device)
+    _check_index(cupy, device, index)
+    with Device("gpu", index).active():
+        _check_compiler(cupy)
+        free, total = cupy.cuda.runtime.memGetInfo()
+        held = total - free - cupy.get_default_memory_pool().total_bytes()
+    if held > HELD_BY_OTHERS * total:
+        warnings.warn(
+            f"Other processes hold {held / 1e9:.1f} of the {total / 1e9:.1f} GB of {device!r}, so that less of the "
+            "kernel matrix is kept and the fit takes longer; 'nvidia-smi' lists them.",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+
+
+def tf32_asked_for() -> str | None:
+    """The variable of the environment, with its value, that makes products of float32 use TF32; None if none does."""
+    for name in TF32_VARIABLES:
+        value = os.environ.get(name, "")
+        if value.strip() not in ("", "0"):
+            return f"{name}={value}"
+    return None
+
+
+def precision_of_products(device: Device, dtype: str) -> dict[str, str]:
+    """What a record says of the products on a GPU, and a warning if the environment makes them less precise.
+
+    Returns
+    -------
+    dict
+        ``products``: "float64", "float32" or "tf32 (VARIABLE=VALUE)"; empty for a CPU.
+
+    Warns
+    -----
+    RuntimeWarning
+        If TF32 is on and the fit is in float32.
+    """
+    if device.kind == "cpu":
+        return {}
+    asked = tf32_asked_for() if dtype == "float32" else None
+    if asked is None:
+        return {"products": dtype}
+    warnings.warn(
+        f"{asked} in the environment rounds the factors of all products to 10 bits (TF32): kernel values of products "
+        "keep about three digits. Leave it out for full single precision.",
+        RuntimeWarning,
+        stacklevel=3,
+    )
+    return {"products": f"tf32 ({asked})"}
+
+
+def _check_driver(cupy: object, device: str | Device) -> None:
+    visible = os.environ.get(VISIBLE)
+    if visible is not None and visible.strip() in ("", "-1"):
+        raise ShallowsError(
+            f"device={str(device)!r} was asked for, but {VISIBLE}={visible!r} hides every GPU from this process; unset "
+            "it, or name the GPUs that may be used."
+        )
+    try:
+        driver = cupy.cuda.runtime.driverGetVersion()
+        needed = cupy.cuda.runtime.runtimeGetVersion()
+    except Exception as error:
+        raise ShallowsError(
+            f"device={str(device)!r} was asked for, but the CUDA runtime does not start: {_cause(error)}. Use "
+            "device='cpu', or mend the driver; 'nvidia-smi' tells whether it runs."
+        ) from error
+    if driver == 0:
+        raise ShallowsError(
+            f"device={str(device)!r} was asked for, but no NVIDIA driver is installed; use device='cpu'."
+        )
+    if driver // 1000 < needed // 1000:
+        raise ShallowsError(
+            f"device={str(device)!r} was asked for, but the driver knows CUDA {_version(driver)} and CuPy was built for"
+            f" {_version(needed)}. Install a newer driver, or the CuPy of the driver's CUDA "
+            f"(pip install 'cupy-cuda{driver // 1000}x[ctk]')."
+        )
+
+
+def _check_index(cupy: object, device: str | Device, index: int) -> None:
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except Exception as error:
+        raise ShallowsError(
+            f"device={str(device)!r} was asked for, but no GPU answers: {_cause(error)}; use device='cpu'."
+        ) from error
+    if index >= count:
+        known = ", ".join(f"'gpu:{k}'" for k in range(count)) or "none"
+        raise ShallowsError(f"device={str(device)!r} was asked for, but the GPUs that CuPy sees are: {known}.")
+
+
+def _check_compiler(cupy: object) -> None:
+    try:
+        cupy.ones(1, dtype="float32") + 1.0
+    except Exception as error:
+        if _HEADERS.search(str(error)):
+            raise ShallowsError(
+                "CuPy cannot compile for this GPU, since the headers of the CUDA toolkit are missing; install them "
+                "with pip install 'shallows[gpu]' (or 'cupy-cuda13x[ctk]'), or use device='cpu'. "
+                f"The compiler says: {_cause(error)}"
+            ) from error
+        raise
+
+
+def _version(number: int) -> str:
+    return f"{number // 1000}.{number % 1000 // 10}"
+
+
+def _cause(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]

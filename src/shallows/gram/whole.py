@@ -1,0 +1,113 @@
+"""A kernel matrix that is kept whole, so that some of its rows are one block for one product."""
+
+from __future__ import annotations
+
+from .. import arrays, kernels, progress
+from ..arrays import Array
+from ..kernels import Kernel
+from .columns import Columns
+from .matrix import Gram
+from .tiles import tile_edge
+
+
+def whole_bytes(points: Array, budget: int) -> int:
+    """Bytes that a `WholeGram` of some points takes while it is made."""
+    n = points.shape[0]
+    return (n * n + tile_edge(points, budget) ** 2) * arrays.itemsize(points)
+
+
+class WholeGram(Gram):
+    """The kernel matrix K of n points in one array of n² numbers, for products in a single launch each.
+
+    `Gram` keeps the tiles of the upper triangle, half of the numbers, and takes a product for each tile that some rows
+    lie in. A GPU, on which a launch costs as much as the product of a tile with a few hundred rows, is faster with the
+    whole. Each tile is made once and written to both of its places.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    points : array, shape (n, d + 2)
+        Augmented points (`kernels.augmented`).
+    budget : int
+        Bytes that the matrix may take, at least `whole_bytes`.
+    tile : int, optional
+        Edge of the tiles that it is made of.
+
+    Raises
+    ------
+    ValueError
+        If the matrix does not fit the budget.
+    """
+
+    def __init__(self, kernel: Kernel, points: Array, *, budget: int, tile: int | None = None):
+        needed = whole_bytes(points, budget)
+        if needed > budget:
+            raise ValueError(f"the whole matrix takes {needed} bytes of {budget}")
+        xp = arrays.namespace(points)
+        self.kernel, self.points, self.n, self.dtype = kernel, points, points.shape[0], points.dtype
+        self.tile = min(tile, max(self.n, 1)) if tile else tile_edge(points, budget)
+        self.n_workers, self.kept_fraction = 1, 1.0
+        self.spare_bytes = int(budget) - needed
+        self.values = xp.empty((self.n, self.n), dtype=self.dtype)
+        spans = list(arrays.blocks(self.n, self.tile))
+        scratch = xp.empty((self.tile, self.tile), dtype=self.dtype)
+        told = progress.part("kernel matrix", len(spans) * (len(spans) + 1) // 2)
+        for i, rows in enumerate(spans):
+            left = kernels.left_factor(kernel, points[rows, :])
+            for columns in spans[i:]:
+                made = arrays.corner(scratch, rows.stop - rows.start, columns.stop - columns.start)
+                kernels.fill(kernel, left, points[columns, :], made)
+                if rows == columns:
+                    kernels.set_diagonal(kernel, made, points[rows, :])
+                else:
+                    self.values[columns, rows] = made.T
+                self.values[rows, columns] = made
+                told.advance()
+
+    def rows(self, start: int, stop: int) -> WholeRows:
+        """Rows ``start`` to ``stop`` of the matrix, for products."""
+        if not 0 <= start <= stop <= self.n:
+            raise IndexError(f"rows {start}:{stop} of a matrix of {self.n}")
+        return WholeRows(self.values[start:stop, :])
+
+    def energy(self, start: int, stop: int, a: Array) -> Array:
+        """``aᵀ K_SS a`` of each column of ``a``, shape (m, c), for the points S from ``start`` to ``stop``.
+
+        Of shape (1, c): the diagonal of a product of c² numbers, which is a launch less than a sum of products.
+        """
+        return diagonal_of_product(a, self.values[start:stop, start:stop] @ a)[None, :]
+
+    def dot(self, a: Array) -> Array:
+        """``K @ a`` for ``a`` of shape (n, c)."""
+        return self.values @ a
+
+    def columns_dot(self, start: int, stop: int, a: Array) -> Array:
+        """``K[:, start:stop] @ a`` for ``a`` of shape (m, c), of shape (n, c)."""
+        return self.values[start:stop, :].T @ a
+
+
+class WholeRows:
+    """Some consecutive rows of a `WholeGram`.
+
+    Parameters
+    ----------
+    values : array, shape (m, n)
+    """
+
+    def __init__(self, values: Array):
+        self.values = values
+
+    def dot(self, a: Array, head: int = 0) -> tuple[Array, Columns | None]:
+        """``K[rows] @ a`` and the first columns ``K[rows, :head]``, see `Rows.dot`."""
+        return self.values @ a, Columns.of(self.values[:, :head]) if head else None
+
+
+def diagonal_of_product(a: Array, b: Array) -> Array:
+    """Inner products of the columns of two arrays of shape (m, c), shape (c,), in a single launch."""
+    return diagonal(a.T @ b)
+
+
+def diagonal(matrix: Array) -> Array:
+    """A view of the diagonal."""
+    xp = arrays.namespace(matrix)
+    return xp.linalg.diagonal(matrix) if hasattr(xp.linalg, "diagonal") else xp.diagonal(matrix)

@@ -1,0 +1,308 @@
+"""EigenPro in few launches: coefficients of the flattened directions beside those of the points, losses read rarely."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ... import arrays
+from ...arrays import Array
+from ...fused_expressions import FusedExpression
+from ...gram.whole import diagonal, diagonal_of_product
+from .cycles import Cycle
+from .kernel_problem import AveragedState, KernelProblem
+from .step_bounds import bounded_step
+
+READ_EVERY = 32
+"""Steps between two readings of the losses on a GPU: to wait for a number costs the host a tenth of a millisecond."""
+
+
+def _plain_residual(values, lifted, target, coefficient, ridge, weight, difference, gradient, ridged):
+    difference[...] = values + lifted - target + ridge * coefficient
+    gradient[...] = weight * difference
+    ridged[...] = ridge * gradient
+
+
+RESIDUAL = FusedExpression(
+    "residual",
+    ("values", "lifted", "target", "coefficient", "ridge", "weight"),
+    ("difference", "gradient", "ridged"),
+    "difference = values + lifted - target + ridge * coefficient; gradient = weight * difference; "
+    "ridged = ridge * gradient",
+    _plain_residual,
+    ((5, 3), (5, 3), (5, 3), (5, 3), (5, 1), (5, 1)),
+)
+"""The residual of a batch with the regularisation's part, the weighted one, and that times the regularisation."""
+
+
+def _plain_bounded_move(direction, fitting, energy, of_ridge, removed, step, sign, over_scale, iterate, lag):
+    length = bounded_step(step, fitting, energy + of_ridge - removed)
+    change = (sign * length) * direction
+    iterate[...] += change
+    lag[...] += change * over_scale
+
+
+BOUNDED_MOVE = FusedExpression(
+    "bounded_move",
+    ("direction", "fitting", "energy", "of_ridge", "removed", "step", "sign", "over_scale"),
+    ("iterate", "lag"),
+    "const T left = energy + of_ridge - removed; const T most = fitting / left; "
+    "const T length = left > 0 && most < step ? most : step; const T change = sign * length * direction; "
+    "iterate += change; lag += change * over_scale",
+    _plain_bounded_move,
+    ((5, 3), (3,), (3,), (3,), (3,), (), (), ()),
+)
+"""A step along a direction, of a length that `bounded_step` bounds, for the iterate and for what its average is kept
+by."""
+
+
+def _plain_move(direction, step, iterate):
+    iterate[...] += step * direction
+
+
+MOVE = FusedExpression(
+    "move", ("direction", "step"), ("iterate",), "iterate += step * direction", _plain_move, ((5, 3), ())
+)
+"""A step along a direction."""
+
+
+@dataclass(frozen=True)
+class LiftedProblem(KernelProblem):
+    """A `KernelProblem` with what the steps of `LiftedEigenPro` use again and again; made by `lifted`.
+
+    Attributes
+    ----------
+    directions : array, shape (M, q)
+        V diag(s)^½ with the eigenvectors V and the scale s of the preconditioner.
+    functions : array, shape (n, q)
+        K_nM V diag(s)^½: values of the flattened directions at the points.
+    ridge : array, shape (n, 1), or None
+        λ/w of every row, 0 where w is.
+    with_ridge : array, shape (at least M, q), or None
+        The first rows of Φ + ridge [V diag(s)^½; 0]: K + λW⁻¹ in place of K.
+    zero_losses : ndarray, shape (n + 1,)
+        Losses of the zero function summed from the first row on.
+    """
+
+    directions: Array = None
+    functions: Array = None
+    ridge: Array | None = None
+    with_ridge: Array | None = None
+    zero_losses: np.ndarray = field(default=None, repr=False)
+
+    def functions_of(self, batch: slice) -> Array:
+        """What multiplies b in the residual of a batch, shape (m, q)."""
+        first = self.with_ridge is not None and batch.start < self.directions.shape[0]
+        return (self.with_ridge if first else self.functions)[batch, :]
+
+
+def lifted(problem: KernelProblem, batch_size: int) -> LiftedProblem:
+    """The problem with the flattened directions' values at all points: n q numbers and one product of the matrix.
+
+    Parameters
+    ----------
+    problem : KernelProblem
+        With a preconditioner.
+    batch_size : int
+        The most rows of a batch.
+    """
+    p, xp = problem.preconditioner, arrays.namespace(problem.targets)
+    directions = p.vectors * xp.sqrt(xp.clip(p.scale, 0.0, None))[None, :]
+    functions = problem.gram.columns_dot(0, p.n_subsample, directions)
+    ridge = with_ridge = None
+    if problem.regularisation:
+        inverse = problem.inverse_weights(slice(0, problem.gram.n))
+        ridge = problem.regularisation * (inverse + xp.zeros_like(problem.targets[:, :1]))
+        with_ridge = arrays.contiguous_copy(functions[: p.n_subsample + batch_size, :])
+        # Outputs differ in their weights outside the subsample only.
+        with_ridge[: p.n_subsample, :] += ridge[: p.n_subsample, :1] * directions
+    # As the loop has it for `EigenPro`, so that both stop after the same epoch.
+    squares = problem.targets**2 if problem.weights is None else problem.weights[:, :1] * problem.targets**2
+    rows = arrays.to_numpy(xp.sum(squares, axis=1)).astype(np.float64)
+    return LiftedProblem(
+        **vars(problem),
+        directions=directions,
+        functions=functions,
+        ridge=ridge,
+        with_ridge=with_ridge,
+        zero_losses=np.concatenate([[0.0], np.cumsum(rows)]),
+    )
+
+
+def lifted_numbers(n: int, n_subsample: int, batch_size: int, rank: int, n_outputs: int) -> int:
+    """Numbers that `lifted` and the state of `LiftedEigenPro` hold beyond those of `EigenPro`."""
+    return (n + 2 * n_subsample + batch_size) * rank + 8 * rank * n_outputs + n + READ_EVERY * n_outputs**2
+
+
+@dataclass
+class LiftedState(AveragedState):
+    """Where `LiftedEigenPro` stands.
+
+    The iterate has n + q rows: coefficients of the points, then those of the flattened directions. `remember` writes
+    the latter into the former and gives what an `AveragedState` gives, so that a checkpoint serves both.
+
+    Attributes
+    ----------
+    directions : array, shape (M, q)
+        As in `LiftedProblem`.
+    losses : array, shape (k, c, c)
+        On their diagonals, the losses of the outputs in the batches that were not read yet.
+    n_unread : int
+        How many batches these are.
+    unread_zero_loss : float
+        The loss of the zero function on them.
+    carried : tuple of float
+        Loss, and loss of the zero function, that were read before their turn, for a checkpoint.
+    read : tuple of float
+        What the last step read: both losses over the batches since the reading before, or zeros.
+    """
+
+    directions: Array | None = None
+    losses: Array | None = None
+    n_unread: int = 0
+    unread_zero_loss: float = 0.0
+    carried: tuple[float, float] = (0.0, 0.0)
+    read: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def coefficients(self) -> Array:
+        """Of the model at the points, shape (n, c), made anew at every call."""
+        n = self.iterate.shape[0] - self.directions.shape[1]
+        stacked = AveragedState.coefficients.fget(self)
+        points = arrays.contiguous_copy(stacked[:n, :])
+        points[: self.directions.shape[0], :] += self.directions @ stacked[n:, :]
+        return points
+
+    def monitored(self) -> tuple[float, float]:
+        """The losses of the batches that the last step read, and those of the zero function on them."""
+        return self.read
+
+    def note(self, zero_loss: float, read_now: bool) -> None:
+        """Count the batch whose loss was written last; read all losses if the host is to wait for them now."""
+        self.n_unread += 1
+        self.unread_zero_loss += zero_loss
+        self.read = (0.0, 0.0)
+        if read_now or self.n_unread == self.losses.shape[0]:
+            self._collect()
+            self.read, self.carried = self.carried, (0.0, 0.0)
+            self.loss = self.read[0]
+
+    def _collect(self) -> None:
+        """Read the losses that are waiting on the device."""
+        if self.n_unread:
+            waiting = arrays.to_numpy(self.losses[: self.n_unread, :, :]).astype(np.float64)
+            found = float(np.trace(waiting, axis1=1, axis2=2).sum())
+            self.carried = (self.carried[0] + found, self.carried[1] + self.unread_zero_loss)
+        self.n_unread, self.unread_zero_loss = 0, 0.0
+
+    def _write_out(self) -> None:
+        """Put the flattened directions' coefficients into those of the subsample, where they are the same function."""
+        m, q = self.directions.shape
+        n = self.iterate.shape[0] - q
+        for stacked in (self.iterate, self.lag):
+            if stacked is not None:
+                stacked[:m, :] += self.directions @ stacked[n:, :]
+                stacked[n:, :] = 0.0
+
+    def remember(self) -> tuple[dict[str, Array], dict[str, float]]:
+        """What a checkpoint keeps: that of an `AveragedState`, and losses that were not taken into the epoch yet."""
+        self._write_out()
+        self._collect()
+        n = self.iterate.shape[0] - self.directions.shape[1]
+        held, numbers = super().remember()
+        held = {name: arrays.contiguous_copy(array[:n, :]) for name, array in held.items()}
+        return held, {**numbers, "carried": list(self.carried)}
+
+    def recall(self, held: dict[str, Array], numbers: dict[str, float]) -> None:
+        """Go back to what `remember` gave."""
+        xp, (q, c) = arrays.namespace(self.iterate), (self.directions.shape[1], self.iterate.shape[1])
+        averages, none = self.lag is not None, xp.zeros((q, c), dtype=self.iterate.dtype)
+        super().recall(
+            {name: xp.concat([arrays.like(array, self.iterate), none], axis=0) for name, array in held.items()}, numbers
+        )
+        if averages and self.lag is None:
+            # An `AveragedState` has none before its first step.
+            self.lag = xp.zeros_like(self.iterate)
+        self.n_unread, self.unread_zero_loss = 0, 0.0
+        self.carried, self.read = tuple(numbers.get("carried", (0.0, 0.0))), (0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class LiftedEigenPro:
+    """The iteration of `EigenPro` in a form for devices on which a launch costs more than its arithmetic.
+
+    `EigenPro` adds η V diag(s) Vᵀ K_MS g to the coefficients of the subsample M in every step. Here the model is
+
+        f = Σᵢ αᵢ k(xᵢ, ·) + Σⱼ bⱼ φⱼ,        φ = diag(s)^½ Vᵀ k(x_M, ·),
+
+    with the values Φ of the flattened directions φ at all points made once, so that a step is
+
+        g = w (K_S α + Φ_S b − y_S) + λ α_S,        α_S ← α_S − η g,        b ← b + η Φ_Sᵀ g.
+
+    The iterates are those of `EigenPro` to rounding. b is written into the coefficients of M where somebody asks for
+    them. What is elementwise is one launch for the residual and one for each of α and b; inner products of columns are
+    the diagonals of products; the losses stay on the device and are read every ``read_every`` steps and at the end of
+    an epoch. With a `gram.WholeGram` a step has twelve launches at most.
+
+    Parameters
+    ----------
+    step_size : float
+        η, for a sum over the batch.
+    cycle : Cycle, optional
+        As for `EigenPro`.
+    n_batches : int
+        In an epoch, after which losses are read.
+    read_every : int
+        Steps after which they are read as well; 1 reads each.
+    """
+
+    step_size: float
+    cycle: Cycle | None = None
+    n_batches: int = 1
+    read_every: int = READ_EVERY
+
+    def init(self, problem: LiftedProblem) -> LiftedState:
+        """Coefficients of zero."""
+        xp, (n, c) = arrays.namespace(problem.targets), problem.targets.shape
+        q, dtype = problem.directions.shape[1], problem.targets.dtype
+        averages = self.cycle is not None and self.cycle.memory
+        return LiftedState(
+            xp.zeros((n + q, c), dtype=dtype),
+            self.step_size,
+            lag=xp.zeros((n + q, c), dtype=dtype) if averages else None,
+            directions=problem.directions,
+            losses=xp.empty((min(self.read_every, self.n_batches), c, c), dtype=dtype),
+        )
+
+    def step(self, problem: LiftedProblem, state: LiftedState, batch: slice) -> LiftedState:
+        """One batch."""
+        xp, n = arrays.namespace(state.iterate), problem.gram.n
+        points, flattened = state.iterate[:n, :], state.iterate[n:, :]
+        values, _ = problem.gram.rows(batch.start, batch.stop).dot(points)
+        difference, gradient, ridged = (xp.empty_like(values) for _ in range(3))
+        ridge = 0.0 if problem.ridge is None else problem.ridge[batch, :]
+        weight = 1.0 if problem.weights is None else problem.weights[batch, :]
+        lifted_values, targets = problem.functions_of(batch) @ flattened, problem.targets[batch, :]
+        inputs = (values, lifted_values, targets, points[batch, :], ridge, weight)
+        RESIDUAL(*inputs, into=(difference, gradient, ridged))
+        products = state.losses[state.n_unread, :, :]
+        arrays.matmul_into(gradient.T, difference, products)
+        projected = problem.functions[batch, :].T @ gradient
+
+        factor, share = (1.0, 0.0) if self.cycle is None else self.cycle.at(state.n_steps)
+        step = state.step_size * factor
+        if share:
+            energy = problem.gram.energy(batch.start, batch.stop, gradient)[0, :]
+            of_ridge = 0.0 if problem.ridge is None else diagonal_of_product(gradient, ridged)
+            bound = (diagonal(products), energy, of_ridge, diagonal_of_product(projected, projected), step)
+            over_scale = 1.0 / state.scale
+            BOUNDED_MOVE(gradient, *bound, -1.0, over_scale, into=(points[batch, :], state.lag[batch, :]))
+            BOUNDED_MOVE(projected, *bound, 1.0, over_scale, into=(flattened, state.lag[n:, :]))
+        else:
+            MOVE(gradient, -step, into=(points[batch, :],))
+            MOVE(projected, step, into=(flattened,))
+        state.advance(share)
+        zero_loss = problem.zero_losses[batch.stop] - problem.zero_losses[batch.start]
+        state.note(float(zero_loss), state.n_steps % self.n_batches == 0)
+        return state

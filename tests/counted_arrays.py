@@ -1,0 +1,489 @@
+"""NumPy arrays that pass for CuPy's and count what a GPU would be asked to do.
+
+`CountedArray` holds a NumPy array, computes with NumPy, and writes into a `Ledger` what CuPy 14 does for the same
+expression: a launch for every elementwise operation, reduction, fill and copy; a product for every call of cuBLAS, with
+a launch for each operand that is neither C- nor F-contiguous, which CuPy copies first; a synchronisation wherever the
+host waits for a number. Views cost nothing. Bytes are those that an operation reads and writes.
+
+What would raise with CuPy raises here too: a CuPy array does not become a NumPy array by itself, nor take one as an
+operand.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+
+import numpy as np
+
+import cuda_on_cpu
+from shallows import arrays, cuda
+
+REDUCTIONS = {"sum", "mean", "max", "min", "all", "any", "var", "argmax", "argmin", "prod"}
+ELEMENTWISE = {
+    *("exp", "sqrt", "log", "cos", "sin", "abs", "sign", "negative", "reciprocal", "isfinite", "tanh", "square"),
+    *("maximum", "minimum", "where", "clip", "log1p", "expm1", "logaddexp", "add", "multiply", "tan", "floor"),
+}
+CONSTANT = {"pi", "inf", "nan", "float32", "float64", "int32", "int64", "uint64", "bool", "newaxis"}
+
+
+@dataclass
+class Ledger:
+    """What was asked of the device.
+
+    Attributes
+    ----------
+    launches : Counter
+        Kernels by what they do, products among them.
+    synchronisations : Counter
+        By what the host waited for.
+    bytes : int
+        Read and written by all launches.
+    flops : int
+        Of products alone.
+    """
+
+    launches: Counter = field(default_factory=Counter)
+    synchronisations: Counter = field(default_factory=Counter)
+    bytes: int = 0
+    flops: int = 0
+
+    @property
+    def n_launches(self) -> int:
+        """All launches."""
+        return sum(self.launches.values())
+
+    @property
+    def n_synchronisations(self) -> int:
+        """All waits of the host."""
+        return sum(self.synchronisations.values())
+
+    @property
+    def copied_operands(self) -> int:
+        """Operands of products that were copied first."""
+        return self.launches["copy of an operand"]
+
+    def launch(self, what: str, *parts: np.ndarray) -> None:
+        """Note a launch that reads or writes some arrays."""
+        self.launches[what] += 1
+        self.bytes += sum(part.nbytes for part in parts)
+
+    def clear(self) -> None:
+        """Begin anew."""
+        self.launches.clear()
+        self.synchronisations.clear()
+        self.bytes = self.flops = 0
+
+
+LEDGER = Ledger()
+
+
+class CountedArray:
+    """A NumPy array that counts; for the package it is one of CuPy's, on the first GPU."""
+
+    device = SimpleNamespace(id=0)
+    __array_ufunc__ = None  # NumPy hands an operation with one of these back to it.
+
+    def __init__(self, held: np.ndarray):
+        self.held = np.asarray(held)
+
+    shape = property(lambda self: self.held.shape)
+    dtype = property(lambda self: self.held.dtype)
+    ndim = property(lambda self: self.held.ndim)
+    size = property(lambda self: self.held.size)
+    nbytes = property(lambda self: self.held.nbytes)
+    itemsize = property(lambda self: self.held.itemsize)
+    strides = property(lambda self: self.held.strides)
+    T = property(lambda self: CountedArray(self.held.T))
+
+    def __array_namespace__(self):
+        return NAMESPACE
+
+    def __array__(self, *arguments, **options):
+        raise TypeError("Implicit conversion to a NumPy array is not allowed.")
+
+    def __len__(self):
+        return len(self.held)
+
+    def __getitem__(self, index):
+        bare = _bare(index) if isinstance(index, tuple) else (_bare(index),)
+        found = self.held[
+            bare if any(part is Ellipsis for part in bare) else (*bare, ...)
+        ]  # so that one number is a view as well
+        if not np.may_share_memory(found, self.held):
+            LEDGER.launch("take", found, found)
+        return CountedArray(found)
+
+    def __setitem__(self, index, value):
+        part = self.held[_bare(index)]
+        other = _bare(value)
+        if isinstance(other, np.ndarray) and _is_same(part, other):
+            return  # as after x[rows] += y
+        LEDGER.launch("assignment", part, *([other] if isinstance(other, np.ndarray) else []))
+        self.held[_bare(index)] = other
+
+    def __matmul__(self, other):
+        return _product(self, other)
+
+    def __pow__(self, other):
+        return _elementwise("power", np.power, self, other)
+
+    def __float__(self):
+        return float(_waited("float", self))
+
+    def __int__(self):
+        return int(_waited("int", self))
+
+    def __index__(self):
+        return int(_waited("int", self))
+
+    def __bool__(self):
+        return bool(_waited("bool", self))
+
+    def reshape(self, *shape):
+        """A view where NumPy makes one."""
+        return NAMESPACE.reshape(self, shape[0] if isinstance(shape[0], tuple) else shape)
+
+    def astype(self, dtype, copy=True):
+        """In another precision."""
+        if not copy and self.dtype == dtype:
+            return self
+        return _made("astype", self.held.astype(dtype), self.held)
+
+    def transpose(self, *axes):
+        """A view."""
+        return CountedArray(self.held.transpose(*axes))
+
+    def diagonal(self):
+        """A view."""
+        return CountedArray(self.held.diagonal())
+
+
+def _operator(name, function):
+    def forward(self, other):
+        return _elementwise(name, function, self, other)
+
+    def backward(self, other):
+        return _elementwise(name, function, other, self)
+
+    def in_place(self, other):
+        LEDGER.launch(name, self.held, self.held, *([other.held] if isinstance(other, CountedArray) else []))
+        function(self.held, _operand(other), out=self.held)
+        return self
+
+    return forward, backward, in_place
+
+
+for _name, _function in {
+    **{"add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "rshift": np.right_shift},
+    **{"lshift": np.left_shift, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor},
+}.items():
+    for _prefix, _method in zip(("", "r", "i"), _operator(_name, _function), strict=True):
+        setattr(CountedArray, f"__{_prefix}{_name}__", _method)
+for _name, _function in {
+    **{"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal}
+}.items():
+    setattr(CountedArray, f"__{_name}__", _operator(_name, _function)[0])
+for _name in REDUCTIONS:
+    setattr(CountedArray, _name, lambda self, _name=_name, **options: getattr(NAMESPACE, _name)(self, **options))
+CountedArray.__neg__ = lambda self: _elementwise("neg", np.negative, self)
+CountedArray.__abs__ = lambda self: _elementwise("abs", np.abs, self)
+CountedArray.__hash__ = None
+CountedArray.__module__ = "cupy"  # by which the package knows whose an array is
+
+
+class _Precision:
+    """What stands for ``cupy._core._routines_linalg``; TF32 rounds the factors, or cuts their last bits off."""
+
+    COMPUTE_TYPE_DEFAULT, COMPUTE_TYPE_TF32 = 1, 6
+    now = COMPUTE_TYPE_DEFAULT
+    cuts = False
+
+    def get_compute_type(self, dtype):
+        return self.now
+
+    def set_compute_type(self, dtype, kind):
+        self.now = kind
+
+    def factor(self, x):
+        """A factor as the device takes it."""
+        if self.now == self.COMPUTE_TYPE_DEFAULT or x.dtype != np.float32:
+            return x
+        return tf32(x, cuts=self.cuts)
+
+
+def tf32(x: np.ndarray, *, cuts: bool = False) -> np.ndarray:
+    """Numbers of float32 with 10 bits after the first, to the nearest or towards zero."""
+    bits = np.ascontiguousarray(x).view(np.uint32)
+    bits = bits if cuts else bits + np.uint32(0x0FFF) + (bits >> np.uint32(13) & np.uint32(1))
+    return (bits & np.uint32(0xFFFFE000)).view(np.float32)
+
+
+class _Namespace:
+    """What stands for the module ``cupy``."""
+
+    __name__ = "cupy"
+    linalg = SimpleNamespace()
+    cuda = None
+    _core = SimpleNamespace(_routines_linalg=_Precision())
+    get_default_memory_pool = None
+    folder = None
+    """Where kernels are compiled; without one there is no compiler."""
+
+    def __getattr__(self, name):
+        if name in CONSTANT:
+            return getattr(np, name)
+        if name in ELEMENTWISE:
+            return lambda *parts, **options: _elementwise(name, getattr(np, name), *parts, **options)
+        if name in REDUCTIONS:
+            return lambda x, **options: _made(name, getattr(np, name)(x.held, **options), x.held)
+        raise AttributeError(f"the counted namespace knows no {name}")
+
+    def finfo(self, dtype):
+        return np.finfo(dtype)
+
+    def empty(self, shape, dtype=float):
+        return CountedArray(np.empty(shape, dtype=dtype))
+
+    def zeros(self, shape, dtype=float):
+        return _made("fill", np.zeros(shape, dtype=dtype))
+
+    def ones(self, shape, dtype=float):
+        return _made("fill", np.ones(shape, dtype=dtype))
+
+    def full(self, shape, value, dtype=None):
+        return _made("fill", np.full(shape, value, dtype=dtype))
+
+    def zeros_like(self, x):
+        return self.zeros(x.shape, x.dtype)
+
+    def ones_like(self, x):
+        return self.ones(x.shape, x.dtype)
+
+    def empty_like(self, x):
+        return self.empty(x.shape, x.dtype)
+
+    def arange(self, *arguments, dtype=None):
+        return _made("arange", np.arange(*arguments, dtype=dtype))
+
+    def eye(self, n, dtype=float):
+        return _made("fill", np.eye(n, dtype=dtype))
+
+    def asarray(self, x, dtype=None, copy=None):
+        if isinstance(x, CountedArray):
+            same = not copy and (dtype is None or x.dtype == dtype)
+            return x if same else _made("copy", np.array(x.held, dtype=dtype), x.held)
+        return _made("transfer to the device", np.array(x, dtype=dtype))
+
+    def array(self, x, dtype=None, order="K", copy=True):
+        return self.asarray(x, dtype=dtype, copy=copy)
+
+    def ascontiguousarray(self, x):
+        x = self.asarray(x)
+        return x if x.held.flags.c_contiguous else _made("copy", np.ascontiguousarray(x.held), x.held)
+
+    def asnumpy(self, x):
+        return np.array(_waited("transfer to the host", x))
+
+    def reshape(self, x, shape):
+        made = x.held.reshape(shape)
+        return CountedArray(made) if np.may_share_memory(made, x.held) else _made("copy", made, x.held)
+
+    def permute_dims(self, x, axes):
+        return CountedArray(x.held.transpose(axes))
+
+    def concat(self, parts, axis=0):
+        bare = [part.held for part in parts]
+        return _made("concat", np.concatenate(bare, axis=axis), *bare)
+
+    def stack(self, parts, axis=0):
+        bare = [part.held for part in parts]
+        return _made("concat", np.stack(bare, axis=axis), *bare)
+
+    def take(self, x, indices, axis=None):
+        return _made("take", np.take(x.held, indices.held, axis=axis))
+
+    def flip(self, x, axis=None):
+        return CountedArray(np.flip(x.held, axis=axis))
+
+    def sort(self, x):
+        return _made("sort", np.sort(x.held), x.held)
+
+    def argsort(self, x, kind=None):
+        return _made("sort", np.argsort(x.held, kind=kind), x.held)
+
+    def diagonal(self, x, *arguments):
+        return CountedArray(np.diagonal(x.held, *arguments))
+
+    def einsum(self, subscripts, *parts):
+        return _made("reduction", np.einsum(subscripts, *(part.held for part in parts)), *(part.held for part in parts))
+
+    def matmul(self, a, b, out=None):
+        return _product(a, b, out)
+
+    def ElementwiseKernel(self, inputs, outputs, operation, name="kernel"):
+        kernel = cuda_on_cpu.elementwise_kernel(inputs, outputs, operation, _folder())
+
+        def launch(*operands):
+            bare = [part.held if isinstance(part, CountedArray) else part for part in operands]
+            kernel(*bare)
+            # Of what broadcasts, an element is read once.
+            LEDGER.launch(name, *(part for part in bare if isinstance(part, np.ndarray)))
+
+        return launch
+
+
+NAMESPACE = _Namespace()
+
+
+def _library_call(name, function):
+    def call(x, *arguments):
+        made = function(x.held, *(_operand(other) for other in arguments))
+        LEDGER.launch(f"linalg.{name}", x.held)
+        return tuple(map(CountedArray, made)) if isinstance(made, tuple) else CountedArray(made)
+
+    return call
+
+
+for _name in ("qr", "eigh", "inv", "cholesky", "solve"):
+    setattr(NAMESPACE.linalg, _name, _library_call(_name, getattr(np.linalg, _name)))
+
+
+def counted(x) -> CountedArray:
+    """An array on the pretended GPU; not counted itself."""
+    return CountedArray(np.array(x))
+
+
+class _Device(contextlib.nullcontext):
+    def __init__(self, index=0):
+        super().__init__()
+
+    def synchronize(self):
+        """Done already."""
+
+
+def _cuda(free: int) -> SimpleNamespace:
+    """What stands for ``cupy.cuda`` on a device with so many bytes free."""
+    return SimpleNamespace(
+        Device=_Device,
+        is_available=lambda: True,
+        runtime=SimpleNamespace(
+            memGetInfo=lambda: (free, free),
+            getDeviceProperties=lambda index: {"name": b"pretended"},
+            getDeviceCount=lambda: 1,
+            driverGetVersion=lambda: 13000,
+            runtimeGetVersion=lambda: 13000,
+        ),
+    )
+
+
+@contextlib.contextmanager
+def pretended_gpu(monkeypatch, folder=None, free=2**30):
+    """The package takes `CountedArray` for CuPy's inside the block; yields the ledger, empty.
+
+    With a folder, elementwise kernels are compiled for the CPU there; without, the plain expressions take their place.
+    ``free`` is the device's memory.
+    """
+    monkeypatch.setattr(arrays.devices, "_cupy", lambda: NAMESPACE)
+    monkeypatch.setattr(arrays.memory, "_cupy", lambda: NAMESPACE)
+    monkeypatch.setattr(arrays.devices, "gpu_is_available", lambda: True)
+    monkeypatch.setattr(_Namespace, "cuda", _cuda(free))
+    monkeypatch.setattr(
+        _Namespace, "get_default_memory_pool", lambda self: SimpleNamespace(free_bytes=lambda: 0, total_bytes=lambda: 0)
+    )
+    monkeypatch.setattr(_Namespace, "folder", folder)
+    monkeypatch.setattr(cuda, "elementwise", _one_pass)
+    monkeypatch.setattr(cuda, "compiled", _raw_kernel)
+    monkeypatch.setattr(cuda, "_made", {})
+    monkeypatch.setattr(cuda, "_warned", set())
+    LEDGER.clear()
+    yield LEDGER
+
+
+def _one_pass(xp, name, body, dtype):
+    function = cuda_on_cpu.elementwise(cuda.function(body, dtype), _folder())
+
+    def launch(scaled, value):
+        LEDGER.launch(name, scaled.held, value.held)
+        function(scaled.held, value.held)
+        return value
+
+    return launch
+
+
+def _raw_kernel(xp, source, name):
+    function = cuda_on_cpu.compiled(source, name, _folder())
+
+    def launch(grid, block, arguments):
+        bare = [part.held if isinstance(part, CountedArray) else part for part in arguments]
+        LEDGER.launch(name, *(part for part in bare if isinstance(part, np.ndarray)))
+        function(grid, block, bare)
+
+    return launch
+
+
+def _folder():
+    if NAMESPACE.folder is None:
+        raise NotImplementedError("there is no compiler for it here")
+    return NAMESPACE.folder
+
+
+def _bare(x):
+    if isinstance(x, tuple):
+        return tuple(map(_bare, x))
+    return x.held if isinstance(x, CountedArray) else x
+
+
+def _is_same(part, other):
+    starts = [x.__array_interface__["data"] for x in (part, other)]
+    return other.shape == part.shape and other.strides == part.strides and starts[0] == starts[1]
+
+
+def _operand(x):
+    """What CuPy takes beside an array of its own: its own, or a number."""
+    if isinstance(x, CountedArray):
+        return x.held
+    if isinstance(x, np.ndarray) and x.ndim:
+        raise TypeError("Unsupported type <class 'numpy.ndarray'>")
+    return x
+
+
+def _made(what, made, *read):
+    made = np.asarray(made)
+    LEDGER.launch(what, made, *read)
+    return CountedArray(made)
+
+
+def _elementwise(name, function, *parts, out=None, **options):
+    bare = [_operand(part) for part in parts]
+    # As with CuPy, a number takes the precision of the arrays beside it.
+    bare = [part.item() if isinstance(part, np.generic) and name != "power" else part for part in bare]
+    if out is not None:
+        options["out"] = out.held
+    made = function(*bare, **options)
+    LEDGER.launch(name, np.asarray(made), *(part for part in bare if isinstance(part, np.ndarray)))
+    return out if out is not None else CountedArray(made)
+
+
+def _product(a, b, out=None):
+    a, b = (_operand(part) for part in (a, b))
+    for operand in (a, b):
+        if operand.ndim == 2 and not (operand.flags.c_contiguous or operand.flags.f_contiguous):
+            LEDGER.launch("copy of an operand", operand, operand)
+    made = np.matmul(*(NAMESPACE._core._routines_linalg.factor(part) for part in (a, b)))
+    LEDGER.launch("product", a, b, made)
+    LEDGER.flops += 2 * math.prod(made.shape) * a.shape[-1]
+    if out is None:
+        return CountedArray(made)
+    if not out.held.flags.c_contiguous:
+        LEDGER.launch("copy of a result", made, made)
+    out.held[...] = made
+    return out
+
+
+def _waited(what, x):
+    LEDGER.synchronisations[what] += 1
+    return x.held

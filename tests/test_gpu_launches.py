@@ -1,0 +1,201 @@
+"""What a GPU is asked to do: launches, copies and waits, counted with NumPy in the place of CuPy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import cuda_on_cpu
+from counted_arrays import counted, pretended_gpu
+from engine_example import sample
+from shallows import EigenProClassifier, EigenProRegressor, cuda, gram, kernels, spectrum, training
+from shallows.errors import DivergenceError
+from shallows.gram.whole import WholeGram
+from shallows.solvers import ConjugateResiduals, EigenPro
+from shallows.solvers.least_squares import device_form
+from shallows.solvers.least_squares.cycles import Cycle
+from shallows.solvers.least_squares.kernel_problem import KernelProblem
+from shallows.solvers.least_squares.lifted_eigenpro import LiftedEigenPro, lifted
+
+needs_compiler = pytest.mark.skipif(cuda_on_cpu.COMPILER is None, reason="there is no g++")
+
+N, BATCH = 640, 64
+AVERAGED = Cycle(1, (), (1.0,), memory=5.0)
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("cuda")
+
+
+def kernel_problem(tile: int, regularisation: float, whole: bool = False) -> KernelProblem:
+    """A problem of 640 points and three outputs, with a matrix in tiles or whole."""
+    points = kernels.augmented(sample(N, 50, dtype=np.float32))
+    kernel = kernels.Gaussian(6.0)
+    p = spectrum.make_preconditioner(kernel, points, rank=20, n_subsample=150)
+    p = replace(p, eigenvalues=counted(p.eigenvalues), vectors=counted(p.vectors))
+    with cuda.off():
+        matrix = (WholeGram if whole else gram.Gram)(kernel, counted(points), budget=2**30, tile=tile)
+    return KernelProblem(matrix, counted(sample(N, 3, 1, np.float32)), None, p, regularisation)
+
+
+def of_one_step(ledger, solver, problem, batch):
+    """Launches, copied operands and waits of a step that is not the first."""
+    state = solver.init(problem)
+    for _ in range(2):
+        state = solver.step(problem, state, batch)
+    ledger.clear()
+    solver.step(problem, state, batch)
+    return ledger.n_launches, ledger.copied_operands, ledger.n_synchronisations
+
+
+BELOW = slice(320, 384)
+"""A batch of which most tiles lie below the diagonal."""
+
+
+@pytest.mark.parametrize(
+    ("tile", "cycle", "expected"),
+    [(N, None, (24, 1, 1)), (N, AVERAGED, (57, 2, 1)), (128, None, (38, 4, 1)), (128, AVERAGED, (71, 5, 1))],
+)
+def test_a_step_of_eigenpro_written_operation_by_operation(tile, cycle, expected, monkeypatch):
+    with pretended_gpu(monkeypatch) as ledger, cuda.off():
+        problem = kernel_problem(tile, 0.01)
+        assert of_one_step(ledger, EigenPro(0.1, cycle), problem, BELOW) == expected
+
+
+@needs_compiler
+@pytest.mark.parametrize("batch", [slice(0, BATCH), slice(128, 192), BELOW], ids=["first", "both", "below"])
+@pytest.mark.parametrize(
+    ("cycle", "regularisation", "launches", "copies"),
+    [(None, 0.0, 7, 0), (None, 0.01, 7, 0), (AVERAGED, 0.0, 11, 1), (AVERAGED, 0.01, 12, 1)],
+)
+def test_a_lifted_step_has_twelve_launches_at_most_and_no_wait(
+    cycle, regularisation, launches, copies, batch, monkeypatch, folder
+):
+    with pretended_gpu(monkeypatch, folder) as ledger:
+        problem = lifted(kernel_problem(128, regularisation, whole=True), BATCH)
+        solver = LiftedEigenPro(0.1, cycle, n_batches=N // BATCH)
+        # The only operand that is copied is the batch's own square of the matrix.
+        assert of_one_step(ledger, solver, problem, batch) == (launches, copies, 0)
+
+
+@needs_compiler
+def test_the_bytes_of_a_lifted_step_are_little_more_than_the_rows_of_the_matrix(monkeypatch, folder):
+    with pretended_gpu(monkeypatch, folder) as ledger:
+        problem = lifted(kernel_problem(128, 0.0, whole=True), BATCH)
+        of_one_step(ledger, LiftedEigenPro(0.1, None, n_batches=N // BATCH), problem, BELOW)
+        rows, functions = BATCH * N * 4, 2 * BATCH * problem.directions.shape[1] * 4
+        assert rows + functions < ledger.bytes < 1.15 * (rows + functions)
+
+
+def test_a_wait_stands_at_every_k_th_step_and_at_the_end_of_an_epoch(monkeypatch):
+    with pretended_gpu(monkeypatch) as ledger, cuda.off():
+        problem = lifted(kernel_problem(N, 0.0, whole=True), BATCH)
+        solver = LiftedEigenPro(0.1, n_batches=10, read_every=4)
+        state, waits = solver.init(problem), []
+        for start in range(0, N, BATCH):
+            ledger.clear()
+            state = solver.step(problem, state, slice(start, start + BATCH))
+            waits.append(ledger.n_synchronisations)
+        assert waits == [0, 0, 0, 1, 0, 0, 0, 1, 0, 1]
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_step_of_conjugate_residuals_takes_fewer_products_of_a_whole_matrix(whole, monkeypatch):
+    with pretended_gpu(monkeypatch) as ledger, cuda.off():
+        problem = kernel_problem(128, 0.0, whole=whole)
+        solver = ConjugateResiduals(1.0, n_batches=2)
+        state = solver.init(problem)
+        for start in (0, 320, 0):
+            ledger.clear()
+            state = solver.step(problem, state, slice(start, start + 320))
+        assert ledger.launches["product"] == (7 if whole else 21)
+
+
+# ------------------------------------------------------------------------------------------ whole fits
+
+
+def fits(Estimator, monkeypatch, folder, free=2**30, **options):
+    """A model of the CPU and one of the pretended GPU, with the ledger of the latter."""
+    X = sample(1600, options.pop("d", 40), dtype=np.float32)
+    y = np.sin(X[:, 0]) + X[:, 1]
+    y = np.digitize(y, [-0.7, 0.7]) if Estimator is EigenProClassifier else y
+    options = {"bandwidth": 6.0, "random_state": 0, "max_epochs": 3, "tol": 0, "batch_size": 50} | options
+    ours = Estimator(device="cpu", **options).fit(X, y)
+    with pretended_gpu(monkeypatch, folder, free) as ledger:
+        theirs = Estimator(device="gpu", **options).fit(X, y)
+        assert ours.predict(X[:100]) == pytest.approx(theirs.predict(X[:100]), rel=1e-2, abs=1e-3)
+    assert theirs.losses_ == pytest.approx(ours.losses_, rel=1e-2)
+    return ours, theirs, ledger
+
+
+@needs_compiler
+@pytest.mark.parametrize("Estimator", [pytest.param(EigenProClassifier, marks=pytest.mark.slow), EigenProRegressor])
+def test_a_fit_on_a_gpu_keeps_the_matrix_whole_and_takes_lifted_steps(Estimator, monkeypatch, folder):
+    _, model, _ = fits(Estimator, monkeypatch, folder)
+    assert model.effective_params_["solver"] == "LiftedEigenPro"
+    assert model.effective_params_["kept_fraction"] == 1.0
+
+
+@needs_compiler
+def test_a_fit_for_which_a_gpu_has_too_little_memory_keeps_no_whole_matrix(monkeypatch, folder):
+    _, model, _ = fits(EigenProRegressor, monkeypatch, folder, free=12 * 2**20)
+    assert model.effective_params_["solver"] == "EigenPro"
+    assert model.effective_params_["kept_fraction"] < 1.0
+
+
+@pytest.mark.slow
+@needs_compiler
+def test_without_a_matrix_the_fused_product_makes_all_that_a_lifted_step_needs(monkeypatch, folder):
+    monkeypatch.setattr(device_form, "SHARE_OF_FUNCTIONS", 1.0)
+    options = {"d": 6, "max_epochs": 1, "bandwidth": 3.0}
+    _, model, ledger = fits(EigenProRegressor, monkeypatch, folder, 12 * 2**20, **options)
+    assert model.effective_params_["kept_fraction"] < 1.0
+    assert model.effective_params_["solver"] == "LiftedEigenPro"
+    assert ledger.launches["kernel_product"] >= 32
+
+
+def test_a_step_that_is_too_long_is_noticed_before_the_epoch_ends(monkeypatch):
+    with pretended_gpu(monkeypatch), cuda.off():
+        problem = lifted(kernel_problem(N, 0.0, whole=True), BATCH)
+        stopping, batches = training.Stopping(2), training.Batches(N, BATCH, 0)
+        run = training.train(LiftedEigenPro(50.0, n_batches=10), problem, batches, stopping)
+        assert run.n_rollbacks > 0
+        assert run.losses[-1] < 1.0
+        with pytest.raises(DivergenceError, match="step_size=50"):
+            training.train(LiftedEigenPro(50.0, n_batches=10), problem, batches, stopping, may_shrink=False)
+
+
+# ---------------------------------------------------------------------------------------- sizes of batches
+
+
+@pytest.mark.parametrize(
+    ("gigabytes", "n", "n_outputs", "expected"),
+    [
+        (80, 60_000, 10, 7500),
+        (4, 60_000, 10, 7500),
+        (1, 60_000, 10, 467),  # the directions take 0.43 GB
+        (80, 1_000_000, 1, 125_000),
+        (80, 60_000, 1000, 467),  # more outputs than conjugate residuals are for
+        (80, 2000, 10, 467),
+    ],
+)
+def test_batches_fill_a_device_as_far_as_its_memory_allows(gigabytes, n, n_outputs, expected):
+    assert device_form.filling_batch(467, n, n_outputs, 440, 4, int(0.7e9 * gigabytes)) == expected
+
+
+@needs_compiler
+def test_by_default_a_gpu_takes_eight_batches_and_comes_to_the_scores_of_a_cpu(monkeypatch, folder):
+    X, new = sample(1600, 8, dtype=np.float32), sample(400, 8, 1, np.float32)
+    y, expected = (np.sin(x[:, 0]) + x[:, 1] for x in (X, new))
+    cpu = EigenProRegressor(random_state=0, device="cpu", bandwidth=3.0).fit(X, y)
+    with pretended_gpu(monkeypatch, folder):
+        gpu = EigenProRegressor(random_state=0, device="gpu", bandwidth=3.0).fit(X, y)
+        assert gpu.score(new, expected) == pytest.approx(cpu.score(new, expected), abs=2e-3)
+    assert gpu.effective_params_["batch_size"] == 200
+    assert gpu.effective_params_["solver"] == "ConjugateResiduals"
+    with pretended_gpu(monkeypatch, folder):
+        chosen = EigenProRegressor(random_state=0, device="gpu", bandwidth=3.0, batch_size=64, max_epochs=1).fit(X, y)
+    assert chosen.effective_params_["batch_size"] == 64

@@ -1,0 +1,165 @@
+"""EigenPro with the flattened directions' coefficients beside those of the points, against `EigenPro` itself."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import cuda_on_cpu
+from counted_arrays import counted, pretended_gpu
+from engine_example import PLENTY, naive_kernel, problem, sample
+from shallows import arrays, cuda, kernels, training
+from shallows.fused_expressions import FusedExpression
+from shallows.gram.whole import WholeGram
+from shallows.solvers import EigenPro
+from shallows.solvers.least_squares import lifted_eigenpro
+from shallows.solvers.least_squares.cycles import Cycle
+from shallows.solvers.least_squares.lifted_eigenpro import LiftedEigenPro, lifted
+
+N, BATCH = 60, 12
+BATCHES = training.Batches(N, BATCH, 0)
+AVERAGED = Cycle(2, (), (1.0, 0.7), memory=4.0)
+
+
+def both(cycle=None, *, weights=False, regularisation=0.0, whole=True, read_every=3, **options):
+    """The plain and the lifted solver, each with its problem."""
+    p = problem(rank=7, n_subsample=25, weights=weights, tile=16, **options)
+    plain = replace(p.problem, regularisation=regularisation)
+    if whole:
+        plain = replace(plain, gram=WholeGram(p.kernel, p.problem.gram.points, budget=PLENTY, tile=16))
+    step = p.preconditioner.step_size(BATCH)
+    fast = LiftedEigenPro(step, cycle, n_batches=len(BATCHES), read_every=read_every)
+    return (EigenPro(step, cycle), plain), (fast, lifted(plain, BATCH))
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["tiles", "whole"])
+@pytest.mark.parametrize("regularisation", [0.0, 0.1])
+@pytest.mark.parametrize("weights", [False, True], ids=["alike", "weighted"])
+@pytest.mark.parametrize("cycle", [None, AVERAGED], ids=["last", "averaged"])
+def test_the_iterates_are_those_of_eigenpro(cycle, weights, regularisation, whole):
+    plain, fast = (
+        training.train(solver, p, BATCHES, training.Stopping(6))
+        for solver, p in both(cycle, weights=weights, regularisation=regularisation, whole=whole)
+    )
+    assert fast.state.coefficients == pytest.approx(plain.state.coefficients, rel=1e-11, abs=1e-13)
+    assert fast.losses == pytest.approx(plain.losses, rel=1e-12)
+
+
+def test_outputs_with_weights_of_their_own_are_those_of_eigenpro():
+    (plain, p), (fast, _) = both(AVERAGED, regularisation=0.1)
+    weights = np.ones((N, 2))
+    weights[40:, 1] = 0.0  # rows that are held out of the second output, outside the subsample
+    p = replace(p, weights=weights)
+    runs = [training.train(s, q, BATCHES, training.Stopping(4)) for s, q in ((plain, p), (fast, lifted(p, BATCH)))]
+    assert runs[1].state.coefficients == pytest.approx(runs[0].state.coefficients, rel=1e-11, abs=1e-13)
+    assert runs[1].losses == pytest.approx(runs[0].losses, rel=1e-12)
+
+
+@pytest.mark.parametrize("there_and_back", [False, True])
+def test_a_checkpoint_in_the_middle_of_an_epoch_serves_both_forms(there_and_back):
+    plain, fast = both(AVERAGED, regularisation=0.1)
+    (first, p), (second, q) = (fast, plain) if there_and_back else (plain, fast)
+    state, whole = first.init(p), first.init(p)
+    for batch in BATCHES.of_epoch(0)[:4]:
+        state, whole = first.step(p, state, batch), first.step(p, whole, batch)
+    gone_on = second.init(q)
+    gone_on.recall(*state.remember())
+    for batch in [*BATCHES.of_epoch(0)[4:], *BATCHES.of_epoch(1)]:
+        gone_on, whole = second.step(q, gone_on, batch), first.step(p, whole, batch)
+    assert gone_on.coefficients == pytest.approx(whole.coefficients, rel=1e-11, abs=1e-13)
+
+
+def test_losses_that_wait_on_the_device_survive_a_checkpoint():
+    _, (solver, p) = both(read_every=100)
+    runs = []
+    for kept in (False, True):
+        state, told = solver.init(p), []
+        for k, batch in enumerate(BATCHES.of_epoch(0)):
+            state = solver.step(p, state, batch)
+            told.append(state.monitored())
+            if kept and k == 2:
+                held, numbers = state.remember()
+                state = solver.init(p)
+                state.recall(held, numbers)
+        runs.append(told)
+        assert told[:4] == [(0.0, 0.0)] * 4
+    assert runs[1][4] == pytest.approx(runs[0][4], rel=1e-12)
+    assert runs[0][4][1] == pytest.approx(np.sum(p.targets**2))
+
+
+# --------------------------------------------------------------------------------------- the whole matrix
+
+
+@pytest.mark.parametrize("tile", [7, 16, 60])
+def test_a_whole_matrix_gives_the_products_of_the_formula(tile):
+    x, a = sample(N), sample(N, 2, 1)
+    K = naive_kernel("laplace", 1.5, x, x)
+    matrix = WholeGram(kernels.Laplace(1.5), kernels.augmented(x), budget=PLENTY, tile=tile)
+    product, columns = matrix.rows(5, 33).dot(a, head=20)
+    for found, expected in (
+        (matrix.values, K),
+        (matrix.dot(a), K @ a),
+        (product, K[5:33] @ a),
+        (columns.values(), K[5:33, :20]),
+        (matrix.columns_dot(5, 33, a[:28]), K[:, 5:33] @ a[:28]),
+        (matrix.energy(5, 33, a[:28])[0], np.sum(a[:28] * (K[5:33, 5:33] @ a[:28]), axis=0)),
+    ):
+        # Distances by a product lose half of the digits where points are close.
+        assert found == pytest.approx(expected, abs=1e-6)
+    assert np.array_equal(np.diag(matrix.values), np.ones(N))
+    beyond = np.abs(np.subtract.outer(np.arange(N), np.arange(N))) >= tile
+    assert np.array_equal(matrix.values[beyond], matrix.values.T[beyond])
+
+
+def test_a_whole_matrix_beyond_its_budget_is_refused():
+    with pytest.raises(ValueError, match="takes 57600 bytes of 1000"):
+        WholeGram(kernels.Laplace(1.5), kernels.augmented(sample(N)), budget=1000)
+
+
+# --------------------------------------------------------------------------------- the text of the expressions
+
+EXPRESSIONS = [lifted_eigenpro.RESIDUAL, lifted_eigenpro.BOUNDED_MOVE, lifted_eigenpro.MOVE]
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("expressions")
+
+
+@pytest.mark.skipif(cuda_on_cpu.COMPILER is None, reason="there is no g++")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("expression", EXPRESSIONS, ids=lambda expression: expression.name)
+def test_the_text_gives_what_the_plain_expression_gives(expression, dtype, monkeypatch, folder):
+    draw = np.random.default_rng(1)
+    # Both signs, so that steps are bounded and are not.
+    inputs = [draw.normal(size=shape).astype(dtype) for shape in expression.example]
+    into = [draw.normal(size=(5, 3)).astype(dtype) for _ in expression.outputs]
+    plain = [part.copy() for part in into]
+    expression(*(part if part.ndim else float(part) for part in inputs), into=tuple(plain))
+    with pretended_gpu(monkeypatch, folder) as ledger, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        there = [counted(part) for part in into]
+        expression._kernel(there[0])
+        ledger.clear()
+        expression(*(counted(part) if part.ndim else float(part) for part in inputs), into=tuple(there))
+        assert ledger.n_launches == 1
+    for made, expected in zip(there, plain, strict=True):
+        np.testing.assert_allclose(made.held, expected, rtol=64 * np.finfo(dtype).eps, atol=64 * np.finfo(dtype).eps)
+
+
+@pytest.mark.skipif(cuda_on_cpu.COMPILER is None, reason="there is no g++")
+@pytest.mark.parametrize("operation", ["y = x * x + x", "y = no_such_thing(x)"], ids=["other numbers", "not C"])
+def test_a_text_that_is_wrong_is_given_up_with_a_warning(operation, monkeypatch, folder):
+    def plain(x, y):
+        y[...] = x * x
+
+    expression = FusedExpression("square", ("x",), ("y",), operation, plain, ((5, 3),))
+    with pretended_gpu(monkeypatch, folder), pytest.warns(RuntimeWarning, match="CUDA function"):
+        x, y = counted(np.full((5, 3), 3.0)), counted(np.zeros((5, 3)))
+        expression(x, into=(y,))
+        assert np.all(arrays.to_numpy(y) == 9.0)
+        with cuda.off():
+            expression(x, into=(y,))
