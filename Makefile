@@ -54,7 +54,7 @@ leaderboard: $(READY) ## every method that suits a dataset on one page, at SCALE
 bench: $(READY) ## the benchmark against other packages, in an environment of its own
 	@benchmarks/run.sh
 
-drill-slurm: $(READY) ## a part of the workflow on a Slurm of one node, disturbed in eight ways (root, Debian's packages, the extra cluster)
+drill-slurm: $(READY) ## a part of the workflow on a Slurm of one node, disturbed in nine ways (root, Debian's packages, the extra cluster)
 	@tests/drill/drill_slurm.sh
 
 docs: $(BOOK)/.ready ## the book, in docs/_build/html, by Sphinx in an environment of its own
