@@ -154,7 +154,7 @@ def test_inside_a_job_no_more_threads_are_asked_for_than_it_was_given(monkeypatc
 
 def test_a_job_that_no_node_can_take_is_told_before_it_waits_for_ever():
     node = slurm.Nodes(4, 2099, 0, None)
-    with pytest.raises(ShallowsError, match=r"1 jobs .*2,099 MB.*the largest is much with 2,100 MB.*memory: 1GB"):
+    with pytest.raises(ShallowsError, match=r"1 jobs .*2,099 MB.*the largest is much with 2,100 MB.*memory: 2GB"):
         slurm.check([("much", COST), ("little", costs.Cost(1, 10**8))], Requests(), node, gpus=0)
     with pytest.raises(ShallowsError, match="no node that has one"):
         slurm.check([], Requests(), node, gpus=1)
