@@ -32,7 +32,11 @@ _BEFORE = r"""
 #define __launch_bounds__(n)
 #define __shared__ static
 #define __align__(n) __attribute__((aligned(n)))
-using std::exp; using std::sqrt;
+using std::exp; using std::sqrt; using std::log; using std::cos; using std::sin;
+static inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
+{
+    return (unsigned long long)((unsigned __int128)a * b >> 64);
+}
 struct Index { unsigned x, y, z; };
 static Index threadIdx, blockIdx, blockDim, gridDim;
 
