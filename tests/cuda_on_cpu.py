@@ -189,7 +189,8 @@ def elementwise_kernel(inputs: str, outputs: str, operation: str, folder: Path):
         assert all(part.shape == shape for part in operands[len(read) :])
         flat = [np.array(np.broadcast_to(part, shape), order="C") for part in operands]
         pointers = [ctypes.c_void_p(part.ctypes.data) for part in flat]
-        library(f"typedef {kind} T;\n{text}", folder, threads=False).each(*pointers, ctypes.c_longlong(last.size))
+        source = f"#include <cmath>\nusing std::cos; using std::sin;\ntypedef {kind} T;\n{text}"
+        library(source, folder, threads=False).each(*pointers, ctypes.c_longlong(last.size))
         for part, made in zip(operands[len(read) :], flat[len(read) :], strict=True):
             part[...] = made
 
