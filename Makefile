@@ -12,7 +12,7 @@ BOOK := .venv-docs
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := demo
-.PHONY: demo laptop paper report reference verify test test-fast lint format bench drill-slurm docs explain lock release-check clean distclean help
+.PHONY: demo laptop paper report reference verify test test-fast lint format leaderboard bench drill-slurm docs explain lock release-check clean distclean help
 
 demo laptop paper: $(READY) ## the whole graph at a scale and its report: demo (the default, minutes), laptop (hours), paper (a GPU or a cluster)
 	@$(BIN)/snakemake --cores $(CORES) --config scale=$@
@@ -46,6 +46,10 @@ format: $(READY) ## put code and rules into their format
 
 explain: $(READY) ## what TARGET would run at SCALE, on which data, at what cost: make explain TARGET=... SCALE=laptop; all targets without one
 	@$(BIN)/python -m shallows.experiments.planning.explain $(TARGET) --scale $(SCALE)
+
+leaderboard: $(READY) ## every method that suits a dataset on one page, at SCALE: make leaderboard DATASET=mnist SCALE=laptop
+	@page=$$($(BIN)/python -m shallows.experiments.dataset_leaderboard $(DATASET) --scale $(SCALE)) && \
+		$(BIN)/snakemake --cores $(CORES) "$$page" && echo "The leaderboard: $(CURDIR)/$$page"
 
 bench: $(READY) ## the benchmark against other packages, in an environment of its own
 	@benchmarks/run.sh

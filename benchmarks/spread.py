@@ -4,8 +4,9 @@
 
 Takes the digits of MNIST (``SHALLOWS_MIRROR`` names a place to take them from). One process and several take turns;
 what is compared is the median time of a step. The target: two processes on two cores are at least 1.7 times as fast as
-one with one thread. The machine must be quiet: processes that wait for each other wait actively. ``--json`` writes what
-was measured.
+one with one thread. On a quiet machine the clock tells. On a busy one, where two processes are given more than one is,
+look at the processor time of the slowest process: waiting for the others is a part of it, since they wait actively, so
+that the ratio is too small rather than too large. ``--json`` writes what was measured.
 """
 
 from __future__ import annotations
@@ -81,11 +82,11 @@ def steps(asked: argparse.Namespace) -> dict[str, Any]:
     from shallows import EigenProClassifier, arrays, distributed, training
 
     X, y = (np.load(asked.work / f"{name}.npy", mmap_mode="r") for name in "xy")
-    ended: list[float] = []
+    ended: list[tuple[float, float]] = []
 
     class Clock(training.Observer):
         def on_batch(self, run: Any) -> None:
-            ended.append(time.perf_counter())
+            ended.append((time.perf_counter(), time.process_time()))
             if len(ended) > asked.steps:
                 raise Enough
 
@@ -112,11 +113,15 @@ def steps(asked: argparse.Namespace) -> dict[str, Any]:
             model.fit(X, y, observers=[Clock()])
     except Enough:
         pass
-    return {"steps": np.diff(ended).tolist(), "threads": arrays.n_threads()}
+    by_clock, by_processor = np.diff(ended, axis=0).T.tolist()
+    return {"steps": by_clock, "processor": by_processor, "threads": arrays.n_threads()}
 
 
-def measured(asked: argparse.Namespace, n: int, folder: Path) -> float:
-    """The median seconds of a step by n processes; one is the estimator's own fit, without MPI."""
+def measured(asked: argparse.Namespace, n: int, folder: Path) -> tuple[float, float]:
+    """The median seconds of a step by n processes, of the clock and of the processor of the slowest.
+
+    One is the estimator's own fit, without MPI.
+    """
     command = [sys.executable, __file__, "--work", str(folder)]
     command += ["--batch", str(asked.batch), "--steps", str(asked.steps)]
     if n > 1:
@@ -134,17 +139,22 @@ def measured(asked: argparse.Namespace, n: int, folder: Path) -> float:
     assert len(found) == n
     assert all(one["threads"] == 1 for one in found)
     # A step ends for all of them with the same sum; the slowest tells how long it took.
-    return max(statistics.median(one["steps"]) for one in found)
+    return tuple(max(statistics.median(one[kind]) for one in found) for kind in ("steps", "processor"))
 
 
-def summary(turns: list[dict[int, float]], asked: argparse.Namespace) -> dict[str, Any]:
+def summary(turns: list[dict[int, tuple[float, float]]], asked: argparse.Namespace) -> dict[str, Any]:
     """Medians over the turns, and how many times as fast as one process several are."""
-    faster = {n: statistics.median(turn[1] / turn[n] for turn in turns) for n in asked.ranks}
+
+    def faster(kind: int) -> dict[int, float]:
+        return {n: statistics.median(turn[1][kind] / turn[n][kind] for turn in turns) for n in asked.ranks}
+
     return {
         "rows": asked.rows,
         "batch": asked.batch,
-        "seconds": {n: statistics.median(turn[n] for turn in turns) for n in (1, *asked.ranks)},
-        "faster": faster,
+        "seconds": {n: statistics.median(turn[n][0] for turn in turns) for n in (1, *asked.ranks)},
+        "processor_seconds": {n: statistics.median(turn[n][1] for turn in turns) for n in (1, *asked.ranks)},
+        "faster": faster(0),
+        "faster_by_processor": faster(1),
         "turns": turns,
         "load": os.getloadavg(),
         "cores": os.cpu_count(),
@@ -157,8 +167,9 @@ def lines(found: dict[str, Any]) -> list[str]:
         f"{found['rows']:,} digits, batches of {found['batch']:,}: {found['seconds'][1]:.3f} s a step by one process"
     )
     rest = [
-        f"{n} processes: {found['seconds'][n]:.3f} s, {faster:.2f} times as fast"
-        + (f" (target {TARGET})" if n == 2 else "")
+        f"{n} processes: {found['seconds'][n]:.3f} s, {faster:.2f} times as fast; by processor time "
+        f"{found['processor_seconds'][1]:.3f} and {found['processor_seconds'][n]:.3f} s, "
+        f"{found['faster_by_processor'][n]:.2f} times" + (f" (target {TARGET})" if n == 2 else "")
         for n, faster in found["faster"].items()
     ]
     busy = f"{found['cores']} cores, on which {found['load'][0]:.1f} processes wanted to run in the last minute"

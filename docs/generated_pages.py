@@ -31,7 +31,7 @@ ESTIMATORS = {
     "doubly_stochastic": "Doubly stochastic gradients",
     "regularised": "Regularised risks: Pegasos, NORMA, SDCA, SVRG, SAG",
     "linear_svm": "Linear support vector machines",
-    "support_vectors": "Support vectors: SMO, LASVM, core vector machines",
+    "support_vectors": "Support vectors: SMO, SVM-light, interior points, Newton, LASVM, core vector machines",
     "budgeted": "Budgets: support vectors, hyperplanes, landmarks",
     "closed_forms": "Closed forms: ridge regression on explicit features, extreme learning machines",
     "components": "Components: kernel PCA, SVD, CCA, sliced inverse regression",

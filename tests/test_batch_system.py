@@ -1,5 +1,6 @@
 """What jobs ask a batch system for, which go to it together, and how one goes on in another when its time is over."""
 
+import json
 import os
 import stat
 import threading
@@ -13,8 +14,9 @@ from shallows.experiments.planning import batches, costs, slurm
 from shallows.experiments.planning.configuration import ConfigurationError
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.planning.requests import Requests
-from shallows.experiments.running import batch_system, cards
+from shallows.experiments.running import batch_system, cards, run
 from shallows.experiments.running.interruption import stopping_by_signal
+from shallows.experiments.running.job import Conditions, Job
 from shallows.experiments.running.journal import journal
 from shallows.training import Checkpoint
 from workflow_runs import PROJECT
@@ -252,6 +254,40 @@ def test_the_memory_that_a_job_asked_for_is_a_limit_to_its_budget_where_slurm_do
     batch_system.declare_memory({"mem_mb": 700})
     assert 700 * 2**20 in [limit.size for limit in memory_limits.limits()]
     assert arrays.memory_budget(None) < 0.7 * 700 * 2**20
+
+
+def waited_for(folder, appears_after=None):
+    """How often a file of prepared data was looked for, and whether it was there in the end."""
+    path, looks = folder / "x_train.npy", []
+
+    def sleep(seconds):
+        looks.append(seconds)
+        if len(looks) == appears_after:
+            path.write_bytes(b"")
+
+    batch_system.wait_for_files([folder / "prepared.json", path], sleep)
+    return len(looks), path.exists()
+
+
+def test_a_file_that_a_shared_folder_shows_late_is_waited_for_in_a_job(job, tmp_path):
+    (tmp_path / "prepared.json").write_text("{}")
+    assert waited_for(tmp_path, appears_after=4) == (4, True)
+    assert waited_for(tmp_path) == (0, True)
+
+
+def test_a_file_that_was_lost_is_waited_for_no_longer_than_a_minute_and_then_told(job, tmp_path, monkeypatch):
+    (tmp_path / "prepared.json").write_text(json.dumps({"arrays": {"x_train": {}}, "sha256": "0"}))
+    looks, there = waited_for(tmp_path)
+    assert not there and looks * batch_system.LOOK_SECONDS == batch_system.LATENCY_SECONDS
+    monkeypatch.setattr(batch_system, "LATENCY_SECONDS", 0.0)
+    with pytest.raises(ShallowsError, match=r"x_train\.npy cannot be read: .* Prepare the dataset again"):
+        run.execute(Job({}, tmp_path, None, tmp_path), Conditions())
+
+
+def test_outside_of_a_batch_system_no_file_is_waited_for(tmp_path, monkeypatch):
+    for name in batch_system.IN_A_JOB:
+        monkeypatch.delenv(name, raising=False)
+    assert waited_for(tmp_path) == (0, False)
 
 
 def test_each_job_has_a_card_to_itself_and_gives_it_back(tmp_path, monkeypatch):

@@ -258,3 +258,13 @@ def test_a_value_that_is_ten_tolerances_off_deviates(target, name):
         return results_of(comparison, curves_of) if about and reachable else None
 
     assert tried(target, name, metric, results_with) or not list(rows_about(target, name))
+
+
+def test_each_limit_on_what_a_paper_says_has_a_reason():
+    without = [
+        f"{target}: {name}"
+        for target, spec in PLAN.targets.items()
+        for name, claim in spec.get("claims", {}).items()
+        if claim["evidence"] in ("order", "theorem", "fact") and not claim.get("reason")
+    ]
+    assert without == []

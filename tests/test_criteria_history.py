@@ -20,8 +20,10 @@ def git(*arguments):
 def first_entries(wanted):
     """The entry of each target in the first commit that has it."""
     loader, found = getattr(yaml, "CSafeLoader", yaml.SafeLoader), {}
-    for commit in git("log", "--reverse", "--format=%H", "--", "config/papers").split():
-        for path in git("ls-tree", "-r", "--name-only", commit, "config/papers").split():
+    log = git("log", "--reverse", "--format=commit %H", "--name-only", "--diff-filter=AM", "--", "config/papers")
+    for block in log.split("commit ")[1:]:
+        commit, *paths = block.split()
+        for path in paths:
             if path.endswith(".yaml"):
                 for target, spec in yaml.load(git("show", f"{commit}:{path}"), Loader=loader)["targets"].items():
                     found.setdefault(target, spec)

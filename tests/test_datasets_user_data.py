@@ -129,6 +129,14 @@ def test_categories_are_coded_and_the_paragraph_says_so(tmp_path):
     assert "one-hot coded: kind (3)" in description["told"]
 
 
+def test_a_column_of_numbers_with_a_word_among_them_is_told(tmp_path):
+    words = {place: f"unknown,{place},{place % 2}" for place in range(4, 40, 5)}
+    told = described(table(tmp_path, row="{j},{i},{c}", change=words))["told"]
+    assert "most values are numbers in a ('unknown' in row 5); if that text stands for a missing value" in told
+    kept = described(table(tmp_path, "a,kind,y", row="{i}.5,{t},{c}"))["told"]
+    assert "most values are numbers" not in kept
+
+
 def test_truth_values_and_codes_with_a_few_letters_are_categories(tmp_path):
     path = table(tmp_path, "flag,code,y", row="{c},{j},{c}")
     text = path.read_text().replace("\n0,", "\nfalse,").replace("\n1,", "\ntrue,").replace(",7,", ",7A,")

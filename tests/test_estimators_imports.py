@@ -12,6 +12,7 @@ STREAMED = {f"expansions.{name}" for name in ("doubly_stochastic", "block_polici
 
 SOLVERS = {
     "AMMClassifier": {"budgeted.multi_hyperplane", "budgeted.hyperplane_steps"},
+    "BlockKernelRidgeClassifier": {"least_squares.block_coordinate_descent"},
     "BudgetedSVMClassifier": {"budgeted.budgeted_sgd", "budgeted.budgeted_steps"},
     "CoreVectorMachineClassifier": {"support_vectors.core_vectors"},
     "DoublyStochasticClassifier": STREAMED,
@@ -29,6 +30,11 @@ SOLVERS = {
     },
     "FeatureEigenProClassifier": {"least_squares.feature_eigenpro"},
     "KernelSGDClassifier": {"least_squares.averaged_richardson"},
+    "KernelSVMClassifier": {
+        "support_vectors.decomposition",
+        "support_vectors.interior_point",
+        "support_vectors.primal_newton",
+    },
     "LASVMClassifier": {"support_vectors.lasvm"},
     "NORMAClassifier": {"regularised.norma"},
     "PegasosClassifier": {"regularised.pegasos"},

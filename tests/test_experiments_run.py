@@ -16,7 +16,7 @@ from shallows.experiments.comparing import evaluations
 from shallows.experiments.planning import configuration, explain
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.planning.runs import digest
-from shallows.experiments.running import record, run, single_fit
+from shallows.experiments.running import finished, record, run, single_fit
 from shallows.experiments.running.job import Conditions, Job, key_of
 from shallows.experiments.running.measures import predictions
 from shallows.experiments.running.shared_process import RunTask, work
@@ -104,6 +104,16 @@ def test_a_finished_run_is_found_again_and_not_computed_again(job, capsys):
     assert "found finished" in capsys.readouterr().out
     assert second["finished"] == first["finished"] and second["model"] == first["model"]
     assert record.read(one.out)[0]["run"]["target_ids"] == ["some_table", "another"]
+
+
+def test_a_finished_run_is_copied_as_it_is_only_for_the_targets_that_its_record_names(job):
+    one = eigenpro(job, marks=(1,))
+    assert finished.to_copy(one) is None
+    run.execute(replace(one, out=None), CONDITIONS)
+    assert json.loads((finished.to_copy(one) / "record.json").read_text())["run"]["id"] == one.spec["id"]
+    assert finished.to_copy(replace(one, spec={**one.spec, "target_ids": ["another"]})) is None
+    assert finished.to_copy(replace(one, spec={**one.spec, "code": "other"})) is None
+    assert finished.to_copy(replace(one, prepared=one.checkpoints)) is None
 
 
 def test_other_parameters_data_or_code_make_another_key(job, monkeypatch):

@@ -61,7 +61,7 @@ BELOW = slice(320, 384)
 
 @pytest.mark.parametrize(
     ("tile", "cycle", "expected"),
-    [(N, None, (24, 1, 1)), (N, AVERAGED, (57, 2, 1)), (128, None, (38, 4, 1)), (128, AVERAGED, (71, 5, 1))],
+    [(N, None, (18, 1, 1)), (N, AVERAGED, (46, 2, 1)), (128, None, (32, 4, 1)), (128, AVERAGED, (60, 5, 1))],
 )
 def test_a_step_of_eigenpro_written_operation_by_operation(tile, cycle, expected, monkeypatch):
     with pretended_gpu(monkeypatch) as ledger, cuda.off():

@@ -11,8 +11,10 @@ from shallows import training
 from shallows.errors import ShallowsError
 from shallows.solvers.linear_svm.cutting_planes import CuttingPlanes, minimum_on_line
 from shallows.solvers.linear_svm.dual_coordinate_descent import DualCoordinateDescent
+from shallows.solvers.linear_svm.lbfgs import LBFGS, LogisticProblem, curvatures
 from shallows.solvers.linear_svm.newton import PrimalNewton
-from shallows.solvers.linear_svm.problem import HINGE, SQUARED_HINGE, dual_objective
+from shallows.solvers.linear_svm.problem import HINGE, SQUARED_HINGE, LinearSVMProblem, dual_objective
+from shallows.solvers.linear_svm.rows import as_rows
 from shallows.solvers.linear_svm.sarah import SARAH
 from shallows.solvers.linear_svm.simplex_qp import maximise_on_simplex
 from shallows.solvers.linear_svm.visits import draws, key_of
@@ -93,6 +95,31 @@ def test_newton_ends_at_the_solution_within_few_iterations(weighted, sparse):
     best = problem.objective(optimum(problem, X))
     assert problem.objective(state.coefficients) == pytest.approx(best, rel=1e-10)
     np.testing.assert_allclose(state.margins, problem.margins(state.coefficients), atol=1e-10)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_lbfgs_ends_at_the_solution_and_needs_its_memory(sparse, weighted):
+    X, y = points(sparse=sparse)
+    X = X * np.logspace(0, -1, 12)
+    problem = problem_of(X, y, 1e-3, SQUARED_HINGE, np.linspace(0.5, 1.5, len(y)) if weighted else None)
+    state = run(LBFGS(1e-8), problem, 1, 200)
+    assert state.exhausted
+    best = problem.objective(optimum(problem, X))
+    assert problem.objective(state.coefficients) == pytest.approx(best, rel=1e-9)
+    np.testing.assert_allclose(state.margins, problem.margins(state.coefficients), atol=1e-10)
+    assert state.n_steps < 0.8 * run(LBFGS(1e-8, memory=1), problem, 1, 1000).n_steps
+
+
+@pytest.mark.parametrize("make", [LinearSVMProblem, LogisticProblem])
+def test_slopes_and_curvatures_are_the_derivatives_of_the_losses(make):
+    X, y = points(n=50)
+    problem = make(as_rows(X), 12, y, 0.1, SQUARED_HINGE, np.linspace(0.5, 1.5, 50))
+    margins, h = np.linspace(-3, 3.03, 50), 1e-5
+    first = [(problem.risk(margins + h * e) - problem.risk(margins - h * e)) / (2 * h) for e in np.eye(50)]
+    np.testing.assert_allclose(-problem.slopes(margins) / 50, first, atol=1e-8)
+    second = (problem.slopes(margins - h) - problem.slopes(margins + h)) / (2 * h)
+    np.testing.assert_allclose(curvatures(problem, margins), second, atol=1e-8)
 
 
 @BOTH

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -14,6 +15,7 @@ from shallows import LinearSVMClassifier, training
 from shallows.errors import ShallowsError
 from shallows.estimators.linear_svm.solver_choice import SOLVERS, loss_of
 
+TO_THE_END = ("dual_coordinate_descent", "newton", "lbfgs")
 each = pytest.mark.parametrize("solver", SOLVERS)
 ONLINE = [name for name, choice in SOLVERS.items() if choice.online]
 STOCHASTIC = [*ONLINE, "sarah"]
@@ -21,7 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 
 def not_at_their_limit(model):
-    if model.solver in ("dual_coordinate_descent", "newton"):
+    if model.solver in TO_THE_END:
         return {}
     reason = "a method of steps is not at its solution to seven digits"
     return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
@@ -30,8 +32,8 @@ def not_at_their_limit(model):
 @pytest.mark.slow
 @parametrize_with_checks(
     # With a λ of its own: 1/n counts rows of weight two once.
-    [LinearSVMClassifier(solver, regularisation=0.01, tol=1e-13) for solver in ("dual_coordinate_descent", "newton")]
-    + [LinearSVMClassifier(solver) for solver in SOLVERS if solver not in ("dual_coordinate_descent", "newton")],
+    [LinearSVMClassifier(solver, regularisation=0.01, tol=1e-13) for solver in TO_THE_END]
+    + [LinearSVMClassifier(solver) for solver in SOLVERS if solver not in TO_THE_END],
     expected_failed_checks=not_at_their_limit,
 )
 def test_the_contract_of_scikit_learn(estimator, check):
@@ -69,6 +71,13 @@ def test_each_solver_comes_to_the_optimum_of_liblinear(solver, sparse, weighted)
     missed = np.maximum(0, 1 - y * machine.decision_function(X))
     best += np.average(missed if loss_of(model) == "hinge" else 0.5 * missed**2, weights=weights)
     assert 1 - 1e-9 <= objective(model, X, y, lam, weights) / best <= 1 + (2e-3 if solver in ONLINE else 2e-4)
+
+
+def test_logistic_regression_is_that_of_scikit_learn():
+    X, y = points()
+    model = LinearSVMClassifier("lbfgs", loss="logistic", regularisation=0.01, fit_intercept=False, tol=1e-9).fit(X, y)
+    theirs = LogisticRegression(C=1 / (0.01 * len(y)), fit_intercept=False, tol=1e-10, max_iter=10_000).fit(X, y)
+    np.testing.assert_allclose(model.coef_, theirs.coef_, atol=1e-5)
 
 
 @each
@@ -140,7 +149,9 @@ def test_a_class_weight_is_a_sample_weight():
         ({"solver": "pegasus"}, "pegasos"),
         ({"solver": "pegasos", "loss": "squared_hinge"}, "bounded slopes"),
         ({"solver": "newton", "loss": "hinge"}, "needs gradients"),
-        ({"loss": "logistic"}, "loss"),
+        ({"loss": "logistic"}, "not 'logistic': that one is for 'lbfgs'"),
+        ({"solver": "lbfgs", "loss": "hinge"}, "takes the loss 'squared_hinge' or 'logistic', not 'hinge'"),
+        ({"loss": "square"}, "loss"),
         ({"averaging": "mean"}, "averaging"),
         ({"sampling": "random"}, "sampling"),
         ({"regularisation": -1.0}, "regularisation must be"),

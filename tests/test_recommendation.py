@@ -30,8 +30,8 @@ def method(name, errors, seconds=1.0, task="classification", defaults=None, tria
     which = "error" if task == "classification" else "r2"
     records = []
     for seed, value in enumerate(errors):
-        final = {f"test_{which}": value, f"validation_{which}": value, "fit_seconds": seconds, "predict_seconds": 0.0}
-        final |= {"choice_seconds": 10 * seconds}
+        final = {f"test_{which}": value, f"validation_{which}": value, "fit_seconds": seconds, "predict_seconds": 1e-6}
+        final |= {"choice_seconds": 10 * seconds, "model_kilobytes": 12.5}
         if defaults:
             final |= {f"default_{which}": defaults[seed], "default_seconds": seconds}
         records.append(

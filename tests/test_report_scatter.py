@@ -52,6 +52,14 @@ def test_every_point_lies_where_its_two_metrics_say_with_the_colour_of_the_third
         assert dots.get_array().tolist() == [7, 8, 9]
 
 
+def test_each_of_a_few_classes_has_a_colour_and_a_tick_of_its_own(tmp_path):
+    figure = drawn(tmp_path, rows("left", "right"))
+    dots = figure.axes[0].collections[0]
+    assert len({tuple(colour) for colour in dots.to_rgba(np.array([7, 8, 9]))}) == 3
+    *_, bar = figure.axes
+    assert bar.get_yticks().tolist() == [7, 8, 9]
+
+
 def test_where_nothing_was_measured_the_picture_says_so(tmp_path):
     figure = drawn(tmp_path, [{"metric": "across", "measured_mean": "", "setting": "", "method": "left"}])
     assert "not run" in [text.get_text() for text in figure.axes[0].texts]

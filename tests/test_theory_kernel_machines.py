@@ -65,12 +65,12 @@ def test_dual_coordinate_ascent_ends_where_no_coordinate_can_gain(capacity):
     assert (margin[alpha == 0] > 1 - 1e-4).all() and (margin[alpha == 2] < 1 + 1e-4).all()
 
 
-@pytest.mark.parametrize("solver", ["pegasos", "sdca", "lasvm", "smo"])
+@pytest.mark.parametrize("solver", ["pegasos", "sdca", "lasvm", "smo", "decomposition"])
 def test_every_solver_comes_near_the_optimum_and_predicts(solver):
     found = course.course(data(), solver=solver, bandwidth=1.0, marks=[0.2, 30])
     first, last = found.curve["suboptimality"]
     # Pegasos' error falls as 1/t; LASVM ends after its one pass.
-    assert last < {"pegasos": 30, "sdca": 0.1, "lasvm": 10, "smo": 0.1}[solver]
+    assert last < {"pegasos": 30, "sdca": 0.1, "lasvm": 10, "smo": 0.1, "decomposition": 0.1}[solver]
     assert first > last
     assert found.numbers["time_within"] == (30 if last <= 5 < first else 0.2 if first <= 5 else np.inf)
     assert found.numbers["test_error"] == found.curve["error"][-1] < 20.0

@@ -12,6 +12,8 @@ __version__ = "0.2.0"
 
 _WHERE = {
     "AMMClassifier": "estimators",
+    "BlockKernelRidgeClassifier": "estimators",
+    "BlockKernelRidgeRegressor": "estimators",
     "BudgetedSVMClassifier": "estimators",
     "CoreVectorMachineClassifier": "estimators",
     "CoreVectorMachineRegressor": "estimators",
@@ -38,6 +40,7 @@ _WHERE = {
     "HiddenUnits": "estimators",
     "KernelSGDClassifier": "estimators",
     "KernelSGDRegressor": "estimators",
+    "KernelSVMClassifier": "estimators",
     "KernelSlicedInverseRegression": "estimators",
     "LASVMClassifier": "estimators",
     "LinearSVMClassifier": "estimators",

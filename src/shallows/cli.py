@@ -1,4 +1,4 @@
-"""The command line: ``shallows data`` fetches datasets, ``runs`` lists runs, ``predict`` uses a saved model."""
+"""The command line: ``data`` fetches datasets, ``runs`` lists runs, ``fit`` and ``predict`` make and use models."""
 
 from __future__ import annotations
 
@@ -97,7 +97,19 @@ def parser() -> argparse.ArgumentParser:
     runs.add_argument("--all", action="store_true", help="those that came to their end too")
     runs.set_defaults(run=_runs)
 
-    words = "predict new rows by the model that a comparison on one's own data saved"
+    words = "fit an estimator to a file and save the model; mpiexec -n 2 shallows fit ... fits it by two processes"
+    fit = rooms.add_parser("fit", help=words, description=words[0].upper() + words[1:] + ".")
+    fit.add_argument("file", type=Path, metavar="FILE", help="the data: a table, LIBSVM, NumPy, MATLAB or Parquet")
+    fit.add_argument("--out", type=Path, help="folder of the model (default: NAME.model here)")
+    fit.add_argument("--method", default="EigenPro", help="an estimator without its ending (default: %(default)s)")
+    fit.add_argument("--set", nargs="+", action="extend", default=[], metavar="NAME=VALUE", help="its parameters")
+    fit.add_argument("--target", help="column of the target (default: guessed, as in a comparison)")
+    fit.add_argument("--task", choices=("classification", "regression"), help="(default: guessed)")
+    fit.add_argument("--missing", help="what missing values are filled in with: mean, median, most_frequent, a number")
+    fit.add_argument("--checkpoints", type=Path, help="folder from which an interrupted fit goes on")
+    fit.set_defaults(run=_fit)
+
+    words = "predict new rows by the model that a comparison on one's own data saved, or `shallows fit`"
     predict = rooms.add_parser("predict", help=words, description=words[0].upper() + words[1:] + ".")
     predict.add_argument("model", type=Path, metavar="MODEL", help="its folder, such as results/own/my/model")
     predict.add_argument("rows", type=Path, metavar="ROWS", help="a file with the columns that the model was fitted to")
@@ -243,6 +255,20 @@ def _runs(chosen: argparse.Namespace) -> int:
     rows = listing.statuses(chosen.folder, finished=chosen.all)
     for line in listing.table(rows) if rows else [f"No run of which {chosen.folder} tells is unfinished."]:
         print(line)
+    return 0
+
+
+def _fit(chosen: argparse.Namespace) -> int:
+    from shallows.experiments.user_data import file_fit
+
+    options = file_fit.parameters_of(
+        [f"{name}={getattr(chosen, name)}" for name in ("target", "task", "missing") if getattr(chosen, name)]
+    )
+    out = chosen.out or Path(f"{chosen.file.name.partition('.')[0]}.model")
+    parameters = file_fit.parameters_of(chosen.set)
+    done = file_fit.fit_file(chosen.file, out, chosen.method, parameters, options, chosen.checkpoints)
+    if done is not None:
+        print(done)
     return 0
 
 

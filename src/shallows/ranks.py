@@ -24,6 +24,9 @@ from .errors import MissingExtraError, ShallowsError
 GRACE_SECONDS = 10.0
 """How long a process that failed waits for the others to fail as well, before it ends them all."""
 
+STARTERS_SAY = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_NUM_TASKS")
+"""Variables in which starters of MPI programs say how many processes there are: MPICH, Open MPI, Intel, Slurm."""
+
 Value = TypeVar("Value")
 
 
@@ -60,6 +63,12 @@ class Ranks:
         # Communicators of our own, so that no message meets one of the user's; failures are told on another one.
         self._comm, self._failures = given.Dup(), given.Dup()
         self.rank, self.size = self._comm.Get_rank(), self._comm.Get_size()
+        if communicator is None and self.size < n_started():
+            raise ShallowsError(
+                f"{n_started()} processes were started, and MPI brings only {self.size} of them together: the starter "
+                "is not that of this MPI library. Use its own mpiexec, or in a job of Slurm another way to start, such "
+                "as srun --mpi=pmi2 (srun --mpi=list has them all)."
+            )
         node = self._comm.Split_type(mpi.COMM_TYPE_SHARED)
         self.on_this_node = node.Get_size()
         node.Free()
@@ -132,6 +141,10 @@ class Ranks:
         """The smallest number of all processes."""
         return int(self._comm.allreduce(int(value), op=self._mpi.MIN))
 
+    def total(self, value: int) -> int:
+        """The sum of the numbers of all processes."""
+        return int(self._comm.allreduce(int(value), op=self._mpi.SUM))
+
     def same(self, value: Hashable, what: str) -> None:
         """Make sure that a value is the same in all processes.
 
@@ -167,11 +180,12 @@ class Ranks:
             yield
         except BaseException as error:
             if not self._all_failed():
-                traceback.print_exception(error)
+                # Where standard error was redirected, nobody may read it after the end.
+                traceback.print_exception(error, file=sys.__stderr__)
                 print(
                     f"shallows: rank {self.rank} of {self.size} failed alone ({type(error).__name__}); "
                     "the other processes are ended too.",
-                    file=sys.stderr,
+                    file=sys.__stderr__,
                     flush=True,
                 )
                 self._comm.Abort(1)
@@ -187,12 +201,21 @@ class Ranks:
         return True
 
 
+def n_started() -> int:
+    """How many processes a starter of MPI programs (``mpiexec``, ``srun``) began this program as; 1 without one.
+
+    They say it in the environment, so that MPI need not be loaded to know it.
+    """
+    told = (os.environ.get(name, "") for name in STARTERS_SAY)
+    return max((int(one) for one in told if one.isdigit()), default=1)
+
+
 def _sendable(error: Exception) -> Exception:
     """An error that can be pickled: itself, or one with its words."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
-        return ShallowsError(f"{type(error).__name__}: {error}")
+        return ShallowsError(str(error) if isinstance(error, ShallowsError) else f"{type(error).__name__}: {error}")
     return error
 
 

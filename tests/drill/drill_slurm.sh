@@ -24,7 +24,7 @@ failed=0
 
 # run WORD...: the workflow, with results in a folder of the name at hand; what it says goes to NAME.log.
 run() {
-    timeout 400 "$bin/snakemake" "$@" --snakefile "$project/Snakefile" --directory "$work" --profile "$project/profiles/slurm" \
+    timeout 900 "$bin/snakemake" "$@" --snakefile "$project/Snakefile" --directory "$work" --profile "$project/profiles/slurm" \
         --quiet rules "${options[@]}" --config configuration="$here/config" results="$name" data=data checkpoint_seconds=2 \
         >>"$folder/$name.log" 2>&1
 }
@@ -32,9 +32,9 @@ run() {
 # the jobs of Slurm in a state, one number a line
 jobs() { squeue --noheader --states="$1" --format=%i; }
 
-# until COMMAND...: wait for it to succeed, for at most two minutes
+# until COMMAND...: wait for it to succeed, for at most five minutes
 until_() {
-    for _ in $(seq 240); do
+    for _ in $(seq 600); do
         "$@" && return 0
         sleep 0.5
     done
@@ -88,6 +88,8 @@ judge "undisturbed: runs, preconditioners and their preparation in few jobs" \
 
 begin failure && {
     mv "$work/data/prepared/mnist_demo/unit/x_train.npy" "$work/kept"
+    : >"$work/data/prepared/mnist_demo/unit/x_train.npy" # a file that is missing would be waited for
+    touch -r "$work/kept" "$work/data/prepared/mnist_demo/unit/x_train.npy"
     run --retries 0 drill_steady && echo "    did not fail"
     mv "$work/kept" "$work/data/prepared/mnist_demo/unit/x_train.npy"
     run drill_steady
@@ -118,9 +120,9 @@ begin controller && {
 }
 
 begin killed && {
-    run drill_steady &
+    run drill_steady 2>/dev/null &
     until_ training_runs
-    pkill -KILL -P $! # the child of timeout
+    pkill -KILL -P "$(pgrep -P $!)" # Snakemake is the child of timeout
     wait $! 2>/dev/null
     run drill_steady && echo "    was not locked"
     run drill_steady --unlock

@@ -61,6 +61,7 @@ SlurmctldPidFile=$folder/slurmctld.pid
 SlurmdPidFile=$folder/slurmd.pid
 SlurmctldLogFile=$folder/log/slurmctld.log
 SlurmdLogFile=$folder/log/slurmd.log
+MpiDefault=pmi2
 GresTypes=gpu
 NodeName=$host CPUs=$cores RealMemory=$megabytes Gres=gpu:pretended:1 State=UNKNOWN
 PartitionName=all Nodes=$host Default=YES MaxTime=INFINITE State=UP

@@ -4,17 +4,22 @@ import sys
 from pathlib import Path
 
 from shallows.experiments import command_line
+from shallows.experiments.dataset_leaderboard.board import Leaderboards
 from shallows.experiments.identity import code
 from shallows.experiments.planning import batches, requests, scheduling, slurm
 from shallows.experiments.planning.plan import SCALES, Plan
 from shallows.experiments.planning.runs import Run
+from shallows.experiments.running import finished
+from shallows.experiments.running.job import Job
 from shallows.experiments.user_data import comparison as user_data
+from shallows.report import figures
 
 # The folder of the project, also where another workflow uses this one as a module from its own folder.
 ROOT = Path(str(workflow.current_basedir)).parents[1]
 
 PLAN = Plan.load(ROOT, config)
 COMPARISON = user_data.Comparison.of(PLAN.configuration)
+BOARDS = Leaderboards(PLAN.configuration, PLAN.catalogue)
 
 # The rest of the settings, which neither a command line nor another workflow gave.
 config.update(PLAN.configuration.settings)
@@ -37,6 +42,12 @@ if NODES is not None:
 # Short jobs share processes; see the rule `train`. On a batch system they are sent together, a batch of minutes at a time.
 SHARING = scheduling.Sharing(PLAN)
 BATCHES = batches.Batches(REQUESTS, config["job_seconds"])
+
+# What starts the processes of a training that several share.
+LAUNCHER = config["launcher"] or slurm.launcher()
+
+# The Bash of macOS is too old for Snakemake's scripts in Bash; there, Python brings what another process has finished.
+COPIES_BY_BASH = sys.platform == "linux"
 
 # Runs and preconditioners that are wanted, by their output.
 WANTED = {}
@@ -78,16 +89,32 @@ def kind_of(member):
     return (stage, member.dataset, member.variant)
 
 
+def ranks_of(run):
+    """How many processes train together, by MPI: as many as the configuration says, where several can and it takes long."""
+    if config["ranks"] == 1 or GPUS or not run.can_be_shared(METHODS):
+        return 1
+    return 1 if run.cost.seconds < config["batch_seconds"] else config["ranks"]
+
+
+def threads_of(run):
+    """Threads of a job, which its processes share; Slurm is asked for those of each process."""
+    threads, ranks = REQUESTS.threads(run.cost), ranks_of(run)
+    return max(1, threads // ranks) if slurm.launches() else max(threads, ranks)
+
+
 def want(scale, member):
     """Note that a run or a preconditioner is wanted; the list of files, which is empty, lets this be an input."""
-    BATCHES.want((scale, *kind_of(member)), member.id, member.cost)
+    if not isinstance(member, Run) or ranks_of(member) == 1:
+        BATCHES.want((scale, *kind_of(member)), member.id, member.cost)
     output = record_of(member) if isinstance(member, Run) else below(scale, member.path)
     WANTED[output] = member.cost
     return SHARING.want(scale, member)
 
 
 def batch_of(scale, member):
-    """The batch of a run or a preconditioner, on a batch system."""
+    """The batch of a run or a preconditioner, on a batch system; what several processes share is sent alone."""
+    if isinstance(member, Run) and ranks_of(member) > 1:
+        return None
     return BATCHES.batch_of((scale, *kind_of(member)), member.id, member.cost)
 
 
@@ -142,6 +169,21 @@ def preconditioner_of(wildcards):
     return PLAN.preconditioner_named(wildcards.scale, wildcards.preconditioner)
 
 
+def finished_of(wildcards, prepared):
+    """The folder of a record and a curve that another process left of a run, as text; empty where there is none."""
+    run = run_of(wildcards)
+    checkpoints = Path(below(run.scale, "checkpoints"))
+    job = Job(PLAN.job(run), Path(prepared).parent, None, checkpoints)
+    return str(finished.to_copy(job) or "") if COPIES_BY_BASH else ""
+
+
+def others_of(wildcards, prepared):
+    """What the process of a run may do besides; nothing where the run itself is only copied."""
+    if finished_of(wildcards, prepared):
+        return []
+    return SHARING.others(wildcards.scale, run_of(wildcards))
+
+
 def record_of(run):
     """The record that a run leaves."""
     return below(run.scale, f"{run.folder}/record.json")
@@ -172,3 +214,30 @@ def report_of(scale):
 def code_of_script(name):
     """Digest of what a script imports: where it changes, what the script made is out of date."""
     return code.digest_of_script(ROOT / "workflow" / "scripts" / f"{name}.py")
+
+
+def drawn_before(wildcards, given):
+    """The folder of a figure that another process has drawn, as text; empty where there is none."""
+    kept = below(wildcards.scale, "checkpoints/figures")
+    try:
+        folder = figures.folder_of(given.numbers, given.meta, kept, DRAWN_BY)
+    except FileNotFoundError:
+        return ""
+    return str(folder) if COPIES_BY_BASH and figures.is_drawn(folder) else ""
+
+
+def undrawn_beside(wildcards):
+    """Tables of other figures that are wanted and not there yet, as pairs of CSV and JSON."""
+    pairs = []
+    for scale, target in sorted(DRAWN - {(wildcards.scale, wildcards.target)}):
+        table, figure = (
+            below(scale, f"{kind}/{target}") for kind in ("tables", "figures")
+        )
+        is_there = Path(f"{table}.csv").exists() and Path(f"{table}.json").exists()
+        if scale == wildcards.scale and is_there and not Path(f"{figure}.png").exists():
+            pairs.append((f"{table}.csv", f"{table}.json"))
+    return pairs
+
+
+# Digest of the code of figures.
+DRAWN_BY = code_of_script("draw")

@@ -19,6 +19,8 @@ rule write_page:
     conda:
         ENVIRONMENT
     params:
+        # They are linked where they have been made; the report asks for none.
+        leaderboards=lambda wildcards: BOARDS.made(wildcards.scale),
         code=code_of_script("write_page"),
     script:
         "../scripts/write_page.py"

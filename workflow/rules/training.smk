@@ -1,7 +1,8 @@
 """Runs: one job a run. A process that is done with a short run goes on with others that want the same inputs.
 
 The results of those others are kept beside the checkpoints, in a folder that is no declared output, since Snakemake
-deletes the outputs of a job before it starts and when it fails. Their own jobs find them there and only copy them.
+deletes the outputs of a job before it starts and when it fails. Their own jobs find them there and only copy them, by
+a script that starts no Python.
 """
 
 
@@ -27,24 +28,32 @@ rule train:
         lambda wildcards: batch_of(wildcards.scale, run_of(wildcards))
     conda:
         ENVIRONMENT
-    threads: lambda wildcards: REQUESTS.threads(run_of(wildcards).cost)
+    threads: lambda wildcards: threads_of(run_of(wildcards))
     resources:
         mem_mb=lambda wildcards, attempt: REQUESTS.megabytes(
-            run_of(wildcards).cost, attempt
+            run_of(wildcards).cost, attempt, ranks_of(run_of(wildcards))
         ),
         runtime=lambda wildcards, attempt: minutes_of(
             wildcards.scale, run_of(wildcards), attempt
         ),
         gpu=GPUS,
+        # For a training that several processes share; None asks for nothing.
+        tasks=lambda wildcards: (
+            ranks_of(run_of(wildcards)) if ranks_of(run_of(wildcards)) > 1 else None
+        ),
+        mpi=lambda wildcards: LAUNCHER if ranks_of(run_of(wildcards)) > 1 else None,
         in_turn=1,  # where a profile gives a batch one of these, its jobs run one after the other
     params:
         spec=lambda wildcards: run_of(wildcards).spec(METHODS),
         code=lambda wildcards: PLAN.code_of(run_of(wildcards)),
         # What depends on `input` is no reason to run it again: another target that wants the run too, other runs.
         targets=lambda wildcards, input: run_of(wildcards).targets,
-        others=lambda wildcards, input: SHARING.others(
-            wildcards.scale, run_of(wildcards)
-        ),
+        others=lambda wildcards, input: others_of(wildcards, input.prepared),
         checkpoints=lambda wildcards, input: below(wildcards.scale, "checkpoints"),
+        # Before `finished`, since a run may be finished by another process between the two.
+        script=lambda wildcards, input: (
+            "deliver.sh" if finished_of(wildcards, input.prepared) else "train.py"
+        ),
+        finished=lambda wildcards, input: finished_of(wildcards, input.prepared),
     script:
-        "../scripts/train.py"
+        "../scripts/{params.script}"

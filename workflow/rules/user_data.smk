@@ -28,22 +28,19 @@ if COMPARISON is not None:
         script:
             "../scripts/describe_data.py"
 
+    # All divisions of the data in one job, since to start a process takes longer than to divide a small table.
     rule prepare_data:
         input:
             COMPARISON.stamp,
         output:
-            record=COMPARISON.prepared("{purpose}", "{seed}"),
+            records=COMPARISON.preparations,
             arrays=[
-                COMPARISON.prepared("{purpose}", "{seed}").replace(
-                    "prepared.json", f"{array}.npy"
-                )
+                record.replace("prepared.json", f"{array}.npy")
+                for record in COMPARISON.preparations
                 for array in ("x_train", "y_train", "x_test", "y_test")
             ],
         log:
-            COMPARISON.below("logs/preparation_{purpose}_seed{seed}.log"),
-        wildcard_constraints:
-            purpose="|".join(user_data.PURPOSES),
-            seed=r"\d+",
+            COMPARISON.below("logs/preparation.log"),
         group:
             "own_data"
         conda:
@@ -56,17 +53,17 @@ if COMPARISON is not None:
         script:
             "../scripts/prepare_data.py"
 
+    # A method with all divisions of the data in one job, for the same reason.
     rule compare_method:
         input:
-            choose=COMPARISON.prepared("choose", "{seed}"),
-            test=COMPARISON.prepared("test", "{seed}"),
+            choose=COMPARISON.prepared_with_all_seeds("choose"),
+            test=COMPARISON.prepared_with_all_seeds("test"),
         output:
-            COMPARISON.outcome("{method}", "{seed}"),
+            [COMPARISON.outcome("{method}", seed) for seed in COMPARISON.seeds],
         log:
-            COMPARISON.below("logs/{method}_seed{seed}.log"),
+            COMPARISON.below("logs/{method}.log"),
         wildcard_constraints:
             method="|".join(COMPARISON.methods),
-            seed=r"\d+",
         conda:
             ENVIRONMENT
         threads: lambda wildcards: 2 if COMPARISON.is_ours(wildcards.method) else 1
@@ -79,9 +76,7 @@ if COMPARISON is not None:
             ),
             gpu=lambda wildcards: GPUS if COMPARISON.is_ours(wildcards.method) else 0,
         params:
-            spec=lambda wildcards: COMPARISON.spec(
-                wildcards.method, int(wildcards.seed)
-            ),
+            specs=lambda wildcards: COMPARISON.specs(wildcards.method),
             code=lambda wildcards: code.digest_of_comparison(METHODS[wildcards.method]),
         script:
             "../scripts/compare_methods.py"

@@ -5,6 +5,8 @@ from shallows.experiments.running.journal import journal
 from shallows.experiments.user_data import model_selection
 
 with journal(snakemake.log[0]):
-    choose, test = (Path(path).parent for path in (snakemake.input.choose, snakemake.input.test))
-    out = Path(snakemake.output[0]).parent
-    model_selection.compare(snakemake.params.spec, choose, test, out, Conditions.of(snakemake.config))
+    given, conditions = snakemake.input, Conditions.of(snakemake.config)
+    # With one division of the data, each of these is one path.
+    chosen, tested = ([paths] if isinstance(paths, str) else paths for paths in (given.choose, given.test))
+    for spec, choose, test, out in zip(snakemake.params.specs, chosen, tested, snakemake.output, strict=True):
+        model_selection.compare(spec, Path(choose).parent, Path(test).parent, Path(out).parent, conditions)

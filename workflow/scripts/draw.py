@@ -1,5 +1,14 @@
+from pathlib import Path
+
 from shallows.experiments.running.journal import journal
-from shallows.report import figures
+from shallows.experiments.running.shared_process import work
+from shallows.report.figures import FigureTask
 
 with journal(snakemake.log[0]):
-    figures.draw(snakemake.input.numbers, snakemake.input.meta, snakemake.output.svg, snakemake.output.png)
+    given, params = snakemake.input, snakemake.params
+    how = Path(params.kept), params.code
+    work(
+        FigureTask(given.numbers, given.meta, *how, snakemake.output),
+        (FigureTask(*other, *how) for other in params.others),
+        snakemake.config["batch_seconds"],
+    )

@@ -4,6 +4,8 @@ from shallows.experiments.running.journal import journal
 from shallows.experiments.user_data import comparison
 
 with journal(snakemake.log[0]):
-    out = Path(snakemake.output.record).parent
-    memory, seed = snakemake.config["memory"], int(snakemake.wildcards.seed)
-    comparison.prepare(snakemake.input[0], out, snakemake.params.division, memory, seed)
+    for record in map(Path, snakemake.output.records):
+        seed = int(record.parents[1].name.removeprefix("seed"))
+        comparison.prepare(
+            snakemake.input[0], record.parent, snakemake.params.division, snakemake.config["memory"], seed
+        )

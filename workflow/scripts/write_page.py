@@ -19,5 +19,7 @@ with journal(snakemake.log[0]):
         snakemake.output[0],
         getattr(snakemake.input, "findings", ()),
         getattr(snakemake.input, "summaries", ()),
+        getattr(snakemake.params, "title", ""),
+        getattr(snakemake.params, "leaderboards", None),
     )
     print(f"The report: {Path(snakemake.output[0]).resolve()}", flush=True)

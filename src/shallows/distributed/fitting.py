@@ -103,6 +103,10 @@ def fit(
     return estimator
 
 
+class FittedTogether:
+    """Marks a class whose ``fit`` is `fit`, which then leaves the work to the class below it."""
+
+
 HELPERS: dict[type, type] = {
     EigenProFit: DistributedEigenProFit,
     EigenProCentresFit: DistributedEigenProCentresFit,
@@ -114,7 +118,8 @@ HELPERS: dict[type, type] = {
 
 def _worker(estimator: Any, helper: type, ranks: Ranks) -> Any:
     """An unfitted estimator with the parameters of the user's, whose fit does the share of this process."""
-    kind = type(f"Distributed{type(estimator).__name__}", (helper, type(estimator)), {})
+    own = next(kind for kind in type(estimator).__mro__ if not issubclass(kind, FittedTogether))
+    kind = type(f"Distributed{own.__name__}", (helper, own), {})
     worker = kind(**estimator.get_params(deep=False))
     worker._ranks = ranks
     return worker

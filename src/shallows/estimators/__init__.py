@@ -2,14 +2,14 @@
 
 `least_squares`
     The square loss over the functions of a kernel or of explicit features: EigenPro and its variants, kernel stochastic
-    gradient descent, exact kernel ridge regression.
+    gradient descent, kernel ridge regression solved exactly or block by block.
 `regularised`
     Any loss with a regulariser, for a fixed kernel or feature map: Pegasos, NORMA, SDCA, SVRG, SAG.
 `linear_svm`
-    Linear support vector machines on dense or sparse rows, by eight methods.
+    Linear support vector machines on dense or sparse rows, by nine methods.
 `support_vectors`
-    Support vector machines in their dual variables, whose solvers choose the rows that they use: SMO, LASVM,
-    core vector machines.
+    Support vector machines in their dual variables, whose solvers choose the rows that they use: SMO, SVM-light's
+    decomposition, LASVM, core vector machines; interior points and Newton's method on the whole kernel matrix.
 `budgeted`
     Machines of bounded size: budgets of support vectors, of hyperplanes for each class, and of landmarks.
 `doubly_stochastic`
@@ -77,6 +77,8 @@ from .feature_maps import (
     TensorSketch,
 )
 from .least_squares import (
+    BlockKernelRidgeClassifier,
+    BlockKernelRidgeRegressor,
     EigenProCentresClassifier,
     EigenProCentresRegressor,
     EigenProClassifier,
@@ -100,10 +102,18 @@ from .regularised import (
     SVRGClassifier,
     SVRGRegressor,
 )
-from .support_vectors import CoreVectorMachineClassifier, CoreVectorMachineRegressor, LASVMClassifier, SMOClassifier
+from .support_vectors import (
+    CoreVectorMachineClassifier,
+    CoreVectorMachineRegressor,
+    KernelSVMClassifier,
+    LASVMClassifier,
+    SMOClassifier,
+)
 
 __all__ = [
     "AMMClassifier",
+    "BlockKernelRidgeClassifier",
+    "BlockKernelRidgeRegressor",
     "BudgetedSVMClassifier",
     "CoreVectorMachineClassifier",
     "CoreVectorMachineRegressor",
@@ -130,6 +140,7 @@ __all__ = [
     "HiddenUnits",
     "KernelSGDClassifier",
     "KernelSGDRegressor",
+    "KernelSVMClassifier",
     "KernelSlicedInverseRegression",
     "LASVMClassifier",
     "LinearSVMClassifier",

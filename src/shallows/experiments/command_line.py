@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from shallows.errors import ShallowsError, UnknownNameError
 
+from .dataset_leaderboard.board import FOLDER, Leaderboards
 from .planning.configuration import SCALES, ConfigurationError
 from .planning.plan import Plan
 from .user_data.comparison import Comparison
@@ -18,7 +19,7 @@ from .user_data.comparison import Comparison
 OF_STAGES = {"--set-resources": ":", "--set-threads": "="}
 
 _FORMS = {"tables": ("csv", "json", "md", "html"), "figures": ("svg", "png"), "evaluation": ("json",)}
-_STAGES = (*_FORMS, "report", "runs", "preconditioners", "checkpoints", "logs")
+_STAGES = (*_FORMS, "report", "runs", "preconditioners", "checkpoints", "logs", FOLDER)
 
 
 @contextmanager
@@ -128,6 +129,9 @@ def _result(parts: tuple[str, ...], plan: Plan) -> None:
         return
     if parts[1] not in _STAGES:
         raise UnknownNameError("kind of result", parts[1], _STAGES)
+    if parts[1] == FOLDER and len(parts) >= 3:
+        name = parts[2].removesuffix(".html") if len(parts) == 3 else parts[2]
+        Leaderboards(plan.configuration, plan.catalogue).check(parts[0], name)
     if parts[1] in _FORMS and len(parts) == 3:
         name, _, ending = parts[2].rpartition(".")
         if name not in plan.targets:

@@ -1,4 +1,4 @@
-"""Pictures of a comparison on a user's own data: error against time, predicted against true, the bandwidth curve."""
+"""Pictures of a comparison on one dataset: error against times and size, predictions against truth, the bandwidths."""
 
 from __future__ import annotations
 
@@ -24,36 +24,66 @@ _LARGEST = 5000
 _NUMBERED = 15
 
 
-def error_against_time(target: Target) -> Figure:
-    """The test error of each method over the seconds of its fit, with its interval, and a ring around one of them."""
+#: What a method costs, each a panel of its picture, with the words under the axis.
+_COSTS = {
+    "fit_seconds": "seconds of one fit",
+    "predict_seconds": "seconds to predict the test rows",
+    "model_kilobytes": "size of the model (kB)",
+}
+
+
+def error_against_costs(target: Target) -> Figure:
+    """The test error of each method over each of its costs, with its interval, and a ring around one of them."""
     found: dict[str, dict[str, float]] = {}
     for row in target.rows:
         if row.mean is not None:
             found.setdefault(row.keys["method"], {})[row.keys["metric"]] = row.mean
-    figure, [[ax]] = sheet(target, rows=1, columns=1, width=7.4, height=3.4)
-    is_class = any("test_error" in one for one in found.values())
-    points = {name: _point(one, is_class) for name, one in found.items() if "fit_seconds" in one}
-    if not points:
+    found = {name: one for name, one in found.items() if _COSTS.keys() <= one.keys()}
+    if not found:
+        figure, [[ax]] = sheet(target, rows=1, columns=1, width=7.4, height=2.0)
         say(ax, "Not drawn: no method could be run.")
         return figure
-    errors = [error for _, error, _ in points.values() if error > 0]
-    least = min(errors, default=1.0) / 2
-    for place, (name, (seconds, error, width)) in enumerate(points.items()):
-        error = max(error, least)
-        look: dict[str, Any] = {"color": PALETTE[place % len(PALETTE)], "marker": _MARKERS[place % len(_MARKERS)]}
-        below = min(width, error - least / 2) if error > least / 2 else 0.0
-        ax.errorbar(seconds, error, yerr=[[below], [width]], elinewidth=0.9, linestyle="none", label=name, **look)
-        if name == target.meta["figure"].get("recommended"):
-            ax.plot(seconds, error, marker="o", markersize=13, fillstyle="none", color=INK, linestyle="none")
-    ax.set(xscale="log", yscale="log", xlabel="seconds of one fit")
-    ax.set_ylabel("test error (%)" if is_class else "test, 1 − R²")
-    _plain_ticks(ax)
-    ax.legend(loc="upper left", bbox_to_anchor=(1.02, 1.0), borderaxespad=0, handlelength=1.2)
+    is_class = any("test_error" in one for one in found.values())
+    figure, [axes] = sheet(target, rows=1, columns=len(_COSTS), width=3.7, height=max(3.6, 0.5 + 0.165 * len(found)))
+    heights = _heights(found, is_class)
+    for ax, (cost, words) in zip(axes, _COSTS.items(), strict=True):
+        for place, (name, one) in enumerate(found.items()):
+            _mark(ax, one[cost], heights[name], place, name)
+            if name == target.meta["figure"].get("recommended"):
+                ax.plot(one[cost], heights[name][0], "o", markersize=13, fillstyle="none", color=INK, zorder=4)
+        _join_unbeaten(ax, [(one[cost], heights[name][0]) for name, one in found.items()])
+        ax.set(xscale="log", yscale="log", xlabel=words)
+        _plain_ticks(ax)
+    axes[0].set_ylabel("test error (%)" if is_class else "test, 1 − R²")
+    axes[-1].legend(loc="upper left", bbox_to_anchor=(1.02, 1.0), borderaxespad=0, handlelength=1.2)
     return figure
 
 
-def _point(one: dict[str, float], is_class: bool) -> tuple[float, float, float]:
-    return one["fit_seconds"], one["test_error"] if is_class else 1.0 - one["test_r2"], one.get("interval", 0.0)
+def _heights(found: dict[str, dict[str, float]], is_class: bool) -> dict[str, tuple[float, float, float]]:
+    """The error of each method with the lengths of its bar below and above; none is 0, which has no logarithm."""
+    errors = {name: one["test_error"] if is_class else 1.0 - one["test_r2"] for name, one in found.items()}
+    least = min((error for error in errors.values() if error > 0), default=1.0) / 2
+    heights = {}
+    for name, error in errors.items():
+        width = found[name].get("interval", 0.0)
+        below = min(width, error - least / 2) if error > least / 2 else 0.0
+        heights[name] = max(error, least), below, width
+    return heights
+
+
+def _mark(ax: Axes, cost: float, height: tuple[float, float, float], place: int, name: str) -> None:
+    error, below, above = height
+    look: dict[str, Any] = {"color": PALETTE[place % len(PALETTE)], "marker": _MARKERS[place % len(_MARKERS)]}
+    ax.errorbar(cost, error, yerr=[[below], [above]], elinewidth=0.9, linestyle="none", label=name, zorder=3, **look)
+
+
+def _join_unbeaten(ax: Axes, points: list[tuple[float, float]]) -> None:
+    """A line through the methods than which no other one has both a lower error and a lower cost."""
+    front: list[tuple[float, float]] = []
+    for cost, error in sorted(points):
+        if not front or error < front[-1][1]:
+            front.append((cost, error))
+    ax.plot(*zip(*front, strict=True), color=QUIET, linewidth=0.8, zorder=2)
 
 
 def _plain_ticks(ax: Axes) -> None:
@@ -143,7 +173,7 @@ def bandwidths(target: Target) -> Figure:
 
 
 KINDS: dict[str, Callable[[Target], Figure]] = {
-    "error_against_time": error_against_time,
+    "error_against_costs": error_against_costs,
     "predicted_against_true": predicted_against_true,
     "curves": bandwidths,
 }

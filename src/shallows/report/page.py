@@ -28,6 +28,7 @@ SCALES = {
 }
 #: Filters the cards; the page says its digest, and no other script is run.
 SCRIPT = Path(__file__).with_name("templates") / "filter.js"
+LEADERBOARD = "All methods that suit one dataset, each with parameters chosen on training rows and tested once."
 # Of the page, where all that it shows is at one scale.
 TITLES = {"own": "Comparison on your own data"}
 
@@ -56,6 +57,8 @@ def write(
     out_html: str | Path,
     findings: Iterable[str | Path] = (),
     summaries: Iterable[str | Path] = (),
+    title: str = "",
+    leaderboards: Mapping[str, str | Path] | None = None,
 ) -> None:
     """Write the report.
 
@@ -70,6 +73,10 @@ def write(
         Texts about what was found, see `findings.render`.
     summaries : iterable of path
         The papers in short, see `summaries.read`.
+    title : str
+        In place of the one that follows from the scale.
+    leaderboards : mapping of str to path
+        Pages that compare all methods on one dataset, by its title; the page links to them.
     """
     out_html = Path(out_html)
     sections = [_section(*paths, out_html.parent) for paths in targets]
@@ -85,8 +92,9 @@ def write(
         .render(
             sections=sections,
             scale=", ".join(scales),
-            scale_text=SCALES.get(scales[0], "") if len(scales) == 1 else "",
-            title=TITLES.get(scales[0], "Reproduction report") if len(scales) == 1 else "Reproduction report",
+            scale_text=LEADERBOARD if title else SCALES.get(scales[0], "") if len(scales) == 1 else "",
+            title=title or (TITLES.get(scales[0], "") if len(scales) == 1 else "") or "Reproduction report",
+            leaderboards=[Link(name, _relative(path, out_html.parent)) for name, path in (leaderboards or {}).items()],
             compares_with_papers=any(section["target"].paper_is_known for section in sections) or not sections,
             codes=_distinct(sections, "Code"),
             machines=_distinct(sections, "Hardware"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from shallows.errors import ShallowsError
 
@@ -30,6 +32,7 @@ def scatter(target: Target) -> Figure:
     marks = list(target.meta.get("marks", []))
     key, across, up, colour = spec.get("columns", "method"), spec["x"], spec["metric"], spec["lines"]
     table = frame(target, [key])
+    classes = _classes(table.loc[table["metric"] == colour, "mean"].dropna().unique())
     if table["mean"].notna().any() and (not marks or marks[0] not in table):
         raise ShallowsError(f"The points of {target.id} have no mark by which they belong together.")
     panels = [value for value in ordered(table[key]) if value] or [""]
@@ -44,12 +47,27 @@ def scatter(target: Target) -> Figure:
             say(ax, "not run")
             continue
         places = part.pivot_table(index=marks[0], columns="metric", values="mean").dropna(subset=[across, up, colour])
-        classes = places[colour].nunique() <= 10
-        dots = ax.scatter(
-            places[across], places[up], c=places[colour], cmap="tab10" if classes else "viridis", s=9, linewidths=0
-        )
+        dots = ax.scatter(places[across], places[up], c=places[colour], s=9, linewidths=0, **_colours(classes))
         ax.set_xlabel(name_of(target, "metric", across))
         ax.set_ylabel(name_of(target, "metric", up) if ax is axes[0] else "")
         if ax is axes[-1]:
-            figure.colorbar(dots, ax=list(axes), label=name_of(target, "metric", colour), shrink=0.8)
+            name = name_of(target, "metric", colour)
+            figure.colorbar(dots, ax=list(axes), label=name, shrink=0.8, ticks=classes, spacing="uniform")
     return figure
+
+
+def _classes(values: np.ndarray) -> np.ndarray | None:
+    """The values in order where there are at most ten, each of which gets a colour of its own; else None."""
+    return np.sort(values) if 1 < len(values) <= 10 else None
+
+
+def _colours(classes: np.ndarray | None) -> dict[str, Any]:
+    from matplotlib import colormaps
+    from matplotlib.colors import BoundaryNorm, ListedColormap
+
+    if classes is None:
+        return {"cmap": "viridis"}
+    between = (classes[1:] + classes[:-1]) / 2
+    edges = np.concatenate([[2 * classes[0] - between[0]], between, [2 * classes[-1] - between[-1]]])
+    colours = ListedColormap(colormaps["tab10"].colors[: len(classes)])
+    return {"cmap": colours, "norm": BoundaryNorm(edges, len(classes))}

@@ -9,6 +9,7 @@ from .budgeted.budgeted_sgd import BudgetedSGD
 from .budgeted.multi_hyperplane import MultiHyperplane
 from .expansions.doubly_stochastic import DoublyStochastic
 from .least_squares.averaged_richardson import AveragedRichardson
+from .least_squares.block_coordinate_descent import BlockCoordinateDescent
 from .least_squares.cholesky import Cholesky
 from .least_squares.conjugate_gradients import ConjugateGradients
 from .least_squares.conjugate_residuals import ConjugateResiduals
@@ -23,7 +24,10 @@ from .regularised.sag import SAG
 from .regularised.sdca import SDCA
 from .regularised.svrg import SVRG
 from .support_vectors.core_vectors import CoreVectorMachine
+from .support_vectors.decomposition import Decomposition
+from .support_vectors.interior_point import InteriorPoint
 from .support_vectors.lasvm import LASVM
+from .support_vectors.primal_newton import KernelNewton
 from .support_vectors.smo import SMO
 
 __all__ = [
@@ -34,14 +38,18 @@ __all__ = [
     "SMO",
     "SVRG",
     "AveragedRichardson",
+    "BlockCoordinateDescent",
     "BudgetedSGD",
     "Cholesky",
     "ConjugateGradients",
     "ConjugateResiduals",
     "CoreVectorMachine",
+    "Decomposition",
     "DoublyStochastic",
     "EigenPro",
     "FeatureEigenPro",
+    "InteriorPoint",
+    "KernelNewton",
     "MultiHyperplane",
     "Pegasos",
     "ProjectedEigenPro",

@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from shallows.datasets.catalogue import get
 from shallows.datasets.files import DatasetError
 from shallows.errors import UnknownNameError
 
@@ -141,7 +142,7 @@ def resolve(settings: Mapping[str, Any], root: str | Path = ".") -> Request | No
         content = yaml.safe_load(entry.read_text(encoding="utf-8"))
         return make(wanted, content, entry.as_posix(), **given)
     if not Path(wanted).is_file():
-        raise DatasetError(_not_there(wanted, Path(root)))
+        raise DatasetError(_not_there(wanted, Path(root)) + _of_the_catalogue(wanted))
     return make(_name_of(wanted), {"file": wanted}, "the command line", **given)
 
 
@@ -203,6 +204,14 @@ def form_of(path: str | Path) -> str:
             f"those of text also with {', '.join(COMPRESSIONS)}."
         )
     return "table"
+
+
+def _of_the_catalogue(wanted: str) -> str:
+    try:
+        name = get(wanted).name
+    except UnknownNameError:
+        return ""
+    return f" {name} is a dataset of the catalogue, which has a leaderboard: make leaderboard DATASET={name}."
 
 
 def _name_of(path: str) -> str:

@@ -104,7 +104,7 @@ def _features(
     as_text: set[int],
     summary: Summary,
 ) -> list[dict[str, Any]]:
-    features, coded, left_out = [], [], []
+    features, coded, mixed, left_out = [], [], [], []
     for place, column in enumerate(columns):
         if place in ignored or place in targets:
             continue
@@ -131,8 +131,16 @@ def _features(
             values = sorted(column.values)
             features.append({"column": place, "name": column.name, "values": values})
             coded.append(f"{column.name} ({len(values)})")
+            if place not in as_text and column.numbers > column.texts > 0:
+                row, value = column.first_text
+                mixed.append(f"{column.name} ({value!r} in row {row + 1:,})")
     if coded:
         summary.guesses.append(f"categories in {count_of(len(coded), 'column')} are one-hot coded: {some_of(coded)}")
+    if mixed:
+        summary.guesses.append(
+            f"most values are numbers in {some_of(mixed)}; if that text stands for a missing value, leave its field "
+            "empty"
+        )
     if left_out:
         summary.guesses.append(f"left out: {some_of(left_out)}")
     if ignored:

@@ -7,6 +7,7 @@ and of values; each method has a module of its own, and those of EigenPro's vari
 from the training targets, and `evaluation_cache` keeps the kernel values of points that are scored after every epoch.
 """
 
+from .block_ridge import BlockKernelRidgeClassifier, BlockKernelRidgeRegressor
 from .eigenpro import EigenProClassifier, EigenProRegressor
 from .eigenpro_centres import EigenProCentresClassifier, EigenProCentresRegressor
 from .exact_ridge import ExactKernelRidgeClassifier, ExactKernelRidgeRegressor
@@ -14,6 +15,8 @@ from .feature_eigenpro import FeatureEigenProClassifier, FeatureEigenProRegresso
 from .kernel_sgd import KernelSGDClassifier, KernelSGDRegressor
 
 __all__ = [
+    "BlockKernelRidgeClassifier",
+    "BlockKernelRidgeRegressor",
     "EigenProCentresClassifier",
     "EigenProCentresRegressor",
     "EigenProClassifier",

@@ -15,6 +15,7 @@ from sklearn.utils.metaestimators import available_if
 
 from ... import arrays, training
 from ...errors import ShallowsError
+from ...solvers.linear_svm.lbfgs import LogisticProblem
 from ...solvers.linear_svm.one_versus_rest import OneVersusRest, SideBySide
 from ...solvers.linear_svm.problem import LOSSES, LinearSVMProblem
 from ...solvers.linear_svm.rows import as_rows
@@ -31,7 +32,7 @@ def _is_online(model: Any) -> bool:
 
 
 class LinearSVMClassifier(ClassifierMixin, Estimator):
-    """Linear support vector machine, trained by one of eight methods.
+    """Linear support vector machine, trained by one of nine methods.
 
     Minimises λ/2 ‖w‖² + (1/n) Σ ℓ(yᵢ wᵀxᵢ), for several classes of each against the rest. Rows may be sparse.
 
@@ -40,10 +41,11 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
     solver : str, default="dual_coordinate_descent"
         "dual_coordinate_descent" (LIBLINEAR's, with shrinking; the one to take where nothing speaks for another);
         stochastic subgradients, which can go on with new examples: "pegasos", "svm_sgd" (Bottou's, which tries its
-        first step on a sample), "folos" (forward-looking); for the squared hinge "newton" (conjugate gradients) and
-        "sarah"; cutting planes: "bmrm" (for the hinge that of SVM-perf) and "ocas" (with a line search).
-    loss : {"auto", "hinge", "squared_hinge"}, default="auto"
-        max(0, 1 − z) or ½ max(0, 1 − z)² of the margin z. "auto" takes the hinge where the solver can.
+        first step on a sample), "folos" (forward-looking); for the squared hinge "newton" (conjugate gradients),
+        "sarah" and "lbfgs", which takes the logistic loss too; cutting planes: "bmrm" (for the hinge that of SVM-perf)
+        and "ocas" (with a line search).
+    loss : {"auto", "hinge", "squared_hinge", "logistic"}, default="auto"
+        max(0, 1 − z), ½ max(0, 1 − z)² or log(1 + e⁻ᶻ) of the margin z. "auto" takes the hinge where the solver can.
     regularisation : float, optional
         λ. None takes 1/n, which is C = 1 of a support vector machine; C in general is 1/(λn). In ``partial_fit`` n is
         the number of rows of the first call.
@@ -59,15 +61,15 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
         How the stochastic methods visit the examples: by another permutation in every epoch, by one and the same, by
         independent draws, or in the order of the rows.
     max_epochs : int, optional
-        The most passes over the training data; of "newton", "bmrm" and "ocas" the most iterations, of "sarah" the most
-        rounds. None takes 1,000 for methods that notice convergence; for the others 20, and more where that were fewer
-        than 20,000 visits of examples.
+        The most passes over the training data; of "newton", "lbfgs", "bmrm" and "ocas" the most iterations, of "sarah"
+        the most rounds. None takes 1,000 for methods that notice convergence; for the others 20, and more where that
+        were fewer than 20,000 visits of examples.
     max_seconds : float, optional
         The most seconds of training.
     tol : float, default=1e-3
         Where the solver stops: the range of projected gradients over a pass (dual coordinate descent), the norm of the
-        gradient as a share of the first (Newton), or the gap between objective and bound as a share of the objective
-        (cutting planes). The stochastic methods do not notice.
+        gradient as a share of the first (Newton, L-BFGS), or the gap between objective and bound as a share of the
+        objective (cutting planes). The stochastic methods do not notice.
     class_weight : dict or "balanced", optional
         Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
         a class with nⱼ of the n rows, of k classes.
@@ -293,14 +295,16 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
             ones = np.ones((X.shape[0], 1), dtype=X.dtype)
             X = scipy.sparse.hstack([X, ones], format="csr") if scipy.sparse.issparse(X) else np.hstack([X, ones])
         rows, places = as_rows(X), np.searchsorted(self.classes_, single_column(y))
+        loss = loss_of(self)
+        make = LogisticProblem if loss == "logistic" else LinearSVMProblem
         positive = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         return [
-            LinearSVMProblem(
+            make(
                 rows,
                 X.shape[1],
                 np.where(places == k, 1.0, -1.0),
                 self._regularisation,
-                LOSSES[loss_of(self)],
+                LOSSES["squared_hinge" if loss == "logistic" else loss],
                 weights,
             )
             for k in positive

@@ -10,6 +10,7 @@ from ...errors import ShallowsError, UnknownNameError
 from ...solvers.linear_svm.cutting_planes import CuttingPlanes
 from ...solvers.linear_svm.dual_coordinate_descent import DualCoordinateDescent
 from ...solvers.linear_svm.folos import FOLOS
+from ...solvers.linear_svm.lbfgs import LBFGS
 from ...solvers.linear_svm.newton import PrimalNewton
 from ...solvers.linear_svm.pegasos import LinearPegasos
 from ...solvers.linear_svm.sarah import SARAH
@@ -71,6 +72,7 @@ SOLVERS = {
         converges=False,
     ),
     "newton": Choice(lambda model, *_: PrimalNewton(float(model.tol)), losses=("squared_hinge",)),
+    "lbfgs": Choice(lambda model, *_: LBFGS(float(model.tol)), losses=("squared_hinge", "logistic")),
     "sarah": Choice(lambda _, seed, __: SARAH(seed=seed), losses=("squared_hinge",), max_epochs=20, converges=False),
     "bmrm": Choice(lambda model, *_: CuttingPlanes(float(model.tol))),
     "ocas": Choice(lambda model, *_: CuttingPlanes(float(model.tol), line_search=True)),
@@ -95,6 +97,13 @@ def loss_of(model: Any) -> str:
     return SOLVERS[model.solver].losses[0] if model.loss == "auto" else model.loss
 
 
+_WHY_NOT = {
+    "hinge": "it needs gradients.",
+    "squared_hinge": "its first steps are long and need bounded slopes.",
+    "logistic": "that one is for 'lbfgs'.",
+}
+
+
 def check_parameters(model: Any) -> None:
     """Refuse parameters out of their range, and losses that a solver does not take.
 
@@ -104,12 +113,12 @@ def check_parameters(model: Any) -> None:
     """
     if model.solver not in SOLVERS:
         raise UnknownNameError("solver", model.solver, SOLVERS)
-    if model.loss != "auto" and model.loss not in LOSSES:
-        raise UnknownNameError("loss", model.loss, ("auto", *LOSSES))
+    if model.loss not in ("auto", *LOSSES, "logistic"):
+        raise UnknownNameError("loss", model.loss, ("auto", *LOSSES, "logistic"))
     if loss_of(model) not in SOLVERS[model.solver].losses:
         raise ShallowsError(
-            f"solver={model.solver!r} takes the loss {SOLVERS[model.solver].losses[0]!r}, not {model.loss!r}: "
-            + ("its first steps are long and need bounded slopes." if model.loss != "hinge" else "it needs gradients.")
+            f"solver={model.solver!r} takes the loss {' or '.join(map(repr, SOLVERS[model.solver].losses))}, not "
+            f"{model.loss!r}: {_WHY_NOT[model.loss]}"
         )
     for name, known in (("averaging", AVERAGINGS), ("sampling", SAMPLINGS)):
         if getattr(model, name) not in known:

@@ -100,8 +100,8 @@ def criterion(claim: Mapping[str, Any]) -> str:
 
 
 def criterion_of(definition: Mapping[str, Any]) -> str:
-    """What is judged, its criterion, and the reason of a tolerance."""
-    reason = definition.get("tolerance", {}).get("reason", "")
+    """What is judged, its criterion, and the reason of the tolerance or of the limit."""
+    reason = definition.get("tolerance", definition).get("reason", "")
     return f"{definition['label']} {criterion(definition)}" + (f" ({reason})" if reason else "")
 
 

@@ -45,6 +45,8 @@ class Configuration:
         What the papers print, by target.
     compare : dict
         How a user's own data are divided, from the same file as the methods.
+    leaderboard : dict
+        How many rows of a dataset its leaderboard takes at each scale, from that file too; empty where it says nothing.
     """
 
     root: Path
@@ -54,6 +56,7 @@ class Configuration:
     papers: dict[str, Any]
     published: dict[str, list[dict[str, str]]]
     compare: dict[str, Any] = field(default_factory=dict)
+    leaderboard: dict[str, Any] = field(default_factory=dict)
 
     @property
     def folder(self) -> Path:
@@ -119,7 +122,16 @@ def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> C
         for paper in papers.values()
         for target in paper["targets"]
     }
-    loaded = Configuration(root, settings, variants, methods["methods"], papers, published, methods["compare"])
+    loaded = Configuration(
+        root,
+        settings,
+        variants,
+        methods["methods"],
+        papers,
+        published,
+        methods["compare"],
+        methods.get("leaderboard", {}),
+    )
     _check_chains(loaded, folder / "datasets.yaml")
     return loaded
 

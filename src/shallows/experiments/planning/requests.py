@@ -52,9 +52,12 @@ class Requests:
         """Threads of a job."""
         return self.most_threads if cost.seconds > LONG_SECONDS else 1
 
-    def megabytes(self, cost: Cost, attempt: int = 1) -> int:
-        """Memory in whole megabytes, with room to spare, and more at every further attempt."""
-        wanted = math.ceil(_more(attempt) * MEMORY_ROOM * cost.memory_bytes / 1e6) + SNAKEMAKE_MEGABYTES
+    def megabytes(self, cost: Cost, attempt: int = 1, ranks: int = 1) -> int:
+        """Memory in whole megabytes, with room to spare, and more at every further attempt.
+
+        Several processes (`ranks`) divide what is large, the kernel matrix; each loads Python and the libraries.
+        """
+        wanted = math.ceil(_more(attempt) * MEMORY_ROOM * cost.memory_bytes / 1e6) + ranks * SNAKEMAKE_MEGABYTES
         return wanted if self.most_megabytes is None else min(wanted, self.most_megabytes)
 
     def minutes(self, cost: Cost, attempt: int = 1, *, together: bool = False) -> int:

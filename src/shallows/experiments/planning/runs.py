@@ -15,6 +15,13 @@ from . import costs
 #: Keys of a method's definition that its runs depend on; the others are for people, for plans and for comparisons.
 OF_THE_RUN = ("runs", "call", "marks", "measures", "takes", "index")
 
+#: Estimators that several processes can fit together: what `shallows.distributed.estimators` holds.
+FITTED_BY_SEVERAL = frozenset(
+    f"{family}{kind}"
+    for family in ("EigenPro", "EigenProCentres", "DoublyStochastic")
+    for kind in ("Classifier", "Regressor")
+)
+
 
 def digest(*parts: Any, length: int = 10) -> str:
     """Hash of anything that JSON can write, independent of the order of keys."""
@@ -87,6 +94,13 @@ class Run:
         """Hash of the identity."""
         unit = [self.unit] if self.unit else []
         return digest(self.dataset, self.variant, self.method, self.parameters, self.seed, *unit)
+
+    def can_be_shared(self, methods: Mapping[str, Any]) -> bool:
+        """Whether several processes can train it together; where it is evaluated by the clock, theirs would differ."""
+        definition = methods[self.method]
+        by_clock = (self.unit or definition.get("marks", "epoch")) == "seconds"
+        called = {place.partition(":")[2] for place in definition["call"].values()}
+        return definition["runs"] == "estimator" and called <= FITTED_BY_SEVERAL and not by_clock
 
     @property
     def folder(self) -> str:

@@ -65,6 +65,16 @@ def is_used(words: Iterable[str] = ()) -> bool:
     return any("slurm" in os.path.basename(os.path.normpath(one)) for one in named if one)
 
 
+def launches() -> bool:
+    """Whether Slurm starts the processes of a training: its jobs are sent to it, or this process is in one of them."""
+    return "SLURM_JOB_ID" in os.environ or is_used()
+
+
+def launcher() -> str:
+    """What starts the processes of a training that several share: ``srun`` where Slurm does, else ``mpiexec``."""
+    return "srun" if launches() else "mpiexec"
+
+
 def nodes() -> Nodes | None:
     """The largest of everything over all nodes; None where `sinfo` is not on the path or does not answer."""
     lines = [line.split("|") for line in _said("sinfo", "--noheader", "--format=%c|%m|%G|%l").splitlines()]

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 #: Seconds that Slurm is given for an answer, and to end a job that it puts back into the queue.
 PATIENCE, SECONDS_TO_END = 20.0, 60.0
+#: Seconds that a file of another node is waited for, as long as a network file system may keep what it knew, and
+#: between two looks for it.
+LATENCY_SECONDS, LOOK_SECONDS = 60.0, 2.0
+#: Variables that batch systems set in their jobs: Slurm, PBS, Grid Engine, LSF, Kubernetes.
+IN_A_JOB = {"SLURM_JOB_ID", "PBS_JOBID", "JOB_ID", "LSB_JOBID", "KUBERNETES_SERVICE_HOST"}
 #: Seconds before the end of its time at which a job saves its state, where it has hours.
 MOST_SECONDS_TO_SAVE = 120.0
 
@@ -23,6 +30,31 @@ def declare_memory(resources: Mapping[str, Any]) -> None:
     """
     if "SLURM_JOB_ID" in os.environ and resources.get("mem_mb"):
         os.environ.setdefault("SLURM_MEM_PER_NODE", str(resources["mem_mb"]))
+
+
+def wait_for_files(paths: Iterable[Path], sleep: Any = time.sleep) -> None:
+    """Wait for files that another node of a batch system wrote and that this one may see late.
+
+    For `LATENCY_SECONDS` at most: what is missing then was lost, and whoever reads it says so. Outside of a batch
+    system nothing is waited for.
+
+    Parameters
+    ----------
+    paths : iterable of Path
+    sleep : callable
+        Takes seconds.
+    """
+    if not IN_A_JOB & set(os.environ):
+        return
+    missing, waited = [path for path in paths if not path.exists()], 0.0
+    while missing and waited < LATENCY_SECONDS:
+        sleep(LOOK_SECONDS)
+        waited += LOOK_SECONDS
+        for folder in {path.parent for path in missing}:
+            # A network file system that is asked for the folder's entries learns of new ones.
+            with contextlib.suppress(OSError):
+                os.listdir(folder)
+        missing = [path for path in missing if not path.exists()]
 
 
 def seconds_until_saving() -> float | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from shallows.atomic import replacing, write_json
 
-from .job import Job, name_of
+from .job import Job, data_digest, folder_of, key_of, name_of
 
 #: Below the folder of a job.
 FINISHED = "finished"
@@ -18,6 +18,23 @@ FINISHED = "finished"
 def is_there(folder: Path) -> bool:
     """Whether the run of a job's folder was finished before, with its data, its parameters and its code."""
     return (folder / FINISHED / "record.json").exists()
+
+
+def to_copy(job: Job) -> Path | None:
+    """The folder of a finished record and curve that can stand in the places of a job as they are.
+
+    Returns
+    -------
+    Path or None
+        None where the run is not finished, where its record names other targets than those of now, or where the data
+        are not prepared yet.
+    """
+    try:
+        folder = folder_of(job, key_of(job.spec, data_digest(job.prepared))) / FINISHED
+        found = json.loads((folder / "record.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    return folder if found["run"]["target_ids"] == job.spec["target_ids"] else None
 
 
 def bring(job: Job, folder: Path) -> dict[str, Any]:

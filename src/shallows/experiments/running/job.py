@@ -26,16 +26,24 @@ class Conditions:
         Budget of one run; None for a share of what is free.
     checkpoint_seconds : float
         How often a run saves its state.
+    ranks : int
+        Processes that train together, by MPI.
+    launcher : str or None
+        What starts them, such as ``"srun --mpi=pmi2"``; None for ``mpiexec``.
     """
 
     device: str = "auto"
     memory: int | str | None = None
     checkpoint_seconds: float = 60.0
+    ranks: int = 1
+    launcher: str | None = None
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any]) -> Conditions:
-        """From the contents of ``config.yaml``."""
-        return cls(settings["device"], settings["memory"], settings["checkpoint_seconds"])
+    def of(cls, settings: Mapping[str, Any], resources: Mapping[str, Any] | None = None) -> Conditions:
+        """From the contents of ``config.yaml``, and from what a job asked for where several processes may share it."""
+        asked = resources or {}
+        common = settings["device"], settings["memory"], settings["checkpoint_seconds"]
+        return cls(*common, int(asked.get("tasks") or 1), asked.get("mpi"))
 
 
 @dataclass(frozen=True)

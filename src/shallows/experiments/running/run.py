@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -9,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from shallows import datasets
+from shallows.datasets import prepared as prepared_data
 
 from ..identity import code
-from . import calls, finished, record
+from . import batch_system, calls, finished, record, several_ranks
 from .job import Conditions, Job, folder_of, key_of, name_of
 
 
@@ -23,17 +25,20 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
     dict
         The record.
     """
+    batch_system.wait_for_files(_arrays_of(job.prepared))
     data = datasets.load(job.prepared)
     key = key_of(job.spec, data.info["sha256"])
     folder = folder_of(job, key)
     if finished.is_there(folder):
         return finished.bring(job, folder)
-    do = calls.load(code.KINDS_OF_RUN[job.spec["definition"]["runs"]])  # before the clock, as it may import
+    # Before the clock, as it may import.
+    do = several_ranks.train if conditions.ranks > 1 else calls.load(code.KINDS_OF_RUN[job.spec["definition"]["runs"]])
     record.reset_peak_memory()
     started, clock = datetime.now(UTC), time.perf_counter()
     found = do(job, data, conditions, folder, key)
     rows = found.pop("rows")
     seconds = time.perf_counter() - clock + found.pop("seconds_before")
+    peak = found.pop("peak_memory_bytes", None)  # of other processes
     made = record.plain(
         {
             "schema_version": record.SCHEMA_VERSION,
@@ -47,7 +52,7 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
             },
             **found,
             "times": {**found["times"], "total": seconds},
-            "peak_memory_bytes": record.peak_memory(),
+            "peak_memory_bytes": record.peak_memory() if peak is None else peak,
             **record.provenance(),
             "started": started.isoformat(timespec="seconds"),
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -62,10 +67,19 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
     return made
 
 
+def _arrays_of(prepared: Path) -> list[Path]:
+    """The files of arrays that a record of prepared data names; of them all, Snakemake looks for the record alone."""
+    path = prepared / prepared_data.RECORD
+    if not path.exists():
+        return [path]
+    return [prepared / f"{name}.npy" for name in json.loads(path.read_text(encoding="utf-8"))["arrays"]]
+
+
 def make_preconditioner(spec: Mapping[str, Any], prepared: Path, out: Path, conditions: Conditions) -> None:
     """Make a preconditioner as an artifact of its own."""
     from shallows import spectrum
 
+    batch_system.wait_for_files(_arrays_of(prepared))
     data = datasets.load(prepared)
     made = spectrum.fit_preconditioner(
         data.x_train,

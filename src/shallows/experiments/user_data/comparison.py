@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -76,6 +76,15 @@ class Comparison:
         """Path of the record of data prepared for a purpose, divided by a seed; the arrays lie beside it."""
         return f"{self.data}/prepared/{self.request.dataset}/seed{seed}/{purpose}/prepared.json"
 
+    def prepared_with_all_seeds(self, purpose: str) -> list[str]:
+        """Paths of the records of data prepared for a purpose, one for each seed."""
+        return [self.prepared(purpose, seed) for seed in self.seeds]
+
+    @property
+    def preparations(self) -> list[str]:
+        """Paths of the records of all preparations."""
+        return [path for purpose in PURPOSES for path in self.prepared_with_all_seeds(purpose)]
+
     def below(self, path: str) -> str:
         """A path below the folder of this comparison."""
         return f"{self.results}/{SCALE}/{self.request.name}/{path}"
@@ -116,30 +125,34 @@ class Comparison:
         """Every file that can be asked for."""
         made = {path for ending in ("csv", "json", "md", "html") for path in self.tables(ending)}
         made |= {path for ending in ("svg", "png") for path in self.pictures(ending)}
-        made |= {self.prepared(purpose, seed) for purpose in PURPOSES for seed in self.seeds}
-        return {self.report, self.stamp, self.model, *self.outcomes, *made}
+        return {self.report, self.stamp, self.model, *self.outcomes, *self.preparations, *made}
 
     def is_ours(self, method: str) -> bool:
         """Whether a method is an estimator of this package, which takes a device and a budget of memory."""
         return self.methods[method]["runs"] == "estimator"
 
-    def cost(self, method: str, choose: str | Path, test: str | Path) -> costs.Cost:
-        """See `cost`; how large a user's data are is known when they are prepared, not before."""
-        return cost(self.methods[method], choose, test)
+    def cost(self, method: str, choose: str | Path | Sequence[str], test: str | Path | Sequence[str]) -> costs.Cost:
+        """The estimate of a method with all seeds, one after the other, by the records of the two preparations.
+
+        See `cost`; how large a user's data are is known when they are prepared, not before.
+        """
+        # All divisions are of one size.
+        one = cost(
+            self.methods[method], *(paths if isinstance(paths, (str, Path)) else paths[0] for paths in (choose, test))
+        )
+        return replace(one, seconds=len(self.seeds) * one.seconds)
 
     def largest_cost(self, prepared: str | Path) -> costs.Cost:
         """The largest estimate of any method for one fit, before it is known which one is saved."""
-        found = [self.cost(method, prepared, prepared) for method in self.methods]
+        found = [cost(one, prepared, prepared) for one in self.methods.values()]
         return costs.Cost(max(one.seconds for one in found), max(one.memory_bytes for one in found))
 
-    def spec(self, method: str, seed: int) -> dict[str, Any]:
-        """Parameters of the job that chooses, fits and tests one method with one seed."""
-        return {
-            "dataset": self.request.dataset,
-            "method": method,
-            "seed": seed,
-            "definition": self.methods[method],
-        }
+    def specs(self, method: str) -> list[dict[str, Any]]:
+        """Parameters of choosing, fitting and testing one method, for each seed."""
+        return [
+            {"dataset": self.request.dataset, "method": method, "seed": seed, "definition": self.methods[method]}
+            for seed in self.seeds
+        ]
 
 
 def affordable(division: Mapping[str, Any], request: Request) -> list[int]:

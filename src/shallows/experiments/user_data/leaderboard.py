@@ -37,11 +37,22 @@ def write(outcomes: Iterable[str | Path], stamp: str | Path, folder: str | Path)
     folder : path
         Where ``comparison.csv``, ``comparison.json`` and the other tables go.
     """
-    description = json.loads(Path(stamp).read_text(encoding="utf-8"))
-    results = read(outcomes, description)
+    write_tables(read(outcomes, json.loads(Path(stamp).read_text(encoding="utf-8"))), folder)
+
+
+def write_tables(results: Results, folder: str | Path, names: Iterable[str] = TABLES) -> None:
+    """Write some of the tables of a comparison, each as a tidy CSV and the JSON that describes it.
+
+    Parameters
+    ----------
+    results : Results
+    folder : path
+    names : iterable of str
+        Some of `comparison.TABLES`.
+    """
     found = recommend(results)
     made = {TARGET: _methods, "defaults": _defaults, "predictions": _predictions, "bandwidths": _bandwidths}
-    for name in TABLES:
+    for name in names:
         rows, described = made[name](results, found)
         write_rows(Path(folder) / f"{name}.csv", rows)
         write_json(Path(folder) / f"{name}.json", meta(name, results, rows, described))
@@ -71,7 +82,7 @@ def _methods(results: Results, found: Recommendation | None) -> tuple[list[dict[
         "caption": _of_the_picture(results),
         "notes": [description["told"], *_division(results)],
         "layout": {"rows": ["method", "chosen"], "columns": ["metric"]},
-        "figure": {"kind": "error_against_time", "recommended": found.chosen.label if found else ""},
+        "figure": {"kind": "error_against_costs", "recommended": found.chosen.label if found else ""},
     }
     return rows, described
 
@@ -79,9 +90,10 @@ def _methods(results: Results, found: Recommendation | None) -> tuple[list[dict[
 def _of_the_picture(results: Results) -> str:
     what = "errors" if results.task == "classification" else "1 − R²"
     return (
-        f"The test {what} of each method against the seconds of one fit with the chosen parameters, both axes "
-        "logarithmic; bars are 95 % intervals, the ring marks the method to take. The search for parameters takes "
-        "longer, as the table says."
+        f"The test {what} of each method against the seconds of one fit with the chosen parameters, the seconds to "
+        "predict the test rows, and the size of the fitted model, with what it keeps to go on learning; all axes are "
+        "logarithmic. Bars are 95 % intervals, the ring marks the method to take, and the line joins the methods that "
+        "no other one beats in both. The search for parameters takes longer than a fit, as the table says."
     )
 
 

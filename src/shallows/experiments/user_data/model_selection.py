@@ -22,6 +22,7 @@ from ..running import record
 from ..running.calls import model_sha256
 from ..running.job import Conditions
 from .comparison import SCALE, TARGET
+from .model_size import model_bytes
 from .scores import SCORES, error_in_units, metric_of, reported, score, target_scale
 from .trials import candidates, fit, fit_defaults, tried
 
@@ -32,7 +33,10 @@ def compare(spec: Mapping[str, Any], choose: Path, test: Path, out: Path, condit
     Parameters
     ----------
     spec : mapping
-        What `shallows.experiments.user_data.comparison.Comparison.spec` gives.
+        One of what `shallows.experiments.user_data.comparison.Comparison.specs` gives. Beyond that,
+        ``scale`` and ``target`` are written into the record, with ``defaults`` False the fit at the defaults of the
+        method's class is left out, and with ``processor_seconds`` times are those of the processor in place of the
+        clock's, but for a fit on a GPU.
     choose, test : Path
         Folders of the two preparations. The test part of the first is the validation part.
     out : Path
@@ -87,24 +91,29 @@ def unsuitable(definition: Mapping[str, Any], info: Mapping[str, Any]) -> str | 
 def _run(spec: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions: Conditions) -> None:
     definition, seed, task = spec["definition"], spec["seed"], data.info["task"]
     record.reset_peak_memory()
-    started, clock = datetime.now(UTC), time.perf_counter()
+    started, clock, processor = datetime.now(UTC), time.perf_counter(), time.process_time()
     trials = [
         done
-        for trial in candidates(definition, choose.x_train, seed)
+        for trial in candidates(definition, choose.x_train, seed, task)
         for done in tried(trial, definition, choose, task, seed, conditions)
     ]
     finite = [trial for trial in trials if np.isfinite(trial.score)]
     if not finite:
         raise ShallowsError(next((trial.problem for trial in trials if trial.problem), "no choice gave a finite score"))
     best = min(finite, key=lambda trial: trial.score)
-    choosing = time.perf_counter() - clock
+    choosing = time.perf_counter() - clock, time.process_time() - processor
     epochs = [best.epochs] if best.epochs else []
     fitted = fit(definition, best.parameters, epochs, data, task, seed, conditions)
     measured = {metric_of(task, "test"): reported(task, score(task, fitted.predictions, data.y_test))}
     measured |= error_in_units(task, fitted.predictions, data)
     final = {metric_of(task, "validation"): reported(task, best.score), **measured}
-    final |= {"fit_seconds": fitted.fit_seconds, "predict_seconds": fitted.predict_seconds, "choice_seconds": choosing}
-    if len(trials) > 1:
+    on_gpu = "gpu" in str(getattr(fitted.estimator, "effective_params_", {}).get("device", ""))
+    seconds = fitted.fit_seconds, fitted.predict_seconds, choosing[0]
+    if spec.get("processor_seconds") and not on_gpu:
+        seconds = *fitted.processor_seconds, choosing[1]
+    final |= dict(zip(("fit_seconds", "predict_seconds", "choice_seconds"), seconds, strict=True))
+    final["model_kilobytes"] = model_bytes(fitted.estimator) / 1000
+    if len(trials) > 1 and spec.get("defaults", True):
         final |= _at_defaults(definition, data, task, seed, conditions)
     parameters = {**definition.get("parameters", {}), **best.parameters}
     parameters |= {"epochs": best.epochs} if best.epochs else {}
@@ -113,8 +122,8 @@ def _run(spec: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions:
             "schema_version": record.SCHEMA_VERSION,
             "run": {
                 "id": digest(spec["dataset"], spec["method"], seed),
-                "target_ids": [TARGET],
-                "scale": SCALE,
+                "target_ids": [spec.get("target", TARGET)],
+                "scale": spec.get("scale", SCALE),
                 "dataset": spec["dataset"],
                 "variant": "test",
                 "method": spec["method"],

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..running import record as records
-from .comparison import has_test_rows
+from .comparison import SCALE, has_test_rows
 from .intervals import Interval, over_rows, over_splits
 from .scores import metric_of, reported, row_losses
 
@@ -113,6 +113,11 @@ class Results:
     def task(self) -> str:
         """The task of the data."""
         return self.description["entry"]["task"]
+
+    @property
+    def scale(self) -> str:
+        """The scale of the tables: that of the description, or the word that stands for a user's own data."""
+        return self.description.get("scale", SCALE)
 
     @property
     def done(self) -> tuple[MethodResult, ...]:

@@ -9,7 +9,6 @@ from typing import Any
 
 from ..comparing import verdicts
 from ..comparing.target_table import describe_runs
-from .comparison import SCALE
 from .recommendation import seconds
 from .results import Results
 
@@ -24,6 +23,7 @@ METRICS = {
     "validation_unexplained": ("validation, 1 − R²", ""),
     "fit_seconds": ("fit", "s"),
     "predict_seconds": ("prediction", "s"),
+    "model_kilobytes": ("size of the model", "kB"),
     "choice_seconds": ("choice of parameters", "s"),
     "default_error": ("test error at the defaults", "%"),
     "default_r2": ("test R² at the defaults", ""),
@@ -81,7 +81,7 @@ def _row(table: str, results: Results, method: str, setting: str, metric: str) -
         "measured_sd": "",
         "seeds": "",
         "verdict": "",
-        "scale": SCALE,
+        "scale": results.scale,
         "reason": "",
         "unit": METRICS[metric][1],
         "tolerance": "",
@@ -107,8 +107,8 @@ def meta(
         "paper": "",
         "citation": entry["citation"],
         "kind": "table",
-        "scale": SCALE,
-        "label": describe_runs(used, SCALE),
+        "scale": results.scale,
+        "label": describe_runs(used, results.scale),
         "labels": labels,
         "verdict_counts": {},
         **described,

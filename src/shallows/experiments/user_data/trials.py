@@ -67,19 +67,33 @@ class Trial:
 
 @dataclass
 class Fitted:
-    """A fitted estimator with its predictions for the rows that it was tested on."""
+    """A fitted estimator with its predictions for the rows that it was tested on.
+
+    Attributes
+    ----------
+    estimator : estimator
+    predictions : ndarray
+    fit_seconds, predict_seconds : float
+        By the clock.
+    processor_seconds : (float, float)
+        Of fitting and of predicting, of all threads together; a busy machine does not count.
+    by_epoch : list of dict
+        The score after each number of epochs that was asked for.
+    """
 
     estimator: Any
     predictions: np.ndarray
     fit_seconds: float
     predict_seconds: float
+    processor_seconds: tuple[float, float]
     by_epoch: list[dict[str, float]] = field(default_factory=list)
 
 
-def candidates(definition: Mapping[str, Any], x_train: Any, seed: int) -> list[Trial]:
-    """Every combination that a method's entry asks to be tried, bandwidths in the units of the data."""
+def candidates(definition: Mapping[str, Any], x_train: Any, seed: int, task: str = "") -> list[Trial]:
+    """Every combination that a method's entry asks to be tried for a task, bandwidths in the units of the data."""
     rules = definition["compare"]
-    axes = [[(name, value) for value in values] for name, values in rules.get("choose", {}).items()]
+    choose = rules.get("choose_in", {}).get(task, rules.get("choose", {}))
+    axes = [[(name, value) for value in values] for name, values in choose.items()]
     factors: list[float | None] = [None]
     median = 1.0
     if "bandwidth" in rules:
@@ -169,9 +183,15 @@ def _fit(estimator: Any, epochs: list[int], data: Any, task: str) -> Fitted:
     if epochs:
         curve = Curve(epochs, lambda snapshot: {"score": score(task, snapshot.predict(data.x_test), data.y_test)})
         observers, rows = {"observers": [curve]}, curve.rows
-    clock = time.perf_counter()
+    begun = _clocks()
     estimator.fit(data.x_train, np.asarray(data.y_train), **observers)
-    fit_seconds = time.perf_counter() - clock
-    clock = time.perf_counter()
+    fitted = _clocks()
     predictions = np.asarray(estimator.predict(data.x_test))
-    return Fitted(estimator, predictions, fit_seconds, time.perf_counter() - clock, rows)
+    fit_seconds, predict_seconds = fitted - begun, _clocks() - fitted
+    on_processor = float(fit_seconds[1]), float(predict_seconds[1])
+    return Fitted(estimator, predictions, float(fit_seconds[0]), float(predict_seconds[0]), on_processor, rows)
+
+
+def _clocks() -> np.ndarray:
+    """Seconds by the clock and of the processor."""
+    return np.array([time.perf_counter(), time.process_time()])

@@ -1,0 +1,3 @@
+#!/bin/sh
+# Deletes Jobs of Kubernetes with their pods: cancel.sh NAME...
+exec kubectl delete --ignore-not-found --wait=false "$@"

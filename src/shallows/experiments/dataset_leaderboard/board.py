@@ -1,0 +1,219 @@
+"""The leaderboards that can be asked for: which datasets have one, where its files go, and how many rows it takes.
+
+This module is read whenever the workflow is parsed, so it imports nothing heavy and opens no data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shallows.datasets.catalogue import Dataset, get
+from shallows.errors import ShallowsError
+
+from ..planning import costs
+from ..planning.configuration import SCALES, Configuration
+from ..user_data import comparison
+
+#: Folder of the leaderboards below that of a scale.
+FOLDER = "leaderboard"
+#: The tables of a page, in their order, each of which has a picture.
+TABLES = comparison.PICTURES
+#: The one division of the training rows into those to fit and those to choose by, and the seed of the methods.
+SEED = 0
+#: Formats whose features are sparse rows, which are left as they are.
+SPARSE_FORMATS = ("libsvm", "rcv1")
+#: Formats whose rows are texts and no features.
+_OF_TEXTS = ("smiles",)
+#: Fewer training rows than this cannot be divided into parts that mean anything.
+_LEAST_ROWS = 50
+
+
+@dataclass(frozen=True)
+class Leaderboards:
+    """Leaderboards of the datasets of a catalogue.
+
+    Attributes
+    ----------
+    configuration : Configuration
+        Its ``leaderboard`` says how many rows there are at each scale, its ``methods`` which methods take part.
+    catalogue : mapping of str to Dataset
+    """
+
+    configuration: Configuration
+    catalogue: Mapping[str, Dataset]
+
+    @property
+    def methods(self) -> dict[str, Any]:
+        """The methods that take part where they suit the data: those of the comparison on a user's own data."""
+        return {name: one for name, one in self.configuration.methods.items() if "compare" in one}
+
+    def page(self, scale: str, dataset: str) -> str:
+        """Path of a page; ``{scale}`` and ``{dataset}`` may stand for themselves, here and in the other paths."""
+        return f"{self.configuration.settings['results']}/{scale}/{FOLDER}/{dataset}.html"
+
+    def below(self, scale: str, dataset: str, path: str) -> str:
+        """A path below the folder of a leaderboard."""
+        return f"{self.configuration.settings['results']}/{scale}/{FOLDER}/{dataset}/{path}"
+
+    def prepared(self, scale: str, dataset: str, purpose: str) -> str:
+        """Path of the record of data prepared for choosing parameters or for the test; the arrays lie beside it."""
+        return f"{self.configuration.settings['data']}/prepared/{dataset}/{FOLDER}_{scale}/{purpose}/prepared.json"
+
+    def outcome(self, scale: str, dataset: str, method: str) -> str:
+        """Path of the outcome of a method."""
+        return self.below(scale, dataset, f"runs/{method}/outcome.json")
+
+    def tables(self, scale: str, dataset: str, ending: str) -> list[str]:
+        """Paths of all tables in one form."""
+        return [self.below(scale, dataset, f"tables/{name}.{ending}") for name in TABLES]
+
+    def pictures(self, scale: str, dataset: str, ending: str) -> list[str]:
+        """Paths of all pictures in one form."""
+        return [self.below(scale, dataset, f"figures/{name}.{ending}") for name in TABLES]
+
+    def steps(self, scale: str, dataset: str, purpose: str) -> list[dict[str, Any]]:
+        """See `steps`."""
+        return steps(self.catalogue[dataset], purpose, self.configuration.leaderboard, scale)
+
+    def spec(self, scale: str, dataset: str, method: str) -> dict[str, Any]:
+        """Parameters of the job that chooses, fits and tests one method."""
+        return {
+            "dataset": dataset,
+            "method": method,
+            "seed": SEED,
+            "definition": self.methods[method],
+            "scale": scale,
+            "target": f"{FOLDER}_{dataset}",
+            "defaults": False,
+            "processor_seconds": True,
+        }
+
+    def cost(self, method: str, choose: str | Path, test: str | Path) -> costs.Cost:
+        """The estimate of what a method needs, by the records of the two preparations."""
+        return comparison.cost(self.methods[method], choose, test)
+
+    def made(self, scale: str) -> dict[str, str]:
+        """The pages of a scale that have been made: title of the dataset -> path."""
+        pages = {one.title: self.page(scale, name) for name, one in self.catalogue.items()}
+        return {title: page for title, page in pages.items() if Path(page).is_file()}
+
+    def find(self, scale: str, name: str) -> Dataset:
+        """The dataset that a person means at a scale, where it can have a leaderboard.
+
+        Parameters
+        ----------
+        scale : {"demo", "laptop", "paper"}
+            At the demo scale the part of a dataset that the repository carries is taken in its place.
+        name : str
+            Of the catalogue, or a name that a paper gives the dataset.
+
+        Raises
+        ------
+        UnknownNameError
+            Where there is no such dataset; it names the nearest.
+        ShallowsError
+            Where the dataset has no leaderboard; it says why.
+        """
+        dataset = get(name)
+        if scale == SCALES[0]:
+            dataset = next((one for one in self.catalogue.values() if one.subset_of == dataset.name), dataset)
+        self.check(scale, dataset.name)
+        return dataset
+
+    def check(self, scale: str, name: str) -> None:
+        """Refuse a dataset of which no leaderboard can be made.
+
+        Raises
+        ------
+        UnknownNameError
+            A name that is none of the catalogue; it names the nearest.
+        ShallowsError
+            Another name for a dataset, one without a target, of unknown size, with too few rows, or one that its user
+            supplies and has not supplied.
+        """
+        from shallows.datasets.download import supplied_files
+
+        dataset, settings = get(name), self.configuration.settings
+        if not self.configuration.leaderboard:
+            raise ShallowsError("The configuration has no part 'leaderboard' in methods.yaml, so there are none.")
+        if dataset.name != name:
+            dataset = self.find(scale, name)
+            raise ShallowsError(f"{name!r} is called {dataset.name} here: ask for {self.page(scale, dataset.name)}.")
+        if reason := _without(dataset):
+            raise ShallowsError(f"There is no leaderboard of '{name}': {reason}.")
+        place = Path(settings["data"]) / "raw" / name
+        if dataset.state == "supplied" and not supplied_files.is_there(dataset, place, settings["mirror"]):
+            raise ShallowsError(
+                f"There is no leaderboard of '{name}' yet, since nobody may hand it on: "
+                f"{supplied_files.not_run(dataset, place)}."
+            )
+
+
+def _without(dataset: Dataset) -> str:
+    """Why no leaderboard can be made of a dataset; empty where one can."""
+    if dataset.task not in ("classification", "regression"):
+        return "it has no target, and methods are compared in classification and regression"
+    if dataset.format in _OF_TEXTS:
+        return "its rows are texts and no features"
+    if dataset.n_train is None:
+        return "nobody says how many rows it has"
+    if dataset.n_train < _LEAST_ROWS:
+        return f"it has {dataset.n_train:,} training rows, and at least {_LEAST_ROWS} are needed"
+    return ""
+
+
+def steps(dataset: Dataset, purpose: str, settings: Mapping[str, Any], scale: str) -> list[dict[str, Any]]:
+    """The steps of one of the two preparations.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    purpose : {"choose", "test"}
+        For choosing, the test part is made of training rows, and the dataset's own test rows are left out.
+    settings : mapping
+        The part ``leaderboard`` of the configuration.
+    scale : {"demo", "laptop", "paper"}
+
+    Returns
+    -------
+    list of dict
+        As `shallows.datasets.check_steps` takes them.
+    """
+    most, n, n_test = settings["sizes"][scale], dataset.n_train, dataset.n_test
+    todo: list[dict[str, Any]] = []
+    if not n_test:
+        n_test = _held_out(dataset, settings["test"] * n, most["n_test"])
+        todo.append({"split": {"n": n_test, "seed": SEED}})
+        n -= n_test
+    cut = {"n_train": most["n_train"] if most["n_train"] and most["n_train"] < n else None}
+    n = cut["n_train"] or n
+    if purpose == "test" and most["n_test"] and most["n_test"] < n_test:
+        cut["n_test"] = most["n_test"]
+    if any(cut.values()):
+        todo.append({"subset": {**{key: value for key, value in cut.items() if value}, "seed": SEED}})
+    if purpose == "choose":
+        held = _held_out(dataset, settings["validation"] * n, settings["rows"])
+        todo.append({"split": {"n": held, "seed": SEED + 1}})
+        if n - held > settings["rows"]:
+            todo.append({"subset": {"n_train": max(settings["rows"], dataset.n_classes), "seed": SEED + 1}})
+    return todo + _feature_steps(dataset)
+
+
+def _held_out(dataset: Dataset, wanted: float, most: int | None) -> int:
+    return max(1, dataset.n_classes, min(round(wanted), most or round(wanted)))
+
+
+def _feature_steps(dataset: Dataset) -> list[dict[str, Any]]:
+    todo: list[dict[str, Any]] = []
+    if dataset.value_range:
+        todo.append({"unit": {}})
+    elif dataset.format not in SPARSE_FORMATS:
+        todo.append({"zscore": {"numeric_only": True}})
+    if dataset.categorical:
+        todo.append({"one_hot": {}})
+    if dataset.task == "regression":
+        todo.append({"center_target": {"scale": True}})
+    return todo

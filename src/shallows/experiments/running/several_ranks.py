@@ -1,0 +1,148 @@
+"""A run that several processes train together: they are started by MPI, and what they find comes back in a file."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from shallows.atomic import write_json
+from shallows.errors import MissingExtraError, ShallowsError, TrainingInterrupted
+
+from .job import Conditions, Job
+from .record import plain
+
+#: Files in the folder of a run: what its processes are told, and what they found.
+TASK, OUTCOME = "ranks-task.json", "ranks-outcome.json"
+#: The estimators that several processes fit, by the names that one process knows them by.
+ESTIMATORS = "shallows.distributed.estimators"
+#: What the starting process says to the first of those that it started; the end of its words asks them to stop.
+BEGIN = "begin\n"
+
+
+def train(job: Job, data: Any, conditions: Conditions, folder: Path, key: str) -> dict[str, Any]:
+    """Train an estimator as `training_run.train` does, by ``conditions.ranks`` processes.
+
+    They go on from the checkpoint of any number of processes, and find what one process finds, but for rounding.
+    Parameters and what is returned are those of `training_run.train`.
+
+    Raises
+    ------
+    MissingExtraError
+        If mpi4py is not installed.
+    ShallowsError
+        If there is nothing to start them with, or one of them failed.
+    TrainingInterrupted
+        When this process was asked to stop; the state is saved.
+    """
+    command = [*starter(conditions.launcher), "-n", str(conditions.ranks)]
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / OUTCOME).unlink(missing_ok=True)
+    write_json(folder / TASK, task_of(job, conditions, folder, key))
+    process = subprocess.Popen(
+        [*command, sys.executable, "-m", f"{__package__}.rank_program", str(folder / TASK)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
+    with _ended_in_the_end(process), _stop_is_passed_on(process):
+        _tell(process, BEGIN)
+        for line in process.stdout:
+            print(line, end="", flush=True)
+        status = process.wait()
+    (folder / TASK).unlink(missing_ok=True)
+    return outcome(folder / OUTCOME, f"{' '.join(command)} ended with status {status}")
+
+
+def starter(launcher: str | None) -> list[str]:
+    """The command that starts MPI programs, as words: of a batch system, or ``mpiexec``."""
+    if importlib.util.find_spec("mpi4py") is None:
+        raise MissingExtraError("cluster", "A training by several processes (the setting 'ranks')")
+    words = shlex.split(launcher or "mpiexec")
+    beside = shutil.which(words[0], path=str(Path(sys.executable).parent))
+    found = beside or shutil.which(words[0])
+    if found is None:
+        raise ShallowsError(
+            f"There is no {words[0]} to start several processes with (the setting 'ranks'). Load the MPI of your "
+            "system, install one (pip install mpich), or name its starter with the setting 'launcher'."
+        )
+    return [found, *words[1:]]
+
+
+def task_of(job: Job, conditions: Conditions, folder: Path, key: str) -> dict[str, Any]:
+    """What the processes are told: the run, with the estimators that are fitted by several processes."""
+    definition = dict(job.spec["definition"])
+    definition["call"] = {task: f"{ESTIMATORS}:{place.partition(':')[2]}" for task, place in definition["call"].items()}
+    return plain(
+        {
+            "spec": {**job.spec, "definition": definition},
+            "prepared": job.prepared,
+            "preconditioner": job.preconditioner,
+            "conditions": {name: getattr(conditions, name) for name in ("device", "memory", "checkpoint_seconds")},
+            "folder": folder,
+            "key": key,
+        }
+    )
+
+
+def outcome(path: Path, ended: str) -> dict[str, Any]:
+    """What the processes found; `ended` tells how they ended, where they left nothing."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ShallowsError(
+            f"The processes that train together failed: {ended}. What they said stands above; the last checkpoint is "
+            "as it was."
+        ) from None
+    path.unlink()
+    if "stopped" in found:
+        raise TrainingInterrupted(found["stopped"])
+    if "failed" in found:
+        raise ShallowsError(found["failed"])
+    return found
+
+
+@contextmanager
+def _ended_in_the_end(process: subprocess.Popen[str]) -> Iterator[None]:
+    """Leave no processes behind where this one fails."""
+    try:
+        yield
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+@contextmanager
+def _stop_is_passed_on(process: subprocess.Popen[str]) -> Iterator[None]:
+    """At SIGTERM ask the first process to stop, which saves the state; the starter itself would end them at once."""
+    try:
+        before = signal.signal(signal.SIGTERM, lambda *_: process.stdin.close())
+    except ValueError:  # not the main thread, which alone may do this
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _tell(process: subprocess.Popen[str], words: str) -> None:
+    try:
+        process.stdin.write(words)
+        process.stdin.flush()
+    except BrokenPipeError:  # it has ended already, and its output says why
+        pass

@@ -1,0 +1,183 @@
+"""An estimator of this package fitted to a user's file and saved with its preparation, by one process or by several."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import sys
+import tempfile
+from collections.abc import Mapping
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from shallows import estimators, ranks
+from shallows.datasets.user_data import describe, request
+from shallows.datasets.user_data.fitted_preparation import fit_preparation
+from shallows.datasets.user_data.new_rows import columns_of
+from shallows.errors import ShallowsError, UnknownNameError
+from shallows.training import Checkpoint
+
+from . import saved_model
+from .comparison import feature_steps
+from .final_model import target_names
+
+#: What is told of a file that is compared on, and is not so here.
+OF_A_COMPARISON = "A fifth of the rows is held out for the test. "
+
+KINDS = {"classification": "Classifier", "regression": "Regressor"}
+
+
+def fit_file(
+    file: str | Path,
+    out: Path,
+    method: str,
+    parameters: Mapping[str, Any],
+    options: Mapping[str, Any],
+    checkpoints: Path | None = None,
+) -> str | None:
+    """Fit an estimator to all rows of a file and save it; processes that were started together do it together.
+
+    Parameters
+    ----------
+    file : path
+        As `shallows.datasets.user_data.request` takes it.
+    out : Path
+        The folder of the model, from which ``shallows predict`` predicts.
+    method : str
+        The name of an estimator without ``Classifier`` and ``Regressor``, such as ``"EigenPro"``.
+    parameters : mapping
+        Of the estimator; ``random_state`` is 0 where they say nothing.
+    options : mapping
+        ``target``, ``task`` and ``missing``, as the workflow's configuration takes them.
+    checkpoints : Path, optional
+        A folder; a training that was interrupted goes on from it.
+
+    Returns
+    -------
+    str or None
+        What was done, in words; None in processes other than the first.
+
+    Raises
+    ------
+    ShallowsError
+        If the file, the method or a parameter cannot be used as it is.
+    MissingExtraError
+        If several processes were started and mpi4py is not installed.
+    """
+    together = ranks.n_started() > 1
+    with ranks.Ranks() if together else nullcontext() as processes:
+        first = processes is None or processes.rank == 0
+        try:
+            with nullcontext() if processes is None else processes.ending_together():
+                return _fit_file(file, out, method, parameters, options, checkpoints, processes, first)
+        except ShallowsError:
+            if first:
+                raise
+            sys.exit(1)  # the first process says what was wrong
+
+
+def parameters_of(words: list[str]) -> dict[str, Any]:
+    """Parameters that were written as ``name=value``, the values as YAML reads them.
+
+    Raises
+    ------
+    ShallowsError
+        If one of them has another form.
+    """
+    found = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not name or not equals:
+            raise ShallowsError(f"A parameter is given as name=value, such as max_epochs=5, not {word!r}.")
+        found[name] = yaml.safe_load(value)
+        # YAML takes 1e-3 for a text.
+        if isinstance(found[name], str):
+            try:
+                found[name] = float(value)
+            except ValueError:
+                continue
+    return found
+
+
+def estimator_of(method: str, task: str, parameters: Mapping[str, Any]) -> Any:
+    """The unfitted estimator of a method for a task.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such method, or it has no such parameter.
+    ShallowsError
+        If it serves another task only.
+    """
+    families = {
+        name.removesuffix(kind) for name in estimators.__all__ for kind in KINDS.values() if name.endswith(kind)
+    }
+    if method not in families:
+        raise UnknownNameError("method", method, families)
+    kind = getattr(estimators, method + KINDS[task], None)
+    if kind is None:
+        raise ShallowsError(f"{method} has nothing to offer for {task}.")
+    known = inspect.signature(kind).parameters
+    for name in parameters:
+        if name not in known:
+            raise UnknownNameError(f"parameter of {kind.__name__}", name, known)
+    return kind(**{"random_state": 0, **parameters} if "random_state" in known else parameters)
+
+
+def _fit_file(
+    file: str | Path,
+    out: Path,
+    method: str,
+    parameters: Mapping[str, Any],
+    options: Mapping[str, Any],
+    checkpoints: Path | None,
+    processes: ranks.Ranks | None,
+    first: bool,
+) -> str | None:
+    with tempfile.TemporaryDirectory() as place:
+        stamp = Path(place) / "verified.json"
+
+        def described() -> dict[str, Any]:
+            asked = request.resolve({"dataset": str(file), **options})
+            return json.loads(json.dumps(describe.write(asked, stamp), default=str))
+
+        description = described() if processes is None else processes.on_first(described)
+        task = description["entry"]["task"]
+        estimator = estimator_of(method, task, parameters)
+        if first:
+            print(description["told"].replace(OF_A_COMPARISON, ""), flush=True)
+        preparation, x, y = fit_preparation(description, feature_steps(description), True, Path(place))
+    y = np.asarray(y)
+    checkpoint = None
+    if checkpoints is not None:
+        key = [description["files"][0]["sha256"], type(estimator).__name__, repr(sorted(parameters.items()))]
+        checkpoint = Checkpoint(checkpoints, hashlib.sha256(repr(key).encode()).hexdigest()[:16])
+    given = {} if checkpoint is None else {"checkpoint": checkpoint}
+    if processes is None:
+        estimator.fit(x, y, **given)
+    else:
+        from shallows import distributed
+
+        distributed.fit(estimator, x, y, **given)
+    if not first:
+        return None
+    about = {
+        "title": description["entry"]["title"],
+        "task": task,
+        "label": type(estimator).__name__,
+        "parameters": " ".join(f"{name}={value}" for name, value in parameters.items()),
+        "measured": "not tested on held-out rows",
+        "n_train": int(x.shape[0]),
+        "targets": target_names(description),
+    }
+    saved_model.save(saved_model.SavedModel(about, columns_of(description), preparation, estimator), x, y, out)
+    by = f" by {processes.size} processes" if processes else ""
+    return (
+        f"{about['label']} was fitted to all {x.shape[0]:,} rows{by} and saved. To predict new rows: shallows predict "
+        f"{out.as_posix()} new.csv"
+    )

@@ -1,0 +1,157 @@
+"""Limited-memory BFGS for linear machines with a differentiable loss, and the problem of logistic regression."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.special import expit
+
+from ...errors import ShallowsError
+from .problem import HINGE, LinearState, LinearSVMProblem
+from .rows import products
+
+LINE_STEPS = 50
+
+
+class LogisticProblem(LinearSVMProblem):
+    """As `LinearSVMProblem`, with the logistic loss ℓ(z) = log(1 + e⁻ᶻ) in the place of the hinge."""
+
+    def risk(self, margins: np.ndarray) -> float:
+        """(1/n) Σ cᵢ ℓ of given margins."""
+        return float(self.all_weights @ np.logaddexp(0.0, -margins)) / self.n
+
+    def slopes(self, margins: np.ndarray) -> np.ndarray:
+        """−cᵢ ℓ' of given margins, shape (n,)."""
+        return self.all_weights * expit(-margins)
+
+
+def curvatures(problem: LinearSVMProblem, margins: np.ndarray) -> np.ndarray:
+    """cᵢ ℓ'' of given margins, shape (n,)."""
+    if isinstance(problem, LogisticProblem):
+        return problem.all_weights * expit(margins) * expit(-margins)
+    return problem.all_weights * (margins < 1.0)
+
+
+@dataclass
+class LBFGSState(LinearState):
+    """The state of limited-memory BFGS.
+
+    Attributes
+    ----------
+    margins : ndarray, shape (n,)
+        yᵢ wᵀxᵢ.
+    gradient : ndarray, shape (d,)
+        ∇P(w).
+    first_norm : float
+        ‖∇P(0)‖, against which gradients are held.
+    moves, changes : ndarray, shape (memory, d)
+        The last changes of w and of the gradient; iteration t is in row t modulo their number.
+    """
+
+    margins: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    gradient: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    first_norm: float = math.nan
+    moves: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    changes: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+
+
+@dataclass(frozen=True)
+class LBFGS:
+    """w ← w − a H ∇P(w), where H is the inverse Hessian as the last m changes of w and ∇P tell it.
+
+    H is never formed: with s and v those changes, each of the m pairs corrects H⁻¹ s = v, from γI with γ = sᵀv/vᵀv of
+    the last pair. a is the minimum of P along the line, so that sᵀv > 0. A step of the protocol is a given number of
+    iterations. The end is where ‖∇P‖ is ``tolerance`` times that at zero.
+
+    Parameters
+    ----------
+    tolerance : float
+    memory : int
+        m.
+
+    References
+    ----------
+    D. C. Liu and J. Nocedal (1989), "On the limited memory BFGS method for large scale optimization", Mathematical
+    Programming 45.
+    """
+
+    tolerance: float = 1e-6
+    memory: int = 10
+
+    def init(self, problem: LinearSVMProblem) -> LBFGSState:
+        """The zero vector.
+
+        Raises
+        ------
+        ShallowsError
+            With the hinge, which has no gradient.
+        """
+        if problem.loss == HINGE and not isinstance(problem, LogisticProblem):
+            raise ShallowsError("L-BFGS needs a differentiable loss: take the squared hinge or the logistic loss.")
+        margins = np.zeros(problem.n)
+        gradient = problem.risk_gradient(margins)
+        pairs = np.zeros((2, self.memory, problem.n_features))
+        return LBFGSState(
+            np.zeros(problem.n_features),
+            margins=margins,
+            gradient=gradient,
+            first_norm=float(np.linalg.norm(gradient)),
+            moves=pairs[0].copy(),
+            changes=pairs[1].copy(),
+        )
+
+    def step(self, problem: LinearSVMProblem, state: LBFGSState, batch: int) -> LBFGSState:
+        """``batch`` iterations, or fewer at the end."""
+        for _ in range(batch):
+            state.exhausted = float(np.linalg.norm(state.gradient)) <= self.tolerance * state.first_norm
+            if state.exhausted:
+                break
+            direction = -self._times_inverse_hessian(state)
+            slopes = problem.signs * products(problem.rows, direction)
+            length = minimum_along(problem, state, direction, slopes)
+            row, before = state.n_steps % self.memory, state.gradient
+            state.coefficients = state.coefficients + length * direction
+            state.margins = state.margins + length * slopes
+            state.gradient = problem.regularisation * state.coefficients + problem.risk_gradient(state.margins)
+            state.moves[row], state.changes[row] = length * direction, state.gradient - before
+            state.n_steps += 1
+        return state
+
+    def _times_inverse_hessian(self, state: LBFGSState) -> np.ndarray:
+        """H ∇P, by the recursion through the pairs and back."""
+        out, last = state.gradient.copy(), state.n_steps - 1
+        rows = [t % self.memory for t in range(last, max(-1, last - self.memory), -1)]
+        inner = [float(state.moves[row] @ state.changes[row]) for row in rows]
+        shares = []
+        for row, both in zip(rows, inner, strict=True):
+            shares.append(float(state.moves[row] @ out) / both if both > 0 else 0.0)
+            out -= shares[-1] * state.changes[row]
+        if rows and inner[0] > 0:
+            out *= inner[0] / float(state.changes[rows[0]] @ state.changes[rows[0]])
+        for row, both, share in zip(rows[::-1], inner[::-1], shares[::-1], strict=True):
+            if both > 0:
+                out += (share - float(state.changes[row] @ out) / both) * state.moves[row]
+        return out
+
+
+def minimum_along(problem: LinearSVMProblem, state: LBFGSState, direction: np.ndarray, slopes: np.ndarray) -> float:
+    """The a > 0 that minimises P(w + a d): Newton's method in one variable within a bracket."""
+    own = problem.regularisation * float(direction @ direction)
+    mixed = problem.regularisation * float(state.coefficients @ direction)
+    low, high, a = 0.0, math.inf, 1.0
+    for _ in range(LINE_STEPS):
+        margins = state.margins + a * slopes
+        first = mixed + a * own - float(problem.slopes(margins) @ slopes) / problem.n
+        if abs(first) <= 1e-10 * (abs(mixed) + own):
+            break
+        low, high = (low, a) if first > 0 else (a, high)
+        second = own + float(curvatures(problem, margins) @ (slopes * slopes)) / problem.n
+        tried = a - first / second
+        if not low < tried < high:
+            tried = 0.5 * (low + high) if math.isfinite(high) else 2.0 * a
+        if tried == a:
+            break
+        a = tried
+    return a

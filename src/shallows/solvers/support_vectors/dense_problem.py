@@ -1,0 +1,112 @@
+"""The problem of a kernel machine of few examples, whose whole kernel matrix is held in double precision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from ... import arrays, kernels
+from ...errors import ShallowsError
+from ...kernels import Kernel
+
+
+@dataclass(frozen=True)
+class DenseProblem:
+    """Minimise ½ ‖f‖² + Σ Cᵢ ℓ(yᵢ(f(xᵢ) + b)) over f = Σ βᵢ k(xᵢ, ·) and b.
+
+    Attributes
+    ----------
+    matrix : ndarray of float64, shape (n, n)
+        K, kernel values of the points with each other.
+    signs : ndarray of ±1.0, shape (n,)
+        yᵢ.
+    C : ndarray of float64, shape (n,)
+        Positive.
+    squared : bool
+        ℓ is the squared hinge, ½ max(0, 1 − z)², in the place of the hinge, max(0, 1 − z).
+    """
+
+    matrix: np.ndarray
+    signs: np.ndarray
+    C: np.ndarray
+    squared: bool = False
+
+    def dual_objective(self, beta: np.ndarray) -> float:
+        """yᵀβ − ½ βᵀKβ, for the squared hinge less ½ Σ βᵢ²/Cᵢ."""
+        ridge = float(np.sum(beta * beta / self.C)) if self.squared else 0.0
+        return float(self.signs @ beta) - 0.5 * float(beta @ (self.matrix @ beta)) - 0.5 * ridge
+
+
+@dataclass
+class DenseState:
+    """Where a solver of a `DenseProblem` stands.
+
+    Attributes
+    ----------
+    coefficients : ndarray, shape (n,)
+        β.
+    intercept : float
+        b.
+    gap : float
+        How far the solver is from its end, in its own unit.
+    n_steps : int
+        Iterations, each with a system of equations.
+    exhausted : bool
+        Whether the solver has come to its tolerance.
+    """
+
+    coefficients: np.ndarray
+    intercept: float = 0.0
+    gap: float = np.inf
+    n_steps: int = 0
+    exhausted: bool = False
+
+    def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Copies of arrays, and numbers, that `recall` takes up again, to the bit."""
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        held = {name: value.copy() for name, value in values.items() if isinstance(value, np.ndarray)}
+        return held, {name: value for name, value in values.items() if name not in held}
+
+    def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
+        """Take up what `remember` gave."""
+        for name, value in held.items():
+            setattr(self, name, np.array(value))
+        for name, value in numbers.items():
+            setattr(self, name, value)
+
+    def monitored(self) -> tuple[float, float]:
+        """The gap, held against nothing: it may grow before it falls."""
+        return (self.gap if np.isfinite(self.gap) or not self.n_steps else float("nan")), float("nan")
+
+    def is_finite(self) -> bool:
+        """Whether all coefficients are numbers."""
+        return bool(np.isfinite(self.coefficients).all() and np.isfinite(self.intercept))
+
+
+def bytes_needed(n: int) -> int:
+    """Bytes of the matrix of n points and of one more of its size, which the systems of equations take."""
+    return 16 * n * n
+
+
+def dense_matrix(kernel: Kernel, points: arrays.Array) -> np.ndarray:
+    """Kernel values of augmented points with each other, float64 on the host, shape (n, n)."""
+    xp = arrays.namespace(points)
+    wide = kernels.augmented(arrays.astype(points[:, :-2], xp.float64))
+    n = points.shape[0]
+    out = np.empty((n, n))
+    for rows in arrays.blocks(n, 1024):
+        out[rows] = arrays.to_numpy(kernels.values(kernel, wide[rows, :], wide))
+    out += out.T
+    out *= 0.5
+    np.fill_diagonal(out, arrays.to_numpy(kernel.diagonal(wide[:, :-2])))
+    return out
+
+
+def not_positive() -> ShallowsError:
+    """The error where a system of equations is not positive definite."""
+    return ShallowsError(
+        "The kernel is not positive semi-definite: a system of equations of the kernel matrix with a positive diagonal "
+        "added has no Cholesky factor."
+    )

@@ -1,0 +1,134 @@
+"""A primal-dual interior-point method for kernel machines with an intercept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.linalg
+
+from .dense_problem import DenseProblem, DenseState, not_positive
+
+LONGEST = 0.995
+"""Share of the step to the nearest bound that is taken."""
+
+AT_BOUND = 1e-3
+"""At the end a variable is set to a bound from which it is off, in units of C, by less than this share of the bound's
+multiplier: of the two one tends to zero. Each such change costs the objective what their product is, the barrier."""
+
+
+@dataclass
+class InteriorPointState(DenseState):
+    """The state of an interior-point method.
+
+    Attributes
+    ----------
+    inner : ndarray, shape (n,)
+        α within its bounds, of which ``coefficients`` is yα with those that are at a bound set to it.
+    low, high : ndarray, shape (n,)
+        Multipliers of α ≥ 0 and of α ≤ C.
+    shift : float
+        The multiplier b of Σ yᵢαᵢ = 0.
+    """
+
+    inner: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    low: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    high: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    shift: float = 0.0
+
+
+@dataclass(frozen=True)
+class InteriorPoint:
+    """Newton steps on the conditions of optimality of the dual problem, with a barrier that falls.
+
+    With Q = yyᵀ ∘ K: minimise ½ αᵀQα − Σ αᵢ over 0 ≤ αᵢ ≤ Cᵢ and Σ yᵢαᵢ = 0; for the squared hinge 1/Cᵢ is added to
+    the diagonal of Q and there is no upper bound. With multipliers z of the lower and u of the upper bounds, a step
+    makes Qα − 1 + by − z + u and Σ yᵢαᵢ zero, and zᵢαᵢ and uᵢ(Cᵢ − αᵢ) equal to a barrier μ, all to first order: a
+    system with the matrix Q + diag(z/α + u/(C − α)), bordered by y. Each iteration factors it once and takes two steps
+    with it, Mehrotra's prediction and correction.
+
+    Parameters
+    ----------
+    tolerance : float
+        It ends where the primal objective exceeds the dual one by at most this share, and the equations hold within it.
+
+    References
+    ----------
+    M. C. Ferris and T. S. Munson (2002), "Interior-point methods for massive support vector machines", SIAM Journal on
+    Optimization 13. S. Mehrotra (1992), "On the implementation of a primal-dual interior point method", SIAM Journal
+    on Optimization 2.
+    """
+
+    tolerance: float = 1e-8
+
+    def init(self, problem: DenseProblem) -> InteriorPointState:
+        """α in the middle of its bounds, all multipliers 1."""
+        n = len(problem.signs)
+        inner = np.minimum(0.5 * problem.C, 1.0) if problem.squared else 0.5 * problem.C
+        high = np.zeros(n) if problem.squared else np.ones(n)
+        return InteriorPointState(np.zeros(n), inner=inner, low=np.ones(n), high=high)
+
+    def step(self, problem: DenseProblem, state: InteriorPointState, batch: int) -> InteriorPointState:
+        """``batch`` iterations, or fewer at the end."""
+        for _ in range(batch):
+            if state.exhausted:
+                break
+            self._iterate(problem, state)
+        return state
+
+    def _iterate(self, problem: DenseProblem, state: InteriorPointState) -> None:
+        y, squared = problem.signs, problem.squared
+        a, low, high, b = state.inner, state.low, state.high, state.shift
+        room = np.ones_like(a) if squared else problem.C - a
+        product = y * (problem.matrix @ (y * a)) + (a / problem.C if squared else 0.0)
+        residual, excess = product - 1.0 + b * y - low + high, float(y @ a)
+        gap = float(low @ a + high @ room)
+        size = abs(float(a.sum()) - 0.5 * float(a @ product)) + 1e-300
+        state.gap = gap / size
+        if gap <= self.tolerance * size and max(np.abs(residual).max(), abs(excess) / a.sum()) <= self.tolerance:
+            self._settle(problem, state, room)
+            return
+        matrix = np.multiply(problem.matrix, y)
+        matrix *= y[:, None]
+        places = np.arange(len(a))
+        matrix[places, places] += low / a + high / room + (1.0 / problem.C if squared else 0.0)
+        try:
+            factor = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            raise not_positive() from None
+        of_signs = scipy.linalg.cho_solve(factor, y, check_finite=False)
+        n_bounds = len(a) * (1 if squared else 2)
+        barrier, da, dlow, dhigh = 0.0, 0.0, 0.0, 0.0
+        for corrected in (False, True):
+            # Products of the predicted changes, which the linear equations leave out, are put right in the second turn.
+            first = (barrier - low * a - (dlow * da if corrected else 0.0)) / a
+            second = 0.0 if squared else (barrier - high * room + (dhigh * da if corrected else 0.0)) / room
+            moved = scipy.linalg.cho_solve(factor, first - second - residual, check_finite=False)
+            db = (float(y @ moved) + excess) / float(y @ of_signs)
+            da = moved - db * of_signs
+            dlow = first - low / a * da
+            dhigh = np.zeros_like(a) if squared else second + high / room * da
+            step = min(_longest(a, da), _longest(low, dlow))
+            if not squared:
+                step = min(step, _longest(room, -da), _longest(high, dhigh))
+            if not corrected:
+                after = float((low + step * dlow) @ (a + step * da))
+                after += 0.0 if squared else float((high + step * dhigh) @ (room - step * da))
+                barrier = (after / gap) ** 3 * gap / n_bounds
+        step *= LONGEST
+        state.inner, state.low, state.high = a + step * da, low + step * dlow, high + step * dhigh
+        state.shift = b + step * db
+        state.coefficients, state.intercept = y * state.inner, state.shift
+        state.n_steps += 1
+
+    def _settle(self, problem: DenseProblem, state: InteriorPointState, room: np.ndarray) -> None:
+        a = np.where(state.inner < AT_BOUND * problem.C * state.low, 0.0, state.inner)
+        if not problem.squared:
+            a = np.where(room < AT_BOUND * problem.C * state.high, problem.C, a)
+        state.coefficients, state.intercept, state.exhausted = problem.signs * a, state.shift, True
+
+
+def _longest(x: np.ndarray, change: np.ndarray) -> float:
+    """The longest step up to 1 that leaves x + step · change positive."""
+    falling = change < 0
+    return min(1.0, float(np.min(x[falling] / -change[falling]))) if falling.any() else 1.0

@@ -1,0 +1,153 @@
+"""Newton's method on the primal problem of a kernel machine with the squared hinge."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.linalg
+
+from ... import streams
+from ...errors import ShallowsError
+from .dense_problem import DenseProblem, DenseState, not_positive
+
+FIRST = 500
+"""Examples of the first part."""
+
+LINE_STEPS = 50
+
+
+@dataclass
+class PrimalNewtonState(DenseState):
+    """The state of Newton's method.
+
+    Attributes
+    ----------
+    values : ndarray, shape (n,)
+        Kβ + b.
+    n_used : int
+        Examples of the part that is solved at present, the first of the solver's order.
+    largest_system : int
+        Unknowns of the largest system so far.
+    """
+
+    values: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    n_used: int = 0
+    largest_system: int = 0
+
+
+@dataclass(frozen=True)
+class KernelNewton:
+    """β, b ← β, b + a d, where d leads to the minimum for the examples S with yᵢ(f(xᵢ) + b) < 1 as they are now.
+
+    P(β, b) = ½ βᵀKβ + ½ Σ Cᵢ max(0, 1 − yᵢ(Kβ + b)ᵢ)² is piecewise quadratic and differentiable. With S held its
+    minimum has β = 0 outside S, and (K_SS + C_S⁻¹) β_S + b 1 = y_S with Σ β_S = 0; a is the minimum of P along d. So
+    that the systems are of the size of the support vectors from the start, the problem of a random part of the examples
+    is solved first, then that of twice as many, from its solution. An iteration is a step of the protocol.
+
+    Parameters
+    ----------
+    tolerance : float
+        It ends where no |βᵢ| is off from Cᵢ max(0, 1 − yᵢ(f(xᵢ) + b)), the derivative of the loss, by more than
+        tolerance · Cᵢ; where S no longer changes that is rounding.
+    seed : int
+        Decides the parts.
+
+    References
+    ----------
+    O. Chapelle (2007), "Training a support vector machine in the primal", Neural Computation 19 (algorithm 1).
+    """
+
+    tolerance: float = 1e-6
+    seed: int = 0
+
+    def init(self, problem: DenseProblem) -> PrimalNewtonState:
+        """The zero function.
+
+        Raises
+        ------
+        ShallowsError
+            With another loss than the squared hinge.
+        """
+        if not problem.squared:
+            raise ShallowsError("Newton's method needs a differentiable loss: take the squared hinge.")
+        n = len(problem.signs)
+        return PrimalNewtonState(np.zeros(n), values=np.zeros(n), n_used=min(n, FIRST))
+
+    def step(self, problem: DenseProblem, state: PrimalNewtonState, batch: int) -> PrimalNewtonState:
+        """``batch`` iterations, or fewer at the end."""
+        y, n = problem.signs, len(problem.signs)
+        order = streams.permutation(self.seed, "parts of Newton's method", 0, n)
+        for _ in range(batch):
+            part = order[: state.n_used]
+            missed = np.maximum(0.0, 1.0 - y[part] * state.values[part])
+            wanted = problem.C[part] * y[part] * missed
+            state.gap = float(np.max(np.abs(state.coefficients[part] - wanted) / problem.C[part]))
+            if state.n_steps and state.gap <= self.tolerance:
+                if state.n_used == n:
+                    # Lines that end just before their goal leave traces of what S was before.
+                    state.coefficients[part[missed == 0]] = 0.0
+                    state.exhausted = True
+                    break
+                state.n_used = min(n, 2 * state.n_used)
+                continue
+            self._iterate(problem, state, part, part[missed > 0])
+        return state
+
+    def _iterate(self, problem: DenseProblem, state: PrimalNewtonState, part: np.ndarray, inside: np.ndarray) -> None:
+        goal, b = np.zeros_like(state.coefficients), state.intercept
+        if len(inside):
+            goal[inside], b = _minimum_of(problem, inside)
+        values = problem.matrix @ goal + b
+        state.largest_system = max(state.largest_system, len(inside))
+        a = _minimum_along(problem, state, goal, b, values, part)
+        state.coefficients = state.coefficients + a * (goal - state.coefficients)
+        state.values = state.values + a * (values - state.values)
+        state.intercept += a * (b - state.intercept)
+        state.n_steps += 1
+
+
+def _minimum_of(problem: DenseProblem, inside: np.ndarray) -> tuple[np.ndarray, float]:
+    """β_S and b at the minimum of the quadratic function that P is where exactly S misses its margins."""
+    matrix = problem.matrix[np.ix_(inside, inside)]
+    places = np.arange(len(inside))
+    matrix[places, places] += 1.0 / problem.C[inside]
+    try:
+        factor = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        raise not_positive() from None
+    both = scipy.linalg.cho_solve(factor, np.column_stack([problem.signs[inside], np.ones(len(inside))]))
+    b = float(both[:, 0].sum() / both[:, 1].sum())
+    return both[:, 0] - b * both[:, 1], b
+
+
+def _minimum_along(
+    problem: DenseProblem,
+    state: PrimalNewtonState,
+    goal: np.ndarray,
+    b: float,
+    values: np.ndarray,
+    part: np.ndarray,
+) -> float:
+    """The a > 0 that minimises P on the line to the goal: Newton's method in one variable within a bracket."""
+    y, C = problem.signs[part], problem.C[part]
+    change, toward = goal - state.coefficients, values - state.values
+    bare = toward - (b - state.intercept)
+    own, mixed = float(change @ bare), float(change @ (state.values - state.intercept))
+    margins, slopes = y * state.values[part], y * toward[part]
+    low, high, a = 0.0, math.inf, 1.0
+    for _ in range(LINE_STEPS):
+        missed = np.maximum(0.0, 1.0 - margins - a * slopes)
+        first = mixed + a * own - float((C * missed) @ slopes)
+        second = own + float((C * (missed > 0)) @ (slopes * slopes))
+        if second <= 0.0 or abs(first) <= 1e-12 * (abs(mixed) + abs(own)):
+            break
+        low, high = (low, a) if first > 0 else (a, high)
+        tried = a - first / second
+        if not low < tried < high:
+            tried = 0.5 * (low + high) if math.isfinite(high) else 2.0 * a
+        if tried == a:
+            break
+        a = tried
+    return a

@@ -1,0 +1,79 @@
+"""Block coordinate descent for kernel ridge regression: its step, its end, its contract."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from engine_example import naive_kernel, sample
+from shallows import BlockKernelRidgeClassifier, BlockKernelRidgeRegressor, gram, kernels
+from shallows.errors import ShallowsError
+from shallows.solvers import BlockCoordinateDescent
+from shallows.solvers.least_squares.kernel_problem import KernelProblem
+
+N = 90
+
+
+def table():
+    x = sample(N, 3, seed=3)
+    y = np.column_stack([np.sin(2 * x[:, 0]) + x[:, 1], x[:, 2] ** 2])
+    return x, y, np.linspace(0.5, 2.0, N)[:, None]
+
+
+def test_a_step_is_the_formula_and_no_step_goes_away_from_the_solution():
+    x, y, w = table()
+    K, lam = naive_kernel("gaussian", 1.5, x, x), 0.05
+    whole = K + lam * np.diag(1 / w[:, 0])
+    exact = np.linalg.solve(whole, y)
+    points = kernels.augmented(x)
+    problem = KernelProblem(gram.Gram(kernels.make("gaussian", 1.5), points, budget=2**24), y, w)
+    solver = BlockCoordinateDescent(lam)
+    state, a, before = solver.init(problem), np.zeros_like(y), np.inf
+    for turn in range(9):
+        S = slice(30 * (turn % 3), 30 * (turn % 3) + 30)
+        residual = y - whole @ a
+        a[S] += np.linalg.solve(whole[S, S], residual[S])
+        state = solver.step(problem, state, S)
+        np.testing.assert_allclose(state.coefficients, a, rtol=1e-6, atol=1e-8)
+        assert state.loss == pytest.approx(np.sum(w[S] * residual[S] ** 2), rel=1e-6)
+        left = a - exact
+        distance = np.sum(left * (whole @ left))
+        assert distance < before
+        before = distance
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_the_end_is_the_solution_of_kernel_ridge_regression(dtype):
+    x, y, w = table()
+    model = BlockKernelRidgeRegressor(
+        bandwidth=1.5, regularisation=1.0, batch_size=30, max_epochs=200, tol=1e-6, dtype=dtype, random_state=0
+    ).fit(x, y, w[:, 0])
+    mean = np.average(y, axis=0, weights=w[:, 0])
+    exact = KernelRidge(alpha=1.0, kernel="rbf", gamma=1 / (2 * 1.5**2)).fit(x, y - mean, w[:, 0])
+    new = sample(50, 3, seed=5)
+    assert np.abs(model.predict(new) - exact.predict(new) - mean).max() < 1e-4
+
+
+def test_one_block_is_the_solution_at_once_and_few_epochs_are_told():
+    x, y, _ = table()
+    model = BlockKernelRidgeRegressor(bandwidth=1.5, regularisation=0.01, random_state=0).fit(x, y)
+    assert model.n_iter_ == 2  # the second finds nothing left
+    assert model.effective_params_["relative_residual"] < 1e-8
+    with pytest.warns(ConvergenceWarning, match="the relative residual is .*batch_size"):
+        BlockKernelRidgeRegressor(bandwidth=1.5, regularisation=1e-6, batch_size=10, max_epochs=2).fit(x, y)
+
+
+def test_a_matrix_that_is_not_positive_definite_is_told():
+    kernel = kernels.make(lambda X, Z: X @ Z.T + np.where(np.abs(X[:, None] - Z).sum(axis=2) == 0, -1.0, 3.0))
+    problem = KernelProblem(gram.Gram(kernel, kernels.augmented(sample(5, 2)), budget=2**20), np.ones((5, 1)))
+    solver = BlockCoordinateDescent(0.1)
+    with pytest.raises(ShallowsError, match="block of points is not positive definite"):
+        solver.step(problem, solver.init(problem), slice(0, 5))
+
+
+@parametrize_with_checks([BlockKernelRidgeClassifier(tol=1e-9), BlockKernelRidgeRegressor(tol=1e-9)])
+def test_scikit_learns_contract_holds(estimator, check):
+    check(estimator)

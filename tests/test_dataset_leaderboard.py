@@ -1,0 +1,189 @@
+"""Leaderboards of the catalogue's datasets: what they take, what they refuse, and one made from end to end."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import yaml
+
+from shallows import datasets
+from shallows.errors import ShallowsError, UnknownNameError
+from shallows.experiments import command_line
+from shallows.experiments.dataset_leaderboard import board, tables
+from shallows.experiments.planning import configuration
+from shallows.experiments.planning.plan import Plan
+from shallows.experiments.user_data.model_size import model_bytes
+from shallows.report import page
+from workflow_runs import PROJECT, copy_project, snakemake
+
+PLAN = Plan(configuration.load(PROJECT), datasets.catalogue())
+BOARDS = board.Leaderboards(PLAN.configuration, PLAN.catalogue)
+SETTINGS = {
+    "test": 0.2,
+    "validation": 0.25,
+    "rows": 1000,
+    "sizes": {"laptop": {"n_train": 5000, "n_test": 800}, "paper": {"n_train": None, "n_test": None}},
+}
+
+
+# What it takes
+
+
+def test_the_test_part_of_the_catalogue_is_the_test_part_and_choices_see_none_of_it():
+    mnist = datasets.get("mnist")
+    assert board.steps(mnist, "test", SETTINGS, "laptop") == [
+        {"subset": {"n_train": 5000, "n_test": 800, "seed": 0}},
+        {"unit": {}},
+    ]
+    # The same 5,000 rows, of which a quarter would be 1,250 to choose by, and 1,000 are the most.
+    assert board.steps(mnist, "choose", SETTINGS, "laptop") == [
+        {"subset": {"n_train": 5000, "seed": 0}},
+        {"split": {"n": 1000, "seed": 1}},
+        {"subset": {"n_train": 1000, "seed": 1}},
+        {"unit": {}},
+    ]
+    assert board.steps(mnist, "test", SETTINGS, "paper") == [{"unit": {}}]
+
+
+def test_of_data_without_a_test_part_the_same_rows_are_held_out_both_times():
+    census = datasets.get("census_house")
+    for purpose in ("choose", "test"):
+        first, second, *_ = board.steps(census, purpose, SETTINGS, "laptop")
+        assert first == {"split": {"n": 800, "seed": 0}}
+        assert second == {"subset": {"n_train": 5000, "seed": 0}}
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("rcv1", []),
+        ("adult_uci", [{"zscore": {"numeric_only": True}}, {"one_hot": {}}]),
+        ("cpu_act", [{"zscore": {"numeric_only": True}}, {"center_target": {"scale": True}}]),
+    ],
+)
+def test_features_are_scaled_by_what_the_catalogue_says_of_them(name, wanted):
+    dataset = datasets.get(name)
+    found = board.steps(dataset, "test", SETTINGS, "paper")
+    assert [step for step in found if "split" not in step] == wanted
+
+
+def test_every_dataset_with_a_target_and_features_has_one_at_every_scale():
+    held = 0
+    for name, dataset in PLAN.catalogue.items():
+        if dataset.state == "supplied" or board._without(dataset):
+            continue
+        for scale in configuration.SCALES:
+            BOARDS.check(scale, name)
+            choose, test = (BOARDS.steps(scale, name, purpose) for purpose in ("choose", "test"))
+            assert datasets.shape_after(dataset, choose)[0] <= datasets.shape_after(dataset, test)[0]
+            assert len(datasets.check_steps(test)) == len(test)
+        held += 1
+    assert held > 40
+
+
+# What it refuses
+
+
+@pytest.mark.parametrize(
+    ("scale", "name", "told"),
+    [
+        ("demo", "mnits", "Did you mean 'mnist'"),
+        ("laptop", "Adult", "'Adult' is called a9a here: ask for results/laptop/leaderboard/a9a.html"),
+        ("demo", "Adult", "is called a9a_demo here: ask for results/demo/leaderboard/a9a_demo.html"),
+        ("demo", "gaussian_1d", "it has no target, and methods are compared in classification and regression"),
+        ("laptop", "cep", "its rows are texts and no features"),
+        ("laptop", "kuka1", "nobody says how many rows it has"),
+        ("paper", "timit", "nobody may hand it on: supply .* in data/raw/timit"),
+    ],
+)
+def test_a_dataset_without_a_leaderboard_is_refused_in_a_sentence(scale, name, told):
+    with pytest.raises(ShallowsError, match=told):
+        command_line.check([f"results/{scale}/leaderboard/{name}.html"], PLAN, ["all"])
+
+
+def test_too_few_rows_are_refused():
+    few = SimpleNamespace(task="regression", format="csv", n_train=30)
+    assert board._without(few) == "it has 30 training rows, and at least 50 are needed"
+
+
+def test_at_the_demo_scale_the_embedded_part_is_taken_and_its_own_name_stays():
+    assert BOARDS.find("demo", "mnist").name == BOARDS.find("demo", "mnist_demo").name == "mnist_demo"
+    assert BOARDS.find("laptop", "MNIST").name == "mnist"
+    with pytest.raises(UnknownNameError):
+        BOARDS.find("laptop", "nothing_like_it")
+
+
+# What it says
+
+
+def test_it_says_which_rows_and_scales_it_has():
+    info = {"n_train": 5000, "n_test": 10000, "n_features": 784, "steps": [{"unit": {}}]}
+    told = tables.describe(datasets.get("mnist"), info, "laptop")["told"]
+    assert "5,000 of the 60,000 training rows and 10,000 test rows of its own test part, 784 features scaled to" in told
+    info |= {"steps": [{"zscore": {}}], "n_test": 1000}
+    told = tables.describe(datasets.get("covtype"), info, "laptop")["told"]
+    assert "5,000 training rows and 1,000 test rows drawn from all rows, since it has no test part" in told
+
+
+def test_the_size_of_a_model_is_that_of_what_it_holds():
+    from sklearn.neighbors import KNeighborsClassifier
+
+    x, y = np.random.default_rng(0).normal(size=(500, 40)), np.arange(500) % 2
+    found = model_bytes(KNeighborsClassifier(algorithm="brute").fit(x, y))
+    assert x.nbytes < found < x.nbytes + y.nbytes + 5000
+
+
+def test_the_report_links_to_the_pages_that_have_been_made(tmp_path):
+    settings = PLAN.configuration.settings | {"results": str(tmp_path / "results")}
+    boards = board.Leaderboards(replace(PLAN.configuration, settings=settings), PLAN.catalogue)
+    assert boards.made("laptop") == {}
+    made = Path(boards.page("laptop", "usps"))
+    made.parent.mkdir(parents=True)
+    made.write_text("a page")
+    assert boards.made("laptop") == {"USPS": str(made)} and boards.made("demo") == {}
+    page.write([], tmp_path / "results/laptop/report/index.html", leaderboards=boards.made("laptop"))
+    text = (tmp_path / "results/laptop/report/index.html").read_text()
+    assert '<a href="../leaderboard/usps.html">USPS</a>' in text
+    assert len({one.title for one in PLAN.catalogue.values()}) == len(PLAN.catalogue)
+
+
+# From end to end
+
+#: Two quick methods, and one that is not for classification.
+FEW = ("linear_ridge", "random_features_ridge", "kernel_ridge")
+
+
+@pytest.mark.workflow
+def test_a_leaderboard_is_made_by_one_command(tmp_path):
+    root = copy_project(tmp_path)
+    path = root / "config" / "methods.yaml"
+    content = yaml.safe_load(path.read_text())
+    for name, method in content["methods"].items():
+        if name not in FEW:
+            method.pop("compare", None)
+    content["leaderboard"]["sizes"]["demo"] = {"n_train": 300, "n_test": 200}
+    path.write_text(yaml.safe_dump(content))
+    done = snakemake(root, "--cores", "2", "results/demo/leaderboard/mnist_demo.html", timeout=900)
+    assert done.returncode == 0, done.stdout
+
+    folder = root / "results" / "demo" / "leaderboard" / "mnist_demo"
+    with open(folder / "tables" / "comparison.csv", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    errors = [float(row["measured_mean"]) for row in rows if row["metric"] == "test_error"]
+    assert len(errors) == 2 and errors == sorted(errors) and errors[0] < 25
+    for metric in ("fit_seconds", "predict_seconds", "model_kilobytes", "interval"):
+        found = [float(row["measured_mean"]) for row in rows if row["metric"] == metric]
+        assert len(found) == 2 and all(value > 0 for value in found), metric
+    assert {(row["n_train"], row["n_test"]) for row in rows} == {("300", "200")}
+    records = [json.loads(one.read_text()) for one in folder.glob("runs/*/record.json")]
+    assert {one["run"]["scale"] for one in records} == {"demo"}
+    # Of the 300 training rows a fifth, and none of the test rows.
+    assert {(one["selection"]["n_train"], one["selection"]["n_validation"]) for one in records} == {(240, 60)}
+    text = (root / "results" / "demo" / "leaderboard" / "mnist_demo.html").read_text()
+    assert "<h1>Leaderboard: MNIST" in text and "Take " in text and text.count("<img src=") == 3

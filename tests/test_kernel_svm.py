@@ -1,0 +1,215 @@
+"""Kernel machines by decomposition, interior point and primal Newton: their optimum, and what they refuse."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import shallows
+from engine_example import naive_kernel, sample
+from resumed_example import stopped_at_every_batch
+from shallows import KernelSVMClassifier, SMOClassifier, kernels
+from shallows.errors import ShallowsError
+from shallows.gram.row_slab import KernelRowSlab
+from shallows.solvers.support_vectors.decomposition import Decomposition
+from shallows.solvers.support_vectors.dense_problem import DenseProblem
+from shallows.solvers.support_vectors.dual_problem import DualProblem
+from shallows.solvers.support_vectors.interior_point import InteriorPoint
+from shallows.solvers.support_vectors.primal_newton import KernelNewton
+from shallows.solvers.support_vectors.working_set_steps import choose
+from shallows.training import OwnRows, Stopping, train
+
+
+def two_classes(n=240, seed=0):
+    x = sample(n, 3, seed)
+    noise = sample(n, 1, seed + 1)[:, 0]
+    return x, np.where(x[:, 0] ** 2 + x[:, 1] + 0.4 * noise > 0.5, 1.0, -1.0)
+
+
+def dual_objective(support, beta, x, y, squared_C=None):
+    """Σ αᵢ − ½ βᵀKβ by the naive formula, for the squared hinge less ½ Σ βᵢ²/C."""
+    full = np.zeros(len(x))
+    full[support] = np.ravel(beta)
+    ridge = 0.0 if squared_C is None else np.sum(full**2 / squared_C)
+    return y @ full - 0.5 * full @ naive_kernel("gaussian", 1.0, x, x) @ full - 0.5 * ridge
+
+
+@pytest.mark.parametrize("C", [1e-3, 1.0, 100.0])
+@pytest.mark.parametrize("solver", ["decomposition", "interior_point"])
+def test_the_optimum_of_the_hinge_is_libsvm_s(solver, C):
+    x, y = two_classes()
+    model = KernelSVMClassifier(solver=solver, bandwidth=1.0, C=C, tol=1e-8).fit(x, y)
+    exact = SVC(C=C, gamma=0.5, tol=1e-8).fit(x, y)
+    mine, theirs = (dual_objective(one.support_, one.dual_coef_, x, y) for one in (model, exact))
+    assert mine == pytest.approx(theirs, rel=1e-6)
+    assert model.objectives_[0] == pytest.approx(mine, rel=1e-9)
+    new = sample(100, 3, seed=7)
+    assert np.abs(model.decision_function(new) - exact.decision_function(new)).max() < 1e-3
+    # The variables of an interior point that belong to a bound are put there.
+    if C >= 1.0:  # with less, nearly all points lie on the margins
+        assert len(model.support_) <= 1.02 * len(exact.support_) + 1
+
+
+@pytest.mark.parametrize("solver", ["decomposition", "interior_point", "newton"])
+def test_the_optimum_of_the_squared_hinge_has_the_derivatives_of_the_loss_as_coefficients(solver):
+    x, y = two_classes(700)  # Newton's method begins with a part of them
+    C = 3.0 * np.linspace(0.5, 2.0, 700)
+    model = KernelSVMClassifier(solver=solver, bandwidth=1.0, C=3.0, loss="squared_hinge", tol=1e-9)
+    model.fit(x, y, sample_weight=C / 3.0)
+    beta = np.zeros(700)
+    beta[model.support_] = model.dual_coef_[:, 0]
+    expected = C * np.maximum(0.0, 1.0 - y * model.decision_function(x))
+    assert np.abs(y * beta - expected).max() < 1e-4
+    assert abs(beta.sum()) < 1e-6
+    assert model.objectives_[0] == pytest.approx(dual_objective(range(700), beta, x, y, C), rel=1e-9)
+
+
+def test_a_working_set_is_the_steepest_feasible_direction():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        n, size = 7, 4
+        g = np.round(rng.normal(size=n), 2)
+        beta = rng.choice([-1.0, 0.0, 0.5], size=n)
+        lower, upper = np.full(n, -1.0), np.full(n, 0.5)
+        room = np.empty((2, size)), np.empty((2, size), np.int64), np.empty(size, np.int64), np.zeros(n, bool)
+        q, gap, _ = choose(size, beta, g, lower, upper, np.arange(n), *room)
+        best = max(
+            g @ np.array(d)
+            for d in itertools.product([-1, 0, 1], repeat=n)
+            if sum(d) == 0
+            and np.abs(d).sum() <= size
+            and not any((e > 0 and b == 0.5) or (e < 0 and b == -1.0) for e, b in zip(d, beta, strict=True))
+        )
+        values = np.sort(g[room[2][:q]])
+        found = values[q // 2 :].sum() - values[: q // 2].sum() if q else 0.0
+        if q % 2 == 0:
+            assert found == pytest.approx(best, abs=1e-12)
+        assert gap == pytest.approx(max(0.0, g[beta < upper].max() - g[beta > lower].min()))
+        assert not room[3].any()
+
+
+def slab_of(x, capacity):
+    return KernelRowSlab(kernels.make("gaussian", 1.0), kernels.augmented(x), budget=capacity * len(x) * 8)
+
+
+@pytest.mark.parametrize("size", [2, 20])
+def test_shrinking_the_cache_and_the_size_of_working_sets_change_the_way_and_not_the_end(size):
+    x, y = two_classes(600)
+    ends, fewest = [], 600
+    for solver, kept in ((Decomposition(1e-7, size, patience=10), 25), (Decomposition(1e-7, 10, shrinking=False), 600)):
+        problem = DualProblem.of_classes(slab_of(x, kept), y, np.full(600, 2.0))
+        state = solver.init(problem)
+        while not state.exhausted:
+            solver.step(problem, state, 5)
+            fewest = min(fewest, len(state.active))
+        assert len(state.active) == 600
+        assert np.abs(state.gradient - (y - naive_kernel("gaussian", 1.0, x, x) @ state.coefficients)).max() < 1e-7
+        ends.append(state.coefficients)
+    assert fewest < 300
+    assert np.abs(ends[0] - ends[1]).max() < 1e-4
+
+
+def test_a_run_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_path):
+    x, y = two_classes()
+    K = naive_kernel("gaussian", 1.0, x, x)
+    for number, (solver, dense) in enumerate(
+        [(Decomposition(1e-5), None), (InteriorPoint(1e-6), False), (KernelNewton(), True)]
+    ):
+
+        def once(solver=solver, dense=dense, **options):
+            C = np.full(240, 2.0)
+            problem = DualProblem.of_classes(slab_of(x, 30), y, C) if dense is None else DenseProblem(K, y, C, dense)
+            return train(solver, problem, OwnRows(3 if dense is None else 1, n_batches=2), Stopping(10**4), **options)
+
+        whole, (resumed, _) = once(), stopped_at_every_batch(once, tmp_path / str(number))
+        assert whole.state.exhausted
+        assert np.array_equal(whole.state.coefficients, resumed.state.coefficients)
+        assert resumed.n_resumes > 1
+
+
+def test_newton_s_systems_are_not_much_larger_than_the_number_of_support_vectors():
+    x, y = two_classes(1200)
+    problem = DenseProblem(naive_kernel("gaussian", 1.0, x, x), y, np.full(1200, 100.0), True)
+    solver = KernelNewton()
+    state = solver.init(problem)
+    while not state.exhausted:
+        solver.step(problem, state, 1)
+    n_support = np.count_nonzero(state.coefficients)
+    assert n_support < 500
+    assert state.largest_system < 1.5 * n_support
+    assert state.n_steps < 40
+
+
+def test_several_classes_are_those_of_the_other_estimator():
+    X, y = load_digits(n_class=4, return_X_y=True)
+    options = {"bandwidth": 20.0, "C": 5.0, "tol": 1e-6}
+    for multiclass in ("one_vs_one", "one_vs_rest"):
+        model, other = (
+            one(multiclass=multiclass, **options).fit(X[:300], y[:300]) for one in (KernelSVMClassifier, SMOClassifier)
+        )
+        assert np.abs(model.decision_function(X[300:]) - other.decision_function(X[300:])).max() < 1e-4
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({"C": -1.0}, "C must be a positive number"),
+        ({"solver": "simplex"}, "simplex"),
+        ({"loss": "square"}, "loss must be 'auto', 'hinge' or 'squared_hinge'"),
+        ({"solver": "newton", "loss": "hinge"}, "solver='newton' takes the loss 'squared_hinge'"),
+        ({"working_set": 3}, "working_set must be an even whole number"),
+        ({"max_iterations": 0}, "max_iterations must be a whole number"),
+    ],
+)
+def test_parameters_out_of_range_are_told(parameters, said):
+    x, y = two_classes(30)
+    with pytest.raises(ShallowsError, match=said):
+        KernelSVMClassifier(**parameters).fit(x, y)
+
+
+@pytest.mark.parametrize("solver", ["interior_point", "newton"])
+def test_more_rows_than_the_memory_has_room_for_are_refused_with_what_they_would_take(solver):
+    x, y = two_classes(6000)
+    with pytest.raises(ShallowsError, match=r"takes 0\.576 GB for 6,000 rows.*solver='decomposition'"):
+        KernelSVMClassifier(solver=solver, bandwidth=1.0, memory="400MB").fit(x, y)
+
+
+@pytest.mark.parametrize("solver", ["decomposition", "interior_point", "newton"])
+def test_a_kernel_that_is_not_positive_semi_definite_is_told(solver):
+    # Positive semi-definite on the first hundred rows, which is where a fit looks beforehand.
+    x, y = two_classes(120)
+    K = naive_kernel("gaussian", 1.0, x, x)
+    K[110:, 110:] = 1.5 - 0.5 * np.eye(10)
+    with pytest.raises(ShallowsError, match="not positive semi-definite"):
+        KernelSVMClassifier("precomputed", solver=solver, C=1e3, tol=1e-6).fit(K, y)
+
+
+@pytest.mark.parametrize("solver", ["decomposition", "interior_point", "newton"])
+def test_too_few_iterations_warn_and_a_saved_model_predicts_the_same(solver, tmp_path):
+    x, y = two_classes()
+    with pytest.warns(ConvergenceWarning, match="After 2 "):
+        model = KernelSVMClassifier(solver=solver, bandwidth=1.0, C=10.0, max_iterations=2, tol=1e-9).fit(x, y)
+    assert model.n_iter_ == 2
+    expected = naive_kernel("gaussian", 1.0, x, x[model.support_]) @ model.dual_coef_[:, 0] + model.intercept_[0]
+    assert np.abs(model.decision_function(x) - expected).max() < 1e-6
+    shallows.save(model, tmp_path / "model.npz")
+    for again in (shallows.load(tmp_path / "model.npz"), pickle.loads(pickle.dumps(model))):
+        assert np.array_equal(again.decision_function(x), model.decision_function(x))
+
+
+@parametrize_with_checks(
+    [
+        KernelSVMClassifier(tol=1e-10),
+        KernelSVMClassifier(solver="interior_point", tol=1e-10),
+        KernelSVMClassifier(solver="newton", multiclass="one_vs_rest"),
+    ]
+)
+def test_scikit_learns_contract_holds(estimator, check):
+    check(estimator)

@@ -1,0 +1,110 @@
+"""The example profiles: keys that Snakemake has, the same plan as elsewhere, and what Kubernetes is asked for."""
+
+import base64
+import os
+import re
+import subprocess
+
+import pytest
+import yaml
+import yte
+from snakemake.cli import get_argument_parser
+
+from workflow_runs import PROJECT, copy_project, snakemake
+
+PROFILES = PROJECT / "profiles"
+KUBERNETES = PROFILES / "kubernetes"
+#: Settings of the plugin that the example profiles name, which need not be installed here.
+OF_THE_PLUGIN = {"submit-cmd", "status-cmd", "cancel-cmd", "cancel-nargs", "sidecar-cmd"}
+
+
+def read(name):
+    return yte.process_yaml((PROFILES / name / "config.yaml").read_text())
+
+
+@pytest.mark.parametrize("name", sorted(path.parent.name for path in PROFILES.glob("*/config.yaml")))
+def test_every_key_of_a_profile_is_an_option_of_snakemake(name, monkeypatch):
+    monkeypatch.setattr("shallows.experiments.planning.slurm.require_plugin", lambda: None)
+    options = get_argument_parser()._option_string_actions
+    of_slurm = {"slurm-requeue", "slurm-status-command", "slurm-no-account", "slurm-init-seconds-before-status-checks"}
+    for key in read(name):
+        of_generic = key.removeprefix("cluster-generic-") in OF_THE_PLUGIN
+        assert f"--{key}" in options or of_generic or (key in of_slurm and name.startswith("slurm")), key
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize("name", ["cluster-generic", "kubernetes"])
+def test_an_example_profile_plans_the_workflow_in_batches(name, tmp_path):
+    """Without the executor, whose plugin need not be installed; all else is as the profile says."""
+    root = copy_project(tmp_path)
+    text = (PROFILES / name / "config.yaml").read_text()
+    kept = [line for line in text.splitlines() if not line.startswith(("executor:", "cluster-generic-"))]
+    assert len(kept) == len(text.splitlines()) - sum(map(text.count, ("\nexecutor:", "\ncluster-generic-")))
+    (root / "profiles" / name / "config.yaml").write_text("\n".join(kept) + "\n")
+    done = snakemake(root, "-n", "eigenpro_table6", "--profile", f"profiles/{name}")
+    assert done.returncode == 0, done.stdout
+    trained = [part.partition("\n\n")[0] for part in done.stdout.split("rule train:")[1:]]
+    resources = set(re.findall(r"\{resources\.(\w+)\}", text)) | {"in_turn"}
+    assert trained and all(f"{one}=" in job for job in trained for one in resources)
+
+
+@pytest.fixture
+def kubectl(tmp_path, monkeypatch):
+    """A program of this name that keeps what it is asked and told, and says what a test wants."""
+
+    def make(says):
+        program = tmp_path / "bin" / "kubectl"
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/asked\ncat > {tmp_path}/told\n{says}\n')
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+        return tmp_path / "told"
+
+    return make
+
+
+def call(script, *arguments):
+    done = subprocess.run(
+        [KUBERNETES / script, *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL, cwd=PROJECT
+    )
+    return done.returncode, done.stdout.strip()
+
+
+@pytest.mark.parametrize("gpus", [0, 2])
+def test_kubernetes_is_asked_for_what_a_job_needs(kubectl, tmp_path, gpus, monkeypatch):
+    told = kubectl("echo job.batch/shallows-x7k2p")
+    monkeypatch.setenv("SHALLOWS_CLAIM", "ours")
+    script = tmp_path / "job.sh"
+    script.write_text('#!/bin/sh\necho \'it"s\' "$HOME"; printf done\n')
+    assert call("submit.sh", "4", "3000", "45", str(gpus), script) == (0, "job.batch/shallows-x7k2p")
+    job = yaml.safe_load(told.read_text())["spec"]
+    pod = job["template"]["spec"]
+    [container], [volume] = pod["containers"], pod["volumes"]
+    cards = {"nvidia.com/gpu": gpus} if gpus else {}
+    assert container["resources"] == {
+        "requests": {"cpu": 4, "memory": "3000M", **cards},
+        "limits": {"memory": "3000M", **cards},
+    }
+    # Snakemake sends a job that failed again, and not Kubernetes, which would not tell.
+    assert (job["activeDeadlineSeconds"], job["backoffLimit"], pod["restartPolicy"]) == (45 * 60, 0, "Never")
+    assert volume == {"name": "shared", "persistentVolumeClaim": {"claimName": "ours"}}
+    assert container["workingDir"] == str(PROJECT)
+    [encoded] = re.findall(r"echo (\S+) \| base64 -d \| sh", container["command"][2])
+    assert base64.b64decode(encoded) == script.read_bytes()
+    ran = subprocess.run(container["command"], capture_output=True, text=True, env={**os.environ, "HOME": "/here"})
+    assert ran.stdout == 'it"s /here\ndone'
+
+
+@pytest.mark.parametrize(
+    ("says", "answer"),
+    [
+        ("printf ''", (0, "running")),
+        ("printf Suspended", (0, "running")),
+        ("printf 'SuccessCriteriaMet Complete'", (0, "success")),
+        ("printf 'FailureTarget Failed'", (0, "failed")),
+        ("echo 'Error from server' >&2; exit 1", (1, "")),
+    ],
+)
+def test_how_a_job_of_kubernetes_stands_is_said_in_snakemakes_words(kubectl, says, answer):
+    kubectl(says)
+    assert call("status.sh", "job.batch/shallows-x7k2p") == answer

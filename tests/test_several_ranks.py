@@ -1,0 +1,215 @@
+"""Trainings that several processes share, from the command line and in the workflow: the model of one, and failures."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+import distributed_example
+import shallows
+from shallows import cli, datasets
+from shallows.distributed import estimators
+from shallows.errors import MissingExtraError, ShallowsError, TrainingInterrupted
+from shallows.experiments.planning import slurm
+from shallows.experiments.planning.plan import Plan
+from shallows.experiments.planning.runs import FITTED_BY_SEVERAL
+from shallows.experiments.running import several_ranks
+from shallows.experiments.running.job import Conditions, Job
+from workflow_runs import PROJECT, copy_project, snakemake
+
+PRECISE = "rank: 20, n_subsample: 200, batch_size: 90, dtype: float64"
+SET = ("max_epochs=3", "batch_size=40", "n_subsample=150", "rank=30", "dtype=float64", "bandwidth=2")
+FIT = ("fit", "digits.csv", "--target", "digit", "--set", *SET)
+
+
+def close(one, other):
+    """Equal but for the order of sums: some dozens of steps make about 1000 of the unit roundoff, 1e-16."""
+    return np.abs(one - other).max() <= 1e-10 * np.abs(other).max()
+
+
+@pytest.fixture
+def digits(tmp_path, monkeypatch):
+    x, y = load_digits(return_X_y=True)
+    names = [f"pixel {place}" for place in range(64)]
+    for name, rows, header in (("digits", np.c_[x, y][:400], [*names, "digit"]), ("new", x[400:420], names)):
+        np.savetxt(tmp_path / f"{name}.csv", rows, fmt="%g", delimiter=",", header=",".join(header), comments="")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(PROJECT / "src"))
+
+
+@pytest.mark.slow
+def test_the_command_line_fits_by_two_processes_what_it_fits_by_one(digits, capsys):
+    command = ("-m", "shallows.cli")
+    status, said = distributed_example.run(2, *command, *FIT, "--out", "two", "--checkpoints", "checkpoints")
+    assert status == 0 and said.count("was fitted to all 400 rows by 2 processes and saved") == 1, said
+    assert "held out" not in said and os.path.exists("checkpoints/checkpoint.npz")
+    assert cli.main([*FIT, "--out", "one"]) == 0
+    one, two = (shallows.load(f"{name}/estimator.npz") for name in ("one", "two"))
+    assert close(two.dual_coef_, one.dual_coef_) and type(two) is shallows.EigenProClassifier
+    assert cli.main(["predict", "two", "new.csv"]) == 0
+    predicted = np.loadtxt("new.predictions.csv", skiprows=1)
+    assert np.mean(predicted == load_digits().target[400:420]) > 0.8
+    status, said = distributed_example.run(2, *command, *FIT, "--set", "bandwith=1")
+    assert status != 0 and said.count("Did you mean 'bandwidth'?") == 1, said
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--method", "EigenPr"], "Did you mean 'EigenPro'"),
+        (["--set", "bandwith=2"], "Did you mean 'bandwidth'"),
+        (["--set", "bandwidth"], "name=value"),
+        (["--method", "Pegasos", "--task", "regression"], "nothing to offer for regression"),
+    ],
+)
+def test_a_fit_that_cannot_be_meant_is_told(digits, capsys, words, told):
+    assert cli.main(["fit", "digits.csv", "--target", "digit", *words]) == 1
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.workflow
+def test_two_processes_of_the_workflow_find_what_one_finds(tmp_path):
+    distributed_example.mpiexec()
+    root = copy_project(tmp_path)
+    paper = next((root / ".test" / "config" / "papers").glob("*.yaml"))
+    text = paper.read_text().replace("rank: 20, n_subsample: 200", PRECISE).replace("seeds: [0, 1]", "seeds: [0]")
+    paper.write_text(text)
+    assert PRECISE in text
+    found, curves, names = [], [], set()
+    for ranks in (1, 2):
+        given = ("configuration=.test/config", "batch_seconds=0", f"ranks={ranks}", f"results=by{ranks}")
+        done = snakemake(root, "--cores", "2", "--until", "train", "--config", *given)
+        assert done.returncode == 0, done.stdout
+        assert ("tasks=2, mpi=mpiexec" in done.stdout) == (ranks == 2)
+        runs = root / f"by{ranks}" / "demo"
+        [checkpoint] = runs.glob("checkpoints/*/checkpoint.npz")
+        names.add(checkpoint.parent.name)
+        with np.load(checkpoint) as file:
+            found.append(file["coefficients.iterate"])
+        [curve] = runs.glob("runs/*/eigenpro/*/curve.csv")
+        curves.append([float(row["value"]) for row in csv.DictReader(curve.open())])
+    assert len(names) == 1  # what a run is does not depend on the number of processes
+    assert close(*found) and not np.array_equal(*found)  # the sums had another order: the work was divided
+    np.testing.assert_allclose(*curves, rtol=1e-10)
+
+
+def test_the_plan_knows_which_estimators_several_processes_fit():
+    classes = {name for name, one in vars(estimators).items() if isinstance(one, type) and hasattr(one, "get_params")}
+    assert classes == FITTED_BY_SEVERAL
+
+
+def test_what_is_evaluated_by_the_clock_and_what_one_process_alone_can_do_are_not_shared():
+    plan = Plan.load(PROJECT)
+    methods = plan.configuration.methods
+    shared = {run.method for run in plan.runs("laptop").values() if run.can_be_shared(methods)}
+    assert {"eigenpro", "doubly_stochastic"} <= shared
+    assert not shared & {"eigenpro_features", "kernel_sgd"}
+    timed = [run for run in plan.runs("laptop").values() if run.unit == "seconds"]
+    assert timed and not any(run.can_be_shared(methods) for run in timed)
+
+
+def test_slurm_starts_the_processes_in_its_own_jobs(monkeypatch):
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    assert slurm.launcher() == "mpiexec"
+    monkeypatch.setenv("SLURM_JOB_ID", "5")
+    assert slurm.launcher() == "srun"
+
+
+@pytest.fixture
+def job(tmp_path):
+    spec = {"definition": {"call": {"any": "shallows:EigenProClassifier"}}}
+    return Job(spec, tmp_path, None, tmp_path), tmp_path / "run"
+
+
+def started_by(script, job, tmp_path):
+    """What a training is told whose starter is a script."""
+    starter = tmp_path / "starter"
+    starter.write_text(f"#!/bin/sh\n{script}\n")
+    starter.chmod(0o755)
+    one, folder = job
+    return several_ranks.train(one, None, Conditions(ranks=2, launcher=str(starter)), folder, "key")
+
+
+def test_processes_that_fail_are_told_with_what_they_said(job, tmp_path, capsys):
+    with pytest.raises(ShallowsError, match=r"starter -n 2 ended with status 3"):
+        started_by("echo the library is missing; exit 3", job, tmp_path)
+    assert "the library is missing" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("left", "error"), [('{"stopped": "at epoch 2"}', TrainingInterrupted), ('{"failed": "diverged"}', ShallowsError)]
+)
+def test_processes_that_were_stopped_or_refused_end_the_run_alike(job, tmp_path, left, error):
+    with pytest.raises(error, match=r"at epoch 2|diverged") as raised:
+        started_by(f"echo '{left}' > {job[1] / several_ranks.OUTCOME}", job, tmp_path)
+    assert type(raised.value) is error
+
+
+def test_what_is_missing_to_start_several_processes_is_named(monkeypatch):
+    with pytest.raises(ShallowsError, match=r"no mpirun-of-nobody .*pip install mpich"):
+        several_ranks.starter("mpirun-of-nobody --bind-to none")
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    with pytest.raises(MissingExtraError, match=r"'ranks'\) needs .* pip install 'shallows\[cluster\]'"):
+        several_ranks.starter(None)
+
+
+ENDLESS = """
+import json, sys
+from pathlib import Path
+from shallows.experiments.running import several_ranks
+from shallows.experiments.running.job import Conditions, Job
+
+spec, prepared, folder = json.loads(sys.argv[1])
+job = Job(spec, Path(prepared), None, Path(folder))
+several_ranks.train(job, None, Conditions("cpu", None, 1e9, ranks=2), Path(folder) / "run", "key")
+"""
+
+
+@pytest.mark.slow
+def test_processes_whose_starter_is_killed_save_their_state_and_end(tmp_path):
+    distributed_example.mpiexec()
+    stamp = datasets.fetch("mnist_demo", tmp_path / "raw", embedded_root=PROJECT / "data" / "embedded", progress=False)
+    steps = [{"subset": {"n_train": 200, "n_test": 50, "seed": 0}}, {"unit": {}}]
+    datasets.prepare("mnist_demo", stamp, tmp_path / "prepared", steps)
+    parameters = {"bandwidth": 5.0, "rank": 10, "n_subsample": 100, "batch_size": 20, "tol": 0.0}
+    call = {"any": "shallows:EigenProClassifier"}
+    spec = {"method": "eigenpro", "dataset": "mnist_demo", "seed": 0, "marks": [10**6], "parameters": parameters}
+    spec["definition"] = {"runs": "estimator", "call": call}
+    told = json.dumps([spec, str(tmp_path / "prepared"), str(tmp_path)])
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(PROJECT / "src")}
+    process = subprocess.Popen([sys.executable, "-c", ENDLESS, told], env=environment, stdout=subprocess.DEVNULL)
+
+    def until(condition):
+        for _ in range(distributed_example.SECONDS * 10):
+            if condition():
+                return
+            time.sleep(0.1)
+        pytest.fail("waited in vain")
+
+    def state():
+        path = tmp_path / "run" / "status.json"
+        return json.loads(path.read_text()) if path.exists() else {"place": ""}
+
+    try:
+        until(lambda: state()["place"].startswith("epoch"))
+    finally:
+        process.kill()
+    outcome = tmp_path / "run" / several_ranks.OUTCOME
+    until(outcome.exists)
+    assert json.loads(outcome.read_text())["stopped"].startswith("Training was stopped")
+    assert state()["state"] == "stopped" and (tmp_path / "run" / "checkpoint.npz").exists()
+
+
+@pytest.mark.slow
+def test_a_starter_of_another_mpi_is_told():
+    distributed_example.mpiexec()
+    program = "from shallows.ranks import Ranks; Ranks()"
+    environment = {**os.environ, "SLURM_STEP_NUM_TASKS": "2"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=120)
+    assert "2 processes were started, and MPI brings only 1 of them together" in done.stderr, done.stderr

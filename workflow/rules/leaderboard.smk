@@ -1,0 +1,121 @@
+"""A leaderboard for each dataset of the catalogue: every method that suits it, beside the others on one page.
+
+No page of a scale asks for one: it is made where a person names it, as results/<scale>/leaderboard/<dataset>.html.
+"""
+
+if BOARDS.configuration.leaderboard:
+
+    # They take seconds.
+    localrules:
+        tabulate_leaderboard,
+        draw_leaderboard,
+        write_leaderboard,
+
+    rule prepare_leaderboard:
+        input:
+            f"{DATA}/raw/{{dataset}}/verified.json",
+        output:
+            record=BOARDS.prepared("{scale}", "{dataset}", "{purpose}"),
+            arrays=[
+                BOARDS.prepared("{scale}", "{dataset}", "{purpose}").replace(
+                    "prepared.json", f"{array}.npy"
+                )
+                for array in ("x_train", "y_train", "x_test", "y_test")
+            ],
+        log:
+            BOARDS.below("{scale}", "{dataset}", "logs/preparation_{purpose}.log"),
+        wildcard_constraints:
+            purpose="|".join(user_data.PURPOSES),
+        conda:
+            ENVIRONMENT
+        resources:
+            in_turn=1,
+        params:
+            steps=lambda wildcards: BOARDS.steps(**wildcards),
+            code=lambda wildcards: code.digest_of_preparation(
+                PLAN.catalogue[wildcards.dataset], BOARDS.steps(**wildcards)
+            ),
+        script:
+            "../scripts/prepare.py"
+
+    # One thread each, so that times are those of the methods and not of how well each of them shares its work.
+    rule compare_on_dataset:
+        input:
+            choose=BOARDS.prepared("{scale}", "{dataset}", "choose"),
+            test=BOARDS.prepared("{scale}", "{dataset}", "test"),
+        output:
+            BOARDS.outcome("{scale}", "{dataset}", "{method}"),
+        log:
+            BOARDS.below("{scale}", "{dataset}", "logs/{method}.log"),
+        wildcard_constraints:
+            method="|".join(BOARDS.methods) or "none",
+        conda:
+            ENVIRONMENT
+        threads: 1
+        resources:
+            mem_mb=lambda wildcards, input, attempt: REQUESTS.megabytes(
+                BOARDS.cost(wildcards.method, input.choose, input.test), attempt
+            ),
+            runtime=lambda wildcards, input, attempt: REQUESTS.minutes(
+                BOARDS.cost(wildcards.method, input.choose, input.test), attempt
+            ),
+            gpu=GPUS,
+        params:
+            specs=lambda wildcards: [BOARDS.spec(**wildcards)],
+            code=lambda wildcards: code.digest_of_comparison(METHODS[wildcards.method]),
+        script:
+            "../scripts/compare_methods.py"
+
+    rule tabulate_leaderboard:
+        input:
+            outcomes=[
+                BOARDS.outcome("{scale}", "{dataset}", method)
+                for method in BOARDS.methods
+            ],
+            prepared=BOARDS.prepared("{scale}", "{dataset}", "test"),
+        output:
+            csv=BOARDS.tables("{scale}", "{dataset}", "csv"),
+            json=BOARDS.tables("{scale}", "{dataset}", "json"),
+            md=BOARDS.tables("{scale}", "{dataset}", "md"),
+            html=BOARDS.tables("{scale}", "{dataset}", "html"),
+        log:
+            BOARDS.below("{scale}", "{dataset}", "logs/table.log"),
+        conda:
+            ENVIRONMENT
+        params:
+            code=code_of_script("tabulate_leaderboard"),
+        script:
+            "../scripts/tabulate_leaderboard.py"
+
+    rule draw_leaderboard:
+        input:
+            BOARDS.tables("{scale}", "{dataset}", "csv"),
+        output:
+            svg=BOARDS.pictures("{scale}", "{dataset}", "svg"),
+            png=BOARDS.pictures("{scale}", "{dataset}", "png"),
+        log:
+            BOARDS.below("{scale}", "{dataset}", "logs/pictures.log"),
+        conda:
+            ENVIRONMENT
+        params:
+            code=code_of_script("draw_comparison"),
+        script:
+            "../scripts/draw_comparison.py"
+
+    rule write_leaderboard:
+        input:
+            BOARDS.tables("{scale}", "{dataset}", "csv"),
+            BOARDS.tables("{scale}", "{dataset}", "html"),
+            BOARDS.pictures("{scale}", "{dataset}", "svg"),
+            meta=BOARDS.tables("{scale}", "{dataset}", "json"),
+        output:
+            BOARDS.page("{scale}", "{dataset}"),
+        log:
+            BOARDS.below("{scale}", "{dataset}", "logs/page.log"),
+        conda:
+            ENVIRONMENT
+        params:
+            title=lambda wildcards: f"Leaderboard: {PLAN.catalogue[wildcards.dataset].title}",
+            code=code_of_script("write_page"),
+        script:
+            "../scripts/write_page.py"
