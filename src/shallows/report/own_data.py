@@ -57,8 +57,8 @@ def error_against_costs(target: Target) -> Figure:
                 height = min(heights[name][0], top)
                 ax.plot(one[cost], height, "o", markersize=13, fillstyle="none", color=INK, zorder=4)
         _join_unbeaten(ax, [(one[cost], heights[name][0]) for name, one in found.items()])
-        low = min(error - below for error, below, _ in heights.values())
-        ax.set_ylim(low * (low / top) ** 0.05, top * (top / low) ** 0.05)
+        ax.set_xlim(_ends([one[cost] for one in found.values()]))
+        ax.set_ylim(_ends([*(error - below for error, below, _ in heights.values()), top], most=top))
         _plain_ticks(ax)
     _size_ticks(axes[-1])
     for ax in axes[1:]:
@@ -82,6 +82,14 @@ def _heights(found: dict[str, dict[str, float]], is_class: bool) -> dict[str, tu
         below = min(width, error - least / 2) if error > least / 2 else 0.0
         heights[name] = max(error, least), below, width
     return heights
+
+
+def _ends(values: list[float], most: float = math.inf) -> tuple[float, float]:
+    """The ends of a logarithmic axis on which all values up to one stand, with a margin, also where they are equal."""
+    shown = [value for value in values if value <= most]
+    low, high = min(shown), max(shown)
+    margin = max(high / low, 3.0) ** 0.05
+    return low / margin, high * margin
 
 
 def _top(heights: dict[str, tuple[float, float, float]]) -> float:
