@@ -44,8 +44,8 @@ format: $(READY) ## put code and rules into their format
 	@$(BIN)/ruff format .
 	@$(BIN)/snakefmt Snakefile workflow/Snakefile workflow/rules
 
-explain: $(READY) ## what TARGET would run at SCALE, on which data, at what cost: make explain TARGET=... SCALE=laptop; all targets without one
-	@$(BIN)/python -m shallows.experiments.planning.explain $(TARGET) --scale $(SCALE)
+explain: $(READY) ## what TARGET would run at SCALE, on which data, at what cost: make explain TARGET=... SCALE=paper DEVICE=h100; all targets without one
+	@$(BIN)/python -m shallows.experiments.planning.explain $(TARGET) --scale $(SCALE) $(if $(DEVICE),--device $(DEVICE))
 
 leaderboard: $(READY) ## every method that suits a dataset on one page, at SCALE: make leaderboard DATASET=mnist SCALE=laptop
 	@page=$$($(BIN)/python -m shallows.experiments.dataset_leaderboard $(DATASET) --scale $(SCALE)) && \
@@ -54,7 +54,7 @@ leaderboard: $(READY) ## every method that suits a dataset on one page, at SCALE
 bench: $(READY) ## the benchmark against other packages, in an environment of its own
 	@benchmarks/run.sh
 
-drill-slurm: $(READY) ## a part of the workflow on a Slurm of one node, disturbed in eight ways (root, Debian's packages, the extra cluster)
+drill-slurm: $(READY) ## a part of the workflow on a Slurm of one node, disturbed in nine ways (root, Debian's packages, the extra cluster)
 	@tests/drill/drill_slurm.sh
 
 docs: $(BOOK)/.ready ## the book, in docs/_build/html, by Sphinx in an environment of its own

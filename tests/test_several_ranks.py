@@ -73,6 +73,13 @@ def test_a_fit_that_cannot_be_meant_is_told(digits, capsys, words, told):
     assert told in capsys.readouterr().err
 
 
+def test_a_fit_by_several_processes_without_mpi_names_the_extra(digits, capsys, monkeypatch):
+    monkeypatch.setenv("PMI_SIZE", "2")
+    monkeypatch.setitem(sys.modules, "mpi4py", None)
+    assert cli.main([*FIT]) == 1
+    assert "pip install 'shallows[cluster]'" in capsys.readouterr().err
+
+
 @pytest.mark.workflow
 def test_two_processes_of_the_workflow_find_what_one_finds(tmp_path):
     distributed_example.mpiexec()

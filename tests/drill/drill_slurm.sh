@@ -8,7 +8,7 @@ folder=$(mkdir -p "${1:-$project/.slurm-drill}" && cd "${1:-$project/.slurm-dril
 [ $# = 0 ] || shift
 wanted=("$@")
 bin=${BIN:-$project/.venv/bin}
-export OMP_NUM_THREADS=1 PYTHONPATH=$project/src
+export OMP_NUM_THREADS=1 PYTHONPATH=$project/src:$here
 work=$folder/work
 rm -rf "$work"
 mkdir -p "$work"
@@ -25,7 +25,7 @@ failed=0
 # run WORD...: the workflow, with results in a folder of the name at hand; what it says goes to NAME.log.
 run() {
     timeout 900 "$bin/snakemake" "$@" --snakefile "$project/Snakefile" --directory "$work" --profile "$project/profiles/slurm" \
-        --quiet rules "${options[@]}" --config configuration="$here/config" results="$name" data=data checkpoint_seconds=2 \
+        --quiet rules "${options[@]}" --config configuration="$here/config" results="$name" data=data checkpoint_seconds=2 "${settings[@]}" \
         >>"$folder/$name.log" 2>&1
 }
 
@@ -58,12 +58,12 @@ same() {
 judge() {
     local what=$1 outcome=ok n=0 file condition
     shift
-    for file in $(cd "$work/$name/demo" 2>/dev/null && find runs -name curve.csv) "${targets[@]/#/tables/}"; do
+    for file in $(cd "$work/$name/demo" 2>/dev/null && find $compared -name curve.csv) "${targets[@]/#/tables/}"; do
         [[ $file = tables/* ]] && file=$file.csv
         same "$file" || outcome="FAILED: $file differs"
         n=$((n + 1))
     done
-    [ $n -gt "${#targets[@]}" ] || outcome="FAILED: there are no curves"
+    [ $n -gt "${#targets[@]}" ] || [ $compared = tables ] || outcome="FAILED: there are no curves"
     for condition in "$@"; do
         eval "$condition" || outcome="FAILED: not so: $condition"
     done
@@ -75,13 +75,16 @@ begin() {
     name=$1
     begun=$SECONDS
     options=()
+    settings=()
+    compared=runs
     targets=(drill_steady)
     [ ${#wanted[@]} = 0 ] || [ "$name" = undisturbed ] || [[ " ${wanted[*]} " = *" $name "* ]]
 }
 
 begin undisturbed
-targets=(drill_batches drill_steady drill_long)
-[ ${#wanted[@]} = 0 ] || [[ " ${wanted[*]} " = *" limit "* ]] || targets=(drill_batches drill_steady)
+targets=(drill_batches drill_steady)
+[ ${#wanted[@]} -gt 0 ] && [[ " ${wanted[*]} " != *" limit "* ]] || targets+=(drill_long)
+[ ${#wanted[@]} -gt 0 ] && [[ " ${wanted[*]} " != *" ranks "* ]] || targets+=(drill_shared)
 run "${targets[@]}" || echo "    exit status $?"
 judge "undisturbed: runs, preconditioners and their preparation in few jobs" \
     '[ "$(scontrol show jobs --oneliner | wc -l)" -le 5 ]'
@@ -148,6 +151,15 @@ begin gpu && {
     options=(--set-resources train:gpu=1)
     run drill_steady
     judge "a GPU asked for" 'scontrol show jobs --oneliner | grep -qE "gres[:/]gpu"'
+}
+
+begin ranks && {
+    targets=(drill_shared)
+    settings=(ranks=2 batch_seconds=0)
+    compared=tables # which have no curves
+    run drill_shared
+    judge "a training that two processes share, started by srun: the same table, curves but for rounding" \
+        'grep -rqs "\"ranks\": 2" "$work/ranks" --include=record.json'
 }
 
 [ $failed = 0 ] && echo "All is as in the undisturbed run. The logs: $folder" || { echo "The logs: $folder"; exit 1; }

@@ -1,0 +1,35 @@
+"""A training that takes its time and hardly any of the processor's, so that the drill is as long on a busy machine."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from shallows import KernelSGDClassifier
+
+SECONDS = 0.01
+"""Of a pause, before each step."""
+
+
+@dataclass(frozen=True)
+class Pausing:
+    """A solver that waits before each step of another one."""
+
+    solver: Any
+
+    def init(self, problem: Any) -> Any:
+        """See the other solver."""
+        return self.solver.init(problem)
+
+    def step(self, problem: Any, state: Any, batch: Any) -> Any:
+        """See the other solver."""
+        time.sleep(SECONDS)
+        return self.solver.step(problem, state, batch)
+
+
+class PausingSGDClassifier(KernelSGDClassifier):
+    """Kernel SGD that waits before each step."""
+
+    def _make_solver(self, step_size: float) -> Pausing:
+        return Pausing(super()._make_solver(step_size))
