@@ -91,7 +91,7 @@ judge "undisturbed: runs, preconditioners and their preparation in few jobs" \
 
 begin failure && {
     mv "$work/data/prepared/mnist_demo/unit/x_train.npy" "$work/kept"
-    : >"$work/data/prepared/mnist_demo/unit/x_train.npy" # a file that is missing would be waited for
+    echo torn >"$work/data/prepared/mnist_demo/unit/x_train.npy" # a file that is missing or empty would be waited for
     touch -r "$work/kept" "$work/data/prepared/mnist_demo/unit/x_train.npy"
     run --retries 0 drill_steady && echo "    did not fail"
     mv "$work/kept" "$work/data/prepared/mnist_demo/unit/x_train.npy"
