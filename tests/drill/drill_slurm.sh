@@ -135,7 +135,7 @@ begin killed && {
 
 begin limit && {
     targets=(drill_long)
-    options=(--set-resources train:runtime=1)
+    options=(--set-resources train:runtime=attempt) # on a busy machine a minute is over before the training begins
     run drill_long
     judge "a time limit shorter than the training: queued again by itself, from its checkpoint" \
         'scontrol show jobs --oneliner | grep -q "Restarts=[1-9]"' '[ "$(grep -rhoE "\"resumes\": [0-9]+" "$work/limit" --include=record.json | tail -1)" != "\"resumes\": 0" ]'
