@@ -12,6 +12,7 @@ STREAMED = {f"expansions.{name}" for name in ("doubly_stochastic", "block_polici
 
 SOLVERS = {
     "AMMClassifier": {"budgeted.multi_hyperplane", "budgeted.hyperplane_steps"},
+    "BlockFeatureRidgeClassifier": {"least_squares.feature_block_descent"},
     "BlockKernelRidgeClassifier": {"least_squares.block_coordinate_descent"},
     "BudgetedSVMClassifier": {"budgeted.budgeted_sgd", "budgeted.budgeted_steps"},
     "CoreVectorMachineClassifier": {"support_vectors.core_vectors"},
@@ -76,7 +77,7 @@ def test_an_estimator_depends_on_no_kernel_loss_or_map_that_it_does_not_name(nam
     reached = code.modules_of(f"shallows:{name}")
     assert "shallows.kernels.heat" not in reached
     assert "shallows.features.landmarks" not in reached or name.startswith(
-        ("FeatureEigenPro", "FeatureRidge", "LowRankLinearized", "Nystroem", "RBFNetwork")
+        ("BlockFeatureRidge", "FeatureEigenPro", "FeatureRidge", "LowRankLinearized", "Nystroem", "RBFNetwork")
     )
     assert ("shallows.losses.novelty" in reached) == (name == "DoublyStochasticNoveltyDetector")
     named = code.modules_of(f"shallows:{name}", words=["heat_circle"])

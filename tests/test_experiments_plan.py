@@ -10,7 +10,7 @@ import yaml
 from shallows import datasets
 from shallows.errors import UnknownNameError
 from shallows.experiments import command_line
-from shallows.experiments.planning import configuration, costs, scheduling, signatures
+from shallows.experiments.planning import configuration, costs, measured_costs, scheduling, signatures
 from shallows.experiments.planning.configuration import SCALES, ConfigurationError
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.planning.runs import digest, slug
@@ -199,7 +199,8 @@ def test_evaluation_points_in_seconds_make_another_run_of_the_same_method():
     methods = plan.configuration.methods
     assert (timed.spec(methods)["unit"], "unit" in plain.spec(methods)) == ("seconds", False)
     assert timed.spec(methods)["definition"] == {**plain.spec(methods)["definition"], "marks": "seconds"}
-    assert timed.cost == costs.timed_training(plan.size("mnist_demo", "unit"), timed.parameters, (1, 5))
+    counted = costs.timed_training(plan.size("mnist_demo", "unit"), timed.parameters, (1, 5))
+    assert timed.cost == measured_costs.scaled(counted, timed.method, "timed_training")
 
 
 def two_batch_sizes(paper):

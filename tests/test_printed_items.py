@@ -12,7 +12,7 @@ from workflow_runs import PROJECT
 
 PLAN = Plan.load(PROJECT)
 PUBLISHED = PROJECT / "config" / "published"
-#: Targets that show how parameters were chosen, of which nothing is printed.
+#: Targets of which nothing is printed: how parameters were chosen, and how time and memory grow.
 OURS = {
     "eigenpro_choice",
     "eigenpro_choice_noise",
@@ -20,6 +20,8 @@ OURS = {
     "kpca_digits",
     "lecture_choice_features",
     "lecture_choice_tables",
+    "scaling_memory",
+    "scaling_time",
 }
 
 

@@ -12,6 +12,8 @@ __version__ = "0.2.0"
 
 _WHERE = {
     "AMMClassifier": "estimators",
+    "BlockFeatureRidgeClassifier": "estimators",
+    "BlockFeatureRidgeRegressor": "estimators",
     "BlockKernelRidgeClassifier": "estimators",
     "BlockKernelRidgeRegressor": "estimators",
     "BudgetedSVMClassifier": "estimators",

@@ -18,7 +18,8 @@
     Nonlinear components, in functions that gain random features step by step: kernel PCA, SVD, CCA and sliced
     inverse regression.
 `closed_forms`
-    Least squares on explicit features, solved at once: any feature map, extreme learning machines, kitchen sinks.
+    Least squares on explicit features, solved at once or block by block: any feature map, extreme learning machines,
+    kitchen sinks.
 `feature_maps`
     Transformers of points to explicit features of a kernel, for pipelines.
 
@@ -50,6 +51,8 @@ What users of scikit-learn look for:
 
 from .budgeted import AMMClassifier, BudgetedSVMClassifier, LowRankLinearizedSVMClassifier
 from .closed_forms import (
+    BlockFeatureRidgeClassifier,
+    BlockFeatureRidgeRegressor,
     ExtremeLearningMachineClassifier,
     ExtremeLearningMachineRegressor,
     FeatureRidgeClassifier,
@@ -112,6 +115,8 @@ from .support_vectors import (
 
 __all__ = [
     "AMMClassifier",
+    "BlockFeatureRidgeClassifier",
+    "BlockFeatureRidgeRegressor",
     "BlockKernelRidgeClassifier",
     "BlockKernelRidgeRegressor",
     "BudgetedSVMClassifier",

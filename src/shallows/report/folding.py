@@ -42,7 +42,8 @@ def parts(target: Target, is_drawn: bool = False) -> list[Part]:
     whole, rows = pivot(target), tabulated(target)
     printed = _where(whole, rows, [row for row in rows if row.published])
     if not printed:
-        fold = is_drawn and (len(whole.rows) > LONG or whole.n_rows > len(whole.rows))
+        is_long = len(whole.rows) > LONG or whole.n_rows > len(whole.rows)
+        fold = is_drawn and is_long and not target.meta.get("layout", {}).get("open")
         return [Part("The numbers as a table" if fold else "", whole, fold)]
     compared = _where(whole, printed, [row for row in printed if row.mean is not None])
     besides = _without(rows, printed)

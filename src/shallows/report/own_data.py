@@ -28,8 +28,10 @@ _NUMBERED = 15
 _COSTS = {
     "fit_seconds": "seconds of one fit",
     "predict_seconds": "seconds to predict the test rows",
-    "model_kilobytes": "size of the model (kB)",
+    "model_kilobytes": "size of the model",
 }
+#: Where a quarter of the methods has errors so many times those of the others, they are shown at the upper edge.
+_FAR = 1.15
 
 
 def error_against_costs(target: Target) -> Figure:
@@ -44,18 +46,29 @@ def error_against_costs(target: Target) -> Figure:
         say(ax, "Not drawn: no method could be run.")
         return figure
     is_class = any("test_error" in one for one in found.values())
-    figure, [axes] = sheet(target, rows=1, columns=len(_COSTS), width=3.7, height=max(3.6, 0.5 + 0.165 * len(found)))
+    figure, [axes] = sheet(target, rows=1, columns=len(_COSTS), width=3.6, height=max(3.6, 0.5 + 0.165 * len(found)))
     heights = _heights(found, is_class)
+    top = _top(heights)
     for ax, (cost, words) in zip(axes, _COSTS.items(), strict=True):
-        for place, (name, one) in enumerate(found.items()):
-            _mark(ax, one[cost], heights[name], place, name)
-            if name == target.meta["figure"].get("recommended"):
-                ax.plot(one[cost], heights[name][0], "o", markersize=13, fillstyle="none", color=INK, zorder=4)
-        _join_unbeaten(ax, [(one[cost], heights[name][0]) for name, one in found.items()])
         ax.set(xscale="log", yscale="log", xlabel=words)
+        for place, (name, one) in enumerate(found.items()):
+            _mark(ax, one[cost], heights[name], top, place, name)
+            if name == target.meta["figure"].get("recommended"):
+                height = min(heights[name][0], top)
+                ax.plot(one[cost], height, "o", markersize=13, fillstyle="none", color=INK, zorder=4)
+        _join_unbeaten(ax, [(one[cost], heights[name][0]) for name, one in found.items()])
+        low = min(error - below for error, below, _ in heights.values())
+        ax.set_ylim(low * (low / top) ** 0.05, top * (top / low) ** 0.05)
         _plain_ticks(ax)
+    _size_ticks(axes[-1])
+    for ax in axes[1:]:
+        ax.tick_params(labelleft=False)
     axes[0].set_ylabel("test error (%)" if is_class else "test, 1 − R²")
-    axes[-1].legend(loc="upper left", bbox_to_anchor=(1.02, 1.0), borderaxespad=0, handlelength=1.2)
+    # The best first, where Matplotlib would put those without a bar before the others.
+    handles, labels = axes[-1].get_legend_handles_labels()
+    shown = dict(zip(labels, handles, strict=True))
+    handles = [shown[name] for name in found]
+    axes[-1].legend(handles, found, loc="upper left", bbox_to_anchor=(1.02, 1.0), borderaxespad=0, handlelength=1.2)
     return figure
 
 
@@ -71,10 +84,24 @@ def _heights(found: dict[str, dict[str, float]], is_class: bool) -> dict[str, tu
     return heights
 
 
-def _mark(ax: Axes, cost: float, height: tuple[float, float, float], place: int, name: str) -> None:
+def _top(heights: dict[str, tuple[float, float, float]]) -> float:
+    """The upper end of the picture: that of all, or of the better three quarters where the others are far above."""
+    ends = sorted(error + above for error, _, above in heights.values())
+    most = ends[math.ceil(0.75 * len(ends)) - 1]
+    return most if ends[-1] > _FAR * most else ends[-1]
+
+
+def _mark(ax: Axes, cost: float, height: tuple[float, float, float], top: float, place: int, name: str) -> None:
     error, below, above = height
     look: dict[str, Any] = {"color": PALETTE[place % len(PALETTE)], "marker": _MARKERS[place % len(_MARKERS)]}
-    ax.errorbar(cost, error, yerr=[[below], [above]], elinewidth=0.9, linestyle="none", label=name, zorder=3, **look)
+    if error > top:
+        ax.plot(cost, top, linestyle="none", label=name, zorder=3, **look)
+        ax.annotate("↑", (cost, top), (0, 3), textcoords="offset points", ha="center", fontsize=8, color=QUIET)
+        return
+    drawn = ax.errorbar(cost, error, yerr=[[below], [above]], elinewidth=0.8, linestyle="none", label=name, **look)
+    drawn.lines[0].set_zorder(3)
+    for bar in drawn.lines[2]:
+        bar.set_alpha(0.5)
 
 
 def _join_unbeaten(ax: Axes, points: list[tuple[float, float]]) -> None:
@@ -84,6 +111,21 @@ def _join_unbeaten(ax: Axes, points: list[tuple[float, float]]) -> None:
         if not front or error < front[-1][1]:
             front.append((cost, error))
     ax.plot(*zip(*front, strict=True), color=QUIET, linewidth=0.8, zorder=2)
+
+
+def _size_ticks(ax: Axes) -> None:
+    """Kilobytes with their unit, and so few of them that they do not touch."""
+    from matplotlib.ticker import FuncFormatter, LogLocator
+
+    ax.xaxis.set_major_locator(LogLocator(numticks=5))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _size(value)))
+
+
+def _size(kilobytes: float) -> str:
+    for unit, factor in (("GB", 1e6), ("MB", 1e3)):
+        if kilobytes >= factor:
+            return f"{kilobytes / factor:g} {unit}"
+    return f"{kilobytes:g} kB" if kilobytes >= 1 else f"{1000 * kilobytes:g} B"
 
 
 def _plain_ticks(ax: Axes) -> None:

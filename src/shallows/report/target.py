@@ -47,7 +47,7 @@ VERDICTS: dict[str, Verdict] = {
         Verdict(
             "derivation", "∴", "follows from a formula or from the program itself, so that no run can contradict it"
         ),
-        Verdict("measured", "", "measured on your own data, beside which nothing is published"),
+        Verdict("measured", "", "measured on data beside which nothing is published"),
     )
 }
 

@@ -14,6 +14,7 @@ from .least_squares.cholesky import Cholesky
 from .least_squares.conjugate_gradients import ConjugateGradients
 from .least_squares.conjugate_residuals import ConjugateResiduals
 from .least_squares.eigenpro import EigenPro
+from .least_squares.feature_block_descent import FeatureBlockDescent
 from .least_squares.feature_eigenpro import FeatureEigenPro
 from .least_squares.projected import ProjectedEigenPro
 from .least_squares.richardson import Richardson
@@ -47,6 +48,7 @@ __all__ = [
     "Decomposition",
     "DoublyStochastic",
     "EigenPro",
+    "FeatureBlockDescent",
     "FeatureEigenPro",
     "InteriorPoint",
     "KernelNewton",

@@ -1,15 +1,19 @@
 """Linear models on explicit features whose coefficients are the solution of one system of equations.
 
-Ridge regression on the features of any map; the extreme learning machine, which is that on hidden units with random
-weights; and random kitchen sinks, which have bounds on the coefficients in place of the ridge, and a search. The
-features are those of the transformers of `feature_maps`; a model is a fitted transformer and coefficients.
+Ridge regression on the features of any map, by one system or block by block; the extreme learning machine, which is
+that on hidden units with random weights; and random kitchen sinks, which have bounds on the coefficients in place of
+the ridge, and a search. The features are those of the transformers of `feature_maps`; a model is a fitted transformer
+and coefficients.
 """
 
+from .block_feature_ridge import BlockFeatureRidgeClassifier, BlockFeatureRidgeRegressor
 from .extreme_learning_machine import ExtremeLearningMachineClassifier, ExtremeLearningMachineRegressor
 from .feature_ridge import FeatureRidgeClassifier, FeatureRidgeRegressor
 from .kitchen_sinks import RandomKitchenSinksClassifier, RandomKitchenSinksRegressor
 
 __all__ = [
+    "BlockFeatureRidgeClassifier",
+    "BlockFeatureRidgeRegressor",
     "ExtremeLearningMachineClassifier",
     "ExtremeLearningMachineRegressor",
     "FeatureRidgeClassifier",

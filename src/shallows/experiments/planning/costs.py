@@ -1,6 +1,7 @@
-"""Rough estimates of time and memory, to batch short runs, to ask a cluster for enough, and to explain.
+"""Estimates of time and memory from what a method computes: to batch short runs, to ask a cluster, and to explain.
 
-The rates are those of two cores of a 2020s server; a factor of three either way is expected.
+The rates are those of two cores of a 2020s server. `measured_costs` then scales an estimate to what runs of the method
+took; how near that comes for settings that were not measured stands in ``benchmarks/RESULTS-cost-model.md``.
 """
 
 from __future__ import annotations
@@ -24,9 +25,19 @@ BANDWIDTH = 1.6e10
 #: Cosines with their sines, or exponentials, a second.
 WAVES = 4.0e8
 #: Bytes of a process that has imported everything.
-PROCESS_BYTES = 400_000_000
+PROCESS_BYTES = 260_000_000
+#: Added where no peak was measured.
+UNMEASURED_BYTES = 140_000_000
 #: Seconds of a run that have nothing to do with its size.
-OVERHEAD_SECONDS = 0.3
+OVERHEAD_SECONDS = 0.5
+#: Seconds of a support vector machine for a feature of a pair of training points; its kernel values are made again.
+PAIR_SECONDS = 5e-10
+#: Seconds of a value of a feature of growing components, which is followed, corrected and stored for all of them.
+COMPONENT_VALUE_SECONDS = 2.5e-8
+#: Seconds of a pair of points that share bins, their product and their part in solving the system together.
+BINNED_PAIR_SECONDS = 1.3e-7
+#: Seconds of one example of a method that visits them one by one.
+EXAMPLE_SECONDS = 5e-5
 #: Seconds of a step beyond its products.
 STEP_SECONDS = 1.5e-3
 #: Values a second that a preparation reads, or draws, and writes.
@@ -84,8 +95,13 @@ def subsample_eigensystem(size: Size, parameters: Mapping[str, Any], marks: Sequ
     wanted = min(parameters.get("n_eigenvalues") or parameters.get("rank") or 160, m)
     full = 4 / 3 * m**3 / EIGEN_FLOPS
     iterated = 10 * 2 * m * m * 1.5 * wanted / FLOPS
-    seconds = 2 * m * m * size.n_features / FLOPS + min(full, iterated)
-    return Cost(OVERHEAD_SECONDS + seconds, PROCESS_BYTES + 12 * m * m + 4 * size.n_train * size.n_features)
+    # Eigenvalues that are to be looked at are computed in full, in float64.
+    looked_at = "n_eigenvalues" in parameters
+    seconds = 2 * m * m * size.n_features / FLOPS + (full if looked_at else min(full, iterated))
+    return Cost(
+        OVERHEAD_SECONDS + seconds,
+        PROCESS_BYTES + (48 if looked_at else 12) * m * m + 4 * size.n_train * size.n_features,
+    )
 
 
 def full_eigensystem(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
@@ -111,6 +127,14 @@ def all_distances(size: Size, parameters: Mapping[str, Any], marks: Sequence[int
     """The distance of every test point from every training point."""
     seconds = 2 * size.n_train * size.n_test * size.n_features / FLOPS
     return Cost(OVERHEAD_SECONDS + seconds, PROCESS_BYTES + 12 * (size.n_train + size.n_test) * size.n_features)
+
+
+def support_vectors(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+    """A support vector machine with a kernel, whose rows are made when they are needed and kept while there is room."""
+    n, d = size.n_train, size.n_features
+    seconds = PAIR_SECONDS * d * n * (n + 0.6 * size.n_test)
+    kept = min(1e6 * (parameters.get("cache_size") or 200), 4 * (2 * n / max(2, size.n_classes)) ** 2)
+    return Cost(OVERHEAD_SECONDS + seconds, int(PROCESS_BYTES + kept + 16 * (n + size.n_test) * d))
 
 
 def feature_epochs(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
@@ -180,7 +204,7 @@ def growing(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> 
     seconds += sum(looked_at * F * min(mark, blocks) * entry for mark in marks)
     data_bytes = 4 * (n + size.n_test) * size.n_features
     held = 8 * F * T * (size.n_classes + min(size.n_features, 1000)) + 64 * F * F
-    return Cost(OVERHEAD_SECONDS + seconds, PROCESS_BYTES + 3 * data_bytes + held + 2**28)
+    return Cost(OVERHEAD_SECONDS + seconds, PROCESS_BYTES + 3 * data_bytes + held + 2**26)
 
 
 def one_pass(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
@@ -193,26 +217,49 @@ def one_pass(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) ->
     passes = max(1.0, T * B / n)
     seconds = passes * 0.5 * visited * visited * rate + T * STEP_SECONDS
     seconds += sum((size.n_test + min(n, 10_000)) * min(n, mark * B) * rate for mark in marks)
-    kept = min(KEPT_BYTES, 2 * n * n) if passes > 1 else 0
-    return Cost(OVERHEAD_SECONDS + seconds, PROCESS_BYTES + kept + 12 * (n + size.n_test) * size.n_features + 2**28)
+    kept = min(KEPT_BYTES, 2 * n * n) if passes > 1.1 else 0  # the last batch of a single pass begins anew
+    return Cost(OVERHEAD_SECONDS + seconds, PROCESS_BYTES + kept + 12 * (n + size.n_test) * size.n_features + 2**26)
+
+
+def _width(parameters: Mapping[str, Any]) -> int:
+    """Columns of explicit features, wherever they are named."""
+    of_map = parameters.get("features_params") or {}
+    return parameters.get("n_features") or of_map.get("n_features") or parameters.get("max_features") or 512
+
+
+def growing_components(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+    """Components that grow by a block of features an iteration, each of which evaluates all blocks on its batch."""
+    B, F, T = (parameters.get(name) or 128 for name in ("batch_size", "block_size", "max_blocks"))
+    seconds = COMPONENT_VALUE_SECONDS * B * F * T * T / 2
+    return Cost(OVERHEAD_SECONDS + seconds, PROCESS_BYTES + 64 * F * T + 4 * size.n_train * size.n_features)
 
 
 def feature_pass(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
-    """Iterations on explicit features, which are held where there is room."""
-    n, D, T = size.n_train, parameters.get("n_features") or 512, max(marks, default=1)
+    """Iterations on explicit features, which are held where there is room; without marks, a system is solved once."""
+    n, D, T = size.n_train, _width(parameters), max(marks, default=1)
     B = parameters.get("batch_size") or 64
+    data_bytes = 12 * n * size.n_features
+    if "n_grids" in (parameters.get("features_params") or {}):
+        # Far more bins than points: the system is that of the products between points, in float64.
+        return Cost(OVERHEAD_SECONDS + BINNED_PAIR_SECONDS * n * n, PROCESS_BYTES + 27 * n * n + data_bytes)
     made = 2 * D * size.n_features / FLOPS + D / WAVES
-    seconds = min(n, T * B) * made + T * (STEP_SECONDS / 3 + 4 * B * D * size.n_classes / FLOPS) + 2e-9 * D**3
+    seconds = min(n, T * B) * made + T * (STEP_SECONDS / 3 + 4 * B * D * size.n_classes / FLOPS)
+    if not marks:
+        seconds += (parameters.get("max_epochs") or 0) * n * EXAMPLE_SECONDS
+        seconds += 2 * n * D * D / FLOPS + D**3 / FACTOR_FLOPS
+    elif "nystrom" in str(parameters.get("features")):
+        seconds += 2e-9 * D**3  # all eigenpairs of the landmarks' matrix
     seconds += len(marks) * (size.n_test + min(n, 10_000)) * (made + 2 * D * size.n_classes / FLOPS)
-    return Cost(OVERHEAD_SECONDS + seconds, PROCESS_BYTES + min(4 * n * D, KEPT_BYTES) + 12 * n * size.n_features)
+    held = min((4 if marks else 8) * n * D, KEPT_BYTES) + (0 if marks else 16 * D * D)
+    return Cost(OVERHEAD_SECONDS + seconds, PROCESS_BYTES + held + data_bytes)
 
 
 def timed_training(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
     """A training that is given seconds, and looked at in between."""
     n = size.n_train
-    kept = 0 if "n_features" in parameters or "block_size" in parameters else min(KEPT_BYTES / 2, 2 * n * n)
+    kept = 0 if {"n_features", "block_size"} & parameters.keys() else min(KEPT_BYTES / 2, 2 * n * n)
     held = 12 * (n + size.n_test) * size.n_features + 4 * n * (parameters.get("n_features") or 0)
-    return Cost(2.0 + 1.2 * max(marks, default=10), int(PROCESS_BYTES + kept + held + 2**29))
+    return Cost(OVERHEAD_SECONDS + 1.2 * max(marks, default=10), int(PROCESS_BYTES + kept + held + 2**27))
 
 
 def net_passes(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
@@ -236,7 +283,7 @@ def preparation(n_rows: int, n_features: int, size: Size) -> Cost:
     values = n_rows * n_features + (size.n_train + size.n_test) * size.n_features
     # Rows beyond the memory at hand are kept on disk, so that more than this is never needed.
     held = min(8 * values, KEPT_PREPARED_BYTES) + 60 * n_rows
-    return Cost(2 + values / PREPARED_VALUES, PROCESS_BYTES + 2**28 + held)
+    return Cost(2 + values / PREPARED_VALUES, PROCESS_BYTES + 2**28 + UNMEASURED_BYTES + held)
 
 
 def any_estimator(size: Size, holds_matrix: bool) -> Cost:
@@ -244,7 +291,10 @@ def any_estimator(size: Size, holds_matrix: bool) -> Cost:
     n, d = size.n_train, size.n_features
     pairs = float(n) * (n + size.n_test)
     seconds = 50 * pairs * d / FLOPS + 1e-6 * n * d * size.n_classes
-    return Cost(30 + seconds, PROCESS_BYTES + 48 * (n + size.n_test) * d + (24 * n * n if holds_matrix else 0))
+    return Cost(
+        30 + seconds,
+        PROCESS_BYTES + UNMEASURED_BYTES + 48 * (n + size.n_test) * d + (24 * n * n if holds_matrix else 0),
+    )
 
 
 MODELS: dict[str, Callable[[Size, Mapping[str, Any], Sequence[int]], Cost]] = {
@@ -256,6 +306,8 @@ MODELS: dict[str, Callable[[Size, Mapping[str, Any], Sequence[int]], Cost]] = {
     "timed_iterations": timed_iterations,
     "exact_ridge": exact_ridge,
     "all_distances": all_distances,
+    "support_vectors": support_vectors,
+    "growing_components": growing_components,
     "feature_epochs": feature_epochs,
     "centre_epochs": centre_epochs,
     "net_epochs": net_epochs,

@@ -1,6 +1,6 @@
 """What a target would run: on which data, with which parameters, at what cost, and what of it is done.
 
-``python -m shallows.experiments.planning.explain TARGET [--scale SCALE]``
+``python -m shallows.experiments.planning.explain TARGET [--scale SCALE] [--device NAME]``
 """
 
 from __future__ import annotations
@@ -15,19 +15,22 @@ from typing import Any
 from shallows.errors import ShallowsError
 
 from ..setting_text import format_setting
-from . import target_entry
+from . import devices, measured_costs, target_entry
 from .configuration import SCALES
+from .costs import Cost
 from .plan import Plan
 from .runs import Run
 
 
-def explain(plan: Plan, target: str, scale: str) -> Iterator[str]:
+def explain(plan: Plan, target: str, scale: str, card: devices.Device | None = None) -> Iterator[str]:
     """Lines that explain a target at a scale.
 
     Parameters
     ----------
     plan : Plan
     target, scale : str
+    card : Device, optional
+        The GPU of which times are estimated; those of two cores without.
 
     Raises
     ------
@@ -62,21 +65,59 @@ def explain(plan: Plan, target: str, scale: str) -> Iterator[str]:
             yield f"    effective: {_effective(results / finished[0].folder)}"
         if first.marks:
             yield f"    evaluated after {_listed(first.marks)} {first.unit or spec['mark']}"
-        yield f"    about {_duration(first.cost.seconds)} and {_size(first.cost.memory_bytes)} each"
+        each = f"about {_duration(first.cost.seconds)} and {_size(first.cost.memory_bytes)} each"
+        yield f"    {each}{_on(plan, first, card)}"
     artifacts = {run.preconditioner.id: run.preconditioner for run in runs if run.preconditioner}
     yield ""
-    yield "Cost (rough: a factor of three either way)"
+    near = measured_costs.within()
+    yield (
+        f"Cost (of settings not measured before, nine of ten within a factor of {near['seconds']:.1f} in time and "
+        f"{near['memory']:.1f} in memory)"
+    )
     seconds = sum(run.cost.seconds for run in runs) + sum(one.cost.seconds for one in artifacts.values())
     if artifacts:
         yield f"  {len(artifacts)} preconditioners"
     yield f"  {len(runs)} runs, about {_duration(seconds)} in all on two cores"
     yield f"  at most {_size(max((run.cost.memory_bytes for run in runs), default=0))} of memory in one process"
+    if card is not None:
+        yield from _all_on(plan, runs, card)
     yield ""
     yield "Leaves"
     yield f"  {results}/tables/{target}.csv (and .json, .md, .html)"
     if target in plan.figures:
         yield f"  {results}/figures/{target}.svg (and .png)"
     yield f"  Run it: snakemake --cores all {results}/tables/{target}.csv"
+
+
+def _cost_on(plan: Plan, run: Run, card: devices.Device) -> Cost | None:
+    """What a run takes on a card; None where its work stays on the processor."""
+    model, _ = plan.unscaled_cost(run)
+    if model not in devices.MODELS:
+        return None
+    return devices.MODELS[model](card, plan.size(run.dataset, run.variant), run.parameters, run.marks)
+
+
+def _on(plan: Plan, run: Run, card: devices.Device | None) -> str:
+    """What a run takes on a card, as the end of a line."""
+    if card is None:
+        return ""
+    cost = _cost_on(plan, run, card)
+    if cost is None:
+        return "; it stays on the processor"
+    return f"; on the {card.title} about {_duration(cost.seconds)} and {_size(cost.memory_bytes)} of its memory"
+
+
+def _all_on(plan: Plan, runs: Sequence[Run], card: devices.Device) -> Iterator[str]:
+    """What all runs take with a card, and where its constants are from."""
+    found = [_cost_on(plan, run, card) for run in runs]
+    there = [cost for cost in found if cost is not None]
+    yield f"  with the {card.title}: {len(there)} runs on it, about {_duration(sum(cost.seconds for cost in there))}"
+    if len(there) < len(runs):
+        rest = sum(run.cost.seconds for run, cost in zip(runs, found, strict=True) if cost is None)
+        yield f"  and {len(runs) - len(there)} on the processor, about {_duration(rest)}"
+    if any(cost.memory_bytes > card.memory_bytes for cost in there):
+        yield f"  some need more than its {_size(card.memory_bytes)}"
+    yield f"  (constants of the card: {card.source}; nine runs on an H100 were within a factor of {devices.WITHIN:g})"
 
 
 def _data(plan: Plan, settings: dict[str, Any], data: dict[str, Any]) -> str:
@@ -134,6 +175,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="explain", description=__doc__.splitlines()[0])
     parser.add_argument("target", nargs="?", help="a target; without one, all are listed")
     parser.add_argument("--scale", help=", ".join(SCALES))
+    parser.add_argument("--device", help=f"estimate times on a GPU: {', '.join(devices.DEVICES)}")
     options = parser.parse_args(arguments)
     try:
         plan = Plan.load(".")
@@ -142,7 +184,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for name, spec in plan.targets.items():
                 print(f"{name}: {spec['title']} ({spec['source']})")
             return 0
-        print("\n".join(explain(plan, options.target, scale)))
+        card = devices.find(options.device) if options.device else None
+        print("\n".join(explain(plan, options.target, scale, card)))
     except ShallowsError as error:
         print(f"Error: {error}", file=sys.stderr)
         return 1

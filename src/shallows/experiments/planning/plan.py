@@ -16,7 +16,7 @@ from typing import Any
 from shallows.errors import UnknownNameError
 
 from ..identity import code
-from . import costs, printed_items, signatures, target_entry
+from . import costs, measured_costs, printed_items, signatures, target_entry
 from .configuration import SCALES, Configuration, ConfigurationError, load, placed
 from .runs import Preconditioner, Run, Series
 
@@ -344,9 +344,14 @@ class Plan:
         return {method: known[method]["makes_data"] for method in sorted(used) if "makes_data" in known[method]}
 
     def _cost(self, run: Run) -> costs.Cost:
+        model, cost = self.unscaled_cost(run)
+        return measured_costs.scaled(cost, run.method, model)
+
+    def unscaled_cost(self, run: Run) -> tuple[str, costs.Cost]:
+        """The function of `costs` that counts a run, and what it gives, before the factors that were measured."""
         model = self.configuration.methods[run.method].get("cost", "all_distances")
         model = "timed_training" if run.unit == "seconds" else model
-        return costs.MODELS[model](self.size(run.dataset, run.variant), run.parameters, run.marks)
+        return model, costs.MODELS[model](self.size(run.dataset, run.variant), run.parameters, run.marks)
 
 
 #: The package by which an extra is told to be installed.

@@ -81,7 +81,7 @@ def _methods(results: Results, found: Recommendation | None) -> tuple[list[dict[
         "lead": sentence(results, found),
         "caption": _of_the_picture(results),
         "notes": [description["told"], *_division(results)],
-        "layout": {"rows": ["method", "chosen"], "columns": ["metric"]},
+        "layout": {"rows": ["method", "chosen"], "columns": ["metric"], "open": True},
         "figure": {"kind": "error_against_costs", "recommended": found.chosen.label if found else ""},
     }
     return rows, described
@@ -93,7 +93,8 @@ def _of_the_picture(results: Results) -> str:
         f"The test {what} of each method against the seconds of one fit with the chosen parameters, the seconds to "
         "predict the test rows, and the size of the fitted model, with what it keeps to go on learning; all axes are "
         "logarithmic. Bars are 95 % intervals, the ring marks the method to take, and the line joins the methods that "
-        "no other one beats in both. The search for parameters takes longer than a fit, as the table says."
+        "no other one beats in both. A method far above the others stands at the upper edge, with an arrow. The search "
+        "for parameters takes longer than a fit, as the table says."
     )
 
 
@@ -102,12 +103,14 @@ def _division(results: Results) -> Iterable[str]:
         return
     one = results.done[0]
     by, (n_train, n_test) = one.records[0]["selection"], one.sizes
-    times = "once" if results.n_splits == 1 else f"{results.n_splits} times, by the seeds {_seeds(one)}"
+    once = results.n_splits == 1
+    times = "once" if once else f"{results.n_splits} times, by the seeds {_seeds(one)}"
     yield (
-        f"The rows were divided {times}. Each time parameters were chosen with {by['n_train']:,} training rows by "
-        f"{by['n_validation']:,} others ({by['score']}); then each method was fitted to all {n_train:,} training rows, "
-        f"and the {n_test:,} test rows were looked at once. Bandwidths are multiples of the median distance between "
-        "training rows; shown are the parameters that did best on the validation rows in the mean."
+        f"The rows were divided {times}{': ' if once else '. Each time '}parameters were chosen with {by['n_train']:,} "
+        f"training rows by {by['n_validation']:,} others ({by['score']}); then each method was fitted to all "
+        f"{n_train:,} training rows, and the {n_test:,} test rows were looked at once. Bandwidths are multiples of "
+        "the median distance between training rows; shown are the parameters that did best on the validation rows"
+        f"{'' if once else ' in the mean'}."
     )
     if results.by_rows:
         why = (

@@ -1,0 +1,56 @@
+"""Estimates scaled to what finished runs of a method took: ``measured_costs.json``, by ``benchmarks/cost_model.py``.
+
+A method's factors are those of its own runs; a method of which no run was measured has those of the methods that are
+counted by the same function of `costs`. The factor of time holds for as much work as was measured. What goes beyond
+counts by the function alone: in short runs steps and starts weigh more than in long ones.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+from .costs import OVERHEAD_SECONDS, Cost
+
+PATH = Path(__file__).with_suffix(".json")
+
+
+def scaled(cost: Cost, method: str, model: str) -> Cost:
+    """An estimate times the factors of its method.
+
+    Parameters
+    ----------
+    cost : Cost
+        By a function of `costs`.
+    method : str
+        As the configuration names it.
+    model : str
+        Name of that function.
+    """
+    work = max(0.0, cost.seconds - OVERHEAD_SECONDS)
+    measured = min(work, _factor("most", method, model))
+    seconds = _factor("seconds", method, model) * measured + work - measured
+    memory = _factor("memory", method, model) * cost.memory_bytes
+    return Cost(min(cost.seconds, OVERHEAD_SECONDS) + seconds, int(memory))
+
+
+def within() -> dict[str, float]:
+    """The factors within which nine of ten estimates lay of settings that their factors were not taken from.
+
+    Returns
+    -------
+    dict
+        ``seconds``, of runs of more than a second, and ``memory``.
+    """
+    return _measured()["within"]
+
+
+def _factor(what: str, method: str, model: str) -> float:
+    factors = _measured()[what]
+    return factors["methods"].get(method, factors["models"].get(model, 1.0))
+
+
+@cache
+def _measured() -> dict[str, dict]:
+    return json.loads(PATH.read_text(encoding="utf-8"))

@@ -1,0 +1,163 @@
+"""Ridge regression on explicit features by block coordinate descent, one block of columns after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.linalg
+
+from ... import streams
+
+
+class Columns(Protocol):
+    """The matrix Z of features by blocks of columns, each of which is handed out in strips of rows.
+
+    Attributes
+    ----------
+    spans : sequence of slice
+        The columns of each block.
+    """
+
+    spans: list[slice]
+
+    def strips(self, k: int) -> Iterator[tuple[slice, np.ndarray]]:
+        """Rows, and these rows of block k, until all rows were handed out."""
+
+
+@dataclass(frozen=True)
+class FeatureBlockProblem:
+    """Minimise Σᵢ ‖zᵢᵀw − yᵢ‖² + λ ‖w‖².
+
+    Attributes
+    ----------
+    columns : Columns
+        Z, of shape (n, D) in all.
+    targets : ndarray of float64, shape (n, c)
+    regularisation : float
+        λ > 0.
+    most_factors : int
+        Blocks whose factors are kept from one pass to the next.
+    """
+
+    columns: Columns
+    targets: np.ndarray
+    regularisation: float
+    most_factors: int = 0
+    factors: dict[int, Any] = field(default_factory=dict, compare=False, repr=False)
+
+
+@dataclass
+class FeatureBlockState:
+    """Where block coordinate descent stands.
+
+    Attributes
+    ----------
+    coefficients : ndarray, shape (D, c)
+        w.
+    residual : ndarray, shape (n, c)
+        y − Zw.
+    n_steps : int
+        Blocks so far.
+    of_pass, of_zero : float
+        Σ ‖Z_bᵀ(y − Zw) − λw_b‖² over the blocks of the pass under way, each before its step; and that of w = 0.
+    gap : float
+        The root of the ratio of these, of the last whole pass.
+    exhausted : bool
+        Whether that was within the tolerance.
+    """
+
+    coefficients: np.ndarray
+    residual: np.ndarray
+    n_steps: int = 0
+    of_pass: float = 0.0
+    of_zero: float = 0.0
+    gap: float = np.inf
+    exhausted: bool = False
+
+    def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Copies of the arrays, and the numbers."""
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        held = {name: value.copy() for name, value in values.items() if isinstance(value, np.ndarray)}
+        return held, {name: value for name, value in values.items() if name not in held}
+
+    def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
+        """Take up what `remember` gave."""
+        for name, value in held.items():
+            setattr(self, name, np.array(value))
+        for name, value in numbers.items():
+            setattr(self, name, value)
+
+    def is_finite(self) -> bool:
+        """Whether all coefficients are numbers."""
+        return bool(np.isfinite(self.coefficients).all())
+
+
+@dataclass(frozen=True)
+class FeatureBlockDescent:
+    """w_b ← (Z_bᵀZ_b + λI)⁻¹ Z_bᵀ(y − Σ_{c ≠ b} Z_c w_c) for a block b of the columns after the other.
+
+    That is the minimum over w_b with all others held. A pass takes every block once, in another order each time.
+
+    Parameters
+    ----------
+    tolerance : float
+        It ends after a pass in which the gradients of the blocks, each before its step, were this share of those at
+        w = 0.
+    seed : int
+        Decides the orders.
+
+    References
+    ----------
+    S. Tu, R. Roelofs, S. Venkataraman and B. Recht (2016), "Large scale kernel learning using block coordinate
+    descent", arXiv:1602.05310 (random features).
+    """
+
+    tolerance: float = 1e-4
+    seed: int = 0
+
+    def init(self, problem: FeatureBlockProblem) -> FeatureBlockState:
+        """Coefficients of zero."""
+        width = problem.columns.spans[-1].stop
+        return FeatureBlockState(np.zeros((width, problem.targets.shape[1])), problem.targets.copy())
+
+    def step(self, problem: FeatureBlockProblem, state: FeatureBlockState, batch: int) -> FeatureBlockState:
+        """``batch`` blocks, or fewer at the end."""
+        n_blocks = len(problem.columns.spans)
+        for _ in range(batch):
+            if state.exhausted:
+                break
+            turn, place = divmod(state.n_steps, n_blocks)
+            self._take(problem, state, int(streams.permutation(self.seed, "order of blocks", turn, n_blocks)[place]))
+            state.n_steps += 1
+            if state.n_steps % n_blocks == 0:
+                state.gap = float(np.sqrt(state.of_pass / max(state.of_zero, 1e-300)))
+                state.exhausted, state.of_pass = state.gap <= self.tolerance, 0.0
+        return state
+
+    def _take(self, problem: FeatureBlockProblem, state: FeatureBlockState, k: int) -> None:
+        span, columns = problem.columns.spans[k], problem.columns
+        factor = problem.factors.get(k)
+        size, first = span.stop - span.start, state.n_steps < len(columns.spans)
+        products = np.zeros((size, size)) if factor is None else None
+        moments, of_targets = np.zeros((size, state.residual.shape[1])), 0.0
+        for rows, Z in columns.strips(k):
+            Z = np.asarray(Z, dtype=np.float64)
+            moments += Z.T @ state.residual[rows]
+            of_targets = of_targets + Z.T @ problem.targets[rows] if first else 0.0
+            if products is not None:
+                products += Z.T @ Z
+        if products is not None:
+            products[np.diag_indices(size)] += problem.regularisation
+            factor = scipy.linalg.cho_factor(products, lower=True, overwrite_a=True, check_finite=False)
+            if len(problem.factors) < problem.most_factors:
+                problem.factors[k] = factor
+        gradient = moments - problem.regularisation * state.coefficients[span]
+        state.of_pass += float(np.sum(gradient * gradient))
+        state.of_zero += float(np.sum(np.square(of_targets)))
+        change = scipy.linalg.cho_solve(factor, gradient, check_finite=False)
+        state.coefficients[span] += change
+        for rows, Z in columns.strips(k):
+            state.residual[rows] -= Z @ change

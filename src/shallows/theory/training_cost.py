@@ -1,0 +1,147 @@
+"""How time and memory of a training grow with points, inputs and outputs, for five ways to a kernel machine.
+
+With n points of d inputs and c outputs, one epoch takes O(n² (d + c)) with every point a centre, O(n m (d + c)) with m
+centres, O(n² (d + c)) by doubly stochastic gradients, whose features grow as the points; a least squares problem on D
+random features takes O(n D (d + D)), and exact ridge regression O(n² d + n³). Memory is O(n²) where the kernel matrix
+is kept, else O(n (d + D)).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import tracemalloc
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import streams
+from ..errors import ShallowsError
+from ..estimators.closed_forms.feature_ridge import FeatureRidgeRegressor
+from ..estimators.doubly_stochastic.dsg_regressor import DoublyStochasticRegressor
+from ..estimators.least_squares.eigenpro import EigenProRegressor
+from ..estimators.least_squares.eigenpro_centres import EigenProCentresRegressor
+from ..estimators.least_squares.exact_ridge import ExactKernelRidgeRegressor
+from .results import AnalysisResult
+
+BATCH = 250
+"""Points of a batch, and features of a block of doubly stochastic gradients."""
+
+N_CENTRES, N_FEATURES = 300, 300
+"""Centres, and random features, which stay as they are while the rest grows."""
+
+
+def _eigenpro(**same: Any) -> Any:
+    return EigenProRegressor(rank=20, n_subsample=200, batch_size=BATCH, max_epochs=1, tol=0.0, **same)
+
+
+def _centres(**same: Any) -> Any:
+    return EigenProCentresRegressor(centres=N_CENTRES, rank=20, n_subsample=200, max_epochs=1, tol=0.0, **same)
+
+
+def _doubly_stochastic(**same: Any) -> Any:
+    steps = {"schedule": "constant", "step_size": 1e-3, "preconditioning": None, "max_epochs": 1}
+    return DoublyStochasticRegressor(features="cosine", block_size=BATCH, batch_size=BATCH, **steps, **same)
+
+
+def _features(bandwidth: float, **same: Any) -> Any:
+    given = {"n_features": N_FEATURES, "bandwidth": bandwidth}
+    return FeatureRidgeRegressor(features="fourier", features_params=given, regularisation=1e-3, **same)
+
+
+def _exact(**same: Any) -> Any:
+    return ExactKernelRidgeRegressor(regularisation=1e-3, solver="cholesky", **same)
+
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "eigenpro": _eigenpro,
+    "centres": _centres,
+    "doubly_stochastic": _doubly_stochastic,
+    "features": _features,
+    "exact": _exact,
+}
+ALONG = ("n", "d", "outputs")
+
+
+def training_cost(
+    data: Any = None,
+    *,
+    method: str = "eigenpro",
+    along: str = "n",
+    sizes: Sequence[int] = (1000, 2000, 4000),
+    n_points: int = 2000,
+    n_inputs: int = 100,
+    rounds: int = 2,
+    random_state: int = 0,
+    device: str = "auto",
+    memory: int | str | None = None,
+) -> AnalysisResult:
+    """Time and memory of a fit against points, inputs or outputs; everything else stays as it is.
+
+    Parameters
+    ----------
+    data
+        Not used: points are normal numbers, and targets linear functions of them.
+    method : {"eigenpro", "centres", "doubly_stochastic", "features", "exact"}
+        One epoch of EigenPro with all points, or with 300, as centres; one of doubly stochastic gradients with a block
+        of features a batch; ridge regression on 300 random features; exact kernel ridge regression.
+    along : {"n", "d", "outputs"}
+    sizes : sequence of int
+        Of what grows.
+    n_points, n_inputs : int
+        n and d where they are not varied; there is one output.
+    rounds : int
+        In which all sizes take turns; the shortest time of each counts.
+
+    Returns
+    -------
+    AnalysisResult
+        Over the sizes: ``training``, processor seconds in units of the first size, and ``bytes``, the most that NumPy
+        and Python held at a time beyond what was there before the fit.
+
+    Raises
+    ------
+    ShallowsError
+        Where ``method`` or ``along`` has another value.
+    """
+    if method not in METHODS or along not in ALONG:
+        raise ShallowsError(
+            f"method is one of {', '.join(METHODS)} and along one of {', '.join(ALONG)}, not {method!r} and {along!r}."
+        )
+    seconds: dict[int, list[float]] = {size: [] for size in sizes}
+    held = {}
+    for turn in range(rounds + 1):
+        for size in sizes if turn % 2 else list(reversed(sizes)):
+            given = {"n": n_points, "d": n_inputs, "outputs": 1, along: size}
+            model, x, y = _problem(method, random_state, **given)
+            if turn == 0:  # which loads and compiles what is loaded and compiled once
+                held[size] = _bytes_of_fit(model, x, y)
+                continue
+            # Processor time, which other work on the machine does not touch.
+            started = time.process_time()
+            model.fit(x, y)
+            seconds[size].append(time.process_time() - started)
+    first = min(seconds[sizes[0]])
+    curve = {
+        "training": [min(seconds[size]) / first for size in sizes],
+        "bytes": [float(held[size]) for size in sizes],
+    }
+    return AnalysisResult(list(sizes), curve, effective={"method": method, "along": along, "rounds": rounds})
+
+
+def _problem(method: str, seed: int, n: int, d: int, outputs: int) -> tuple[Any, np.ndarray, np.ndarray]:
+    x = streams.normal(seed, "training cost points", n, (n, d)).astype(np.float32)
+    y = (x @ streams.normal(seed, "training cost targets", d, (d, outputs)) / math.sqrt(d)).astype(np.float32)
+    same = {"bandwidth": math.sqrt(2.0 * d), "random_state": seed, "device": "cpu", "dtype": "float32"}
+    return METHODS[method](**same), x, y[:, 0] if outputs == 1 else y
+
+
+def _bytes_of_fit(model: Any, x: np.ndarray, y: np.ndarray) -> int:
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        model.fit(x, y)
+        return tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()

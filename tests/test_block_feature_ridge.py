@@ -1,0 +1,133 @@
+"""Block coordinate descent on explicit features: its step, its end, its columns, its contract."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from engine_example import sample
+from resumed_example import stopped_at_every_batch
+from shallows import (
+    BlockFeatureRidgeClassifier,
+    BlockFeatureRidgeRegressor,
+    FeatureRidgeRegressor,
+    FourierFeatures,
+    NystroemFeatures,
+    RandomBinning,
+)
+from shallows.errors import ShallowsError, UnknownNameError
+from shallows.estimators.closed_forms.block_feature_ridge import MadeColumns
+from shallows.solvers.least_squares.feature_block_descent import FeatureBlockDescent, FeatureBlockProblem
+from shallows.training import OwnRows, Stopping, train
+
+OPTIONS = {"n_features": 60, "bandwidth": 1.5}
+
+
+class Given:
+    """Blocks of a matrix that is there."""
+
+    def __init__(self, Z, size):
+        self.Z, self.spans = Z, [slice(start, min(start + size, Z.shape[1])) for start in range(0, Z.shape[1], size)]
+
+    def strips(self, k):
+        for start in range(0, len(self.Z), 40):
+            yield slice(start, start + 40), self.Z[start : start + 40, self.spans[k]]
+
+
+def table(n=150):
+    x = sample(n, 3, seed=3)
+    return x, np.column_stack([np.sin(2 * x[:, 0]) + x[:, 1], x[:, 2] ** 2]), np.linspace(0.5, 2.0, n)
+
+
+@pytest.mark.parametrize("most_factors", [0, 2])
+def test_a_step_is_the_minimum_over_its_block_and_the_end_is_that_over_all(most_factors):
+    Z, (_, y, _) = np.random.default_rng(0).normal(size=(150, 25)), table()
+    problem = FeatureBlockProblem(Given(Z, 10), y, 2.0, most_factors)
+    solver = FeatureBlockDescent(1e-10)
+    state, n_changed = solver.init(problem), 0
+    while not state.exhausted:
+        before = state.coefficients.copy()
+        state = solver.step(problem, state, 1)
+        changed = np.abs(state.coefficients - before).max(axis=1) > 0
+        b = next(s for s in problem.columns.spans if changed[s].any()) if changed.any() else slice(0, 0)
+        n_changed += changed.any()
+        assert not changed[np.setdiff1d(np.arange(25), np.arange(25)[b])].any()
+        others = y - Z @ before + Z[:, b] @ before[b]
+        minimum = np.linalg.solve(Z[:, b].T @ Z[:, b] + 2.0 * np.eye(b.stop - b.start), Z[:, b].T @ others)
+        np.testing.assert_allclose(state.coefficients[b], minimum, atol=1e-10)
+        np.testing.assert_allclose(state.residual, y - Z @ state.coefficients, atol=1e-10)
+    assert n_changed >= 6
+    assert len(problem.factors) == most_factors
+    np.testing.assert_allclose(state.coefficients, np.linalg.solve(Z.T @ Z + 2.0 * np.eye(25), Z.T @ y), atol=1e-8)
+
+
+def test_a_run_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_path):
+    Z, (_, y, _) = np.random.default_rng(0).normal(size=(150, 25)), table()
+
+    def once(**options):
+        problem = FeatureBlockProblem(Given(Z, 10), y, 2.0)
+        return train(FeatureBlockDescent(1e-6), problem, OwnRows(1, n_batches=3), Stopping(100), **options)
+
+    whole, (resumed, _) = once(), stopped_at_every_batch(once, tmp_path)
+    assert whole.state.exhausted
+    assert np.array_equal(whole.state.coefficients, resumed.state.coefficients)
+
+
+@pytest.mark.parametrize("features", ["fourier", "nystrom"])
+def test_the_model_is_that_of_one_system(features):
+    x, y, w = table()
+    given = {"features_params": OPTIONS, "regularisation": 0.5, "random_state": 0}
+    model = BlockFeatureRidgeRegressor(features, block_size=25, tol=1e-9, max_epochs=3000, **given).fit(x, y, w)
+    exact = FeatureRidgeRegressor(features, **given).fit(x, y, w)
+    assert model.effective_params_["n_blocks"] == 3
+    np.testing.assert_allclose(model.predict(x), exact.predict(x), atol=1e-5)
+    with pytest.warns(ConvergenceWarning, match="block_size"):
+        BlockFeatureRidgeRegressor(features, block_size=25, max_epochs=1, **given).fit(x, y, w)
+
+
+def test_columns_that_are_made_anew_are_those_of_the_whole_matrix():
+    x, _, w = table(30)
+    made = FourierFeatures(n_features=7000, bandwidth=1.5, random_state=0, device="cpu").fit(x)
+    for size, n_blocks in ((1, 4), (4500, 2)):  # a block of the map has 2,048 columns, and is not cut
+        anew = MadeColumns(made, x, w, size, budget=0)
+        assert len(anew.spans) == n_blocks
+        for k, span in enumerate(anew.spans):
+            parts = list(anew.strips(k))
+            np.testing.assert_allclose(np.vstack([Z for _, Z in parts]), w[:, None] * made.transform(x)[:, span])
+    whole = NystroemFeatures(n_features=20, bandwidth=1.5, random_state=0, device="cpu").fit(x)
+    with pytest.raises(ShallowsError, match="made all at once"):
+        MadeColumns(whole, x, None, 5, budget=0)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "said"),
+    [
+        ({"features": "binning"}, UnknownNameError, "binning"),
+        ({"features": RandomBinning()}, ShallowsError, "dense rows"),
+        ({"regularisation": 0.0}, ShallowsError, "regularisation must be"),
+        ({"block_size": 0}, ShallowsError, "block_size must be"),
+        ({"tol": -1.0}, ShallowsError, "tol"),
+    ],
+)
+def test_parameters_out_of_range_are_told(parameters, error, said):
+    x, y, _ = table(40)
+    with pytest.raises(error, match=said):
+        BlockFeatureRidgeRegressor(**parameters).fit(x, y)
+
+
+def data_dependent(estimator):
+    reason = "the rows' median distance and means, which the features start from, are not weighted"
+    return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
+
+
+@parametrize_with_checks(
+    [
+        BlockFeatureRidgeClassifier(features_params={"n_features": 50}, block_size=20),
+        BlockFeatureRidgeRegressor(features_params={"n_features": 50}, block_size=20),
+    ],
+    expected_failed_checks=data_dependent,
+)
+def test_scikit_learns_contract_holds(estimator, check):
+    check(estimator)
