@@ -1,6 +1,7 @@
 """Times on a named GPU: near what was measured on one, and what `make explain` says of them."""
 
 import importlib.util
+import sys
 
 import pytest
 
@@ -11,12 +12,18 @@ from shallows.experiments.planning.plan import Plan
 from workflow_runs import PROJECT
 
 
+def program(name):
+    """A program of benchmarks/ as a module."""
+    spec = importlib.util.spec_from_file_location(name, PROJECT / "benchmarks" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # where dataclasses look for their module
+    spec.loader.exec_module(module)
+    return module
+
+
 def test_measured_runs_on_an_h100_are_estimated_within_the_factor_that_is_told():
-    place = PROJECT / "benchmarks" / "device_model.py"
-    spec = importlib.util.spec_from_file_location("device_model", place)
-    program = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(program)
-    off = {name: max(measured / found, found / measured) for name, measured, found, _ in program.estimates()}
+    rows = program("device_model").estimates()
+    off = {name: max(measured / found, found / measured) for name, measured, found, _ in rows}
     assert len(off) == 9 and max(off.values()) <= devices.WITHIN
     assert sorted(off.values())[len(off) // 2] < 1.2
 
@@ -35,3 +42,14 @@ def test_the_paper_scale_is_explained_for_a_card_and_an_unknown_card_is_told():
     assert "on the NVIDIA H100 80 GB about" in text and "constants of the card: products, values and steps" in text
     with pytest.raises(UnknownNameError, match="'h100'"):
         devices.find("h10")
+
+
+def test_the_page_of_a_billion_points_is_what_its_program_writes_and_its_cards_take_an_hour():
+    road = program("road")
+    assert (PROJECT / "docs" / "to_a_billion_points.rst").read_text(encoding="utf-8") == road.page()
+    million = road.BILLION[1]
+    assert million.arithmetic(devices.H100) == pytest.approx(1e15 * (2 * 784 + 40) / 4.8e13)
+    work, cards = million.arithmetic(devices.H100) + million.elementwise(devices.H100), 16
+    assert million.cards_for(devices.H100, road.HOUR) == cards
+    assert work / cards + million.network(cards) <= road.HOUR < work / (cards - 1) + million.network(cards - 1)
+    assert million.cards_for(devices.H100, 30.0) is None

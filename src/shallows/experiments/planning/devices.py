@@ -3,8 +3,9 @@
 A kernel value costs its products, at the rate of a large float32 product without TF32, and a pass of elementwise work
 (an exponential and about fifteen bytes of traffic); of at most `FUSED_FEATURES` features both are one pass without a
 matrix. A step costs its launches besides. The constants of the H100 were measured (CuPy 14.2, CUDA 13); those of
-another card are scaled by its data sheet, so that its estimates are rougher. `benchmarks/device_model.py` sets the
-estimates beside what was measured.
+another card are scaled by its data sheet, so that its estimates are rougher. A step of EigenPro took 73 launches when
+it was measured; it takes 12 since, so estimates of many small batches are high until steps are measured anew.
+`benchmarks/device_model.py` sets the estimates beside what was measured.
 """
 
 from __future__ import annotations

@@ -1,0 +1,195 @@
+"""Writes docs/to_a_billion_points.rst: what trainings take on how many cards, from measured constants.
+
+    python benchmarks/road.py            writes the page
+    python benchmarks/road.py --print    prints it
+
+The constants of the card are those of `shallows.experiments.planning.devices`; network and disk are of data sheets.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+from shallows.experiments.planning.devices import FUSED_FEATURES, H100, WITHIN, Device
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "to_a_billion_points.rst"
+#: Bytes a second that a card sends (400 Gbit/s InfiniBand, data sheet), seconds of a message, bytes a second of a disk;
+#: the last two are assumptions.
+NETWORK, MESSAGE_SECONDS, DISK = 5.0e10, 5.0e-6, 2.0e9
+#: Points of a batch where many cards share a step.
+BATCH = 10_000
+HOUR = 3600.0
+
+
+@dataclass(frozen=True)
+class Training:
+    """One training: n points of d inputs and c outputs, beside m centres or random features, for some epochs."""
+
+    name: str
+    n: float
+    d: int
+    c: int
+    m: float
+    epochs: float = 1.0
+
+    @property
+    def pairs(self) -> float:
+        """Kernel values, or features, of the whole training."""
+        return self.epochs * self.n * self.m
+
+    def arithmetic(self, card: Device) -> float:
+        """Seconds of products on one card: distances or projections, values times coefficients, and the gradient."""
+        return self.pairs * (2 * self.d + 4 * self.c) / card.flops
+
+    def elementwise(self, card: Device) -> float:
+        """Seconds of exponentials or cosines and of their memory traffic on one card."""
+        return self.pairs * (card.fused_seconds if self.d <= FUSED_FEATURES else card.value_seconds)
+
+    def network(self, cards: int) -> float:
+        """Seconds of messages: each batch is sent to all cards, and its outputs are summed over them."""
+        if cards == 1:
+            return 0.0
+        steps = self.epochs * self.n / BATCH
+        return steps * (4 * BATCH * (self.d + 2 * self.c) / NETWORK + 2 * MESSAGE_SECONDS * math.log2(cards))
+
+    def cards_for(self, card: Device, seconds: float) -> int | None:
+        """The fewest cards that take no longer; None where the messages alone take longer."""
+        work, cards = self.arithmetic(card) + self.elementwise(card), 1
+        while work / cards + self.network(cards) > seconds:
+            if self.network(cards) > seconds:
+                return None
+            rest = seconds - self.network(2 * cards)
+            cards = max(cards + 1, math.ceil(work / rest) if rest > 0 else 2 * cards)
+        return cards
+
+    def bytes_on_a_card(self, cards: int) -> float:
+        """Centres or frequencies with their coefficients, shared out, and two batches."""
+        return 4 * (self.m * (self.d + self.c) / cards + 2 * BATCH * (self.d + self.c))
+
+
+#: Trainings as large as the largest of the papers.
+HEADLINES = [
+    Training("EigenPro, MNIST-8M, every point a centre, 10 epochs", 8.1e6, 784, 10, 8.1e6, 10),
+    Training("EigenPro on 200,000 random features, MNIST-8M, 10 epochs", 8.1e6, 784, 10, 2e5, 10),
+    # Each batch meets half of the features in the mean, since there is a block for each batch.
+    Training("doubly SGD, ImageNet's 9,216 net features, one pass", 1.3e6, 9216, 1000, 0.5 * 1.3e6),
+    Training("doubly SGD, MolecularSpace, one pass", 2.3e6, 2850, 1, 0.5 * 2.3e6),
+    Training("CDSG, MNIST-8M, one pass, half the features", 8.1e6, 784, 10, 0.25 * 8.1e6),
+    Training("kernel PCA by doubly SGD, 10 components, a million points", 1e6, 784, 10, 0.5e6),
+]
+BILLION = [
+    Training("every point a centre, one epoch", 1e9, 784, 10, 1e9),
+    Training("a million centres, one epoch", 1e9, 784, 10, 1e6),
+    Training("100,000 centres, one epoch", 1e9, 784, 10, 1e5),
+    Training("100,000 random features, one epoch", 1e9, 784, 10, 1e5),
+    Training("18 inputs, every point a centre, one epoch", 1e9, 18, 1, 1e9),
+    Training("18 inputs, a million centres, one epoch", 1e9, 18, 1, 1e6),
+]
+
+
+def duration(seconds: float) -> str:
+    """Seconds for people."""
+    if seconds < 90:
+        return f"{seconds:.2g} s"
+    if seconds < 2 * HOUR:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / HOUR:,.0f} h" if seconds < 1000 * HOUR else f"{seconds / 24 / HOUR:,.0f} days"
+
+
+def table(trainings: list[Training]) -> str:
+    """A list table in reStructuredText."""
+    lines = [".. list-table::", "   :header-rows: 1", ""]
+    of_one = ("products, one card", "elementwise work, one card")
+    rows = [("training", *of_one, "cards for an hour", "network between them", "memory of each")]
+    for one in trainings:
+        cards = one.cards_for(H100, HOUR)
+        shown = cards or 1
+        rows.append(
+            (
+                one.name,
+                duration(one.arithmetic(H100)),
+                duration(one.elementwise(H100)),
+                f"{cards:,}" if cards else "no number is enough",
+                duration(one.network(shown)) if shown > 1 else "none",
+                f"{one.bytes_on_a_card(shown) / 1e9:.2g} GB",
+            )
+        )
+    for row in rows:
+        lines += [f"   {'*' if place == 0 else ' '} - {cell}" for place, cell in enumerate(row)]
+    return "\n".join(lines)
+
+
+def page() -> str:
+    """The page."""
+    whole, million = BILLION[0], BILLION[1]
+    products = whole.arithmetic(H100) / (whole.arithmetic(H100) + whole.elementwise(H100))
+    parts = [
+        "The road to 10⁹ points\n======================",
+        ".. benchmarks/road.py writes this page: change it there.",
+        filled(
+            f"""What would trainings as large as the papers' take today, and what would a billion points take? The
+            numbers follow from constants that were measured on an {H100.title}: {H100.flops / 1e12:.0f} TFLOP/s of
+            float32 products, {H100.value_seconds * 1e12:.0f} ps of elementwise work and traffic for a kernel value
+            beside its product, and {H100.fused_seconds * 1e12:.0f} ps where at most {FUSED_FEATURES} inputs let both be
+            made in one pass. ``python benchmarks/device_model.py`` sets estimates from them beside nine measured runs,
+            which they meet within a factor of {WITHIN:g}. The network's constants are of a data sheet
+            ({NETWORK / 1e9:.0f} GB/s a card) and an assumption ({MESSAGE_SECONDS * 1e6:.0f} µs a message); nothing of
+            many cards was measured."""
+        ),
+        "The formula\n-----------",
+        filled("An epoch meets each of n points with each of m centres (or random features). Each meeting costs"),
+        filled(
+            """*arithmetic*: 2 d operations for the distance (or projection) and 4 c for the prediction and the gradient
+            of c outputs, at the product rate;""",
+            "- ",
+        ),
+        filled("*bandwidth*: elementwise work, which goes with the card's memory more than with its arithmetic.", "- "),
+        filled(
+            f"""Cards share the centres. In each step the batch goes to all of them and its predictions are summed:
+            4 · {BATCH:,} · (d + 2 c) bytes, and two messages for each doubling of the cards. That is the *network*. It
+            takes as long however many cards there are, so it bounds what more of them can bring. The cards for an hour
+            are the fewest for which the work divided by the cards, and the network, come to 3,600 seconds."""
+        ),
+        "The papers' sizes\n-----------------",
+        table(HEADLINES),
+        "A billion points\n----------------",
+        table(BILLION),
+        filled(
+            f"""With every point a centre, {products:.0%} of the work is arithmetic and the rest bandwidth. Both grow
+            with n², and the network is no limit. With a million centres the network takes
+            {duration(million.network(2))} an epoch on two cards, and the points as bytes take
+            {duration(million.n * million.d / DISK)} to be read from a
+            disk of {DISK / 1e9:.0f} GB/s, while the work goes on. So the road leads through fewer centres than points,
+            or through random features, and then through several cards. Faster products alone would shorten an epoch to
+            its elementwise part."""
+        ),
+        filled(
+            """Not counted are the eigensystem of the subsample, the corrections of EigenPro, evaluation, and cards that
+            wait for each other."""
+        ),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def filled(text: str, bullet: str = "") -> str:
+    """A paragraph in lines of at most 120 characters."""
+    words = " ".join(text.split())
+    return textwrap.fill(words, 120, initial_indent=bullet, subsequent_indent=" " * len(bullet), break_on_hyphens=False)
+
+
+def main() -> None:
+    """Entry of the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--print", action="store_true", dest="shown")
+    if parser.parse_args().shown:
+        print(page())
+    else:
+        PAGE.write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
