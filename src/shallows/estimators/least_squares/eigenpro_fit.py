@@ -203,6 +203,12 @@ class EigenProFit:
         self._lifted = solver if isinstance(solver, LiftedEigenPro) else None
         return problem
 
+    def _set_fitted_attributes(self, run: Any, *others: Any) -> None:
+        super()._set_fitted_attributes(run, *others)
+        # The fit is over, and they are no part of the model.
+        for name in ("_lifted", "_splits"):
+            vars(self).pop(name, None)
+
     def _model_parameters(self, plan: Plan) -> dict[str, Any]:
         solver = type(self._make_solver(plan.step_size)).__name__
         vectors = plan.preconditioner.vectors
