@@ -262,8 +262,8 @@ def waited_for(folder, appears_after=None):
 
     def sleep(seconds):
         looks.append(seconds)
-        if len(looks) == appears_after:
-            path.write_bytes(b"")
+        if appears_after and len(looks) in (appears_after - 1, appears_after):
+            path.write_bytes(b"" if len(looks) < appears_after else b"content")
 
     batch_system.wait_for_files([folder / "prepared.json", path], sleep)
     return len(looks), path.exists()
@@ -281,6 +281,9 @@ def test_a_file_that_was_lost_is_waited_for_no_longer_than_a_minute_and_then_tol
     assert not there and looks * batch_system.LOOK_SECONDS == batch_system.LATENCY_SECONDS
     monkeypatch.setattr(batch_system, "LATENCY_SECONDS", 0.0)
     with pytest.raises(ShallowsError, match=r"x_train\.npy cannot be read: .* Prepare the dataset again"):
+        run.execute(Job({}, tmp_path, None, tmp_path), Conditions())
+    (tmp_path / "x_train.npy").write_bytes(b"")
+    with pytest.raises(ShallowsError, match=r"x_train\.npy is empty. Prepare the dataset again"):
         run.execute(Job({}, tmp_path, None, tmp_path), Conditions())
 
 

@@ -91,7 +91,7 @@ judge "undisturbed: runs, preconditioners and their preparation in few jobs" \
 
 begin failure && {
     mv "$work/data/prepared/mnist_demo/unit/x_train.npy" "$work/kept"
-    : >"$work/data/prepared/mnist_demo/unit/x_train.npy" # a file that is missing would be waited for
+    echo torn >"$work/data/prepared/mnist_demo/unit/x_train.npy" # a file that is missing or empty would be waited for
     touch -r "$work/kept" "$work/data/prepared/mnist_demo/unit/x_train.npy"
     run --retries 0 drill_steady && echo "    did not fail"
     mv "$work/kept" "$work/data/prepared/mnist_demo/unit/x_train.npy"
@@ -135,7 +135,7 @@ begin killed && {
 
 begin limit && {
     targets=(drill_long)
-    options=(--set-resources train:runtime=1)
+    options=(--set-resources train:runtime=attempt) # on a busy machine a minute is over before the training begins
     run drill_long
     judge "a time limit shorter than the training: queued again by itself, from its checkpoint" \
         'scontrol show jobs --oneliner | grep -q "Restarts=[1-9]"' '[ "$(grep -rhoE "\"resumes\": [0-9]+" "$work/limit" --include=record.json | tail -1)" != "\"resumes\": 0" ]'

@@ -69,6 +69,9 @@ class DistributedLeastSquaresFit(DistributedFit):
 class DistributedEigenProFit(DistributedLeastSquaresFit):
     """EigenPro with all training points as centres, which are divided among the processes."""
 
+    # Its kernel values are those of the kernel itself, in the precision of the fit.
+    _splits = False
+
     def _make_problem(self, plan: Plan, points: Any, targets: Any, weights: Any, budget: int) -> DistributedProblem:
         self._sides = (plan.batch_size, self._n_outputs)
         self._gram = OwnColumns(self._ranks, plan.kernel, points, budget=budget)

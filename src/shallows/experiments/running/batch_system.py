@@ -33,7 +33,7 @@ def declare_memory(resources: Mapping[str, Any]) -> None:
 
 
 def wait_for_files(paths: Iterable[Path], sleep: Any = time.sleep) -> None:
-    """Wait for files that another node of a batch system wrote and that this one may see late.
+    """Wait for files that another node of a batch system wrote and that this one may see late, or empty at first.
 
     For `LATENCY_SECONDS` at most: what is missing then was lost, and whoever reads it says so. Outside of a batch
     system nothing is waited for.
@@ -46,7 +46,7 @@ def wait_for_files(paths: Iterable[Path], sleep: Any = time.sleep) -> None:
     """
     if not IN_A_JOB & set(os.environ):
         return
-    missing, waited = [path for path in paths if not path.exists()], 0.0
+    missing, waited = [path for path in paths if not _has_bytes(path)], 0.0
     while missing and waited < LATENCY_SECONDS:
         sleep(LOOK_SECONDS)
         waited += LOOK_SECONDS
@@ -54,7 +54,11 @@ def wait_for_files(paths: Iterable[Path], sleep: Any = time.sleep) -> None:
             # A network file system that is asked for the folder's entries learns of new ones.
             with contextlib.suppress(OSError):
                 os.listdir(folder)
-        missing = [path for path in missing if not path.exists()]
+        missing = [path for path in missing if not _has_bytes(path)]
+
+
+def _has_bytes(path: Path) -> bool:
+    return path.exists() and path.stat().st_size > 0
 
 
 def seconds_until_saving() -> float | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from shallows import datasets
 from shallows.datasets import prepared as prepared_data
+from shallows.errors import ShallowsError
 
 from ..identity import code
 from . import batch_system, calls, finished, record, several_ranks
@@ -25,8 +26,7 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
     dict
         The record.
     """
-    batch_system.wait_for_files(_arrays_of(job.prepared))
-    data = datasets.load(job.prepared)
+    data = _data_of(job.prepared)
     key = key_of(job.spec, data.info["sha256"])
     folder = folder_of(job, key)
     if finished.is_there(folder):
@@ -67,6 +67,17 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
     return made
 
 
+def _data_of(prepared: Path) -> datasets.Prepared:
+    """Prepared data; in a batch system, what another node has just written is waited for."""
+    arrays = _arrays_of(prepared)
+    batch_system.wait_for_files(arrays)
+    try:
+        return datasets.load(prepared)
+    except EOFError:  # NumPy's word for a file of no bytes, as a full disk leaves it
+        empty = next((path for path in arrays if path.stat().st_size == 0), prepared)
+        raise ShallowsError(f"{empty} is empty. Prepare the dataset again.") from None
+
+
 def _arrays_of(prepared: Path) -> list[Path]:
     """The files of arrays that a record of prepared data names; of them all, Snakemake looks for the record alone."""
     path = prepared / prepared_data.RECORD
@@ -79,8 +90,7 @@ def make_preconditioner(spec: Mapping[str, Any], prepared: Path, out: Path, cond
     """Make a preconditioner as an artifact of its own."""
     from shallows import spectrum
 
-    batch_system.wait_for_files(_arrays_of(prepared))
-    data = datasets.load(prepared)
+    data = _data_of(prepared)
     made = spectrum.fit_preconditioner(
         data.x_train,
         **spec["parameters"],
