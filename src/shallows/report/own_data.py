@@ -140,7 +140,10 @@ def _plain_ticks(ax: Axes) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 100 * low else (1.0,)))
+        steps = (
+            (1.0,) if high >= 100 * low else (1.0, 2.0, 5.0) if high >= 8 * low else (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)
+        )
+        axis.set_major_locator(LogLocator(subs=steps))
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.set_minor_formatter(NullFormatter())
