@@ -32,7 +32,11 @@ _BEFORE = r"""
 #define __launch_bounds__(n)
 #define __shared__ static
 #define __align__(n) __attribute__((aligned(n)))
-using std::exp; using std::sqrt;
+using std::exp; using std::sqrt; using std::log; using std::cos; using std::sin;
+static inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
+{
+    return (unsigned long long)((unsigned __int128)a * b >> 64);
+}
 struct Index { unsigned x, y, z; };
 static Index threadIdx, blockIdx, blockDim, gridDim;
 
@@ -185,7 +189,8 @@ def elementwise_kernel(inputs: str, outputs: str, operation: str, folder: Path):
         assert all(part.shape == shape for part in operands[len(read) :])
         flat = [np.array(np.broadcast_to(part, shape), order="C") for part in operands]
         pointers = [ctypes.c_void_p(part.ctypes.data) for part in flat]
-        library(f"typedef {kind} T;\n{text}", folder, threads=False).each(*pointers, ctypes.c_longlong(last.size))
+        source = f"#include <cmath>\nusing std::cos; using std::sin;\ntypedef {kind} T;\n{text}"
+        library(source, folder, threads=False).each(*pointers, ctypes.c_longlong(last.size))
         for part, made in zip(operands[len(read) :], flat[len(read) :], strict=True):
             part[...] = made
 

@@ -12,7 +12,6 @@ STREAMED = {f"expansions.{name}" for name in ("doubly_stochastic", "block_polici
 
 SOLVERS = {
     "AMMClassifier": {"budgeted.multi_hyperplane", "budgeted.hyperplane_steps"},
-    "BlockFeatureRidgeClassifier": {"least_squares.feature_block_descent"},
     "BlockKernelRidgeClassifier": {"least_squares.block_coordinate_descent"},
     "BudgetedSVMClassifier": {"budgeted.budgeted_sgd", "budgeted.budgeted_steps"},
     "CoreVectorMachineClassifier": {"support_vectors.core_vectors"},

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays
+from . import arrays, streams_on_gpu
 from .arrays import Array
 
 _MULTIPLIERS = (0xD2E7470EE14C6C93, 0xCA5A826395121157)
@@ -62,6 +62,9 @@ def integers(seed: int, purpose: str, counter: int, n: int, *, like: Array | Non
         # NumPy steps the counter before its first block, hence the block index -1 (mod 2^256) at the start.
         start = (int(counter) << 64) - 1
         return np.random.Philox(counter=start % (1 << 256), key=key[0] | key[1] << 64).random_raw(n)
+    made = streams_on_gpu.words(key, int(counter), n, like) if streams_on_gpu.applies(like) else None
+    if made is not None:
+        return made
     return _philox(arrays.namespace(like), key, int(counter), n)
 
 
@@ -145,6 +148,10 @@ def normal(
     dtype = xp.float64 if dtype is None else dtype
     n, bits = math.prod(shape), 24 if dtype == xp.float32 else 32
     n_pairs = -(-n // 2)
+    if streams_on_gpu.applies(like):
+        made = streams_on_gpu.normal_numbers(_key(seed, purpose), int(counter), n, like, dtype)
+        if made is not None:
+            return xp.reshape(made, shape)
     raw = integers(seed, purpose, counter, n_pairs, like=like)
     word = functools.partial(xp.asarray, dtype=xp.uint64)
     drawn = xp.empty((n_pairs, 2), dtype=dtype)

@@ -13,6 +13,7 @@ import numpy as np
 from .. import arrays, kernels, streams
 from ..arrays import Array
 from ..errors import ShallowsError
+from ..fused_expressions import FusedExpression
 from .base import FeatureMap
 from .projectors import DenseProjector
 from .protocol import Projector
@@ -292,9 +293,21 @@ def _kind(x: Array) -> tuple[Any, ...]:
     return arrays.namespace(x).__name__, str(x.dtype), str(arrays.device_of(x))
 
 
+def _plain_waves(angle: Array, cosine: Array, sine: Array) -> None:
+    xp = arrays.namespace(angle)
+    cosine[...] = xp.cos(angle)
+    sine[...] = xp.sin(angle)
+
+
+WAVES = FusedExpression(
+    "waves", ("angle",), ("cosine", "sine"), "cosine = cos(angle); sine = sin(angle)", _plain_waves, ((5, 3),)
+)
+"""Both columns of a frequency, from one reading of the angles."""
+
+
 def waves(x: Array, projector: Projector, phases: Array | None, out: Array, strip: int) -> None:
     """Cosines and sines of projections, written into ``out`` strip by strip after one projection."""
-    xp, F = arrays.namespace(x), projector.n_frequencies
+    F = projector.n_frequencies
     if phases is not None:
         projector.project(x, out)
         for rows in arrays.blocks(out.shape[0], strip):
@@ -304,9 +317,7 @@ def waves(x: Array, projector: Projector, phases: Array | None, out: Array, stri
             part *= math.sqrt(2.0)
         return
     if not arrays.is_numpy(x):
-        angles = projector.project(x)
-        out[:, :F] = xp.cos(angles)
-        out[:, F:] = xp.sin(angles)
+        WAVES(projector.project(x), into=(out[:, :F], out[:, F:]))
         return
     left, right = out[:, :F], out[:, F:]
     projector.project(x, left)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,8 +58,8 @@ def error_against_costs(target: Target) -> Figure:
                 height = min(heights[name][0], top)
                 ax.plot(one[cost], height, "o", markersize=13, fillstyle="none", color=INK, zorder=4)
         _join_unbeaten(ax, [(one[cost], heights[name][0]) for name, one in found.items()])
-        low = min(error - below for error, below, _ in heights.values())
-        ax.set_ylim(low * (low / top) ** 0.05, top * (top / low) ** 0.05)
+        ax.set_xlim(_ends([one[cost] for one in found.values()]))
+        ax.set_ylim(_ends([*(error - below for error, below, _ in heights.values() if error <= top), top], least=1.2))
         _plain_ticks(ax)
     _size_ticks(axes[-1])
     for ax in axes[1:]:
@@ -82,6 +83,13 @@ def _heights(found: dict[str, dict[str, float]], is_class: bool) -> dict[str, tu
         below = min(width, error - least / 2) if error > least / 2 else 0.0
         heights[name] = max(error, least), below, width
     return heights
+
+
+def _ends(values: list[float], least: float = 3.0) -> tuple[float, float]:
+    """The ends of a logarithmic axis with all values, and a margin by their ratio, which counts as `least` or more."""
+    low, high = min(values), max(values)
+    margin = max(high / low, least) ** 0.07
+    return low / margin, high * margin
 
 
 def _top(heights: dict[str, tuple[float, float, float]]) -> float:
@@ -206,9 +214,11 @@ def _scatter(target: Target, path: Path, names: list[str]) -> Figure:
 
 
 def bandwidths(target: Target) -> Figure:
-    """The validation error over the bandwidth, a line a method; where there is none, the reason in words."""
+    """The validation error over the bandwidth, a line for each of the best methods; where there is none, the reason."""
     if any(row.mean is not None for row in target.rows):
-        return curves(target)
+        # The best on the test rows come first, and there are no more looks of lines than colours.
+        shown = list(dict.fromkeys(row.keys["method"] for row in target.rows))[: len(PALETTE)]
+        return curves(replace(target, rows=tuple(row for row in target.rows if row.keys["method"] in shown)))
     figure, [[ax]] = sheet(target, rows=1, columns=1, width=6.2, height=2.5)
     say(ax, f"Not drawn: {target.rows[0].reason}.")
     return figure

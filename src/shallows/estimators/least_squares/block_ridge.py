@@ -112,12 +112,13 @@ class BlockKernelRidgeClassifier(_BlockKernelRidge, LeastSquaresClassifier):
         Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
     regularisation : float or "auto", default="auto"
         λ, for the sum of the losses over all points: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto" takes the λ with
-        the smallest leave-one-out error on the rows that the bandwidth is chosen with. The smaller λ, the more epochs.
+        the smallest leave-one-out error on the rows that the bandwidth is chosen with. With 0 nothing regularises but
+        an end of the training before its limit.
     batch_size : int, optional
         b, the points of a block. None takes 2,000, or as many as the memory has room for. Larger blocks need fewer
         epochs, and b² numbers each.
     max_epochs : int, default=100
-        The most passes over the training data, each in another order of the blocks.
+        The most passes over the training data, each in another order of the blocks. The smaller λ, the more are needed.
     tol : float, default=1e-3
         Stop after an epoch in which the residual of (K + λW⁻¹) α = y, of each block before its step, was at most this
         share of the targets' norm.
@@ -196,12 +197,13 @@ class BlockKernelRidgeRegressor(_BlockKernelRidge, LeastSquaresRegressor):
         Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
     regularisation : float or "auto", default="auto"
         λ, for the sum of the losses over all points: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto" takes the λ with
-        the smallest leave-one-out error on the rows that the bandwidth is chosen with. The smaller λ, the more epochs.
+        the smallest leave-one-out error on the rows that the bandwidth is chosen with. With 0 nothing regularises but
+        an end of the training before its limit.
     batch_size : int, optional
         b, the points of a block. None takes 2,000, or as many as the memory has room for. Larger blocks need fewer
         epochs, and b² numbers each.
     max_epochs : int, default=100
-        The most passes over the training data, each in another order of the blocks.
+        The most passes over the training data, each in another order of the blocks. The smaller λ, the more are needed.
     tol : float, default=1e-3
         Stop after an epoch in which the residual of (K + λW⁻¹) α = y, of each block before its step, was at most this
         share of the targets' norm.

@@ -263,8 +263,9 @@ def _bandwidths(results: Results, found: Recommendation | None) -> tuple[list[di
     described: dict[str, Any] = {
         "title": "Validation error against bandwidth",
         "caption": "The lowest validation error that any choice of the other parameters reached with a bandwidth, the "
-        "mean over the divisions with a band of one standard deviation. A curve that is lowest at its end says that "
-        "the bandwidths tried (config/methods.yaml) should reach further.",
+        "mean over the divisions with a band of one standard deviation. The picture has the seven methods of the "
+        "lowest test error, the table has all. A curve that is lowest at its end says that the bandwidths tried "
+        "(config/methods.yaml) should reach further.",
         "notes": _ends(results),
         "marks": ["bandwidth"],
         "layout": {"rows": ["bandwidth"], "columns": ["method"]},
@@ -274,7 +275,7 @@ def _bandwidths(results: Results, found: Recommendation | None) -> tuple[list[di
             "y": [metric],
             "lines": "method",
             "x_scale": "log",
-            "x_label": "bandwidth, in median distances between training rows",
+            "x_label": "bandwidth / median distance",
         },
     }
     return rows, described

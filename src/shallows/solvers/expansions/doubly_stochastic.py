@@ -119,15 +119,18 @@ class DoublyStochastic:
         state.note_values(batch, scores)
 
         targets = state.targets_for(problem, examples, scores)
-        state.loss = _total(xp, problem.loss.value(scores, targets), w)
-        state.observe_zero_loss(_total(xp, problem.loss.value(xp.zeros_like(scores), targets), w), x.shape[0])
         G = state.gradient(problem, scores, targets, w)
-
         state.n_steps += 1
+        losses = (problem.loss.value(of, targets) for of in (scores, xp.zeros_like(scores)))
+        totals = [_total(xp, one, w) for one in losses]
+        # One reading of three numbers: a GPU's host waits for each.
+        read = arrays.to_numpy(xp.stack([*totals, xp.mean(xp.sum(G * G, axis=1))]))
+        state.loss, zero_loss, gradient_square = (float(number) for number in read)
+        state.observe_zero_loss(zero_loss, x.shape[0])
+        state.observe_gradient(gradient_square)
         shrinkage = self.shrinkage(problem.features.block_size, x.shape[0])
         gamma = self.step_at(state, shrinkage)
         g = xp.mean(G, axis=0)
-        state.observe_gradient(float(xp.mean(xp.sum(G * G, axis=1))))
         block, s = self.policy.choose(state, gamma, g, x.shape[0], self.seed)
         # A re-used block may have a longer step, but none shrinks f by more than f.
         s = min(s, 1.0 / shrinkage) if shrinkage > 0 and self.preconditioning else s
@@ -243,8 +246,8 @@ def least(slope: Any, highest: float, guess: float, n_calls: int = 16) -> float:
     return at if math.isfinite(at) else low
 
 
-def _total(xp: Any, losses: Array, w: Array | None) -> float:
-    return float(xp.sum(losses if w is None else losses * w[:, 0]))
+def _total(xp: Any, losses: Array, w: Array | None) -> Array:
+    return xp.sum(losses if w is None else losses * w[:, 0])
 
 
 def stable_step(loss: Any, top_eigenvalue: float, batch_size: int, block_size: int, preconditioned: bool) -> float:
