@@ -69,7 +69,9 @@ class DistributedLeastSquaresFit(DistributedFit):
 class DistributedEigenProFit(DistributedLeastSquaresFit):
     """EigenPro with all training points as centres, which are divided among the processes."""
 
-    # Its kernel values are those of the kernel itself, in the precision of the fit.
+    # Its steps have no other form on a GPU, and its kernel values are those of the kernel itself. Here and not in the
+    # estimator's own class, since a file of a model may set no attribute that the class has.
+    _lifted = None
     _splits = False
 
     def _make_problem(self, plan: Plan, points: Any, targets: Any, weights: Any, budget: int) -> DistributedProblem:

@@ -97,10 +97,6 @@ class EigenProFit:
     # The iterate is kept with an average, so that there are twice as many arrays, see the base class.
     _n_arrays = 10
 
-    # The form of the steps on a GPU, and whether its products are split, both decided with the problem.
-    _lifted: LiftedEigenPro | None = None
-    _splits = False
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         gpu_checks.check_gpu(self.device)
