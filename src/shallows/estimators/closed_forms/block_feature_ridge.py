@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -95,11 +95,10 @@ class _BlockFeatureRidge:
 
     def _check_parameters(self) -> None:
         check_positive(self, "regularisation")
-        if self.regularisation is None or not (is_number(self.tol) and self.tol >= 0):
-            raise ShallowsError(
-                f"regularisation must be a positive number and tol one of at least 0, got {self.regularisation!r} and "
-                f"{self.tol!r}."
-            )
+        if self.regularisation is None:
+            raise ShallowsError("regularisation must be a positive number, got None.")
+        if not (is_number(self.tol) and self.tol >= 0):
+            raise ShallowsError(f"tol must be a number of at least 0, got {self.tol!r}.")
         check_whole(self, "block_size", "max_epochs")
         if isinstance(self.features, str) and self.features not in TRANSFORMERS:
             raise UnknownNameError("feature map with dense rows", self.features, TRANSFORMERS)
@@ -116,7 +115,7 @@ class _BlockFeatureRidge:
         return made.set_params(**{name: value for name, value in options.items() if name in known}, **given)
 
     @training.keeps_model_on_failure
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, observers: Sequence[training.Observer] = ()) -> Self:
         """Fit the features, and then their coefficients block by block.
 
         Parameters
@@ -125,6 +124,8 @@ class _BlockFeatureRidge:
         y : array-like, shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array-like, shape (n_samples,), optional
             Factors of the squared errors.
+        observers : sequence of shallows.training.Observer
+            `Progress`, `Curve` and others, called after every pass.
 
         Returns
         -------
@@ -161,7 +162,7 @@ class _BlockFeatureRidge:
             problem,
             training.OwnRows(1, n_batches=len(columns.spans)),
             training.Stopping(int(self.max_epochs)),
-            observers=self._progress_observers(),
+            observers=[*self._progress_observers(), *observers],
         )
         self.coef_ = np.ascontiguousarray(run.state.coefficients.T)
         self.n_iter_ = max(run.epoch, 1)

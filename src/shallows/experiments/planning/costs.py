@@ -36,6 +36,10 @@ PAIR_SECONDS = 5e-10
 COMPONENT_VALUE_SECONDS = 2.5e-8
 #: Seconds of a pair of points that share bins, their product and their part in solving the system together.
 BINNED_PAIR_SECONDS = 1.3e-7
+#: Rows up to which a system of sparse features is solved through the products of its rows.
+DIRECT_ROWS = 6000
+#: Iterations of conjugate gradients on sparse features, and seconds of a number in a product with them.
+SPARSE_ITERATIONS, SPARSE_VALUE_SECONDS = 200, 3e-9
 #: Seconds of one example of a method that visits them one by one.
 EXAMPLE_SECONDS = 5e-5
 #: Seconds of a step beyond its products.
@@ -100,7 +104,7 @@ def subsample_eigensystem(size: Size, parameters: Mapping[str, Any], marks: Sequ
     seconds = 2 * m * m * size.n_features / FLOPS + (full if looked_at else min(full, iterated))
     return Cost(
         OVERHEAD_SECONDS + seconds,
-        PROCESS_BYTES + (48 if looked_at else 12) * m * m + 4 * size.n_train * size.n_features,
+        PROCESS_BYTES + (36 if looked_at else 12) * m * m + 4 * size.n_train * size.n_features,
     )
 
 
@@ -239,9 +243,15 @@ def feature_pass(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]
     n, D, T = size.n_train, _width(parameters), max(marks, default=1)
     B = parameters.get("batch_size") or 64
     data_bytes = 12 * n * size.n_features
-    if "n_grids" in (parameters.get("features_params") or {}):
+    of_map = parameters.get("features_params") or {}
+    if "n_grids" in of_map and n <= DIRECT_ROWS:
         # Far more bins than points: the system is that of the products between points, in float64.
         return Cost(OVERHEAD_SECONDS + BINNED_PAIR_SECONDS * n * n, PROCESS_BYTES + 27 * n * n + data_bytes)
+    if "n_grids" in of_map:
+        # Conjugate gradients on sparse rows: numbers and places of both orders, and six vectors of the bins.
+        values, bins = n * of_map["n_grids"], of_map["n_grids"] * min(n, of_map.get("n_bins") or n)
+        seconds = SPARSE_ITERATIONS * 2 * values * SPARSE_VALUE_SECONDS * size.n_classes
+        return Cost(OVERHEAD_SECONDS + seconds, PROCESS_BYTES + 40 * values + 48 * bins + data_bytes)
     made = 2 * D * size.n_features / FLOPS + D / WAVES
     seconds = min(n, T * B) * made + T * (STEP_SECONDS / 3 + 4 * B * D * size.n_classes / FLOPS)
     if not marks:
