@@ -11,7 +11,6 @@ operand.
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections import Counter
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from types import SimpleNamespace
 import numpy as np
 
 import cuda_on_cpu
-from shallows import arrays, cuda
+from imitated_tf32 import Precision
 
 REDUCTIONS = {"sum", "mean", "max", "min", "all", "any", "var", "argmax", "argmin", "prod"}
 ELEMENTWISE = {
@@ -195,40 +194,13 @@ CountedArray.__hash__ = None
 CountedArray.__module__ = "cupy"  # by which the package knows whose an array is
 
 
-class _Precision:
-    """What stands for ``cupy._core._routines_linalg``; TF32 rounds the factors, or cuts their last bits off."""
-
-    COMPUTE_TYPE_DEFAULT, COMPUTE_TYPE_TF32 = 1, 6
-    now = COMPUTE_TYPE_DEFAULT
-    cuts = False
-
-    def get_compute_type(self, dtype):
-        return self.now
-
-    def set_compute_type(self, dtype, kind):
-        self.now = kind
-
-    def factor(self, x):
-        """A factor as the device takes it."""
-        if self.now == self.COMPUTE_TYPE_DEFAULT or x.dtype != np.float32:
-            return x
-        return tf32(x, cuts=self.cuts)
-
-
-def tf32(x: np.ndarray, *, cuts: bool = False) -> np.ndarray:
-    """Numbers of float32 with 10 bits after the first, to the nearest or towards zero."""
-    bits = np.ascontiguousarray(x).view(np.uint32)
-    bits = bits if cuts else bits + np.uint32(0x0FFF) + (bits >> np.uint32(13) & np.uint32(1))
-    return (bits & np.uint32(0xFFFFE000)).view(np.float32)
-
-
 class _Namespace:
     """What stands for the module ``cupy``."""
 
     __name__ = "cupy"
     linalg = SimpleNamespace()
     cuda = None
-    _core = SimpleNamespace(_routines_linalg=_Precision())
+    _core = SimpleNamespace(_routines_linalg=Precision())
     get_default_memory_pool = None
     folder = None
     """Where kernels are compiled; without one there is no compiler."""
@@ -325,7 +297,7 @@ class _Namespace:
         return _product(a, b, out)
 
     def ElementwiseKernel(self, inputs, outputs, operation, name="kernel"):
-        kernel = cuda_on_cpu.elementwise_kernel(inputs, outputs, operation, _folder())
+        kernel = cuda_on_cpu.elementwise_kernel(inputs, outputs, operation, compilers_folder())
 
         def launch(*operands):
             bare = [part.held if isinstance(part, CountedArray) else part for part in operands]
@@ -357,75 +329,8 @@ def counted(x) -> CountedArray:
     return CountedArray(np.array(x))
 
 
-class _Device(contextlib.nullcontext):
-    def __init__(self, index=0):
-        super().__init__()
-
-    def synchronize(self):
-        """Done already."""
-
-
-def _cuda(free: int) -> SimpleNamespace:
-    """What stands for ``cupy.cuda`` on a device with so many bytes free."""
-    return SimpleNamespace(
-        Device=_Device,
-        is_available=lambda: True,
-        runtime=SimpleNamespace(
-            memGetInfo=lambda: (free, free),
-            getDeviceProperties=lambda index: {"name": b"pretended"},
-            getDeviceCount=lambda: 1,
-            driverGetVersion=lambda: 13000,
-            runtimeGetVersion=lambda: 13000,
-        ),
-    )
-
-
-@contextlib.contextmanager
-def pretended_gpu(monkeypatch, folder=None, free=2**30):
-    """The package takes `CountedArray` for CuPy's inside the block; yields the ledger, empty.
-
-    With a folder, elementwise kernels are compiled for the CPU there; without, the plain expressions take their place.
-    ``free`` is the device's memory.
-    """
-    monkeypatch.setattr(arrays.devices, "_cupy", lambda: NAMESPACE)
-    monkeypatch.setattr(arrays.memory, "_cupy", lambda: NAMESPACE)
-    monkeypatch.setattr(arrays.devices, "gpu_is_available", lambda: True)
-    monkeypatch.setattr(_Namespace, "cuda", _cuda(free))
-    monkeypatch.setattr(
-        _Namespace, "get_default_memory_pool", lambda self: SimpleNamespace(free_bytes=lambda: 0, total_bytes=lambda: 0)
-    )
-    monkeypatch.setattr(_Namespace, "folder", folder)
-    monkeypatch.setattr(cuda, "elementwise", _one_pass)
-    monkeypatch.setattr(cuda, "compiled", _raw_kernel)
-    monkeypatch.setattr(cuda, "_made", {})
-    monkeypatch.setattr(cuda, "_warned", set())
-    LEDGER.clear()
-    yield LEDGER
-
-
-def _one_pass(xp, name, body, dtype):
-    function = cuda_on_cpu.elementwise(cuda.function(body, dtype), _folder())
-
-    def launch(scaled, value):
-        LEDGER.launch(name, scaled.held, value.held)
-        function(scaled.held, value.held)
-        return value
-
-    return launch
-
-
-def _raw_kernel(xp, source, name):
-    function = cuda_on_cpu.compiled(source, name, _folder())
-
-    def launch(grid, block, arguments):
-        bare = [part.held if isinstance(part, CountedArray) else part for part in arguments]
-        LEDGER.launch(name, *(part for part in bare if isinstance(part, np.ndarray)))
-        function(grid, block, bare)
-
-    return launch
-
-
-def _folder():
+def compilers_folder():
+    """Where kernels are compiled for the CPU; it raises as where there is no compiler if none was given."""
     if NAMESPACE.folder is None:
         raise NotImplementedError("there is no compiler for it here")
     return NAMESPACE.folder

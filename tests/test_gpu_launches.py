@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import cuda_on_cpu
-from counted_arrays import LEDGER, counted, pretended_gpu
+from counted_arrays import LEDGER, counted
 from engine_example import sample
+from pretended_gpu import pretended_gpu
 from shallows import EigenProClassifier, EigenProRegressor, arrays, cuda, gram, kernels, losses, spectrum, training
 from shallows.errors import DivergenceError
 from shallows.features import FourierFeatures

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import cuda_on_cpu
-from counted_arrays import counted, pretended_gpu
+from counted_arrays import counted
 from engine_example import PLENTY, naive_kernel, problem, sample
+from pretended_gpu import pretended_gpu
 from shallows import arrays, cuda, kernels, training
 from shallows.fused_expressions import FusedExpression
 from shallows.gram.whole import WholeGram

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import cuda_on_cpu
-from counted_arrays import NAMESPACE, counted, pretended_gpu, tf32
+from counted_arrays import NAMESPACE, counted
 from engine_example import sample
+from imitated_tf32 import tf32
+from pretended_gpu import pretended_gpu
 from shallows import EigenProRegressor, arrays, cuda, kernels, split_products
 from shallows.errors import ShallowsError
 

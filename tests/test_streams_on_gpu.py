@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import cuda_on_cpu
-from counted_arrays import counted, pretended_gpu
+from counted_arrays import counted
+from pretended_gpu import pretended_gpu
 from shallows import arrays, kernels, streams
 from shallows.features import FourierFeatures
 
