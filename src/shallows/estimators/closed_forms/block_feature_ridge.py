@@ -8,28 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from ... import arrays, training
 from ...errors import ShallowsError, UnknownNameError
 from ...solvers.least_squares.feature_block_descent import FeatureBlockDescent, FeatureBlockProblem
-from .. import feature_maps
 from ..feature_maps.base import FeatureMapTransformer
 from ..parameter_checks import check_positive, check_whole, is_number
+from . import feature_ridge
 from .feature_least_squares import FeatureLeastSquaresClassifier, FeatureLeastSquaresRegressor
 
-TRANSFORMERS = {
-    "fourier": feature_maps.FourierFeatures,
-    "fastfood": feature_maps.Fastfood,
-    "quasi_monte_carlo": feature_maps.QuasiMonteCarloFeatures,
-    "nystrom": feature_maps.NystroemFeatures,
-    "rbf": feature_maps.RBFNetwork,
-    "polynomial": feature_maps.PolynomialFeatures,
-    "tensor_sketch": feature_maps.TensorSketch,
-    "hidden_units": feature_maps.HiddenUnits,
-    "semi_random": feature_maps.SemiRandomFeatures,
-}
+TRANSFORMERS = {name: made for name, made in feature_ridge.TRANSFORMERS.items() if name != "binning"}
 """The transformers with dense rows by the names of their maps."""
 
 STRIP_NUMBERS = 2**22
@@ -107,12 +96,8 @@ class _BlockFeatureRidge:
                 f"features must be a name or a transformer of feature maps, got {type(self.features).__name__}."
             )
 
-    def _make_transformer(self) -> FeatureMapTransformer:
-        made = TRANSFORMERS[self.features]() if isinstance(self.features, str) else clone(self.features)
-        known = made.get_params()
-        options = {"random_state": self._seed(), "device": self.device, "memory": self.memory, "dtype": self.dtype}
-        given = dict(self.features_params or {})
-        return made.set_params(**{name: value for name, value in options.items() if name in known}, **given)
+    # Its transformer is made as of ridge regression on features in one system.
+    _make_transformer = feature_ridge._FeatureRidge._make_transformer
 
     @training.keeps_model_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, observers: Sequence[training.Observer] = ()) -> Self:
