@@ -276,6 +276,33 @@ def test_nystrom_leaves_out_what_is_rounding():
         assert np.abs(z @ z.T - naive_kernel("gaussian", 10.0, x, x)).max() < tolerance
 
 
+@pytest.mark.parametrize(
+    ("kernel", "d", "bandwidth", "offset", "least"),
+    [
+        # A floor of M ε times the largest eigenvalue, which once stood here, left 11, 200, 30 and 100.
+        (kernels.Gaussian, 1, 1.0, 0.0, 13),
+        (kernels.Laplace, 1, 1.0, 0.0, 250),
+        (kernels.Gaussian, 3, 3.0, 5.0, 40),
+        (kernels.Gaussian, 20, 12.0, 0.0, 390),
+    ],
+)
+def test_nystrom_in_single_precision_keeps_what_rounding_allows(kernel, d, bandwidth, offset, least):
+    landmarks, x = (sample(n, d=d, seed=n) + offset for n in (400, 500))
+    landmarks, x = landmarks.astype(np.float32), x.astype(np.float32)
+    f = NystromFeatures(kernel(bandwidth), landmarks)
+    q, wide, wide_x = f.n_features, landmarks.astype(float), x.astype(float)
+    values, vectors = np.linalg.eigh(naive_kernel(kernel.name, bandwidth, wide, wide))
+    exact = naive_kernel(kernel.name, bandwidth, wide_x, wide) @ (vectors / np.sqrt(np.maximum(values, 1e-30)))[:, ::-1]
+    z = f.map(x)
+    exact[:, :q] *= np.sign((exact[:, :q] * z).sum(axis=0))
+    errors = np.sqrt(((z - exact[:, :q]) ** 2).mean(axis=0) / (exact[:, :q] ** 2).mean(axis=0))
+    # Vectors of nearly equal eigenvalues may be turned into each other: the middle of the last tenth is looked at.
+    assert np.median(errors[-max(1, q // 10) :]) < 0.1
+    approximation = exact[:, :q] @ exact[:, :q].T
+    assert np.abs(z.astype(float) @ z.T - approximation).max() < 1e-2
+    assert q >= least
+
+
 def test_nystrom_of_few_components_keeps_the_largest():
     landmarks = sample(30)
     f = NystromFeatures(kernels.Gaussian(2.0), landmarks, n_components=5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -13,6 +14,8 @@ from .base import FeatureMap
 
 BLOCK_BYTES = 2**26
 """Kernel values that are held at a time where a product follows."""
+POWER_STEPS = 12
+"""Of the iteration for the norm of a matrix of errors: within a tenth, which is enough for a power of two."""
 
 
 def sample_rows(x: Array, n: int, seed: int) -> Array:
@@ -78,7 +81,11 @@ class NystromFeatures(FeatureMap):
     """The map z(x) = Σ^{−½} Uᵀ k(X_M, x) of Nyström, with k(X_M, X_M) = U Σ Uᵀ.
 
     z(x)ᵀz(y) is k(x, y) wherever one of the two is a landmark. Directions of Σ at the level of rounding are left out:
-    along them the features would be noise divided by nearly nothing.
+    along them the features would be noise divided by nearly nothing. With E the errors of k(X_M, X_M) in the precision
+    of the landmarks, the feature of the eigenvalue σ has a relative error of about ‖E‖ / (2σ) (‖E‖ is twice what E adds
+    to a random direction, if its entries are independent). Directions with σ > 5 ‖E‖ are kept, whose errors are
+    about a tenth at most, as far as σ is itself above the rounding of the eigensystem, which is solved in double
+    precision.
 
     Parameters
     ----------
@@ -102,9 +109,10 @@ class NystromFeatures(FeatureMap):
         xp = arrays.namespace(self.landmarks)
         wide = arrays.astype(self.landmarks, xp.float64)
         K = kernels.matrix(self.kernel, kernels.augmented(wide))
+        rounding = 0.0 if self.landmarks.dtype == xp.float64 else 5.0 * self._norm_of_errors(K)
         sigma, U = xp.linalg.eigh((K + K.T) / 2)
-        # Values of k carry the rounding of their precision, and so do sums of M of them.
-        floor = float(sigma[-1]) * self.landmarks.shape[0] * float(xp.finfo(self.landmarks.dtype).eps)
+        of_eigensystem = 4.0 * math.sqrt(wide.shape[0]) * float(xp.finfo(xp.float64).eps) * float(sigma[-1])
+        floor = max(of_eigensystem, rounding)
         kept = int(xp.sum(arrays.astype(sigma > floor, xp.int64)))
         kept = min(kept, self.n_components or kept)
         if kept == 0:
@@ -112,6 +120,23 @@ class NystromFeatures(FeatureMap):
         top = xp.flip(sigma[-kept:])
         root = xp.flip(U[:, -kept:], axis=1) / xp.sqrt(top)[None, :]
         return arrays.contiguous(arrays.astype(root, self.landmarks.dtype))
+
+    def _norm_of_errors(self, K: Array) -> float:
+        """The spectral norm of the errors of k(X_M, X_M) in the precision of the landmarks, by power iteration.
+
+        It is rounded up to a power of two, so that machines that round differently keep as many features.
+        """
+        xp = arrays.namespace(K)
+        E = arrays.astype(kernels.values(self.kernel, self._augmented, self._augmented), xp.float64) - K
+        v = arrays.like(streams.normal(0, "errors", 0, (K.shape[0], 1)), K)
+        norm = 0.0
+        for _ in range(POWER_STEPS):
+            w = E.T @ (E @ v)
+            norm = math.sqrt(float(xp.linalg.norm(w)) / float(xp.linalg.norm(v)))
+            if norm == 0.0:
+                return 0.0
+            v = w / norm**2
+        return 2.0 ** math.ceil(math.log2(norm))
 
     @property
     def n_inputs(self) -> int:
