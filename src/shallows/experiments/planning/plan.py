@@ -313,9 +313,10 @@ class Plan:
         at = spec["scales"][scale]
         sizes, absent = {}, self.absent(target, scale)
         makes_data = self._makes_data(target, scale)
-        drawn = makes_data.values() if len(makes_data) == len({run.method for run in self.runs_of(target, scale)}) else ()
+        every_method_draws = len(makes_data) == len({run.method for run in self.runs_of(target, scale)})
+        drawn = set(makes_data.values()) if every_method_draws else set()
         for word, data in at["data"].items():
-            if word not in absent and len(set(drawn)) == 1:
+            if word not in absent and len(drawn) == 1:
                 title = next(iter(drawn))
                 sizes[word] = {"dataset": title, "title": title, "n_train": "", "n_test": ""}
             elif word not in absent:
