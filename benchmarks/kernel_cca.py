@@ -165,7 +165,7 @@ def _moments(
         for place, one in enumerate((P, Q)):
             sums[place] = sums[place] + one.sum(axis=0, dtype=np.float64)
         for place, (a, b) in enumerate(((P, P), (Q, Q), (P, Q))):
-            squares[place] = squares[place] + a.T @ b
+            squares[place] = squares[place] + (a.T @ b).astype(np.float64)
         spent += time.process_time() - made
     means = [one / count for one in sums]
     pairs = zip(squares, ((0, 0), (1, 1), (0, 1)), strict=True)
