@@ -80,7 +80,7 @@ def test_an_unknown_start_is_refused(normal):
 
 def test_bytes_grow_with_the_features_and_not_with_the_inputs():
     by_features = kept_bytes(None, sizes=[512, 1024, 2048]).curve["bytes"]
-    assert np.diff(by_features) == pytest.approx([512 * 2 * 3 * 8, 1024 * 2 * 3 * 8], rel=0.15)
+    assert np.diff(by_features) == pytest.approx([512 * 2 * 3 * 8, 1024 * 2 * 3 * 8], rel=0.3)
     by_inputs = kept_bytes(None, along="n_inputs", sizes=[5, 500], n_features=256).curve["bytes"]
     assert by_inputs[1] == pytest.approx(by_inputs[0], rel=0.1)
     kept = kept_bytes(None, along="n_inputs", sizes=[5, 500], n_features=256, cache_bytes=2**24).curve["bytes"]
