@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -74,6 +75,22 @@ def compiled_kernel(kernel: Kernel, points: Array, n_values: int) -> Kernel:
         Augmented.
     n_values : int
         How many values will be made, at least once each.
+
+    Warns
+    -----
+    RuntimeWarning
+        If the loop cannot be compiled here, as where numba finds no folder that it may write to.
     """
     pays = n_values >= MANY_VALUES and arrays.is_numpy(points) and points.dtype == np.float32
-    return CompiledKernel(kernel) if pays and type(kernel) in COMPILED else kernel
+    if not pays or type(kernel) not in COMPILED:
+        return kernel
+    try:
+        return CompiledKernel(kernel)
+    except (ImportError, RuntimeError) as error:
+        warnings.warn(
+            "The loop over kernel values cannot be compiled here; NumPy takes its place, which is right, but slower "
+            f"({type(error).__name__}: {' '.join(str(error).split())[:200]}).",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return kernel
