@@ -7,6 +7,7 @@ import itertools
 from .. import arrays, fused, kernels, progress
 from ..arrays import Array
 from ..kernels import Kernel
+from ..kernels.compiled import compiled_kernel
 from .columns import Columns, Piece
 from .tiles import tile_edge
 
@@ -39,6 +40,8 @@ class Gram:
         self.kernel = kernel
         self.points = points
         self.n = points.shape[0]
+        # What fills the tiles; solvers ask for the kernel itself.
+        self._filled_by = compiled_kernel(kernel, points, self.n * (self.n + 1) // 2)
         self.dtype = points.dtype
         self.tile = min(tile, max(self.n, 1)) if tile else tile_edge(points, budget)
         self.n_workers = min(arrays.workers_for(points), -(-self.n // self.tile))
@@ -69,7 +72,7 @@ class Gram:
             for k in range(worker, len(pairs), self.n_workers):
                 i, j = pairs[k]
                 if of_row != i:
-                    left, of_row = kernels.left_factor(self.kernel, self.points[self._spans[i], :]), i
+                    left, of_row = kernels.left_factor(self._filled_by, self.points[self._spans[i], :]), i
                 others = self.points[self._spans[j], :]
                 shape = (left.shape[0], others.shape[0])
                 made = store[k, : shape[0], : shape[1]] if in_one else xp.empty(shape, dtype=self.dtype)
@@ -80,7 +83,7 @@ class Gram:
         arrays.in_threads(work, self.n_workers)
 
     def _fill(self, left: Array, others: Array, out: Array, *, on_diagonal: bool) -> None:
-        kernels.fill(self.kernel, left, others, out)
+        kernels.fill(self._filled_by, left, others, out)
         if on_diagonal:
             kernels.set_diagonal(self.kernel, out, others)
 
@@ -93,7 +96,7 @@ class Gram:
             return tile[local, :] if i <= j else tile[:, local].T
         columns = self._spans[j]
         made = arrays.corner(scratch, rows.stop - rows.start, columns.stop - columns.start)
-        kernels.fill(self.kernel, left, self.points[columns, :], made)
+        kernels.fill(self._filled_by, left, self.points[columns, :], made)
         if i == j:
             kernels.set_diagonal(self.kernel, made, self.points[rows, :], local.start)
         return made
@@ -217,7 +220,7 @@ class Gram:
         i = rows.start // self.tile
         if all((min(i, j), max(i, j)) in self._tiles for j in range(len(self._spans))):
             return None
-        return kernels.left_factor(self.kernel, self.points[rows, :])
+        return kernels.left_factor(self._filled_by, self.points[rows, :])
 
     def _scratch(self) -> Array | None:
         if self.kept_fraction == 1.0:
