@@ -4,8 +4,9 @@
 (the repository's digits, deformed anew, and Friedman's first function with noise), every fit in a process of its own,
 and writes ``docs/which_estimator.csv``, ``.svg`` and the page ``docs/which_estimator.md``. What was measured before is
 kept, and measured again with ``--again``. Every fit has one thread and its processor time counts, so that the machine
-may be busy. A fit that took long is not tried with more rows: ``--limit`` says how many
-seconds one may take by the estimate of its growth. ``--draw`` writes page and picture from what is there.
+may be busy. ``--limit`` says how many seconds of the processor a fit may take: one that the growth of its time with
+the rows puts above that is not begun, one that reaches it is stopped, and the page says so of both. ``--draw`` writes
+page and picture from what is there.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import csv
 import json
 import math
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -66,14 +68,14 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
     parser.add_argument("--problems", nargs="+", choices=list(PROBLEMS), default=list(PROBLEMS))
     parser.add_argument("--estimators", nargs="+", choices=list(ESTIMATORS), default=list(ESTIMATORS))
-    parser.add_argument("--limit", type=float, default=600.0, help="seconds of one fit (default: %(default)s)")
+    parser.add_argument("--limit", type=float, default=600.0, help="processor seconds of one fit (default: %(default)s)")
     parser.add_argument("--again", action="store_true", help="measure again what is there")
     parser.add_argument("--draw", action="store_true", help="measure nothing")
     parser.add_argument("--page", type=Path, default=PAGE, help="(default: %(default)s)")
     parser.add_argument("--one", nargs=3, metavar=("PROBLEM", "ESTIMATOR", "ROWS"), help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.one:
-        print(json.dumps(measure(asked.one[0], asked.one[1], int(asked.one[2]))))
+        print(json.dumps(measure(asked.one[0], asked.one[1], int(asked.one[2]), asked.limit)))
         return
     path = asked.page.with_suffix(".csv")
     found = read(path)
@@ -99,7 +101,7 @@ def one_row(problem: str, estimator: str, rows: int, limit: float, found: dict[A
         return blank | {"note": "not run, since fewer rows were not run either"}
     if expected > limit:
         return blank | {"note": f"not run: about {expected:,.0f} s expected by its growth, more than {limit:,.0f} s"}
-    command = [sys.executable, __file__, "--one", problem, estimator, str(rows)]
+    command = [sys.executable, __file__, "--limit", str(limit), "--one", problem, estimator, str(rows)]
     one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     try:
         done = subprocess.run(
@@ -107,6 +109,8 @@ def one_row(problem: str, estimator: str, rows: int, limit: float, found: dict[A
         )
     except subprocess.TimeoutExpired:
         return blank | {"note": f"not finished within {3 * limit + 600:,.0f} s with the making of the data"}
+    if done.returncode == -signal.SIGPROF:
+        return blank | {"note": f"stopped: its fit took more than {limit:,.0f} s of the processor"}
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["killed"])[-1]
         return blank | {"note": f"failed: {reason[:120]}"}
@@ -131,8 +135,11 @@ def estimate(problem: str, estimator: str, rows: int, found: dict[Any, dict[str,
 # One measurement ------------------------------------------------------------------------------------------------------
 
 
-def measure(problem: str, estimator: str, rows: int) -> dict[str, Any]:
-    """Fit one estimator at its defaults; error on test rows, processor seconds, peak memory."""
+def measure(problem: str, estimator: str, rows: int, limit: float) -> dict[str, Any]:
+    """Fit one estimator at its defaults; error on test rows, processor seconds, peak memory.
+
+    A fit of more than ``limit`` seconds of the processor ends the process by the signal of its timer.
+    """
     from shallows.arrays.memory import peak_memory
     from shallows.experiments.identity import code
     from shallows.experiments.running.record import hardware
@@ -140,10 +147,12 @@ def measure(problem: str, estimator: str, rows: int) -> dict[str, Any]:
     x, y, x_test, y_test = DATA[problem](rows)
     task = PROBLEMS[problem][2]
     model = make(estimator, task)
+    signal.setitimer(signal.ITIMER_PROF, limit)
     clock = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(x, y)
+    signal.setitimer(signal.ITIMER_PROF, 0)
     fit_seconds, clock = time.process_time() - clock, time.process_time()
     predicted = model.predict(x_test)
     predict_seconds = time.process_time() - clock
