@@ -68,7 +68,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
     parser.add_argument("--problems", nargs="+", choices=list(PROBLEMS), default=list(PROBLEMS))
     parser.add_argument("--estimators", nargs="+", choices=list(ESTIMATORS), default=list(ESTIMATORS))
-    parser.add_argument("--limit", type=float, default=600.0, help="processor seconds of one fit (default: %(default)s)")
+    parser.add_argument("--limit", type=float, default=600.0, help="processor seconds of a fit (default: %(default)s)")
     parser.add_argument("--again", action="store_true", help="measure again what is there")
     parser.add_argument("--draw", action="store_true", help="measure nothing")
     parser.add_argument("--page", type=Path, default=PAGE, help="(default: %(default)s)")
