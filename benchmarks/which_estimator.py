@@ -273,6 +273,8 @@ def draw(found: dict[Any, dict[str, str]], path: Path) -> None:
                 look = {"color": (*PALETTE, "#8C6D31")[place], "linestyle": "-" if place < 5 else "--"}
                 ax.plot(seconds, errors, label=estimator, linewidth=1.2, **look)
                 ax.scatter(seconds, errors, s=[mark**2 for mark in marks], color=look["color"], zorder=3, linewidths=0)
+                if any(found.get((problem, estimator, n), {}).get("note") for n in sizes):
+                    ax.scatter(seconds[-1:], errors[-1:], s=24, color="white", marker="x", zorder=4, linewidths=1.2)
             ax.set(xscale="log", yscale="log", title=title, xlabel="processor seconds of a fit", ylabel=unit)
             ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             for axis in (ax.xaxis, ax.yaxis):
@@ -302,7 +304,8 @@ def page(found: dict[Any, dict[str, str]]) -> str:
         "![error against time](which_estimator.svg)",
         "",
         f"A line is an estimator, its marks grow with the rows: {', '.join(f'{size:,}' for size in sizes)}. Lower is",
-        "more accurate, further left is faster; dashed lines are scikit-learn's, for reference.",
+        "more accurate, further left is faster; dashed lines are scikit-learn's, for reference. A white cross ends a line",
+        "whose estimator was not fitted to more rows: it took, or would have taken, more seconds than a fit was given.",
         "",
     ]
     if never:
@@ -312,6 +315,11 @@ def page(found: dict[Any, dict[str, str]]) -> str:
         lines += [f"{title}:", ""]
         lines += [f"- {advice(problem, size, found)}" for size in sizes] + [""]
     lines += [
+        "These estimators of this package choose bandwidth and regularisation from the training rows, and block kernel",
+        "ridge regression does too. The others take the median distance between points and a fixed regularisation: their",
+        "defaults are a start for `GridSearchCV`, and `benchmarks/RESULTS-defaults.md` holds all of them on small data",
+        "beside scikit-learn's.",
+        "",
         "Your own data decide: `snakemake --cores 4 compare --config dataset=my.csv` measures the methods on them and",
         "says which one to take.",
         "",
@@ -343,6 +351,7 @@ def advice(problem: str, size: int, found: dict[Any, dict[str, str]]) -> str:
     if not here:
         return f"{size:,} rows: nothing was measured"
     errors = {estimator: float(one["error"]) for estimator, one in here.items()}
+    rows = f"{size:,} rows" + (f", of {len(here)} estimators" if len(here) < len(ESTIMATORS) else "")
     best = min(errors, key=errors.get)
     slack = 0.1 * errors[best]
     if PROBLEMS[problem][2] == "classification":
@@ -350,7 +359,7 @@ def advice(problem: str, size: int, found: dict[Any, dict[str, str]]) -> str:
         slack = max(slack, 100 * math.sqrt(2 * share * (1 - share) / N_TEST))
     near = [estimator for estimator in here if errors[estimator] <= errors[best] + slack]
     quick = min(near, key=lambda estimator: float(here[estimator]["fit_seconds"]))
-    text = f"{size:,} rows: {best} has the lowest error ({_shown(here[best])})"
+    text = f"{rows}: {best} has the lowest error ({_shown(here[best])})"
     if quick == best:
         return f"{text}, and nothing that comes near it is faster."
     return f"{text}; {quick} comes near it in less time ({_shown(here[quick])})."
@@ -369,8 +378,10 @@ def table(problem: str, unit: str, sizes: list[int], found: dict[Any, dict[str, 
         cells = []
         for size in sizes:
             one = found.get((problem, estimator, size))
-            filled = one and one["error"]
-            cells.append(f"{one['error']}; {one['fit_seconds']}; {one['megabytes']}" if filled else "not run")
+            if one and one["error"]:
+                cells.append(f"{one['error']}; {one['fit_seconds']}; {one['megabytes']}")
+            else:
+                cells.append("stopped" if one and one["note"].startswith("stopped") else "not run")
         lines.append(f"| {estimator} | {' | '.join(cells)} |")
     return lines
 
