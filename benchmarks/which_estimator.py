@@ -317,7 +317,7 @@ def page(found: dict[Any, dict[str, str]]) -> str:
     lines += [
         "These estimators of this package choose bandwidth and regularisation from the training rows, and block kernel",
         "ridge regression does too. The others take the median distance between points and a fixed regularisation:",
-        "their defaults are a start for `GridSearchCV`, and `benchmarks/RESULTS-defaults.md` holds all of them on small",
+        "their defaults are a start for `GridSearchCV`. `benchmarks/RESULTS-defaults.md` holds all of them on small",
         "data beside scikit-learn's.",
         "",
         "Your own data decide: `snakemake --cores 4 compare --config dataset=my.csv` measures the methods on them and",
