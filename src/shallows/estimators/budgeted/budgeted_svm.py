@@ -157,6 +157,7 @@ class BudgetedSVMClassifier(RowByRowClassifier):
             A parameter out of its range.
         """
         vars(self).pop("bandwidth_", None)  # of other data
+        self._of_a_stream = False
         return super().fit(X, y, sample_weight)
 
     def _make_solver(self, X: Any, seed: int) -> BudgetedSGD:
@@ -165,12 +166,14 @@ class BudgetedSVMClassifier(RowByRowClassifier):
             self.bandwidth_ = float(self.bandwidth or _median_distance(X, seed))
             n = X.shape[0]
             budget = self.budget or DEFAULT_BUDGET
-            if self.budget is not None and self.budget > n:
+            streamed = getattr(self, "_of_a_stream", True)
+            if not streamed and self.budget is not None and self.budget > n:
                 warnings.warn(
                     f"The budget of {self.budget} is above the number of training rows, and brought down to {n}.",
                     stacklevel=6,
                 )
-            self._budget = min(n, budget)
+            # Of a stream there are more rows to come.
+            self._budget = budget if streamed else min(n, budget)
         return BudgetedSGD(
             kernels.make("gaussian", self.bandwidth_),
             self._budget,
