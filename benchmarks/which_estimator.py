@@ -350,6 +350,8 @@ def advice(problem: str, size: int, found: dict[Any, dict[str, str]]) -> str:
     here = {e: one for (p, e, n), one in found.items() if p == problem and n == size and one["error"]}
     if not here:
         return f"{size:,} rows: nothing was measured"
+    if len(here) == 1:
+        return f"{size:,} rows: only {next(iter(here))} was measured"
     errors = {estimator: float(one["error"]) for estimator, one in here.items()}
     rows = f"{size:,} rows" + (f", of {len(here)} estimators" if len(here) < len(ESTIMATORS) else "")
     best = min(errors, key=errors.get)
