@@ -4,8 +4,9 @@
 (the repository's digits, deformed anew, and Friedman's first function with noise), every fit in a process of its own,
 and writes ``docs/which_estimator.csv``, ``.svg`` and the page ``docs/which_estimator.md``. What was measured before is
 kept, and measured again with ``--again``. Every fit has one thread and its processor time counts, so that the machine
-may be busy. A fit that took long is not tried with more rows: ``--limit`` says how many
-seconds one may take by the estimate of its growth. ``--draw`` writes page and picture from what is there.
+may be busy. ``--limit`` says how many seconds of the processor a fit may take: one that the growth of its time with
+the rows puts above that is not begun, one that reaches it is stopped, and the page says so of both. ``--draw`` writes
+page and picture from what is there.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import csv
 import json
 import math
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -66,14 +68,14 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
     parser.add_argument("--problems", nargs="+", choices=list(PROBLEMS), default=list(PROBLEMS))
     parser.add_argument("--estimators", nargs="+", choices=list(ESTIMATORS), default=list(ESTIMATORS))
-    parser.add_argument("--limit", type=float, default=600.0, help="seconds of one fit (default: %(default)s)")
+    parser.add_argument("--limit", type=float, default=600.0, help="processor seconds of a fit (default: %(default)s)")
     parser.add_argument("--again", action="store_true", help="measure again what is there")
     parser.add_argument("--draw", action="store_true", help="measure nothing")
     parser.add_argument("--page", type=Path, default=PAGE, help="(default: %(default)s)")
     parser.add_argument("--one", nargs=3, metavar=("PROBLEM", "ESTIMATOR", "ROWS"), help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.one:
-        print(json.dumps(measure(asked.one[0], asked.one[1], int(asked.one[2]))))
+        print(json.dumps(measure(asked.one[0], asked.one[1], int(asked.one[2]), asked.limit)))
         return
     path = asked.page.with_suffix(".csv")
     found = read(path)
@@ -99,14 +101,16 @@ def one_row(problem: str, estimator: str, rows: int, limit: float, found: dict[A
         return blank | {"note": "not run, since fewer rows were not run either"}
     if expected > limit:
         return blank | {"note": f"not run: about {expected:,.0f} s expected by its growth, more than {limit:,.0f} s"}
-    command = [sys.executable, __file__, "--one", problem, estimator, str(rows)]
+    command = [sys.executable, __file__, "--limit", str(limit), "--one", problem, estimator, str(rows)]
     one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=3 * limit + 600, env={**os.environ, **one_thread}
+            command, capture_output=True, text=True, timeout=40 * limit + 3600, env={**os.environ, **one_thread}
         )
     except subprocess.TimeoutExpired:
-        return blank | {"note": f"not finished within {3 * limit + 600:,.0f} s with the making of the data"}
+        return blank | {"note": f"not finished within {40 * limit + 3600:,.0f} s of a busy machine"}
+    if done.returncode == -signal.SIGPROF:
+        return blank | {"note": f"stopped: its fit took more than {limit:,.0f} s of the processor"}
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["killed"])[-1]
         return blank | {"note": f"failed: {reason[:120]}"}
@@ -131,8 +135,11 @@ def estimate(problem: str, estimator: str, rows: int, found: dict[Any, dict[str,
 # One measurement ------------------------------------------------------------------------------------------------------
 
 
-def measure(problem: str, estimator: str, rows: int) -> dict[str, Any]:
-    """Fit one estimator at its defaults; error on test rows, processor seconds, peak memory."""
+def measure(problem: str, estimator: str, rows: int, limit: float) -> dict[str, Any]:
+    """Fit one estimator at its defaults; error on test rows, processor seconds, peak memory.
+
+    A fit of more than ``limit`` seconds of the processor ends the process by the signal of its timer.
+    """
     from shallows.arrays.memory import peak_memory
     from shallows.experiments.identity import code
     from shallows.experiments.running.record import hardware
@@ -140,10 +147,12 @@ def measure(problem: str, estimator: str, rows: int) -> dict[str, Any]:
     x, y, x_test, y_test = DATA[problem](rows)
     task = PROBLEMS[problem][2]
     model = make(estimator, task)
+    signal.setitimer(signal.ITIMER_PROF, limit)
     clock = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(x, y)
+    signal.setitimer(signal.ITIMER_PROF, 0)
     fit_seconds, clock = time.process_time() - clock, time.process_time()
     predicted = model.predict(x_test)
     predict_seconds = time.process_time() - clock
@@ -264,6 +273,8 @@ def draw(found: dict[Any, dict[str, str]], path: Path) -> None:
                 look = {"color": (*PALETTE, "#8C6D31")[place], "linestyle": "-" if place < 5 else "--"}
                 ax.plot(seconds, errors, label=estimator, linewidth=1.2, **look)
                 ax.scatter(seconds, errors, s=[mark**2 for mark in marks], color=look["color"], zorder=3, linewidths=0)
+                if any(found.get((problem, estimator, n), {}).get("note") for n in sizes):
+                    ax.scatter(seconds[-1:], errors[-1:], s=24, color="white", marker="x", zorder=4, linewidths=1.2)
             ax.set(xscale="log", yscale="log", title=title, xlabel="processor seconds of a fit", ylabel=unit)
             ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             for axis in (ax.xaxis, ax.yaxis):
@@ -293,7 +304,8 @@ def page(found: dict[Any, dict[str, str]]) -> str:
         "![error against time](which_estimator.svg)",
         "",
         f"A line is an estimator, its marks grow with the rows: {', '.join(f'{size:,}' for size in sizes)}. Lower is",
-        "more accurate, further left is faster; dashed lines are scikit-learn's, for reference.",
+        "more accurate, further left is faster; dashed lines are scikit-learn's, for reference. A white cross ends a",
+        "line whose estimator was not fitted to more rows: it took, or would have taken, longer than a fit was given.",
         "",
     ]
     if never:
@@ -303,6 +315,11 @@ def page(found: dict[Any, dict[str, str]]) -> str:
         lines += [f"{title}:", ""]
         lines += [f"- {advice(problem, size, found)}" for size in sizes] + [""]
     lines += [
+        "These estimators of this package choose bandwidth and regularisation from the training rows, and block kernel",
+        "ridge regression does too. The others take the median distance between points and a fixed regularisation:",
+        "their defaults are a start for `GridSearchCV`. `benchmarks/RESULTS-defaults.md` holds all of them on small",
+        "data beside scikit-learn's.",
+        "",
         "Your own data decide: `snakemake --cores 4 compare --config dataset=my.csv` measures the methods on them and",
         "says which one to take.",
         "",
@@ -333,7 +350,10 @@ def advice(problem: str, size: int, found: dict[Any, dict[str, str]]) -> str:
     here = {e: one for (p, e, n), one in found.items() if p == problem and n == size and one["error"]}
     if not here:
         return f"{size:,} rows: nothing was measured"
+    if len(here) == 1:
+        return f"{size:,} rows: only {next(iter(here))} was measured"
     errors = {estimator: float(one["error"]) for estimator, one in here.items()}
+    rows = f"{size:,} rows" + (f", of {len(here)} estimators" if len(here) < len(ESTIMATORS) else "")
     best = min(errors, key=errors.get)
     slack = 0.1 * errors[best]
     if PROBLEMS[problem][2] == "classification":
@@ -341,7 +361,7 @@ def advice(problem: str, size: int, found: dict[Any, dict[str, str]]) -> str:
         slack = max(slack, 100 * math.sqrt(2 * share * (1 - share) / N_TEST))
     near = [estimator for estimator in here if errors[estimator] <= errors[best] + slack]
     quick = min(near, key=lambda estimator: float(here[estimator]["fit_seconds"]))
-    text = f"{size:,} rows: {best} has the lowest error ({_shown(here[best])})"
+    text = f"{rows}: {best} has the lowest error ({_shown(here[best])})"
     if quick == best:
         return f"{text}, and nothing that comes near it is faster."
     return f"{text}; {quick} comes near it in less time ({_shown(here[quick])})."
@@ -360,8 +380,10 @@ def table(problem: str, unit: str, sizes: list[int], found: dict[Any, dict[str, 
         cells = []
         for size in sizes:
             one = found.get((problem, estimator, size))
-            filled = one and one["error"]
-            cells.append(f"{one['error']}; {one['fit_seconds']}; {one['megabytes']}" if filled else "not run")
+            if one and one["error"]:
+                cells.append(f"{one['error']}; {one['fit_seconds']}; {one['megabytes']}")
+            else:
+                cells.append("stopped" if one and one["note"].startswith("stopped") else "not run")
         lines.append(f"| {estimator} | {' | '.join(cells)} |")
     return lines
 

@@ -41,6 +41,20 @@ def table(n=150):
     return x, np.column_stack([np.sin(2 * x[:, 0]) + x[:, 1], x[:, 2] ** 2]), np.linspace(0.5, 2.0, n)
 
 
+def test_a_regularisation_below_rounding_is_solved_all_the_same():
+    x, y, _ = table()
+    model = BlockFeatureRidgeRegressor(features_params={"n_features": 400}, random_state=0)
+    model.fit(x, y, sample_weight=np.full(150, 1e20))
+    assert model.score(x, y) > 0.999
+
+
+@pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")
+def test_points_that_are_all_the_same_have_the_mean_as_prediction_and_no_warning():
+    _, y, _ = table()
+    model = BlockFeatureRidgeRegressor(random_state=0).fit(np.ones((150, 3)), y)
+    np.testing.assert_allclose(model.predict(np.ones((1, 3)))[0], y.mean(axis=0), atol=1e-9)
+
+
 @pytest.mark.parametrize("most_factors", [0, 2])
 def test_a_step_is_the_minimum_over_its_block_and_the_end_is_that_over_all(most_factors):
     Z, (_, y, _) = np.random.default_rng(0).normal(size=(150, 25)), table()

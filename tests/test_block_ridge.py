@@ -23,6 +23,18 @@ def table():
     return x, y, np.linspace(0.5, 2.0, N)[:, None]
 
 
+@pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("n", [60, 1200])
+def test_points_that_are_all_the_same_have_the_mean_or_the_most_frequent_class_as_prediction(n):
+    X, y = np.ones((n, 3)), np.random.default_rng(0).normal(size=n)
+    values = BlockKernelRidgeRegressor(random_state=0).fit(X, y)
+    np.testing.assert_allclose(values.predict(X[:1]), y.mean(), atol=1e-4)  # float32 of many points
+    labels = np.where(np.arange(n) % 12 < 5, "few", "many")
+    classes = BlockKernelRidgeClassifier(random_state=0).fit(X, labels)
+    assert classes.predict(X[:1]) == ["many"]
+    assert classes.effective_params_["regularisation"] > 0
+
+
 def test_a_step_is_the_formula_and_no_step_goes_away_from_the_solution():
     x, y, w = table()
     K, lam = naive_kernel("gaussian", 1.5, x, x), 0.05

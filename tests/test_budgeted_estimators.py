@@ -22,6 +22,17 @@ each = pytest.mark.parametrize("model", ALL, ids=lambda one: type(one).__name__)
 each_of_rows = pytest.mark.parametrize("model", ROW_BY_ROW, ids=lambda one: type(one).__name__)
 
 
+def test_the_first_rows_of_a_stream_do_not_bound_the_budget_of_all():
+    X = np.random.default_rng(0).normal(size=(300, 4))
+    y = (X[:, 0] > 0).astype(int)
+    model = BudgetedSVMClassifier(bandwidth=2.5, random_state=0)
+    for i in range(300):
+        model.partial_fit(X[i : i + 1], y[i : i + 1], classes=[0, 1])
+    assert model.effective_params_["budget"] == 100
+    assert len(model.support_vectors_) > 10 and model.score(X, y) > 0.9
+    assert model.fit(X[:40], y[:40]).effective_params_["budget"] == 40
+
+
 def not_at_their_limit(estimator):
     reason = "a weight and a repetition make other steps, as scikit-learn says of its own SGD"
     if isinstance(estimator, LowRankLinearizedSVMClassifier):

@@ -250,3 +250,12 @@ def test_a_reader_that_has_seen_enough_is_no_error():
     )
     told = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60)
     assert "Traceback" not in told.stderr
+
+
+def test_what_a_fit_asks_for_is_named_as_an_option_of_the_command(capsys, tmp_path):
+    rows = "".join(f"{i},{'' if i == 3 else i % 5},{'ab'[i % 2]}\n" for i in range(40))
+    (tmp_path / "mine.csv").write_text("age,height,bought\n" + rows)
+    assert cli.main(["fit", "mine.csv"]) == 1
+    told = capsys.readouterr().err
+    assert "--missing mean" in told and "such as --missing median" in told
+    assert "--config" not in told and "missing=" not in told

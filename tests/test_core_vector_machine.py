@@ -84,19 +84,41 @@ def test_no_point_is_outside_the_enlarged_ball_and_the_core_is_few_of_many():
     assert state.n_evaluations < 0.5 * full.n_evaluations
 
 
-def core_problem(x, y, C):
-    n = len(y)
+def core_problem(x, y, C, budget=0):
+    n, kernel = len(y), kernels.make("gaussian", 1.0)
     return CoreProblem(
-        kernels.make("gaussian", 1.0), kernels.augmented(x), np.arange(n), y, np.zeros(n), np.full(n, 1 / C), 0, n
+        kernel, kernels.augmented(x), np.arange(n), y, np.zeros(n), np.full(n, 1 / C), 0, n, budget=budget
     )
 
 
-def test_a_run_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_path):
+def test_kept_kernel_values_change_nothing_but_how_many_are_made():
+    x, y = two_classes(600)
+    made, kept = (
+        train(CoreVectorMachine(1e-5), core_problem(x, y, 10.0, budget), OwnRows(50), Stopping(10**6)).state
+        for budget in (0, 10**8)
+    )
+    assert kept.n_kept == len(kept.core) and made.kept is None
+    assert made.enclosed and kept.enclosed
+    assert kept.radius_squared == pytest.approx(made.radius_squared, rel=1e-7)
+    # Fewer than each core point with all points once, where samples of 59 are made anew for every core point else.
+    assert kept.n_evaluations < 1.2 * 600 * len(kept.core) < 0.2 * made.n_evaluations
+
+
+def test_kernel_values_are_kept_where_they_pay_and_have_room_only():
+    x, y = two_classes(600)
+    problem = core_problem(x, y, 10.0, budget=8 * 64 * (600 + 2 * 64))
+    assert not problem.keeps_rows(9, 59) and problem.keeps_rows(10, 59)
+    assert problem.keeps_rows(1, None)
+    assert problem.keeps_rows(64, 59) and not problem.keeps_rows(65, 59)
+
+
+@pytest.mark.parametrize("budget", [0, 10**8])
+def test_a_run_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_path, budget):
     x, y = two_classes()
 
     def once(**options):
         return train(
-            CoreVectorMachine(1e-4), core_problem(x, y, 10.0), OwnRows(10, n_batches=3), Stopping(99), **options
+            CoreVectorMachine(1e-4), core_problem(x, y, 10.0, budget), OwnRows(10, n_batches=3), Stopping(99), **options
         )
 
     whole, (resumed, _) = once(), stopped_at_every_batch(once, tmp_path)

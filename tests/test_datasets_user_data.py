@@ -283,7 +283,7 @@ def test_a_bad_row_is_told_with_its_place_and_a_remedy(tmp_path, change, words):
         ("", "is empty"),
         ("\n\n", "is empty"),
         ("a,b,y\n", "holds a header and no rows"),
-        ("a,b,y\n1,2,0\n", "holds 1 row; a comparison needs at least 20"),
+        ("a,b,y\n1,2,0\n", "holds 1 row; at least 20 are needed"),
         ("a,a,y\n" + "1,2,0\n2,1,1\n" * 20, "Two columns of .* are called 'a'"),
         ("a,y\n" + "1,5\n2,5\n" * 20, "is the same in all rows: 5"),
         ("y\n" + "0\n1\n" * 20, "no column of features"),

@@ -43,6 +43,11 @@ def test_schema_and_defaults_name_the_same_settings(settings):
     assert set(schema["properties"]) == set(settings) == set(schema["required"])
 
 
+@pytest.mark.parametrize(("given", "meant"), [(3, [3]), (["0"], [0]), (["0", "1"], [0, 1]), ([2], [2]), (None, None)])
+def test_seeds_may_be_given_as_snakemake_reads_them_from_a_command_line(given, meant):
+    assert configuration.load(PROJECT, {"seeds": given}).settings["seeds"] == meant
+
+
 def test_every_schema_is_closed():
     for path in (PROJECT / "workflow" / "schemas").glob("*.yaml"):
         assert configuration.read_yaml(path)["additionalProperties"] is False, path
@@ -75,7 +80,16 @@ def test_an_unknown_key_or_choice_names_the_nearest(settings, key, value, neares
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("seeds", 3), ("seeds", []), ("seeds", [0, 0]), ("memory", "much"), ("memory", 0), ("checkpoint_seconds", 0)],
+    [
+        ("seeds", -1),
+        ("seeds", "three"),
+        ("seeds", ["0", "0"]),
+        ("seeds", []),
+        ("seeds", [0, 0]),
+        ("memory", "much"),
+        ("memory", 0),
+        ("checkpoint_seconds", 0),
+    ],
 )
 def test_a_value_of_the_wrong_kind_is_told_with_its_place(settings, key, value):
     with pytest.raises(ConfigurationError, match=key):

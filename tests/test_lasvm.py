@@ -53,6 +53,29 @@ def test_a_few_passes_end_at_libsvm_s_optimum(C):
     assert online.objectives_[0] <= once.objectives_[0]
 
 
+@pytest.mark.parametrize("n_first", [1, 10])
+def test_a_feature_that_is_constant_in_the_first_rows_of_a_stream_counts_in_later_ones(n_first):
+    x = np.random.default_rng(0).integers(0, 2, size=(200, 4)).astype(float)
+    x[:n_first, 0] = 0.0
+    x[0, 1:] = 0.5
+    y = x[:, 0]
+    model = LASVMClassifier(bandwidth=1.0, random_state=0).partial_fit(x[:n_first], y[:n_first], classes=[0.0, 1.0])
+    for i in range(n_first, 200):
+        model.partial_fit(x[i : i + 1], y[i : i + 1])
+    assert model.score(x, y) == 1.0
+
+
+@pytest.mark.parametrize("seed", [3, 4, 10])
+def test_the_intercept_is_libsvm_s_where_rounding_leaves_a_coefficient_just_within_its_bound(seed):
+    # Few points that are nearly orthogonal: all coefficients are C, or one is, but for the last digit.
+    x = np.random.default_rng(seed).normal(size=(20, 300))
+    y = np.arange(20) % 2
+    model = LASVMClassifier(bandwidth=24.0, random_state=0).fit(x, y)
+    exact = SVC(gamma=0.5 / 24.0**2, tol=1e-8).fit(x, y)
+    assert model.intercept_ == pytest.approx(exact.intercept_, abs=1e-3)
+    assert model.score(x, y) == exact.score(x, y) == 1.0
+
+
 @pytest.mark.parametrize("size", [1, 64])
 def test_gradients_and_bounds_hold_after_every_batch_and_the_objective_never_falls(size):
     x, y = two_classes()

@@ -259,6 +259,7 @@ def _runs(chosen: argparse.Namespace) -> int:
 
 
 def _fit(chosen: argparse.Namespace) -> int:
+    from shallows.datasets import DatasetError
     from shallows.experiments.user_data import file_fit
 
     options = file_fit.parameters_of(
@@ -266,7 +267,10 @@ def _fit(chosen: argparse.Namespace) -> int:
     )
     out = chosen.out or Path(f"{chosen.file.name.partition('.')[0]}.model")
     parameters = file_fit.parameters_of(chosen.set)
-    done = file_fit.fit_file(chosen.file, out, chosen.method, parameters, options, chosen.checkpoints)
+    try:
+        done = file_fit.fit_file(chosen.file, out, chosen.method, parameters, options, chosen.checkpoints)
+    except DatasetError as error:
+        raise ShallowsError(file_fit.with_options(str(error))) from None
     if done is not None:
         print(done)
     return 0

@@ -46,7 +46,7 @@ def describe(request: Request) -> dict[str, Any]:
     summary = (summarise_table if FORMS[form].frames else summarise_arrays)(request, FORMS[form])
     if summary.n_train < LEAST_ROWS:
         raise DatasetError(
-            f"{request.file} holds {count_of(summary.n_train, 'row')}; a comparison needs at least {LEAST_ROWS}."
+            f"{request.file} holds {count_of(summary.n_train, 'row')}; at least {LEAST_ROWS} are needed."
         )
     if summary.n_features == 0:
         why = next((f" ({guess})" for guess in summary.guesses if guess.startswith("left out")), "")

@@ -67,6 +67,9 @@ class _BlockKernelRidge:
         return 24 * plan.batch_size**2 + 8 * plan.batch_size * n_outputs * itemsize
 
     def _make_solver(self, step_size: float) -> BlockCoordinateDescent:
+        if self._centring.all_equal and self._choices.regularisation == 0:
+            # One point with many targets: its equations have no solution, and every λ > 0 gives their mean.
+            self._choices.regularisation = 1.0
         return BlockCoordinateDescent(self._choices.regularisation)
 
     def _stopping(self) -> training.Stopping:

@@ -44,7 +44,8 @@ class _CoreVectorMachine(DualModel):
         # The matrix of the core, and a larger one while it grows.
         most = math.isqrt(budget // (2 * arrays.itemsize(points)))
         most = max(2, min(most, len(signs), self.max_core_points or len(signs)))
-        problem = CoreProblem(kernel, points, np.arange(len(signs)) % n, signs, linear, ridge, self._seed(), most)
+        row_of = np.arange(len(signs)) % n
+        problem = CoreProblem(kernel, points, row_of, signs, linear, ridge, self._seed(), most, budget)
         state = training.train(
             CoreVectorMachine(float(self.epsilon), self.sample_size),
             problem,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -212,10 +213,12 @@ class LASVMClassifier(DualClassifier):
         """The kernel, the shift of the points, and machines without examples."""
         class_weights.check(self.class_weight, self.classes_)
         arrays.memory_budget(self.memory)  # refused where it is no size
-        points, self._kernel = self._prepare(X, self._seed(), arrays.Device("cpu"))
+        _, self._kernel = self._prepare(X, self._seed(), arrays.Device("cpu"))
+        # Rows that come later may differ in a feature that is constant in these.
+        self._centring = replace(self._centring, varies=np.ones(X.shape[1], dtype=bool))
         k = len(self.classes_)
         n_machines = 1 if k == 2 else k if self.multiclass == "one_vs_rest" else k * (k - 1) // 2
-        self._states = [LASVMState.empty(points.shape[1], points.dtype) for _ in range(n_machines)]
+        self._states = [LASVMState.empty(X.shape[1] + 2, self._dtype) for _ in range(n_machines)]
         self._n_seen = 0
 
     def _show(self, X: Any, y: np.ndarray, weights: np.ndarray | None, n_epochs: int) -> None:

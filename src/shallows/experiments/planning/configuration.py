@@ -103,6 +103,7 @@ def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> C
     root = Path(root)
     schemas = root / "workflow" / "schemas"
     settings = {**read_yaml(root / "config" / "config.yaml"), **(settings or {})}
+    settings["seeds"] = _as_seeds(settings.get("seeds"))
     check(settings, schemas / "config.schema.yaml", "the configuration")
     folder = folder_of(settings, root)
     for part in NEEDED:
@@ -134,6 +135,14 @@ def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> C
     )
     _check_chains(loaded, folder / "datasets.yaml")
     return loaded
+
+
+def _as_seeds(given: Any) -> Any:
+    """Seeds as a command line gives them: ``seeds=0`` is a number, and ``'seeds=[0, 1]'`` a list of texts."""
+    listed = given if isinstance(given, list) or given is None else [given]
+    if listed is None or not all(str(seed).isdecimal() for seed in listed):
+        return given
+    return [int(seed) for seed in listed]
 
 
 def read_yaml(path: str | Path) -> Any:

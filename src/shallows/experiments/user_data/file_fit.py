@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+import re
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -150,7 +151,7 @@ def _fit_file(
         task = description["entry"]["task"]
         estimator = estimator_of(method, task, parameters)
         if first:
-            print(description["told"].replace(OF_A_COMPARISON, ""), flush=True)
+            print(with_options(description["told"].replace(OF_A_COMPARISON, "")), flush=True)
         preparation, x, y = fit_preparation(description, feature_steps(description), True, Path(place))
     y = np.asarray(y)
     checkpoint = None
@@ -181,3 +182,9 @@ def _fit_file(
         f"{about['label']} was fitted to all {x.shape[0]:,} rows{by} and saved. To predict new rows: shallows predict "
         f"{out.as_posix()} new.csv"
     )
+
+
+def with_options(text: str) -> str:
+    """What is told of a file in the settings of the workflow, such as ``missing=median``, as options of a command."""
+    text = text.replace("such as --config dataset=... ", "such as ")
+    return re.sub(r"\b(target|task|missing)=(?=\w)", r"--\1 ", text)

@@ -134,7 +134,10 @@ class FeatureBlockDescent:
             state.n_steps += 1
             if state.n_steps % n_blocks == 0:
                 state.gap = float(np.sqrt(state.of_pass / max(state.of_zero, 1e-300)))
-                state.exhausted, state.of_pass = state.gap <= self.tolerance, 0.0
+                # Features that tell nothing of the targets have no other gradient than rounding from the beginning.
+                rounding = float(np.finfo(float).eps * np.linalg.norm(problem.targets)) * len(problem.targets)
+                state.exhausted = state.gap <= self.tolerance or state.of_pass <= rounding**2
+                state.of_pass = 0.0
         return state
 
     def _take(self, problem: FeatureBlockProblem, state: FeatureBlockState, k: int) -> None:
@@ -150,8 +153,7 @@ class FeatureBlockDescent:
             if products is not None:
                 products += Z.T @ Z
         if products is not None:
-            products[np.diag_indices(size)] += problem.regularisation
-            factor = scipy.linalg.cho_factor(products, lower=True, overwrite_a=True, check_finite=False)
+            factor = _factor(products, problem.regularisation)
             if len(problem.factors) < problem.most_factors:
                 problem.factors[k] = factor
         gradient = moments - problem.regularisation * state.coefficients[span]
@@ -161,3 +163,18 @@ class FeatureBlockDescent:
         state.coefficients[span] += change
         for rows, Z in columns.strips(k):
             state.residual[rows] -= Z @ change
+
+
+def _factor(products: np.ndarray, regularisation: float) -> Any:
+    """The Cholesky factor of Z_bᵀZ_b + λI, with more than λ where rounding leaves no positive-definite matrix."""
+    own, extra = products.diagonal().copy(), regularisation
+    rounding = float(np.finfo(float).eps) * len(products) * float(own.max(initial=0.0))
+    while True:
+        products[np.diag_indices(len(products))] = own + extra
+        try:
+            return scipy.linalg.cho_factor(products, lower=True, check_finite=False)
+        except scipy.linalg.LinAlgError:
+            if not np.isfinite(products).all():
+                raise
+            # What is added beside λ shortens the steps and does not move their end.
+            extra = max(10.0 * extra, rounding)

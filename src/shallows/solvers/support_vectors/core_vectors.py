@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -43,6 +44,8 @@ class CoreProblem:
         Of the samples.
     most : int
         Core points that memory allows.
+    budget : int
+        Bytes for kernel values of core points with all points, beside the matrix of the core; with 0 none are kept.
     """
 
     kernel: Kernel
@@ -53,6 +56,17 @@ class CoreProblem:
     ridge: np.ndarray
     seed: int
     most: int
+    budget: int = 0
+
+    def keeps_rows(self, m: int, sample_size: int | None) -> bool:
+        """Whether the kernel values of m core points with all points are kept, where there is room for them.
+
+        A step without them makes the values of a sample, and of the new core point, with all core points. From where
+        these are more than the values of one core point with all points, kept ones are cheaper.
+        """
+        n = self.points.shape[0]
+        size = _capacity(m, self.most) * arrays.itemsize(self.points)
+        return (1 + (sample_size or n)) * m >= n and size * (n + 2 * _capacity(m, self.most)) <= self.budget
 
     @cached_property
     def largest_norm(self) -> float:
@@ -89,6 +103,10 @@ class CoreState:
         Whether no point is outside the enlarged ball, or there is no memory for more.
     enclosed : bool
         Whether no point is outside.
+    kept : ndarray, shape (n, capacity), optional
+        Kernel values of all points with the first ``n_kept`` core points, where it pays to keep them. They are made
+        anew in a run that goes on from a checkpoint, by the same products.
+    n_kept : int
     """
 
     core: np.ndarray
@@ -104,6 +122,8 @@ class CoreState:
     n_evaluations: int = 0
     exhausted: bool = False
     enclosed: bool = False
+    kept: np.ndarray | None = field(default=None, repr=False)
+    n_kept: int = 0
 
     def monitored(self) -> tuple[float, float]:
         """R² of the core, which only grows, held against nothing."""
@@ -123,6 +143,7 @@ class CoreState:
             setattr(self, name, np.array(array))
         for name, number in numbers.items():
             setattr(self, name, number)
+        self.kept, self.n_kept = None, 0
 
     def is_finite(self) -> bool:
         """Whether the gradient is made of numbers."""
@@ -161,7 +182,7 @@ class CoreVectorMachine:
         state.gradient = problem.linear[[first]] - state.matrix[:1, 0].astype(np.float64)
         others = self._sample(problem, state)
         distances = 2.0 * _gradients(problem, state, others)
-        _add(problem, state, int(others[np.argmax(distances)]) if len(others) else first)
+        self._add(problem, state, int(others[np.argmax(distances)]) if len(others) else first)
         state.coefficients = np.full(2, 0.5)
         state.gradient = problem.linear[state.core] - state.matrix[:2, :2].astype(np.float64) @ state.coefficients
         self._enclose(problem, state)
@@ -178,7 +199,7 @@ class CoreVectorMachine:
             elif len(state.core) >= problem.most:
                 state.exhausted = True
             else:
-                _add(problem, state, far)
+                self._add(problem, state, far)
                 self._enclose(problem, state)
         return state
 
@@ -192,7 +213,7 @@ class CoreVectorMachine:
             state.n_misses += 1
         self._enclose(problem, state, roughly=False)
         # What the last look at all points found is looked at again first, with the ball of now.
-        state.outside = self._furthest(problem, state, np.setdiff1d(state.outside, state.core))
+        state.outside = self._furthest(problem, state, _not_in_core(problem, state, state.outside))
         if not len(state.outside):
             state.outside = self._furthest(problem, state, None)[: self.sample_size or 1]
         return int(state.outside[0]) if len(state.outside) else None
@@ -200,7 +221,7 @@ class CoreVectorMachine:
     def _furthest(self, problem: CoreProblem, state: CoreState, numbers: np.ndarray | None) -> np.ndarray:
         """Those of some points, or of all, that are outside the enlarged ball, the furthest first."""
         if numbers is None:
-            numbers = np.setdiff1d(np.arange(len(problem.signs)), state.core)
+            numbers = _not_in_core(problem, state, np.arange(len(problem.signs)))
         if not len(numbers):
             return numbers
         g = _gradients(problem, state, numbers)
@@ -213,10 +234,21 @@ class CoreVectorMachine:
         """Points that are drawn, but for those of the core."""
         n = len(problem.signs)
         if self.sample_size is None or self.sample_size >= n:
-            return np.setdiff1d(np.arange(n), state.core)
+            return _not_in_core(problem, state, np.arange(n))
         state.n_looks += 1
         drawn = streams.integers(problem.seed, "core", state.n_looks, self.sample_size) % np.uint64(n)
-        return np.setdiff1d(drawn.astype(np.int64), state.core)
+        return _not_in_core(problem, state, np.unique(drawn.astype(np.int64)))
+
+    def _add(self, problem: CoreProblem, state: CoreState, i: int) -> None:
+        """Append a point to the core with the coefficient 0."""
+        state.core = np.append(state.core, i)
+        state.coefficients = np.append(state.coefficients, 0.0)
+        if problem.keeps_rows(len(state.core), self.sample_size):
+            _keep_rows(problem, state)
+        else:
+            state.kept, state.n_kept = None, 0
+        row = _append_to_matrix(problem, state).astype(np.float64)
+        state.gradient = np.append(state.gradient, problem.linear[i] - row @ state.coefficients)
 
     def _enclose(self, problem: CoreProblem, state: CoreState, *, roughly: bool = True) -> None:
         """The smallest ball of the core, to half of what ε allows; roughly, to a share of what is outside anyway."""
@@ -249,41 +281,71 @@ class CoreVectorMachine:
         _measure(problem, state)
 
 
+def _not_in_core(problem: CoreProblem, state: CoreState, numbers: np.ndarray) -> np.ndarray:
+    """Those of some points that are not of the core, in their order."""
+    inside = np.zeros(len(problem.signs), dtype=bool)
+    inside[state.core] = True
+    return numbers[~inside[numbers]]
+
+
 def _gradients(problem: CoreProblem, state: CoreState, numbers: np.ndarray) -> np.ndarray:
     """The gradient t − K̃λ at points outside the core, shape (len(numbers),)."""
-    mixed = state.coefficients * problem.signs[state.core]
-    points = arrays.take_rows(problem.points, problem.row_of[state.core])
+    m, mixed = len(state.core), state.coefficients * problem.signs[state.core]
+    kept = state.kept if state.n_kept == m else None
+    points = None if kept is not None else arrays.take_rows(problem.points, problem.row_of[state.core])
     out = np.empty(len(numbers))
-    for part in arrays.blocks(len(numbers), max(59, 2**24 // (len(mixed) + points.shape[1]))):
-        here = arrays.take_rows(problem.points, problem.row_of[numbers[part]])
-        values = arrays.to_numpy(kernels.values(problem.kernel, here, points))
+    for part in arrays.blocks(len(numbers), max(59, 2**24 // (m + problem.points.shape[1]))):
+        rows = problem.row_of[numbers[part]]
+        if kept is not None:
+            values = kept[rows, :m]
+        else:
+            values = arrays.to_numpy(kernels.values(problem.kernel, arrays.take_rows(problem.points, rows), points))
+            state.n_evaluations += values.size
         out[part] = values @ mixed
-    state.n_evaluations += len(numbers) * len(mixed)
     return problem.linear[numbers] - problem.signs[numbers] * (out + mixed.sum())
 
 
-def _add(problem: CoreProblem, state: CoreState, i: int) -> None:
-    """Append a point to the core with the coefficient 0."""
-    state.core = np.append(state.core, i)
-    state.coefficients = np.append(state.coefficients, 0.0)
-    row = _append_to_matrix(problem, state).astype(np.float64)
-    state.gradient = np.append(state.gradient, problem.linear[i] - row @ state.coefficients)
+def _capacity(m: int, most: int) -> int:
+    """Core points that there is room for where there are m: it doubles, from 64."""
+    return min(64 * 2 ** max(0, math.ceil(math.log2(m / 64))), max(most, m))
+
+
+def _keep_rows(problem: CoreProblem, state: CoreState) -> None:
+    """Make the kernel values of all points with those core points that are not kept yet, by a product for each."""
+    m, n = len(state.core), problem.points.shape[0]
+    if state.kept is None or state.kept.shape[1] < m:
+        kept = np.empty((n, _capacity(m, problem.most)), dtype=state.matrix.dtype)
+        if state.kept is not None:
+            kept[:, : state.n_kept] = state.kept[:, : state.n_kept]
+        state.kept = kept
+    for place in range(state.n_kept, m):
+        own = int(problem.row_of[state.core[place]])
+        here = problem.points[own : own + 1, :]
+        values = kernels.set_diagonal(problem.kernel, kernels.values(problem.kernel, here, problem.points), here, own)
+        state.kept[:, place] = arrays.to_numpy(values)[0]
+        state.n_evaluations += n
+    state.n_kept = m
 
 
 def _append_to_matrix(problem: CoreProblem, state: CoreState) -> np.ndarray:
     """The row of K̃ of the last core point with the core, which becomes its row and column."""
     m, core = len(state.core), state.core
     if len(state.matrix) < m:
-        larger = np.empty((min(2 * m + 64, max(problem.most, m)),) * 2, dtype=state.matrix.dtype)
+        larger = np.empty((_capacity(m, problem.most),) * 2, dtype=state.matrix.dtype)
         larger[: m - 1, : m - 1] = state.matrix[: m - 1, : m - 1]
         state.matrix = larger
-    points = arrays.take_rows(problem.points, problem.row_of[core])
-    i, here = core[-1], points[m - 1 : m, :]
-    values = kernels.set_diagonal(problem.kernel, kernels.values(problem.kernel, here, points), here, m - 1)
-    row = problem.signs[i] * problem.signs[core] * (arrays.to_numpy(values)[0] + 1.0)
+    i = core[-1]
+    if state.n_kept == m:
+        values = state.kept[problem.row_of[core], m - 1]
+    else:
+        points = arrays.take_rows(problem.points, problem.row_of[core])
+        here = points[m - 1 : m, :]
+        made = kernels.set_diagonal(problem.kernel, kernels.values(problem.kernel, here, points), here, m - 1)
+        values = arrays.to_numpy(made)[0]
+        state.n_evaluations += m
+    row = problem.signs[i] * problem.signs[core] * (values + 1.0)
     row[-1] += problem.ridge[i]
     state.matrix[m - 1, :m] = state.matrix[:m, m - 1] = row
-    state.n_evaluations += m
     return state.matrix[m - 1, :m]
 
 

@@ -83,10 +83,16 @@ class LASVMState:
 
     @property
     def intercept(self) -> float:
-        """b, the middle between the gradients that a step would move."""
+        """b, the middle between the gradients that a step would move.
+
+        A coefficient that rounding has left just within a bound is at it: where no other is within its bounds, its
+        gradient alone would decide b, and lies anywhere between those of the two classes.
+        """
         slots = self.at_hand
         beta, g = self.coefficients[slots], self.gradient[slots]
-        may_grow, may_fall = beta < self.upper[slots], beta > self.lower[slots]
+        lower, upper = self.lower[slots], self.upper[slots]
+        rounding = 1e-12 * (upper - lower)
+        may_grow, may_fall = beta < upper - rounding, beta > lower + rounding
         sides = [g[may_grow].max(initial=-np.inf), g[may_fall].min(initial=np.inf)]
         known = [side for side in sides if np.isfinite(side)]
         return float(np.mean(known)) if known else 0.0

@@ -1,0 +1,108 @@
+"""Every classifier and regressor of the package at its defaults on small data, beside those of scikit-learn.
+
+``python benchmarks/every_default.py`` prints the last tables of ``RESULTS-defaults.md``; ``--only SMO LASVM`` those of
+the estimators whose names hold one of the words. Inputs, and targets of regression, are standardised by the training
+rows, 60 % of the rows; the score is that of the others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import sklearn.datasets as sets
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR, LinearSVC
+
+import shallows
+
+Table = tuple[np.ndarray, np.ndarray]
+
+
+def classes() -> dict[str, Table]:
+    """Small sets that scikit-learn carries, and generated ones: noise, a ring, many classes, few rows, rare cases."""
+    made = sets.make_classification
+    names = ("iris", "wine", "breast_cancer", "digits")
+    bundled = {name: getattr(sets, f"load_{name}")(return_X_y=True) for name in names}
+    return bundled | {
+        "moons": sets.make_moons(1000, noise=0.25, random_state=0),
+        "circles": sets.make_circles(1000, noise=0.1, factor=0.5, random_state=0),
+        "blobs": sets.make_blobs(1000, centers=6, n_features=10, cluster_std=4, random_state=0),
+        "noisy": made(1500, 20, n_informative=8, n_redundant=4, flip_y=0.2, random_state=0),
+        "five": made(1500, 20, n_informative=10, n_classes=5, random_state=0),
+        "wide": made(200, 500, n_informative=20, random_state=0),
+        "rare": made(1500, 10, n_informative=5, weights=[0.93], random_state=0),
+        "hastie": sets.make_hastie_10_2(1500, random_state=0),
+        "shells": sets.make_gaussian_quantiles(n_samples=1000, n_features=4, n_classes=3, random_state=0),
+    }
+
+
+def values() -> dict[str, Table]:
+    """Regression with little and much noise, linear and not, in one input and in many, and of nothing."""
+    draw = np.random.default_rng(0)
+    nothing = draw.normal(size=(1200, 10)), draw.normal(size=1200)
+    x = draw.uniform(-3, 3, (400, 1))
+    sine = x, np.sin(3 * x[:, 0]) + 0.2 * draw.normal(size=400)
+    wide = draw.normal(size=(100, 300))
+    return {
+        "diabetes": sets.load_diabetes(return_X_y=True),
+        "friedman1": sets.make_friedman1(1200, noise=1, random_state=0),
+        "noisy": sets.make_friedman1(1200, noise=5, random_state=0),
+        "friedman2": sets.make_friedman2(1200, noise=20, random_state=0),
+        "friedman3": sets.make_friedman3(1200, noise=0.1, random_state=0),
+        "linear": sets.make_regression(1200, 50, n_informative=50, noise=100, random_state=0),
+        "sparse": sets.make_sparse_uncorrelated(1200, 10, random_state=0),
+        "nothing": nothing,
+        "sine": sine,
+        "wide": (wide, wide[:, :10].sum(1) + 0.5 * draw.normal(size=100)),
+        "roll": sets.make_swiss_roll(1200, noise=0.3, random_state=0),
+    }
+
+
+TASKS: dict[str, tuple[Callable[[], dict[str, Table]], dict[str, Callable[[], Any]]]] = {
+    "Classifier": (classes, {"SVC": SVC, "LinearSVC": LinearSVC, "LogisticRegression": LogisticRegression}),
+    "Regressor": (values, {"SVR, C = 10": lambda: SVR(C=10), "Ridge": Ridge}),
+}
+
+
+def score(model: Any, X: np.ndarray, y: np.ndarray, ending: str) -> float:
+    """Accuracy, or R², on the rows that the model was not fitted to."""
+    stratify = y if ending == "Classifier" else None
+    X, X_test, y, y_test = train_test_split(X, y, test_size=0.4, random_state=0, stratify=stratify)
+    scaler = StandardScaler().fit(X)
+    if ending == "Regressor":
+        mean, deviation = y.mean(), y.std()
+        y, y_test = (y - mean) / deviation, (y_test - mean) / deviation
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(scaler.transform(X), y).score(scaler.transform(X_test), y_test)
+
+
+def main() -> None:
+    """Print a table for each task."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", nargs="+", default=[""], metavar="WORD")
+    only = parser.parse_args().only
+    for ending, (load, others) in TASKS.items():
+        data, models = load(), dict(others)
+        for name in filter(lambda one: one.endswith(ending), dir(shallows)):
+            kind = getattr(shallows, name)
+            seeded = {"random_state": 0} if "random_state" in inspect.signature(kind).parameters else {}
+            models[name.removesuffix(ending)] = lambda kind=kind, seeded=seeded: kind(**seeded)
+        print(f"\n| {'classification, % right' if others.get('SVC') else 'regression, R²'} | {' | '.join(data)} |")
+        print(f"|{'---|' * (len(data) + 1)}")
+        for name, make in models.items():
+            if name in others or any(word in name for word in only):
+                found = [score(make(), *table, ending) for table in data.values()]
+                shown = [f"{100 * one:.1f}" if ending == "Classifier" else f"{one:.2f}" for one in found]
+                print(f"| {name} | {' | '.join(shown)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
