@@ -139,10 +139,9 @@ def explicit_cca(
 def _maps(digits: Any, kind: str, n_features: int, seed: int) -> list[Any]:
     """Feature maps of both views, with the median bandwidths and the landmarks of the first digits."""
     first = next(iter(_whole(digits, 0, min(N_CHOICE, 20_000))))
-    # In single precision thousands of landmarks would leave a hundred directions above their rounding.
-    make, dtype = (FourierFeatures, "float32") if kind == "fourier" else (NystroemFeatures, "float64")
-    made = (make(n_features=n_features, random_state=seed + place, dtype=dtype) for place in (0, 1))
-    return [one.fit(view.astype(dtype)) for one, view in zip(made, first, strict=True)]
+    make = FourierFeatures if kind == "fourier" else NystroemFeatures
+    made = (make(n_features=n_features, random_state=seed + place, dtype="float32") for place in (0, 1))
+    return [one.fit(view) for one, view in zip(made, first, strict=True)]
 
 
 def _moments(
@@ -166,7 +165,7 @@ def _moments(
         for place, one in enumerate((P, Q)):
             sums[place] = sums[place] + one.sum(axis=0, dtype=np.float64)
         for place, (a, b) in enumerate(((P, P), (Q, Q), (P, Q))):
-            squares[place] = squares[place] + a.T @ b
+            squares[place] = squares[place] + (a.T @ b).astype(np.float64)
         spent += time.process_time() - made
     means = [one / count for one in sums]
     pairs = zip(squares, ((0, 0), (1, 1), (0, 1)), strict=True)

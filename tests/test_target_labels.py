@@ -5,6 +5,7 @@ from pathlib import Path
 
 import yaml
 
+from shallows.experiments.comparing.rows import Rows
 from shallows.experiments.comparing.target_table import describe_runs
 from shallows.experiments.planning.plan import Plan
 
@@ -48,3 +49,14 @@ def test_a_comparison_carries_the_words():
     plan = Plan.load(PROJECT)
     assert plan.comparison("kpca_memory_claim", "demo")["makes_data"] == {"kpca_bytes": "normal points, drawn for it"}
     assert plan.comparison("eigenpro_table8", "demo")["makes_data"] == {}
+
+
+def test_a_table_names_the_points_that_were_drawn_and_not_the_data_that_were_handed_over():
+    plan = Plan.load(PROJECT)
+    (drawn,) = plan.comparison("kpca_memory_claim", "demo")["sizes"].values()
+    assert (drawn["dataset"], drawn["n_train"]) == ("normal points, drawn for it", "")
+    row = Rows(plan.comparison("kpca_memory_claim", "demo")).row("normal points", "features t", {}, "bytes", ("", ""))
+    assert (row["dataset"], row["n_train"]) == ("normal points, drawn for it", "")
+    (handed, *_) = plan.comparison("eigenpro_table8", "demo")["sizes"].values()
+    assert handed["dataset"].startswith("mnist")
+    assert handed["n_train"] > 0

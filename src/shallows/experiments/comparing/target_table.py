@@ -59,12 +59,9 @@ def describe(
     spec, paper, sizes = comparison["spec"], comparison["paper"], comparison["sizes"]
     said, defined = {one["metric"] for one in comparison["published"]}, {**spec["metrics"], **spec.get("claims", {})}
     labels = {name: one["label"] + (f" ({one['unit']})" if one.get("unit") else "") for name, one in defined.items()}
-    records, makes_data = [one.record for one in results.values()], comparison.get("makes_data", {})
-    made = {makes_data.get(one["run"].get("method")) for one in records}
     for word, one in sizes.items():
         name = dataset_name(sizes, word)
-        title = next(iter(made)) if len(made) == 1 and None not in made else one["title"]
-        labels[name] = title if name == one["dataset"] else f"{title} ({word})"
+        labels[name] = one["title"] if name == one["dataset"] else f"{one['title']} ({word})"
     return {
         "id": comparison["target"],
         "title": spec["title"],

@@ -312,8 +312,14 @@ class Plan:
         paper = self.configuration.papers[spec["paper"]]
         at = spec["scales"][scale]
         sizes, absent = {}, self.absent(target, scale)
+        makes_data = self._makes_data(target, scale)
+        every_method_draws = len(makes_data) == len({run.method for run in self.runs_of(target, scale)})
+        drawn = set(makes_data.values()) if every_method_draws else set()
         for word, data in at["data"].items():
-            if word not in absent:
+            if word not in absent and len(drawn) == 1:
+                title = next(iter(drawn))
+                sizes[word] = {"dataset": title, "title": title, "n_train": "", "n_test": ""}
+            elif word not in absent:
                 size = self.size(data["dataset"], target_entry.variants(data)[0])
                 title = self.catalogue[data["dataset"]].title
                 sizes[word] = {
@@ -332,7 +338,7 @@ class Plan:
             "published": self.configuration.published[target],
             "printed": {one: self.configuration.published[one] for one in target_entry.printed_targets(spec)},
             "sizes": sizes,
-            "makes_data": self._makes_data(target, scale),
+            "makes_data": makes_data,
             "missing": absent,
             "left_out": self._left_out(target, scale),
             "no_row": printed_items.without_rows(self.items.get(target, ())),
