@@ -28,7 +28,7 @@ from .results import AnalysisResult
 BATCH = 250
 """Points of a batch, and features of a block of doubly stochastic gradients."""
 
-N_CENTRES, RANK, N_SUBSAMPLE = 500, 20, 200
+N_CENTRES, RANK, N_SUBSAMPLE = 300, 20, 200
 """Centres; eigenvectors of a preconditioner, and the points that they are computed from."""
 
 
@@ -101,7 +101,7 @@ def rank_scaling(
     data
         Not used: points are normal numbers, and targets linear functions of them.
     method : {"eigenpro", "centres", "doubly_stochastic"}
-        EigenPro with all points, or with 500, as centres; doubly stochastic gradients with a block of 250 features a
+        EigenPro with all points, or with 300, as centres; doubly stochastic gradients with a block of 250 features a
         batch.
     ranks : sequence of int
         Numbers of processes.
