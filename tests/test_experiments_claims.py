@@ -36,6 +36,7 @@ FALLING = {("fast", "g", 0): {"error": {1: 8.0, 2: 4.0, 4: 2.0, 8: 1.0}}}
         ({"reduce": "mean"}, 3.75),
         ({"reduce": "slope"}, -1.0),
         ({"reduce": "slope", "parameters": {"y": "linear"}}, -2.3 / math.log(2)),
+        ({"reduce": "slope", "parameters": {"y": "linear", "share": 0.5}}, -1.0 / math.log(2)),
         ({"reduce": "growth"}, 0.125),
     ],
 )

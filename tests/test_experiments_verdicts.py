@@ -244,6 +244,19 @@ def test_a_part_of_a_dataset_does_not_pass_for_the_whole(n_train, comparable):
     assert (reason is None) is comparable
 
 
+@pytest.mark.parametrize(("n_points", "verdict"), [(8, "not comparable"), (None, "reproduced")])
+def test_runs_that_used_a_part_of_the_points_do_not_pass_for_runs_on_all_of_them(n_points, verdict):
+    claims = {"claim": {"label": "x", "evidence": "order", "at_most": 3.0}}
+    said = [("Toy", "", "", "claim", "small")]
+    comparison, measured = made(seeds(2.0, 2.1), metrics={"error": {"label": "e"}}, claims=claims, published=said)
+    comparison["spec"]["published_data"] = {"Toy": {"dataset": "toy", "n_train": 10}}
+    for run in measured.values():
+        run.record["effective"] = {"n_points": n_points}
+    found = [row for row in rows_of(comparison, measured) if row["measured_mean"]]
+    assert [row["verdict"] for row in found if row["published"]] == [verdict]
+    assert {row["n_train"] for row in found} == {n_points or 10}
+
+
 # Files
 
 

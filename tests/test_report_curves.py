@@ -110,6 +110,15 @@ def test_places_that_were_set_are_ticks_and_seconds_that_were_measured_are_not(t
     assert shown == told if told else max(map(len, shown)) <= 4
 
 
+def test_axes_that_share_their_limits_have_the_ticks_of_the_whole_range(tmp_path):
+    lows = {"k=1": 1.0, "k=40": 1e-6}
+    rows = [row("norm", str(m * low), f"{k}; m={m}") for k, low in lows.items() for m in (1, 2)]
+    for ax in drawn(tmp_path, rows, {"x": "m", "y": ["norm"], "columns": "k", "y_scale": "log"}).axes:
+        low, high = ax.get_ylim()
+        shown = [place for place in ax.get_yticks() if low <= place <= high]
+        assert len(shown) <= 8, "twos and fives of six decades stand on top of each other"
+
+
 def test_a_level_is_a_line_across(tmp_path):
     levels = [{"value": 0.95, "label": "1 − δ"}]
     (ax,) = drawn(tmp_path, batches(), {"y": ["norm"], "lines": "k", "levels": levels}).axes

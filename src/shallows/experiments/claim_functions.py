@@ -130,14 +130,18 @@ def growth(curve: Mapping[Point, float]) -> float:
     return ratio(last(curve), first(curve))
 
 
-def slope(curve: Mapping[Point, float], *, x: Axis = "log", y: Axis = "log") -> float | None:
+def slope(curve: Mapping[Point, float], *, x: Axis = "log", y: Axis = "log", share: float = 0.0) -> float | None:
     """The slope of the least-squares line through a curve, on logarithmic axes unless ``x`` or ``y`` says otherwise.
+
+    Evaluation points below a ``share`` of the last one are left out, so that a curve is looked at over the same range
+    at each scale.
 
     It is not a number where a value is infinite, is none, or has no logarithm that its axis asks for: a curve that
     diverges has no slope, whatever its other values are. None is returned for fewer than two points.
     """
     scales: list[Callable[[float], float]] = [math.log if axis == "log" else float for axis in (x, y)]
     points = [pair for pair in curve.items() if pair[0] is not None]
+    points = [pair for pair in points if pair[0] >= share * max(point for point, _ in points)]
     if len(points) < 2:
         return None
     for pair in points:

@@ -76,7 +76,7 @@ def curves(target: Target) -> Figure:
             part = _where(_where(table, rows, row), columns, column)
             for name in names:
                 _draw(ax, _where(part, lines, name), looks[name], spec)
-            _dress(ax, part, spec)
+            _dress(ax, part, part if spec.get("free_y") else _where(table, rows, row), spec)
             titles = [_title(target, spec, key, value) for key, value in ((columns, column), (rows, row)) if key]
             shown = titles if wide == 1 or line == 0 else titles[1:]
             ax.set_title(
@@ -205,13 +205,13 @@ def _along(part: pandas.DataFrame, key: str) -> bool:
     return part[key].dtype.kind == "f"
 
 
-def _dress(ax: Axes, part: pandas.DataFrame, spec: Mapping[str, Any]) -> None:
-    """Set the scales and limits of axes and draw their levels."""
+def _dress(ax: Axes, part: pandas.DataFrame, beside: pandas.DataFrame, spec: Mapping[str, Any]) -> None:
+    """Set the scales and limits of axes and draw their levels; ``beside`` has all that shares their y axis."""
     import pandas
 
     finite = part[part["mean"].map(math.isfinite)]
-    y = pandas.concat([finite["mean"], part["published"].dropna()])
-    for axis, values in (("x", finite["at"]), ("y", y)):
+    y = pandas.concat([beside.loc[beside["mean"].map(math.isfinite), "mean"], beside["published"].dropna()])
+    for axis, values in (("x", finite["at"]), ("y", y if len(finite) else finite["mean"])):
         above = values[values > 0]
         apt = len(above) > 0 and values.min() > 0 and above.max() / above.min() >= 20
         if len(above) and spec.get(f"{axis}_scale", "log" if apt else "linear") == "log":

@@ -69,7 +69,7 @@ def _judged(
     spec, n_runs = measurements.spec, len(series["run_ids"])
     definition, along = spec["metrics"][metric], spec.get("mark", "")
     altered = [f"{name} = {ours} instead of {theirs}" for name, (ours, theirs) in series["altered"].items()]
-    incomparable = definition.get("incomparable") or rows.incomparable(series["data"])
+    incomparable = definition.get("incomparable") or rows.incomparable(series["data"], measurements.runs(series))
     incomparable = incomparable or (altered and "measured with " + ", ".join(altered))
     if len(values) < n_runs:
         if "first_passage" not in definition:

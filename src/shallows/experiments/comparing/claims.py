@@ -12,6 +12,7 @@ from typing import Any
 from ..claim_functions import ACROSS, ACROSS_CURVES, REDUCTIONS, Curve
 from ..setting_text import parse_setting
 from . import uncertainty, verdicts
+from .evaluations import RunResult
 from .measurements import Measurements
 from .rows import Rows
 
@@ -98,7 +99,7 @@ def claims(measurements: Measurements) -> Iterator[dict[str, Any]]:
             if printed and "tolerance" in claim:
                 margin = uncertainty.margin(printed["published"], claim["tolerance"], number.values, runs)
             interval = uncertainty.interval(number.values, number.counted) if claim.get("paired") else None
-            verdict, reason = _judged(rows, claim, number, printed, margin, interval)
+            verdict, reason = _judged(rows, claim, number, printed, runs, margin, interval)
             values = [statistics.fmean(number.values)] if number.never_passed and number.values else number.values
             values = [] if verdict == verdicts.NOT_RUN else values
             judgement = verdict, "; ".join(filter(None, (reason, number.without)))
@@ -126,6 +127,7 @@ def _judged(
     claim: Mapping[str, Any],
     number: Number,
     printed: Mapping[str, str] | None,
+    runs: Sequence[RunResult],
     margin: float | None,
     interval: tuple[float, float] | None,
 ) -> tuple[str, str]:
@@ -142,7 +144,8 @@ def _judged(
         for key, value in claim.get("comparable", {}).items()
         if str(number.setting.get(key)) != str(value)
     ]
-    incomparable = next(filter(None, map(rows.incomparable, number.words)), None) or "; ".join(differs)
+    other_data = filter(None, (rows.incomparable(word, runs) for word in number.words))
+    incomparable = next(other_data, None) or "; ".join(differs)
     mean, better = statistics.fmean(number.values), claim.get("better", "lower")
     if number.never_passed:
         # A lower bound is no measured number. It can be on the good side of a printed one, and shows no agreement.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,6 +55,17 @@ class RunResult:
     def repetition(self) -> tuple[Any, int]:
         """What tells it from the other runs of its series: the part of the data and the seed."""
         return self.record["run"].get("variant"), self.record["run"]["seed"]
+
+    @property
+    def points_used(self) -> float:
+        """How many training points it used: a part of them where an analysis says so, else infinite, for all."""
+        return points_used(self.record)
+
+
+def points_used(record: Mapping[str, Any]) -> float:
+    """How many training points the run of a record used, where it says so; else infinite, for all of them."""
+    used = record.get("effective", {}).get("n_points")
+    return used if isinstance(used, int) else math.inf
 
 
 def read(path: str | Path, along: str = "") -> dict[str, RunResult]:

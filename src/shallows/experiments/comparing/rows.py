@@ -61,7 +61,7 @@ class Rows:
         interval : pair of float, optional
             By which it was judged.
         """
-        size, definition = self.comparison["sizes"].get(word, {}), self._defined.get(metric, {})
+        size, definition = self._size(word, runs), self._defined.get(metric, {})
         printed = printed or {}
         reason = judgement[1]
         if printed.get("derived"):
@@ -107,12 +107,20 @@ class Rows:
         )
         return self.row(word, method, setting, metric, (verdicts.NOT_RUN, reason), printed)
 
-    def incomparable(self, word: str) -> str | None:
-        """Why the data of this scale cannot stand beside the paper's."""
-        size = self.comparison["sizes"].get(word)
-        if size is None:
+    def incomparable(self, word: str, runs: Sequence[RunResult] = ()) -> str | None:
+        """Why the data that these runs of this scale used cannot stand beside the paper's."""
+        if word not in self.comparison["sizes"]:
             return None
-        return verdicts.incomparable_data(word, self.comparison["spec"]["published_data"].get(word), size)
+        paper = self.comparison["spec"]["published_data"].get(word)
+        return verdicts.incomparable_data(word, paper, self._size(word, runs))
+
+    def _size(self, word: str, runs: Sequence[RunResult]) -> Mapping[str, Any]:
+        """The size of the data; where it matters for the comparison, the training points are those that were used."""
+        size = self.comparison["sizes"].get(word, {})
+        if not size or (self.comparison["spec"]["published_data"].get(word) or {}).get("any"):
+            return size
+        here = [run for run in runs if run.record["run"].get("dataset") in (None, size["dataset"])]
+        return {**size, "n_train": min([size["n_train"], *(run.points_used for run in here)])}
 
 
 def dataset_name(sizes: Mapping[str, Mapping[str, Any]], word: str) -> str:

@@ -12,7 +12,7 @@ from shallows.datasets.files import replacing, write_json
 from . import evaluations, verdicts
 from .cells import cells, missing
 from .claims import claims
-from .evaluations import RunResult
+from .evaluations import RunResult, points_used
 from .measurements import Measurements
 from .rows import COLUMNS, dataset_name
 
@@ -123,7 +123,8 @@ def describe_runs(
             data[made] = {"title": made}
         else:
             shown = {key: one["data"][key] for key in ("title", "n_train", "n_test", "n_features")}
-            data[one["run"]["dataset"] + one["run"]["variant"]] = shown
+            key, used = one["run"]["dataset"] + one["run"]["variant"], min(shown["n_train"], points_used(one))
+            data[key] = {**shown, "n_train": max(used, data.get(key, shown | {"n_train": 0})["n_train"])}
     return {
         "scale": scale,
         "data": list(data.values()),

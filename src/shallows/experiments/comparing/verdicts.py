@@ -96,7 +96,9 @@ def criterion(claim: Mapping[str, Any]) -> str:
         text = "between {:g} and {:g}".format(*claim["between"])
     else:
         text = f"at least {claim['at_least']:g}" if "at_least" in claim else f"at most {claim['at_most']:g}"
-    return text + (", for the whole 95 % interval of the paired values" if claim.get("paired") else "")
+    if not claim.get("paired"):
+        return text
+    return f"{text}, for the whole 95 % interval of the {'paired values' if {'over', 'less'} & set(claim) else 'mean'}"
 
 
 def criterion_of(definition: Mapping[str, Any]) -> str:

@@ -312,13 +312,11 @@ class Plan:
         paper = self.configuration.papers[spec["paper"]]
         at = spec["scales"][scale]
         sizes, absent = {}, self.absent(target, scale)
-        makes_data = self._makes_data(target, scale)
-        every_method_draws = len(makes_data) == len({run.method for run in self.runs_of(target, scale)})
-        drawn = set(makes_data.values()) if every_method_draws else set()
+        used = {run.method for run in self.runs_of(target, scale)}
+        makes_data, drawn = target_entry.drawn_data(self.configuration.methods, used)
         for word, data in at["data"].items():
-            if word not in absent and len(drawn) == 1:
-                title = next(iter(drawn))
-                sizes[word] = {"dataset": title, "title": title, "n_train": "", "n_test": ""}
+            if word not in absent and drawn:
+                sizes[word] = {"dataset": drawn, "title": drawn, "n_train": "", "n_test": ""}
             elif word not in absent:
                 size = self.size(data["dataset"], target_entry.variants(data)[0])
                 title = self.catalogue[data["dataset"]].title
@@ -343,11 +341,6 @@ class Plan:
             "left_out": self._left_out(target, scale),
             "no_row": printed_items.without_rows(self.items.get(target, ())),
         }
-
-    def _makes_data(self, target: str, scale: str) -> dict[str, str]:
-        """The data that analyses of a target draw for themselves, by method."""
-        used, known = {run.method for run in self.runs_of(target, scale)}, self.configuration.methods
-        return {method: known[method]["makes_data"] for method in sorted(used) if "makes_data" in known[method]}
 
     def _cost(self, run: Run) -> costs.Cost:
         model, cost = self.unscaled_cost(run)

@@ -7,7 +7,7 @@ workflow is parsed, so it imports nothing heavy.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from shallows.errors import UnknownNameError
@@ -193,3 +193,18 @@ def _known(kind: str, name: Any, known: Iterable[str]) -> Any:
     if name not in known:
         raise UnknownNameError(kind, name, known)
     return known[name] if isinstance(known, Mapping) else name
+
+
+def drawn_data(methods: Mapping[str, Any], used: Collection[str]) -> tuple[dict[str, str], str]:
+    """The data that analyses draw for themselves, by method, and what all of them draw alike, or nothing.
+
+    Parameters
+    ----------
+    methods : mapping
+        Of ``config/methods.yaml``.
+    used : collection of str
+        The methods of a target's runs.
+    """
+    drawn = {method: methods[method]["makes_data"] for method in sorted(used) if "makes_data" in methods[method]}
+    alike = set(drawn.values()) if len(drawn) == len(used) else set()
+    return drawn, next(iter(alike)) if len(alike) == 1 else ""

@@ -20,7 +20,7 @@ from ...solvers.components.warm_start import random_feature_components
 from ...solvers.examples import Examples
 from ..results import AnalysisResult
 
-STARTS = ("warm", "poor")
+STARTS = ("warm", "poor", "turned")
 START_POINTS, START_BLOCKS = 1000, 4
 POOR_COSINE = 0.65
 """Share of its own component in each function of the poor start, so that cos² of the angle is little above ½."""
@@ -55,9 +55,10 @@ def convergence(
         σ of the Gaussian kernel.
     n_components : int
         k.
-    start : {"warm", "poor"}
-        The components of 1,000 points in the features of four blocks, or these mixed with the next k components, so
-        that cos² of the angle is little above ½.
+    start : {"warm", "poor", "turned"}
+        The components of 1,000 points in the features of four blocks; these mixed with the next k components, so that
+        cos² of the angle is little above ½; or the same, with the k functions then mixed among themselves. That leaves
+        their span as it is, and none of them is near an eigenfunction of its own.
     scaled, individual, step_size, decrease
         See `DoublyStochasticOja`.
     batch_size, block_size, max_blocks : int
@@ -189,20 +190,24 @@ def _begin(
     x = x[streams.permutation(seed, "order", 0, len(x))]
     features = FourierFeatures(kernels.make("gaussian", bandwidth), 1, F, seed)
     first = random_feature_components(
-        features, x[:START_POINTS].astype(np.float64), 2 * k if start == "poor" else k, n_blocks=START_BLOCKS
+        features, x[:START_POINTS].astype(np.float64), k if start == "warm" else 2 * k, n_blocks=START_BLOCKS
     )
     coefficients, values = first.coefficients, first.eigenvalues[: 2 * k]
-    if start == "poor":
+    if start != "warm":
         # Each component is mixed with one of the next k, by the same angle.
         c, s = math.sqrt(POOR_COSINE), math.sqrt(1.0 - POOR_COSINE)
         # In L₂ the mixed-in part shrinks with the root of its eigenvalue, so it is enlarged by as much.
         ratios = np.sqrt(values[:k] / values[k : 2 * k])
         coefficients = c * coefficients[:, :, :k] + s * coefficients[:, :, k:] * ratios
         coefficients = coefficients / np.sqrt(c**2 + (s * ratios) ** 2)
-    moment = np.diag(values[:k])
+    coefficients, moment = coefficients[:, :, :k], np.diag(values[:k])
+    if start == "turned":
+        # An orthogonal matrix whose first column has equal entries: cosines, as in the discrete cosine transform.
+        turn = np.linalg.qr(np.cos(np.pi * np.outer(np.arange(k) + 0.5, np.arange(k)) / k))[0]
+        coefficients, moment = coefficients @ turn, turn.T @ moment @ turn
     where = arrays.resolve_device(device)
     points = arrays.to_device(x, where, np.float32)
-    problem = ComponentProblem(features, k, arrays.to_device(coefficients[:, :, :k], where, np.float32), moment)
+    problem = ComponentProblem(features, k, arrays.to_device(coefficients, where, np.float32), moment)
     batches = [Examples(points[rows, :]) for rows in arrays.blocks(len(x) - len(x) % B, B)]
     return problem, solver.init(problem), batches
 
