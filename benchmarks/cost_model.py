@@ -19,13 +19,19 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import numpy as np
+from scipy.optimize import least_squares
+
 from shallows.experiments.planning import costs, measured_costs, requests
 from shallows.experiments.planning.configuration import SCALES
 from shallows.experiments.planning.plan import Plan
 
 ROOT = Path(__file__).resolve().parents[1]
-#: Weight of a factor of one among those that were measured: a single short run says little.
-PRIOR = 0.3
+#: Weight of a factor of one for memory, among runs of `MEMORY_WEIGHT` each.
+MEMORY_PRIOR, MEMORY_WEIGHT = 0.3, 3.0
+#: How much the constants of time are held near those that they begin with: of a model near 0.5 s and a factor of one,
+#: of a method near its model's. A run weighs as its seconds, within `WEIGHTS`.
+PRIORS, WEIGHTS = {"model": 0.5, "method": 1.0}, (0.1, 5.0)
 #: Least seconds of the runs whose times are judged; the second of them gives the factor that `make explain` prints.
 LEAST_SECONDS = (0.0, 1.0, 5.0)
 
@@ -53,32 +59,52 @@ def records(plan: Plan, results: Path) -> Iterable[dict]:
 
 
 def factors(rows: Sequence[dict]) -> dict[str, dict]:
-    """Factors of time and memory by method and by model, weighted means of logarithms, and the most work measured."""
-    found: dict[str, dict] = {"most": {"methods": {}, "models": {}}}
-    for row in rows:
-        work = round(max(0.05, row["estimate"].seconds - costs.OVERHEAD_SECONDS), 3)
-        for level in ("method", "model"):
-            most = found["most"][f"{level}s"]
-            if row["scale"] == SCALES[0]:
-                most[row[level]] = max(work, most.get(row[level], 0.0))
-    for what in ("seconds", "memory"):
-        found[what] = {}
-        for level in ("method", "model"):
-            sums: dict[str, list[float]] = defaultdict(lambda: [0.0, PRIOR])
-            for row in rows:
-                if what == "seconds" and row["scale"] != SCALES[0]:
-                    continue
-                if what == "seconds":
-                    beyond = max(0.05, row["seconds"] - costs.OVERHEAD_SECONDS)
-                    ratio, weight = beyond / max(0.05, row["estimate"].seconds - costs.OVERHEAD_SECONDS), row["seconds"]
-                else:
-                    ratio, weight = row["memory"] / row["estimate"].memory_bytes, 3.0
-                sums[row[level]][0] += weight * math.log(ratio)
-                sums[row[level]][1] += weight
-            found[what][f"{level}s"] = {
-                name: float(f"{math.exp(total / weight):.3g}") for name, (total, weight) in sorted(sums.items())
-            }
+    """Start, factor of time and factor of memory by method and by model, and the most work measured."""
+    found: dict[str, dict] = {"most": {"methods": {}, "models": {}}, "start": {}, "seconds": {}, "memory": {}}
+    timed = [row for row in rows if row["scale"] == SCALES[0]]
+    for level in ("model", "method"):
+        groups: dict[str, list[dict]] = defaultdict(list)
+        for row in timed:
+            groups[row[level]].append(row)
+        found["most"][f"{level}s"] = {name: round(max(0.05, *map(work, group)), 3) for name, group in groups.items()}
+        start, seconds = {}, {}
+        for name, group in sorted(groups.items()):
+            near = costs.OVERHEAD_SECONDS, 1.0
+            if level == "method":
+                near = tuple(found[what]["models"][group[0]["model"]] for what in ("start", "seconds"))
+            start[name], seconds[name] = start_and_factor(group, near, PRIORS[level])
+        found["start"][f"{level}s"], found["seconds"][f"{level}s"] = start, seconds
+        sums: dict[str, list[float]] = defaultdict(lambda: [0.0, MEMORY_PRIOR])
+        for row in rows:
+            sums[row[level]][0] += MEMORY_WEIGHT * math.log(row["memory"] / row["estimate"].memory_bytes)
+            sums[row[level]][1] += MEMORY_WEIGHT
+        found["memory"][f"{level}s"] = {
+            name: float(f"{math.exp(total / weight):.3g}") for name, (total, weight) in sorted(sums.items())
+        }
     return found
+
+
+def work(row: dict) -> float:
+    """Seconds that the functions of `costs` count beyond the start."""
+    return max(0.0, row["estimate"].seconds - costs.OVERHEAD_SECONDS)
+
+
+def start_and_factor(rows: Sequence[dict], near: tuple[float, float], prior: float) -> tuple[float, float]:
+    """The start b and the factor f for which b + f × work is nearest to what runs took, by squared logarithms.
+
+    Runs of less than `costs.OVERHEAD_SECONDS` count as that: how long they are is a matter of which came first in a
+    process, and no estimate is less. Both constants are held near those given by ``prior``.
+    """
+    works = np.array([work(row) for row in rows])
+    took = np.maximum([row["seconds"] for row in rows], costs.OVERHEAD_SECONDS)
+    weight = np.sqrt(np.clip([row["seconds"] for row in rows], *WEIGHTS))
+
+    def off(logarithms: np.ndarray) -> np.ndarray:
+        start, factor = np.exp(logarithms)
+        return np.r_[weight * np.log((start + factor * works) / took), prior * (logarithms - np.log(near))]
+
+    start, factor = np.exp(least_squares(off, np.log(near)).x)
+    return max(costs.OVERHEAD_SECONDS, float(f"{start:.3g}")), float(f"{factor:.3g}")
 
 
 def off_by(rows: Sequence[dict], taken: dict | None) -> dict[str, list[tuple[float, dict]]]:

@@ -21,6 +21,7 @@ OURS = {
     "lecture_choice_features",
     "lecture_choice_tables",
     "scaling_memory",
+    "scaling_ranks",
     "scaling_time",
 }
 

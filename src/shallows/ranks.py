@@ -33,8 +33,8 @@ Value = TypeVar("Value")
 class Ranks:
     """The processes of an MPI communicator, which are numbered by their ranks from 0.
 
-    Every method but `own`, `local` and `piece` is a collective operation: all processes must call it, in the same
-    order. Objects are used as contexts, ``with Ranks(communicator) as ranks``.
+    Every method but `own`, `local`, `piece` and `count` is a collective operation: all processes must call it, in the
+    same order. Objects are used as contexts, ``with Ranks(communicator) as ranks``.
 
     Parameters
     ----------
@@ -47,6 +47,10 @@ class Ranks:
         Which of the processes this one is, and how many there are.
     on_this_node : int
         How many of them run on the same machine as this one.
+    n_values : int
+        Kernel or feature values that this process has computed for the steps of a training (`count`).
+    n_bytes : int
+        Bytes that this process has given to sums over all processes.
 
     Raises
     ------
@@ -55,6 +59,9 @@ class Ranks:
     ShallowsError
         If no MPI library is found, or if the processes run different versions of this package, NumPy or Python.
     """
+
+    n_values = 0
+    n_bytes = 0
 
     def __init__(self, communicator: Any = None):
         mpi = _mpi()
@@ -97,11 +104,16 @@ class Ranks:
         n = rows.stop - rows.start
         return slice(*(rows.start + n * rank // self.size for rank in (self.rank, self.rank + 1)))
 
+    def count(self, n_values: int) -> None:
+        """Note that this process has computed so many kernel or feature values."""
+        self.n_values += n_values
+
     # ---------------------------------------------------------------------------------------- messages
 
     def sum(self, x: Array) -> Array:
         """The sum of an array of every process, to the same bits in all of them."""
         host = np.ascontiguousarray(arrays.to_numpy(x))
+        self.n_bytes += host.nbytes
         total = np.empty_like(host)
         self._comm.Reduce(host, total, op=self._mpi.SUM, root=0)
         # Not Allreduce: MPI does not promise the same bits everywhere, and what is decided by them must not differ.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs a part of the workflow through profiles/slurm on a Slurm of one node, then again with a disturbance each time, and compares the
 # tables with those of the undisturbed run: drill_slurm.sh [FOLDER [DISTURBANCE...]]. As root; exits with 3 where Slurm cannot be had.
+# On a busy machine PATIENCE=5 lets all that is waited for take five times as long before it counts as failed.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 project=$(cd "$here/../.." && pwd)
@@ -8,6 +9,7 @@ folder=$(mkdir -p "${1:-$project/.slurm-drill}" && cd "${1:-$project/.slurm-dril
 [ $# = 0 ] || shift
 wanted=("$@")
 bin=${BIN:-$project/.venv/bin}
+patience=${PATIENCE:-1}
 export OMP_NUM_THREADS=1 PYTHONPATH=$project/src:$here
 work=$folder/work
 rm -rf "$work"
@@ -24,7 +26,7 @@ failed=0
 
 # run WORD...: the workflow, with results in a folder of the name at hand; what it says goes to NAME.log.
 run() {
-    timeout 900 "$bin/snakemake" "$@" --snakefile "$project/Snakefile" --directory "$work" --profile "$project/profiles/slurm" \
+    timeout $((900 * patience)) "$bin/snakemake" "$@" --snakefile "$project/Snakefile" --directory "$work" --profile "$project/profiles/slurm" \
         --quiet rules "${options[@]}" --config configuration="$here/config" results="$name" data=data checkpoint_seconds=2 "${settings[@]}" \
         >>"$folder/$name.log" 2>&1
 }
@@ -34,7 +36,7 @@ jobs() { squeue --noheader --states="$1" --format=%i; }
 
 # until COMMAND...: wait for it to succeed, for at most five minutes
 until_() {
-    for _ in $(seq 600); do
+    for _ in $(seq $((600 * patience))); do
         "$@" && return 0
         sleep 0.5
     done

@@ -48,6 +48,7 @@ class DistributedProjectedEigenPro(ProjectedEigenPro):
         loss, added = 0.0, xp.zeros_like(iterate)
         if mine.start < mine.stop:
             added, loss = ProjectedEigenPro._gradient(problem, iterate, mine)
+            ranks.count((mine.stop - mine.start) * iterate.shape[0])
         of_loss = xp.full((1, iterate.shape[1]), loss, dtype=iterate.dtype)
         summed = ranks.sum(xp.concat([added, of_loss]))
         return arrays.contiguous(summed[:-1, :]), float(summed[-1, 0])

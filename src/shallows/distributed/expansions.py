@@ -91,6 +91,7 @@ class DistributedExpansionState(ExpansionState):
         first = self._own_of(since)
         own = self.buffer[first : self.n_own, :, :]
         part = block_sums.evaluate(OwnBlocks(features, self.ranks), x, own, first=first, budget=budget)
+        self.ranks.count(x.shape[0] * own.shape[0] * own.shape[1])
         total = self.ranks.sum(part)
         total *= self.scale
         return total
@@ -182,6 +183,7 @@ class DistributedDoublyStochastic(DoublyStochastic):
             held_back = scores * self.shrinkage(features.block_size, batch_size)
             G = G - (held_back if w is None else w * held_back)
         mine = ranks.piece(slice(0, batch_size))
+        ranks.count((mine.stop - mine.start) * features.block_size)
         R, C = block_sums.correlate(
             features,
             block,

@@ -84,23 +84,32 @@ def fit(
     machine; a number that is given is the same for all of them. EigenPro takes its own steps here also where a single
     process would take those of conjugate residuals, with few and large batches.
     """
-    helper = next((made for kind, made in HELPERS.items() if isinstance(estimator, kind)), None)
-    if helper is None:
-        raise ShallowsError(
-            f"{type(estimator).__name__} cannot be fitted by several processes. EigenPro, EigenPro on centres and "
-            "doubly stochastic gradients can, as classifiers and as regressors."
-        )
+    helper = helper_of(estimator)
     with Ranks(communicator) as ranks, ranks.ending_together(), _share_of_processors(ranks):
-        ranks.same(_parameters(estimator), "parameters")
-        ranks.same(_data_digest(X, y, sample_weight), "data")
-        worker = _worker(estimator, helper, ranks)
-        if checkpoint is not None:
-            checkpoint = DistributedCheckpoint(checkpoint, ranks, worker._whole, worker._share)
-        worker.fit(X, y, sample_weight, observers=observers, checkpoint=checkpoint)
-        worker._in_one_process()
-        del worker._ranks
-        vars(estimator).update(vars(worker))
+        fit_share(estimator, helper, ranks, X, y, sample_weight, observers, checkpoint)
     return estimator
+
+
+def fit_share(
+    estimator: Any,
+    helper: type,
+    ranks: Ranks,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    observers: Sequence[training.Observer] = (),
+    checkpoint: training.Checkpoint | None = None,
+) -> None:
+    """Do the share of one process in a fit; see `fit`."""
+    ranks.same(_parameters(estimator), "parameters")
+    ranks.same(_data_digest(X, y, sample_weight), "data")
+    worker = _worker(estimator, helper, ranks)
+    if checkpoint is not None:
+        checkpoint = DistributedCheckpoint(checkpoint, ranks, worker._whole, worker._share)
+    worker.fit(X, y, sample_weight, observers=observers, checkpoint=checkpoint)
+    worker._in_one_process()
+    del worker._ranks
+    vars(estimator).update(vars(worker))
 
 
 class FittedTogether:
@@ -114,6 +123,17 @@ HELPERS: dict[type, type] = {
     DoublyStochasticRegressor: DistributedExpansionFit,
 }
 """What an estimator of a kind does differently in a fit by several processes."""
+
+
+def helper_of(estimator: Any) -> type:
+    """What an estimator does differently in a fit by several processes: a class of `HELPERS`."""
+    helper = next((made for kind, made in HELPERS.items() if isinstance(estimator, kind)), None)
+    if helper is None:
+        raise ShallowsError(
+            f"{type(estimator).__name__} cannot be fitted by several processes. EigenPro, EigenPro on centres and "
+            "doubly stochastic gradients can, as classifiers and as regressors."
+        )
+    return helper
 
 
 def _worker(estimator: Any, helper: type, ranks: Ranks) -> Any:

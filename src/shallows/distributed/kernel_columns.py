@@ -132,6 +132,7 @@ class OwnColumns:
     def _fill(self, left: Array, rows: slice, span: slice, block: Array) -> None:
         """Kernel values of some of the n points with some of the own ones; exact where a point meets itself."""
         kernels.fill(self.kernel, left, self.own[span, :], block)
+        self.ranks.count(block.shape[0] * block.shape[1])
         met = self.ranks.local(rows)
         first, last = max(met.start, span.start), min(met.stop, span.stop)
         if first >= last:

@@ -1,8 +1,9 @@
 """Estimates scaled to what finished runs of a method took: ``measured_costs.json``, by ``benchmarks/cost_model.py``.
 
-A method's factors are those of its own runs; a method of which no run was measured has those of the methods that are
-counted by the same function of `costs`. The factor of time holds for as much work as was measured. What goes beyond
-counts by the function alone: in short runs steps and starts weigh more than in long ones.
+A method's constants are those of its own runs; a method of which no run was measured has those of the methods that are
+counted by the same function of `costs`. The time has two: seconds of the start, which libraries and what a function
+does not count take whatever the size, and a factor of the work. The factor holds for as much work as was measured.
+What goes beyond counts by the function alone: in short runs steps and starts weigh more than in long ones.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ PATH = Path(__file__).with_suffix(".json")
 
 
 def scaled(cost: Cost, method: str, model: str) -> Cost:
-    """An estimate times the factors of its method.
+    """An estimate by the constants of its method.
 
     Parameters
     ----------
@@ -32,11 +33,11 @@ def scaled(cost: Cost, method: str, model: str) -> Cost:
     measured = min(work, _factor("most", method, model))
     seconds = _factor("seconds", method, model) * measured + work - measured
     memory = _factor("memory", method, model) * cost.memory_bytes
-    return Cost(min(cost.seconds, OVERHEAD_SECONDS) + seconds, int(memory))
+    return Cost(_factor("start", method, model, default=OVERHEAD_SECONDS) + seconds, int(memory))
 
 
 def within() -> dict[str, float]:
-    """The factors within which nine of ten estimates lay of settings that their factors were not taken from.
+    """The factors within which nine of ten estimates lay of settings that their constants were not taken from.
 
     Returns
     -------
@@ -46,9 +47,9 @@ def within() -> dict[str, float]:
     return _measured()["within"]
 
 
-def _factor(what: str, method: str, model: str) -> float:
+def _factor(what: str, method: str, model: str, default: float = 1.0) -> float:
     factors = _measured()[what]
-    return factors["methods"].get(method, factors["models"].get(model, 1.0))
+    return factors["methods"].get(method, factors["models"].get(model, default))
 
 
 @cache
