@@ -15,7 +15,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-lo
 .PHONY: demo laptop paper report reference verify test test-fast lint format leaderboard bench drill-slurm docs explain lock release-check clean distclean help
 
 demo laptop paper: $(READY) ## the whole graph at a scale and its report: demo (the default, minutes), laptop (hours), paper (a GPU or a cluster)
-	@$(BIN)/snakemake --cores $(CORES) --config scale=$@
+	@$(BIN)/snakemake --cores $(CORES) --quiet reason --config scale=$@
 	@echo "The report: $(CURDIR)/results/$@/report/index.html"
 
 report: $(READY) ## draw the page of SCALE from the reference results in the repository, without training: make report SCALE=laptop
@@ -49,7 +49,7 @@ explain: $(READY) ## what TARGET would run at SCALE, on which data, at what cost
 
 leaderboard: $(READY) ## every method that suits a dataset on one page, at SCALE: make leaderboard DATASET=mnist SCALE=laptop
 	@page=$$($(BIN)/python -m shallows.experiments.dataset_leaderboard $(DATASET) --scale $(SCALE)) && \
-		$(BIN)/snakemake --cores $(CORES) "$$page" && echo "The leaderboard: $(CURDIR)/$$page"
+		$(BIN)/snakemake --cores $(CORES) --quiet reason -- "$$page" && echo "The leaderboard: $(CURDIR)/$$page"
 
 bench: $(READY) ## the benchmark against other packages, in an environment of its own
 	@benchmarks/run.sh
