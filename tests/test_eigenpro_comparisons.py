@@ -89,4 +89,4 @@ def test_gray_pictures_count_a_third_of_their_columns(plan):
 
 
 def test_a_large_job_of_the_laptop_scale_fits_into_16_gb(plan):
-    assert max(run.cost.memory_bytes for run in plan.runs("laptop").values()) < 16e9
+    assert max(run.cost.memory_bytes for run in plan.runs("laptop").values()) < 16 * 2**30
