@@ -119,6 +119,17 @@ def test_axes_that_share_their_limits_have_the_ticks_of_the_whole_range(tmp_path
         assert len(shown) <= 8, "twos and fives of six decades stand on top of each other"
 
 
+@pytest.mark.parametrize(("power", "start"), [(-1, (1, 2)), (-0.5, (1, 0.2)), (-2, (10, 2))])
+def test_a_power_of_x_ends_where_the_curve_does_and_is_no_higher(tmp_path, power, start):
+    rows = [one for one in batches() if one["metric"] == "norm" and one["setting"].startswith("k=1")]
+    figure = {"y": ["norm"], "lines": "k", "x_scale": "log", "y_scale": "log"}
+    (ax,) = drawn(tmp_path, rows, {**figure, "powers": [{"power": power, "label": "a power"}]}).axes
+    xs, ys = points(ax.lines[-1])
+    assert (xs[0], ys[0]) == pytest.approx(start)
+    assert (xs[1], ys[1]) == pytest.approx((100, 0.02))
+    assert "a power" in [text.get_text() for text in ax.texts]
+
+
 def test_a_level_is_a_line_across(tmp_path):
     levels = [{"value": 0.95, "label": "1 − δ"}]
     (ax,) = drawn(tmp_path, batches(), {"y": ["norm"], "lines": "k", "levels": levels}).axes

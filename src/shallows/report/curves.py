@@ -29,8 +29,9 @@ def curves(target: Target) -> Figure:
     ``x`` is the key that curves run along (the first of the target's marks), or a metric. ``y`` names what is drawn,
     ``lines`` the key by which lines differ, ``columns`` and ``rows`` those of the axes (``metric`` is one of the keys),
     ``bounds`` metrics that are drawn thin and dashed in the colour of the line that they belong to, ``levels``
-    horizontal lines with a label. ``x_scale`` and ``y_scale`` are ``log`` or ``linear``; ``x_label``, ``y_label``,
-    ``y_limits`` and ``titles`` (of axes, by value) overrule what is derived.
+    horizontal lines with a label, ``powers`` thin lines that fall as a power of x, with a label. ``x_scale`` and
+    ``y_scale`` are ``log`` or ``linear``; ``x_label``, ``y_label``, ``y_limits`` and ``titles`` (of axes, by value)
+    overrule what is derived.
 
     Raises
     ------
@@ -228,8 +229,23 @@ def _dress(ax: Axes, part: pandas.DataFrame, beside: pandas.DataFrame, spec: Map
             fontsize=7.5,
             color=sheet.QUIET,
         )
+    for one in spec.get("powers", []):
+        _draw_power(ax, finite, one["power"], one.get("label", ""))
     if "y_limits" in spec:
         ax.set_ylim(*spec["y_limits"])
+
+
+def _draw_power(ax: Axes, part: pandas.DataFrame, power: float, label: str) -> None:
+    """Draw a line that falls as a power of x to the middle of what was measured last, no higher than any value."""
+    shown = part[(part["at"] > 0) & (part["mean"] > 0)]
+    if shown.empty or power >= 0:
+        return
+    end, highest = shown["at"].max(), shown["mean"].max()
+    last = math.exp(shown.loc[shown["at"] == end, "mean"].map(math.log).mean())
+    start = max(shown["at"].min(), end * (highest / last) ** (1 / power))
+    level = last * (start / end) ** power
+    ax.plot([start, end], [level, last], color=sheet.QUIET, linewidth=0.9, linestyle=(0, (1, 2)), zorder=1)
+    ax.annotate(label, (start, level), xytext=(3, 2), textcoords="offset points", fontsize=7.5, color=sheet.QUIET)
 
 
 def _plain_ticks(ax: Axes, axis: str, values: pandas.Series) -> None:
