@@ -124,7 +124,8 @@ def describe_runs(
         else:
             shown = {key: one["data"][key] for key in ("title", "n_train", "n_test", "n_features")}
             key, used = one["run"]["dataset"] + one["run"]["variant"], min(shown["n_train"], points_used(one))
-            data[key] = {**shown, "n_train": max(used, data.get(key, shown | {"n_train": 0})["n_train"])}
+            others = data.get(key, {}).get("n_train", 0)
+            data[key] = {**shown, "n_train": max(used, others)}
     return {
         "scale": scale,
         "data": list(data.values()),

@@ -1,0 +1,128 @@
+"""Features from kernel values with landmarks: radial basis functions and Nyström's, against the kernels (SPEC 3)."""
+
+from __future__ import annotations
+
+import array_api_strict
+import numpy as np
+import pytest
+
+from engine_example import naive_kernel, sample
+from shallows import arrays, features, kernels
+from shallows.features import NystromFeatures, RBFNetwork
+
+RADIAL = ("gaussian", "laplace", "cauchy")
+
+
+@pytest.mark.parametrize("name", RADIAL)
+def test_nystrom_is_exact_wherever_one_point_is_a_landmark(name):
+    landmarks, x = sample(30), sample(25, seed=1)
+    f = NystromFeatures(kernels.make(name, 2.0), landmarks)
+    z, zx = f.map(landmarks), f.map(x)
+    # At a landmark Laplace's kernel has the root of the rounding of a squared distance.
+    tolerance = 1e-6 if name == "laplace" else 1e-10
+    assert np.abs(z @ z.T - naive_kernel(name, 2.0, landmarks, landmarks)).max() < tolerance
+    assert np.abs(zx @ z.T - naive_kernel(name, 2.0, x, landmarks)).max() < 1e-7
+
+
+def test_nystrom_is_the_projection_on_the_span_of_the_landmarks():
+    landmarks, x = sample(15), sample(25, seed=1)
+    z = NystromFeatures(kernels.Laplace(2.0), landmarks).map(x)
+    K = naive_kernel("laplace", 2.0, x, landmarks)
+    direct = K @ np.linalg.solve(naive_kernel("laplace", 2.0, landmarks, landmarks), K.T)
+    assert np.abs(z @ z.T - direct).max() < 1e-12
+
+
+def test_nystrom_leaves_out_what_is_rounding():
+    # Doubled landmarks and a wide kernel: most eigenvalues are noise, and features made of them would explode.
+    for dtype, tolerance in ((np.float64, 1e-7), (np.float32, 2e-3)):
+        landmarks = np.vstack([sample(40, d=2, dtype=dtype)] * 2)
+        f = NystromFeatures(kernels.Gaussian(10.0), landmarks)
+        x = sample(200, d=2, seed=1, dtype=dtype)
+        z = f.map(x)
+        assert f.n_features < 40
+        assert np.abs(z).max() < 1.01
+        assert np.abs(z @ z.T - naive_kernel("gaussian", 10.0, x, x)).max() < tolerance
+
+
+@pytest.mark.parametrize(
+    ("kernel", "d", "bandwidth", "offset", "least"),
+    [
+        # A floor of M ε times the largest eigenvalue, which once stood here, left 11, 200, 30 and 100.
+        (kernels.Gaussian, 1, 1.0, 0.0, 13),
+        (kernels.Laplace, 1, 1.0, 0.0, 250),
+        (kernels.Gaussian, 3, 3.0, 5.0, 40),
+        (kernels.Gaussian, 20, 12.0, 0.0, 390),
+    ],
+)
+def test_nystrom_in_single_precision_keeps_what_rounding_allows(kernel, d, bandwidth, offset, least):
+    landmarks, x = (sample(n, d=d, seed=n) + offset for n in (400, 500))
+    landmarks, x = landmarks.astype(np.float32), x.astype(np.float32)
+    f = NystromFeatures(kernel(bandwidth), landmarks)
+    q, wide, wide_x = f.n_features, landmarks.astype(float), x.astype(float)
+    values, vectors = np.linalg.eigh(naive_kernel(kernel.name, bandwidth, wide, wide))
+    exact = naive_kernel(kernel.name, bandwidth, wide_x, wide) @ (vectors / np.sqrt(np.maximum(values, 1e-30)))[:, ::-1]
+    z = f.map(x)
+    exact[:, :q] *= np.sign((exact[:, :q] * z).sum(axis=0))
+    errors = np.sqrt(((z - exact[:, :q]) ** 2).mean(axis=0) / (exact[:, :q] ** 2).mean(axis=0))
+    # Vectors of nearly equal eigenvalues may be turned into each other: the middle of the last tenth is looked at.
+    assert np.median(errors[-max(1, q // 10) :]) < 0.1
+    approximation = exact[:, :q] @ exact[:, :q].T
+    assert np.abs(z.astype(float) @ z.T - approximation).max() < 1e-2
+    assert q >= least
+
+
+def test_nystrom_of_few_components_keeps_the_largest():
+    landmarks = sample(30)
+    f = NystromFeatures(kernels.Gaussian(2.0), landmarks, n_components=5)
+    z = f.map(landmarks)
+    values = np.linalg.eigvalsh(naive_kernel("gaussian", 2.0, landmarks, landmarks))[::-1]
+    assert z.shape == (30, 5)
+    assert (z**2).sum(axis=0) == pytest.approx(values[:5], rel=1e-10)
+
+
+def test_an_rbf_network_has_kernel_values():
+    x, centres = sample(9), sample(4, seed=1)
+    for xp in (np, array_api_strict):
+        made = RBFNetwork(kernels.Cauchy(2.0), xp.asarray(centres)).map(xp.asarray(x))
+        assert np.abs(np.asarray(made) - naive_kernel("cauchy", 2.0, x, centres)).max() < 1e-14
+
+
+def test_nystrom_runs_on_other_array_libraries():
+    landmarks, x = sample(12), sample(9, seed=1)
+    ours, theirs = (
+        np.asarray(NystromFeatures(kernels.Laplace(2.0), xp.asarray(landmarks)).map(xp.asarray(x)))
+        for xp in (np, array_api_strict)
+    )
+    # Eigenvectors are defined up to sign.
+    assert np.abs(ours @ ours.T - theirs @ theirs.T).max() < 1e-12
+
+
+def test_sampled_landmarks_are_distinct_training_points_and_follow_the_seed():
+    x = sample(50)
+    rows = {tuple(row) for row in x}
+    a, b, c = (features.make("rbf", kernels.Gaussian(1.0), x, 20, seed=s).centres for s in (0, 0, 1))
+    assert np.array_equal(a, b)
+    assert not np.array_equal(a, c)
+    assert len({tuple(row) for row in a} & rows) == 20
+
+
+def test_kmeans_centres_find_separate_clusters():
+    x = np.vstack([sample(100, d=2, seed=s) * 0.01 + 10 * s for s in range(4)])
+    centres = features.make("rbf_kmeans", kernels.Gaussian(1.0), x.astype(np.float32), 4).centres
+    assert centres.dtype == np.float32
+    assert np.sort(centres[:, 0]) == pytest.approx([0, 10, 20, 30], abs=0.1)
+
+
+def test_landmarks_are_at_most_the_training_points():
+    assert features.make("nystrom", kernels.Laplace(1.0), sample(10), 50).n_features == 10
+
+
+def test_nystrom_features_are_the_same_on_another_device(monkeypatch):
+    x = sample(30, 3)
+    made = NystromFeatures(kernels.Gaussian(1.0), x[:10])
+    made.root[:, 0] *= -1.0  # as the eigenvectors of another library may come
+    with monkeypatch.context() as patch:
+        patch.setattr(arrays, "device_of", lambda _: arrays.Device("gpu"))
+        moved = made.to(arrays.Device("cpu"))
+    assert moved is not made
+    assert np.array_equal(moved.map(x), made.map(x))
