@@ -315,8 +315,11 @@ def page(found: dict[Any, dict[str, str]]) -> str:
         lines += [f"{title}:", ""]
         lines += [f"- {advice(problem, size, found)}" for size in sizes] + [""]
     lines += [
-        "These estimators of this package choose bandwidth and regularisation from the training rows, and block kernel",
-        "ridge regression does too. The others take the median distance between points and a fixed regularisation:",
+        "These estimators of this package choose bandwidth and regularisation from the training rows. So do block",
+        "kernel ridge regression, NORMA, SAG, SDCA, SVRG, core vector regression and the low-rank linearised machine;",
+        "the other support vector machines and Pegasos choose the bandwidth, by the same",
+        "leave-one-out errors of kernel ridge regression,",
+        "and leave C at 1. The rest take the median distance between points and a fixed regularisation:",
         "their defaults are a start for `GridSearchCV`. `benchmarks/RESULTS-defaults.md` holds all of them on small",
         "data beside scikit-learn's.",
         "",

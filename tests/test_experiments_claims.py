@@ -1,23 +1,16 @@
 """Metrics and claims on small made-up records; levels that are reached have a file of their own."""
 
-import copy
 import json
 import math
-import shutil
 
 import pytest
-import yaml
 
 from claims_example import RACE, claim_of, made, rows_of
-from shallows.errors import ShallowsError, UnknownNameError
-from shallows.experiments import claim_functions
+from shallows.errors import ShallowsError
 from shallows.experiments.claim_functions import ratio
 from shallows.experiments.comparing import evaluations
-from shallows.experiments.planning import configuration, target_entry
+from shallows.experiments.planning import target_entry
 from shallows.experiments.planning.configuration import ConfigurationError
-from shallows.experiments.planning.plan import Plan
-from shallows.experiments.setting_text import parse_setting
-from workflow_runs import PROJECT
 
 FALLING = {("fast", "g", 0): {"error": {1: 8.0, 2: 4.0, 4: 2.0, 8: 1.0}}}
 
@@ -298,144 +291,3 @@ def test_marks_are_a_list_or_a_range_with_both_ends():
         "",
         "seconds",
     ]
-
-
-SPEC = {
-    "metrics": {"error": {"label": "error"}},
-    "claims": {
-        "claim": {"label": "x", "evidence": "order", "fixed": "first commit", "at_most": 1, "of": {"method": "fast"}}
-    },
-    "methods": {"fast": {}},
-    "settings": {"kernel": {}},
-}
-
-
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        ({"at_most": None}, "needs a criterion"),
-        ({"of": {"method": "fats"}}, "Did you mean 'fast'"),
-        ({"of": {"kernle": "g"}}, "Did you mean 'kernel'"),
-        ({"over": {"method": "fats"}}, "Did you mean 'fast'"),
-        ({"by": ["dta"]}, "Did you mean 'data'"),
-        ({"comparable": {"kernl": "g"}}, "Did you mean 'kernel'"),
-        ({"at_least": 0}, "needs a criterion"),
-        ({"evidence": "theorem"}, "could_fail.*which data or code would contradict it"),
-        ({"evidence": "derivation"}, "A derivation has no criterion"),
-        ({"evidence": "derivation", "at_most": None}, "why.*why no run can contradict it"),
-        ({"why": "it is a formula"}, "has no 'why'"),
-        ({"corrects": "a formula"}, "has no 'corrects'"),
-        ({"fixed": None}, "when its criterion was set"),
-        ({"evidence": "own"}, "has no 'fixed'"),
-        ({"over": {"method": "fast"}, "less": {"method": "fast"}}, "a ratio or about a difference"),
-        ({"counted_on": "test"}, "the interval of a difference"),
-        ({"less": {"method": "fats"}}, "Did you mean 'fast'"),
-        ({"at_most": None, "tolerance": {"absolute": 1}, "paired": True}, "An interval is judged by"),
-        ({"reduce": "lrgest"}, "Did you mean 'largest'.*target toy, claim claim"),
-        ({"across": "smalest"}, "Did you mean 'smallest'"),
-        ({"at": 2, "reduce": "last"}, "at and reduce a claim has one"),
-        ({"across": "largest_log_gap", "reduce": "last"}, "a claim has one"),
-        ({"parameters": {"y": "linear"}}, "no parameter of last 'y'"),
-        ({"reduce": "slope", "parameters": {"why": "log"}}, "no parameter of slope 'why'. Did you mean 'y'"),
-        ({"reduce": "slope", "parameters": {"y": "lgo"}}, "no value of y 'lgo'. Did you mean 'log'"),
-    ],
-)
-def test_a_claim_that_cannot_be_meant_is_told(change, problem):
-    spec = copy.deepcopy(SPEC)
-    claim = {**spec["claims"]["claim"], **change}
-    spec["claims"]["claim"] = {key: value for key, value in claim.items() if value is not None}
-    with pytest.raises((ConfigurationError, UnknownNameError), match=problem):
-        target_entry.check("toy", spec)
-
-
-def test_a_level_without_a_side_and_a_name_given_twice_are_told():
-    spec = copy.deepcopy(SPEC)
-    spec["metrics"]["epochs"] = {"label": "e", "first_passage": {"of": "error"}}
-    with pytest.raises(ConfigurationError, match="at_most or at_least"):
-        target_entry.check("toy", spec)
-    spec = copy.deepcopy(SPEC)
-    spec["metrics"]["claim"] = {"label": "e"}
-    with pytest.raises(ConfigurationError, match="both a metric and a claim"):
-        target_entry.check("toy", spec)
-
-
-@pytest.fixture
-def project(tmp_path):
-    shutil.copytree(PROJECT / "config", tmp_path / "config")
-    shutil.copytree(PROJECT / "workflow" / "schemas", tmp_path / "workflow" / "schemas")
-    return tmp_path
-
-
-def test_files_of_one_paper_are_one_paper():
-    loaded = configuration.load(PROJECT)
-    folder = PROJECT / "config" / "papers"
-    files = [yaml.safe_load(path.read_text()) for path in sorted(folder.glob("*.yaml"))]
-    of_paper = [set(one["targets"]) for one in files if one["paper"] == "eigenpro"]
-    assert len(of_paper) > 1
-    assert set(loaded.papers["eigenpro"]["targets"]) == set.union(*of_paper)
-    assert sum(map(len, of_paper)) == len(loaded.papers["eigenpro"]["targets"])
-
-
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        (lambda one: one.update(title="Another"), "another title"),
-        (lambda one: one["targets"].update(eigenpro_table6=next(iter(one["targets"].values()))), "a second time"),
-    ],
-)
-def test_files_of_one_paper_must_agree(project, change, problem):
-    path = project / "config" / "papers" / "eigenpro_theory.yaml"
-    content = yaml.safe_load(path.read_text())
-    change(content)
-    path.write_text(yaml.safe_dump(content))
-    with pytest.raises(ConfigurationError, match=problem):
-        configuration.load(project)
-
-
-def properties_of_a_claim():
-    schema = configuration.read_yaml(PROJECT / "workflow" / "schemas" / "paper.schema.yaml")
-    return schema["$defs"]["claim"]["properties"]
-
-
-def test_the_schema_knows_every_criterion_that_claims_are_judged_by():
-    assert set(target_entry.CRITERIA) <= set(properties_of_a_claim())
-
-
-def test_every_criterion_of_the_schema_is_one_that_claims_are_judged_by():
-    described = {name: one.get("description", "") for name, one in properties_of_a_claim().items()}
-    criteria = {name for name, text in described.items() if text.startswith("a criterion:")}
-    assert criteria == set(target_entry.CRITERIA)
-
-
-def test_every_function_that_a_claim_can_name_is_used():
-    claims = [claim for spec in Plan.load(PROJECT).targets.values() for claim in spec.get("claims", {}).values()]
-    assert {claim.get("reduce", "last") for claim in claims} == set(claim_functions.REDUCTIONS)
-    across = {claim["across"] for claim in claims if "across" in claim}
-    assert across == {*claim_functions.ACROSS, *claim_functions.ACROSS_CURVES}
-
-
-@pytest.mark.parametrize("parameters", [{}, {"level": 1.0, "lvel": 2.0}])
-def test_parameters_of_a_named_function_are_those_of_its_signature(parameters):
-    def share_under(curve, *, level):
-        return level
-
-    with pytest.raises(ShallowsError, match="share_under"):
-        claim_functions.check_call(share_under, parameters)
-    claim_functions.check_call(share_under, {"level": 1.0})
-
-
-def test_every_published_row_is_about_a_metric_or_a_claim_of_its_target():
-    plan = Plan.load(PROJECT)
-    for target, spec in plan.targets.items():
-        known = {*spec["metrics"], *spec.get("claims", {})}
-        for row in plan.configuration.published[target]:
-            assert row["metric"] in known or all(at.get("left_out") for at in spec["scales"].values()), (target, row)
-
-
-def test_what_the_papers_say_names_methods_and_settings_that_exist():
-    plan = Plan.load(PROJECT)
-    for target, spec in plan.targets.items():
-        for row in plan.configuration.published[target]:
-            if row["metric"] in spec.get("claims", {}):
-                assert row["method"] in ("", *spec["methods"]), (target, row)
-                assert set(parse_setting(row["setting"])) <= set(spec["settings"]), (target, row)

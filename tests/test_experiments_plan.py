@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from shallows import datasets
-from shallows.errors import UnknownNameError
+from shallows.errors import ShallowsError, UnknownNameError
 from shallows.experiments import command_line
 from shallows.experiments.planning import configuration, costs, measured_costs, scheduling, signatures
 from shallows.experiments.planning.configuration import SCALES, ConfigurationError
@@ -294,6 +294,11 @@ def test_an_axis_of_values_needs_values():
 def test_a_request_for_something_unknown_names_the_nearest(plan, asked, nearest):
     with pytest.raises(UnknownNameError, match=f"Did you mean '{nearest}'"):
         command_line.check([asked], plan, ["all", *plan.targets])
+
+
+def test_a_figure_of_a_target_that_is_a_table_leads_to_the_table(plan):
+    with pytest.raises(ShallowsError, match=r"no figure\. Ask for tables/eigenpro_table8"):
+        command_line.check(["results/demo/figures/eigenpro_table8.svg"], plan, ["all", *plan.targets])
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,33 @@ def test_the_optimum_of_the_squared_hinge_has_the_derivatives_of_the_loss_as_coe
     assert model.objectives_[0] == pytest.approx(dual_objective(range(700), beta, x, y, C), rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("solver", "loss"),
+    [("interior_point", "hinge"), ("interior_point", "squared_hinge"), ("newton", "squared_hinge")],
+)
+@pytest.mark.parametrize("C", [1.0, 1e4])
+def test_a_tolerance_holds_for_the_objectives_of_the_model_whatever_c_is(solver, loss, C):
+    x, y = two_classes()
+    model = KernelSVMClassifier(solver=solver, bandwidth=1.0, C=C, loss=loss, tol=1e-3).fit(x, y)
+    beta = np.zeros(len(x))
+    beta[model.support_] = model.dual_coef_[:, 0]
+    missed = np.maximum(0.0, 1.0 - y * model.decision_function(x))
+    norm = beta @ naive_kernel("gaussian", 1.0, x, x) @ beta
+    primal = 0.5 * norm + C * (missed if loss == "hinge" else 0.5 * missed**2).sum()
+    assert primal <= 1.0011 * dual_objective(range(240), beta, x, y, C if loss == "squared_hinge" else None)
+    assert len(model.support_) < 200
+
+
+def test_newtons_method_does_not_stall_where_the_kernel_is_nearly_singular():
+    # With these parts changes of β are left at the end that K makes nothing of, so that no line shows them.
+    x, y = two_classes(700)
+    problem = DenseProblem(naive_kernel("gaussian", 1.0, x, x), y, 3.0 * np.linspace(0.5, 2.0, 700), squared=True)
+    for seed in (23, 47):
+        solver = KernelNewton(1e-9, seed)
+        state = solver.step(problem, solver.init(problem), 30)
+        assert state.exhausted
+
+
 def test_a_working_set_is_the_steepest_feasible_direction():
     rng = np.random.default_rng(0)
     for _ in range(20):

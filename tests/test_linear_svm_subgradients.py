@@ -172,6 +172,18 @@ def test_visits_depend_on_their_number_alone(sampling):
     np.testing.assert_array_equal(visits(sampling, 5, 17, 11, 10, {}), whole[17:28])
 
 
+@pytest.mark.parametrize("solver", [LinearPegasos, FOLOS])
+def test_batches_that_do_not_divide_the_rows_skip_none_in_the_passes_that_follow(solver):
+    X, y = points(n=50)
+    state = run(solver(batch_size=20, sampling="in_order"), problem_of(X, y, LAM), 50, 3)
+    rows = [slice(0, 20), slice(20, 40), slice(40, 50)] * 3
+    w = np.zeros(X.shape[1])
+    for t, batch in enumerate(rows, start=1):
+        along = (y[batch] * (y[batch] * (X[batch] @ w) < 1)) @ X[batch] / (LAM * t * len(y[batch]))
+        w = (1 - 1 / t) * w + along if solver is LinearPegasos else (w + along) / (1 + 1 / t)
+    np.testing.assert_allclose(state.coefficients, w, rtol=1e-10)
+
+
 def test_each_way_of_sampling_is_what_its_name_says():
     fixed, new, uniform, ordered = (
         visits(s, 0, 0, 3000, 1000, {}).reshape(3, 1000)

@@ -4,7 +4,11 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+
+from shallows import EigenProClassifier, arrays
+from shallows.errors import ShallowsError
 
 PROGRAM = """
 import sys, warnings, numpy as np, shallows, shallows.errors
@@ -33,3 +37,15 @@ def test_a_budget_below_what_the_process_holds_is_refused_and_the_least_that_is_
     assert "memory='1MB' cannot be kept" in done.stdout and "EigenProCentres" in done.stdout
     least = int(re.search(r'memory="(\d+)MB"', done.stdout)[1])
     assert int(re.search(r"peak (\d+)", done.stdout)[1]) <= 1e6 * least
+
+
+def test_the_least_that_is_named_is_kept_when_the_process_has_grown_a_little_since(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(100, 5))
+    y = (X[:, 0] > 0).astype(int)
+    held = arrays.resident_memory()
+    monkeypatch.setattr(arrays, "resident_memory", lambda: held)
+    with pytest.raises(ShallowsError) as refusal:
+        EigenProClassifier(memory="1MB", max_epochs=1, random_state=0).fit(X, y)
+    least = re.search(r'memory="(\d+MB)"', str(refusal.value))[1]
+    monkeypatch.setattr(arrays, "resident_memory", lambda: held + 2**21)
+    EigenProClassifier(memory=least, max_epochs=1, random_state=0).fit(X, y)

@@ -169,6 +169,8 @@ def test_a_verification_says_what_drifted_and_what_was_not_run(reference, tmp_pa
     none = verification.verify(tmp_path / "none", reference)
     assert not none.holds  # nothing was compared
     said = "\n".join(verification.report(none, index))
+    assert said.count("Nothing could be compared: of 1 targets") == 1
+    assert "Nothing could be compared" not in "\n".join(verification.report(bad, index))
     assert "Not run here: invented" in said
     assert "Not in the reference: other" in said
     with pytest.raises(UnknownNameError, match="invented"):

@@ -63,3 +63,11 @@ def test_a_printed_number_keeps_its_digits(text, shown):
 def test_a_quantity_has_its_unit_and_a_minus_sign():
     assert quantity("-16.4", "percent") == "−16.4\u00a0%" and quantity("8100000") == "8,100,000"
     assert quantity("as good as the best", "%") == "as good as the best"
+
+
+def test_a_mean_that_is_nothing_beside_its_deviation_has_the_digits_of_that():
+    assert numbers.mean_beside(-7.41e-6, 0.0398, numbers.significant) == "0.000"
+    assert numbers.mean_beside(7.41e-6, 1e-7, numbers.significant) == "7.41e-6"
+    assert numbers.mean_beside(7.41e-6, None, numbers.significant) == "7.41e-6"
+    assert numbers.mean_beside(3e-14, 5e-14, numbers.significant) == "3e-14"  # rounding errors stay what they are
+    assert numbers.mean_beside(-1.05, 0.07, numbers.significant) == "-1.05"

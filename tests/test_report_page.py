@@ -1,6 +1,7 @@
 """The page: self-contained, verdicts first, and right in a real browser."""
 
 import base64
+import dataclasses
 import hashlib
 import html
 import html.parser
@@ -19,6 +20,7 @@ from PIL import Image
 
 import report_example
 from shallows.report import cards, page, sheet_margins
+from shallows.report.target import read
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
@@ -237,3 +239,37 @@ def test_the_page_is_no_wider_than_its_window(report, tmp_path, width):
     assert found["pictures"] == "true"
     if width == 390:
         assert found["scrolls"] == "true"  # the wide table scrolls inside its own box
+
+
+def test_code_versions_that_differ_by_their_commit_stand_together():
+    given = ["shallows 1.0, commit a", "shallows 1.0, commit b", "shallows 1.0, commit c, with uncommitted changes"]
+    assert page._together(given) == ["shallows 1.0, commits a, b", given[2]]
+    assert page._together(["shallows 1.0, commits a, b", "unknown"]) == ["shallows 1.0, commits a, b", "unknown"]
+
+
+@pytest.mark.parametrize("verdict, mean, said", [("not run", "", "No results"), ("measured", "0.4", "Measured; the")])
+def test_a_card_without_values_says_whether_anything_was_measured(tmp_path, verdict, mean, said):
+    csv_path, meta_path = report_example.error_table(tmp_path)
+    lines = csv_path.read_text().splitlines()
+    names = lines[0].split(",")
+    row = dict.fromkeys(names, "") | {"target": "invented_errors", "dataset": "digits", "method": "EigenPro"}
+    row |= {"metric": "test_error", "scale": "demo", "verdict": verdict, "measured_mean": mean}
+    csv_path.write_text(f"{lines[0]}\n{','.join(row[name] for name in names)}\n")
+    meta = json.loads(meta_path.read_text())
+    meta_path.write_text(
+        json.dumps(meta | {"verdict_counts": {}, "layout": {"rows": ["method"], "columns": ["metric"]}})
+    )
+    page.write([(csv_path, meta_path, None, None)], tmp_path / "index.html")
+    assert f'<p class="silent">{said}' in (tmp_path / "index.html").read_text()
+
+
+def test_the_words_for_a_figure_that_is_not_seen_are_those_of_the_page(tmp_path):
+    target = read(*report_example.error_table(tmp_path))
+    meta = {**target.meta, "figure": {"kind": "curves", "x": "epochs", "y": ["test_error"]}}
+    meta["labels"] = {
+        **(target.meta.get("labels") or {}),
+        "kernel": "kind of kernel",
+        "train_error": "error in training",
+    }
+    text = page.alternative(dataclasses.replace(target, meta=meta))
+    assert "kind of kernel: Gaussian, " in text and "_error" not in text and "error in training" not in text

@@ -149,8 +149,8 @@ def test_rows_are_held_out_and_the_best_epoch_is_kept(name):
     scores = model.validation_scores_
     assert len(scores) == model.n_epochs_
     assert model.best_validation_score_ == max(scores)
-    # On clean values the score of NORMA and SVRG goes on rising.
-    if name not in ("NORMARegressor", "SVRGRegressor"):
+    # On clean values, for which the least regularisation is chosen, the score of these goes on rising.
+    if name not in ("NORMARegressor", "SAGRegressor", "SVRGRegressor"):
         assert model.effective_params_["stopped_by"] == "patience"
         assert len(scores) - 1 - int(np.argmax(scores)) == 2
     held_out = np.setdiff1d(np.arange(200), getattr(model, "support_", []))

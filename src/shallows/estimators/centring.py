@@ -69,8 +69,11 @@ class Centring:
     def training_points(self, x: Any, order: np.ndarray, device: Device, dtype: Any) -> Array:
         """Return augmented points (`kernels.augmented`) in a given order, shape (len(order), d' + 2), on the device.
 
-        Block by block: beside the result never more than a block is in memory.
+        Block by block: beside the result never more than a block is in memory. On a GPU all rows, in whatever order,
+        are uploaded as they lie in memory, and put into the order, centred and rounded there, as exactly as here.
         """
+        if device.kind != "cpu" and _is_permutation(order, x.shape[0]):
+            return self._points_made_there(x, order, device, dtype)
         kept = int(self.varies.sum())
         points = np.empty((len(order), kept + 2), dtype=dtype)
         points[:, kept + 1] = 1.0
@@ -88,6 +91,29 @@ class Centring:
                 )
             np.einsum("ij,ij->i", points[rows, :kept], points[rows, :kept], out=points[rows, kept])
         return points if device.kind == "cpu" else arrays.to_device(points, device, dtype)
+
+    def _points_made_there(self, x: Any, order: np.ndarray, device: Device, dtype: Any) -> Array:
+        """`training_points` of all rows of ``x``, with nothing done on the host but the upload of blocks."""
+        kept = int(self.varies.sum())
+        places = np.empty_like(order)
+        places[order] = np.arange(len(order))
+        with device.active():
+            xp = device.namespace
+            points = xp.empty((len(order), kept + 2), dtype=dtype)
+            points[:, kept + 1] = 1.0
+            columns = None if self.varies.all() else arrays.to_device(np.flatnonzero(self.varies), device)
+            mean = self.mean[self.varies]
+            for rows in _row_blocks(x):
+                host = _dense(x[rows])
+                block, here = arrays.to_device(host, device), arrays.to_device(places[rows], device)
+                block = block if columns is None else xp.take(block, columns, axis=1)
+                # In the wider of the two precisions, as above, and rounded once.
+                points[here, :kept] = arrays.astype(block - arrays.to_device(mean, device, host.dtype), points.dtype)
+            coordinates = points[:, :kept]
+            if not bool(xp.all(xp.isfinite(coordinates))):
+                raise too_large(max(float(np.abs(_dense(x[rows])).max()) for rows in _row_blocks(x)), dtype)
+            points[:, kept] = arrays.row_norms_squared(coordinates)
+        return points
 
     def new_points(self, x: Any, device: Device, dtype: Any) -> Iterator[tuple[slice, Array, Array | None]]:
         """Yield blocks of new points: their rows, the centred points, the squared distance in the constant features."""
@@ -163,6 +189,11 @@ def _overflow_as_error(block: np.ndarray, dtype: Any) -> Iterator[None]:
             yield
     except FloatingPointError as error:
         raise too_large(float(np.abs(block).max()), dtype) from error
+
+
+def _is_permutation(order: np.ndarray, n: int) -> bool:
+    """Whether each of n rows is in an order once."""
+    return len(order) == n and bool(np.bincount(order, minlength=n).max() == 1)
 
 
 def _row_blocks(x: Any) -> Iterator[slice]:

@@ -139,7 +139,10 @@ def _result(parts: tuple[str, ...], plan: Plan) -> None:
         if ending not in _FORMS[parts[1]]:
             raise UnknownNameError(f"form of one of the {parts[1]}", ending, _FORMS[parts[1]])
         if parts[1] == "figures" and name not in plan.figures:
-            raise UnknownNameError("figure", name, plan.figures)
+            raise ShallowsError(
+                f"The target {name} is a table and has no figure. "
+                f"Ask for tables/{name}.html (or .md, .csv) of this scale."
+            )
 
 
 def _data(parts: tuple[str, ...], plan: Plan) -> None:

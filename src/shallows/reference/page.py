@@ -9,6 +9,7 @@ from typing import Any
 
 from shallows.atomic import replacing, write_json
 from shallows.experiments.comparing import target_table
+from shallows.experiments.planning import summaries
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.running.record import SCHEMA_VERSION
 from shallows.experiments.setting_text import parse_setting
@@ -40,7 +41,14 @@ def draw(plan: Plan, scale: str, reference: str | Path, out: str | Path) -> Path
     held = {target: folder.read_target(reference, target, index) for target in index["targets"]}
     drawn = [_target(plan, scale, index, held.get(target), target, out) for target in plan.targets]
     place = out / "report" / "index.html"
-    page.write(drawn, place, sorted(map(str, plan.configuration.folder.glob("findings/*.rst"))))
+    page.write(
+        drawn,
+        place,
+        sorted(map(str, plan.configuration.folder.glob("findings/*.rst"))),
+        summaries.paths(plan.configuration),
+        origin=f"Drawn from the reference results in the repository, without training: {len(held)} of {len(drawn)} "
+        "targets are among them. The others count as not run, and their tables say why.",
+    )
     return place
 
 

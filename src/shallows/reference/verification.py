@@ -119,6 +119,11 @@ def report(found: Verification, index: Mapping[str, Any]) -> Iterator[str]:
         for one in findings:
             if one.state == AGREES and one.verdicts[0] != one.verdicts[1]:
                 yield f"  verdict: {' · '.join(filter(None, one.key))}: {one.verdicts[1]} here, {one.verdicts[0]} there"
+    if found.not_here and not found.findings:
+        yield (
+            f"Nothing could be compared: of {len(found.not_here)} targets none has a table among your own results. "
+            f"Run them first (make {index['scale']}, or a target by its name), or give their folder by --results."
+        )
     if found.not_here:
         yield f"Not run here: {', '.join(found.not_here)}"
     if index["not_run"]:

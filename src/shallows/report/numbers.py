@@ -42,6 +42,14 @@ def writer(printed: Sequence[str], values: Sequence[float], unit: str = "") -> C
     return significant
 
 
+def mean_beside(mean: float, deviation: float | None, write: Callable[[float], str]) -> str:
+    """A mean as text; one that is tiny beside its deviation over seeds has the decimals of two digits of that."""
+    text = write(mean)
+    if "e" in text and deviation is not None and abs(mean) <= deviation and SMALL <= deviation < LARGE:
+        return f"{mean:z,.{max(0, 1 - math.floor(math.log10(deviation)))}f}"
+    return text
+
+
 def spread(mean: str, deviation: float, write: Callable[[float], str]) -> str:
     """A standard deviation with the decimals of its mean, or one digit of its own where it would round to nothing."""
     if "e" in mean:

@@ -18,6 +18,7 @@ from .cards import card
 from .findings import render
 from .tables import environment, html_context
 from .target import KINDS, VERDICTS, Target, read, write_text
+from .wording import key_title, name_of
 
 SCALES = {
     "demo": "Small real data that the repository carries, on any machine, in minutes. "
@@ -59,6 +60,7 @@ def write(
     summaries: Iterable[str | Path] = (),
     title: str = "",
     leaderboards: Mapping[str, str | Path] | None = None,
+    origin: str = "",
 ) -> None:
     """Write the report.
 
@@ -77,6 +79,8 @@ def write(
         In place of the one that follows from the scale.
     leaderboards : mapping of str to path
         Pages that compare all methods on one dataset, by its title; the page links to them.
+    origin : str
+        A sentence on where the results come from, for the head of a page that is not of one's own runs.
     """
     out_html = Path(out_html)
     sections = [_section(*paths, out_html.parent) for paths in targets]
@@ -92,11 +96,12 @@ def write(
         .render(
             sections=sections,
             scale=", ".join(scales),
+            origin=origin,
             scale_text=LEADERBOARD if title else SCALES.get(scales[0], "") if len(scales) == 1 else "",
             title=title or (TITLES.get(scales[0], "") if len(scales) == 1 else "") or "Reproduction report",
             leaderboards=[Link(name, _relative(path, out_html.parent)) for name, path in (leaderboards or {}).items()],
             compares_with_papers=any(section["target"].paper_is_known for section in sections) or not sections,
-            codes=_distinct(sections, "Code"),
+            codes=_together(_distinct(sections, "Code")),
             machines=_distinct(sections, "Hardware"),
             kinds=kinds,
             columns=[name for name in VERDICTS if any(name in counts for counts in kinds.values())],
@@ -147,6 +152,19 @@ def _distinct(sections: Iterable[dict[str, Any]], name: str) -> list[str]:
     return [text for text in found if text != "unknown"] or found
 
 
+def _together(codes: Iterable[str]) -> list[str]:
+    """Code versions that differ by their commit alone as one text."""
+    commits: dict[str, list[str]] = {}
+    for text in codes:
+        version, sign, commit = text.partition(", commit ")
+        of_version = commits.setdefault(version if sign and "," not in commit else text, [])
+        of_version += [commit] if sign and "," not in commit else []
+    return [
+        f"{version}, commit{'s' * (len(its) > 1)} {', '.join(its)}" if its else version
+        for version, its in commits.items()
+    ]
+
+
 def _section(
     csv_path: str | Path,
     meta_path: str | Path,
@@ -175,12 +193,17 @@ def _section(
 
 def alternative(target: Target) -> str:
     """What a figure shows, for those who cannot see it."""
-    shown = [row for row in target.rows if row.mean is not None]
+    drawn_metrics = (target.meta.get("figure") or {}).get("y")
+    shown = [
+        row
+        for row in target.rows
+        if row.mean is not None and (not drawn_metrics or row.keys.get("metric") in drawn_metrics)
+    ]
     parts = []
     for key in target.key_names():
-        values = list(dict.fromkeys(row.keys.get(key, "") for row in shown))
-        if 1 < len([value for value in values if value]) <= 8:
-            parts.append(f"{key}: {', '.join(filter(None, values))}")
+        values = list(dict.fromkeys(name_of(target, key, row.keys[key]) for row in shown if row.keys.get(key)))
+        if 1 < len(values) <= 8:
+            parts.append(f"{key_title(target, key)}: {', '.join(values)}")
     drawn = f" Lines by {'; '.join(parts)}." if parts else ""
     return f"{target.title}.{drawn} The table that follows holds the numbers."
 

@@ -240,7 +240,7 @@ def _measured(row: Row, write: Callable[[float], str]) -> str:
     if not math.isfinite(row.mean):
         return "no number" if math.isnan(row.mean) else f"{'−' if row.mean < 0 else ''}∞"
     bound = "≥ " if row.is_bound else ""
-    mean = write(row.mean)
+    mean = numbers.mean_beside(row.mean, row.sd, write)
     return bound + mean + (f" ± {numbers.spread(mean, row.sd, write)}" if row.sd is not None else "")
 
 

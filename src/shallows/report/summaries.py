@@ -146,7 +146,7 @@ def _headline(given: Mapping[str, Any], target: Target) -> Headline:
         )
     [row] = rows
     write = writer(target, row.keys["metric"])
-    mean = write(row.mean) if row.mean is not None else ""
+    mean = numbers.mean_beside(row.mean, row.sd, write) if row.mean is not None else ""
     return Headline(
         label=given["label"],
         printed=quantity(row.published, row.unit),

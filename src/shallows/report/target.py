@@ -239,6 +239,11 @@ class Target:
             if kind in given
         }
 
+    @property
+    def is_measured(self) -> bool:
+        """Whether any of its rows holds a measured number."""
+        return any(row.mean is not None for row in self.rows)
+
     def counts(self) -> dict[str, int]:
         """How many printed items carry each verdict; verdicts without any are left out."""
         counted = Counter()

@@ -200,7 +200,7 @@ def _budgeted(size: Size, train: SparseRows) -> tuple[Any, Any]:
 def _low_rank(size: Size, train: SparseRows) -> tuple[Any, Any]:
     x = train.points.toarray()
     model = LowRankLinearizedSVMClassifier(
-        size.budget, landmarks="sample", bandwidth=math.sqrt(2.0 * size.d), max_iterations=PASSES, random_state=0
+        size.budget, landmarks="sample", bandwidth=math.sqrt(2.0 * size.d), C=1.0, max_iterations=PASSES, random_state=0
     )
 
     def fit() -> LowRankLinearizedSVMClassifier:

@@ -135,7 +135,7 @@ class AMMClassifier(RowByRowClassifier):
         if self.method not in METHODS:
             raise UnknownNameError("method", self.method, METHODS)
 
-    def _make_solver(self, X: Any, seed: int) -> MultiHyperplane:
+    def _make_solver(self, X: Any, y: np.ndarray, weights: np.ndarray | None, seed: int) -> MultiHyperplane:
         return MultiHyperplane(
             self.regularisation_,
             self.n_hyperplanes,

@@ -57,8 +57,8 @@ class RowByRowClassifier(ClassifierMixin, Estimator):
     is made of arrays and numbers alone, from which `_start` makes a state to go on with.
     """
 
-    def _make_solver(self, X: Any, seed: int) -> Any:
-        """The solver, for points of which X are the first."""
+    def _make_solver(self, X: Any, y: np.ndarray, weights: np.ndarray | None, seed: int) -> Any:
+        """The solver, for points of which X, with their labels and weights, are the first."""
         raise NotImplementedError
 
     def _start(self, solver: Any, problem: SparseRows) -> Any:
@@ -110,7 +110,7 @@ class RowByRowClassifier(ClassifierMixin, Estimator):
         seed = self._seed()
         problem = self._problem(X, y, None if weights is None else weights / weights.mean())
         self.regularisation_ = float(self.regularisation or 1.0 / X.shape[0])
-        solver = self._make_solver(X, seed)
+        solver = self._make_solver(X, y, weights, seed)
         prepared = time.perf_counter()
         run = training.train(
             solver,
@@ -161,7 +161,7 @@ class RowByRowClassifier(ClassifierMixin, Estimator):
         seed, problem = self._seed(), self._problem(X, y, weights)
         if first or self.regularisation:
             self.regularisation_ = float(self.regularisation or OF_A_STREAM)
-        solver = self._make_solver(X, seed)
+        solver = self._make_solver(X, y, weights, seed)
         state = solver.init(problem) if first else self._start(solver, problem)
         run = training.train(
             solver,

@@ -42,7 +42,8 @@ class RandomisedCCA(BaseEstimator):
     Attributes
     ----------
     correlations_ : ndarray, shape (n_components,)
-        In the training part.
+        In the training part, with the ridge in both covariances; without it they would be larger. There are no more of
+        them, and of the functions, than columns of the smaller view.
     coef_, second_coef_ : ndarrays, shapes (p, n_components) and (q, n_components)
         Of the features of either view.
     ridge_ : float

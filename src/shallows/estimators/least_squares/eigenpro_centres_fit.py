@@ -18,9 +18,9 @@ from .. import precomputed
 from ..base import SMALL
 from ..centring import Centring, TrainingRows
 from ..kernel_checks import check_scale
+from ..leave_one_out_choice import AUTO, number_of_rows
 from ..rows_ahead import RowsAhead
 from . import given_centres
-from .automatic.choices import AUTO, number_of_rows
 from .centres_matrix import CentresMatrix
 from .kernel_least_squares import Plan
 from .preconditioning import SMALL_FLOOR, check_preconditioning

@@ -22,7 +22,7 @@ from ...spectrum import Preconditioner, power_of
 from ...split_products import split_kernel
 from .. import precomputed
 from ..base import SMALL
-from .automatic.choices import AUTO
+from ..leave_one_out_choice import AUTO
 from .kernel_least_squares import Plan
 from .preconditioning import (
     SMALL_FLOOR,

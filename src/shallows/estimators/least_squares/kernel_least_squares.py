@@ -97,7 +97,8 @@ class KernelLeastSquares(Estimator):
             Memory maps are read block by block. Sparse input is not made dense as a whole unless its points fit.
         y : array-like, shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array-like, shape (n_samples,), optional
-            Weights of the square loss, in any unit; rows of weight zero are left out.
+            Weights of the square loss, in any unit; rows of weight zero are left out, and
+            ``support_`` counts the others alone.
         observers : sequence of shallows.training.Observer
             `Progress`, `Curve` and others, called after every batch and epoch.
         checkpoint : shallows.training.Checkpoint, optional

@@ -13,6 +13,9 @@ from ...errors import ShallowsError
 BESIDE = 9 * 2**24
 """Bytes that a fit takes beside its arrays: blocks of the data, the choice of parameters, a small preconditioner."""
 
+WANDER = 2**22
+"""Bytes by which what a process holds may grow until the next call: the budget that is named leaves room for them."""
+
 
 def check_memory(estimator: Any, X: Any, n_outputs: int, dtype: np.dtype, device: arrays.Device) -> None:
     """Refuse a budget for the process that its data, the points in the precision of the fit and its outputs exceed.
@@ -47,8 +50,8 @@ def check_memory(estimator: Any, X: Any, n_outputs: int, dtype: np.dtype, device
     raise ShallowsError(
         f"memory={estimator.memory!r} cannot be kept: the process holds {_megabytes(held)} already, and the fit takes "
         f"at least {_megabytes(least - held)}, of which {_megabytes(points)} are the points in {dtype.name}. The least "
-        f'that can be kept is memory="{_megabytes(least).replace(" ", "")}". To need less, read X as a memory map '
-        f"(numpy.load with mmap_mode) or hand over fewer rows{', take dtype=' + repr('float32') if half else ''}, or "
+        f'that can be kept is memory="{_megabytes(least + WANDER).replace(" ", "")}". To need less, read X as a memory '
+        f"map (numpy.load with mmap_mode) or hand over fewer rows{', take dtype=' + repr('float32') if half else ''}, or "
         "use EigenProCentresClassifier or EigenProCentresRegressor, which read the data batch by batch."
     )
 

@@ -270,6 +270,8 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
         state = solver.init(problems)
         if not first:
             state.recall(*self._state)
+            for machine in state.states:
+                machine.n_visits = 0  # Visits count through the rows of this call.
         state = solver.step(problems, state, X.shape[0])
         if not state.is_finite():
             raise ShallowsError("The coefficients are not finite any more: scale the features.")

@@ -24,8 +24,11 @@ class PegasosClassifier(RiskClassifier):
         points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or, where there are no
         explicit features, "precomputed": X is then the kernel matrix in a fit, and the values of new points with all
         training points in a prediction.
-    bandwidth : float, optional
-        σ, in the units of the features. None takes the median distance between points of a subsample.
+    bandwidth : float, "auto", "median" or None, default="auto"
+        σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
+        points and the halves, quarters, ... of it, the one with the smallest leave-one-out error of kernel ridge
+        regression on 400 to 1,000 training rows; a wider kernel would need more epochs. "median" and None take the
+        median distance.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
     features : str or object, optional
@@ -36,10 +39,14 @@ class PegasosClassifier(RiskClassifier):
         Columns of a named map; of cosines and sines in pairs an odd number becomes the next even one.
     loss : {"hinge", "logistic", "multiclass_hinge", "softmax"} or Loss, default="hinge"
         Any loss with bounded slopes.
-    regularisation : float, optional
-        λ. None takes 1/n, which is C = 1 of a support vector machine; C in general is 1/(λn).
+    regularisation : float, "auto" or None, default=None
+        λ. "auto" takes that of kernel ridge regression with the smallest leave-one-out error on the rows that the
+        bandwidth is chosen with, and without a kernel does as None. None takes 1/n, which is C = 1 of a support vector
+        machine; C in general is 1/(λn).
     projection : bool, default=False
-        Project f onto the ball ‖f‖ ≤ 1/√λ after every step.
+        Project f onto the ball ‖f‖ ≤ 1/√λ after every step, in which the optimum lies: for several classes with a
+        hinge for each, that of each class. Of other losses λ‖f‖² is at most the loss of the zero function: log 2 for
+        "logistic", log k for "softmax" and k classes.
     averaging : bool, default=False
         Make the mean of the iterates the model, later ones with more weight. The last iterate alone depends on its
         last batches, so that the mean is much better after few epochs.
@@ -110,12 +117,12 @@ class PegasosClassifier(RiskClassifier):
         self,
         kernel: Any = "gaussian",
         *,
-        bandwidth: float | None = None,
+        bandwidth: float | str | None = "auto",
         kernel_params: dict[str, Any] | None = None,
         features: Any = None,
         n_features: int = 512,
         loss: Any = "hinge",
-        regularisation: float | None = None,
+        regularisation: float | str | None = None,
         projection: bool = False,
         averaging: bool = False,
         batch_size: int | None = None,

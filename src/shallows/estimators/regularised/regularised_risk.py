@@ -14,7 +14,8 @@ from ... import features as feature_maps
 from ...errors import ShallowsError
 from ...features import Blocks, Design
 from ...solvers.regularised.risk import FeatureSpan, KernelSpan, RiskProblem, RiskState
-from .. import early_stopping, precomputed, warm_starts
+from ...spectrum.leave_one_out import RidgeChoice
+from .. import early_stopping, leave_one_out_choice, precomputed, warm_starts
 from ..base import SMALL, Estimator
 from ..centring import Centring
 from ..feature_scores import feature_scores
@@ -36,10 +37,11 @@ class RiskModel(Estimator):
     _default_loss: losses.Loss = losses.Square()
     _batch_order: type[training.Batches] = InOrderThenShuffled
     _divergence_factor = math.inf
+    _least_ridge = 0.0
     # For methods whose constructor leaves these out.
     features: Any = None
     kernel: Any = "gaussian"
-    bandwidth: float | None = None
+    bandwidth: float | str | None = None
     kernel_params: dict[str, Any] | None = None
     tol: float = 0.0
     early_stopping: bool = False
@@ -50,12 +52,12 @@ class RiskModel(Estimator):
         self,
         kernel: Any = "gaussian",
         *,
-        bandwidth: float | None = None,
+        bandwidth: float | str | None = "auto",
         kernel_params: dict[str, Any] | None = None,
         features: Any = None,
         n_features: int = 512,
         loss: Any = "auto",
-        regularisation: float | None = None,
+        regularisation: float | str | None = "auto",
         batch_size: int | None = None,
         max_epochs: int = 10,
         max_seconds: float | None = None,
@@ -105,6 +107,10 @@ class RiskModel(Estimator):
         """Targets as the loss takes them, float, shape (n, c)."""
         raise NotImplementedError
 
+    def _ridge_targets(self, y: np.ndarray) -> np.ndarray:
+        """Targets that kernel ridge regression is fitted to for the choice of bandwidth and λ, shape (n, c)."""
+        return self._encode(y)
+
     def _scaled_loss(self) -> tuple[losses.Loss, float]:
         """The loss in the units of the coded targets, and what λ is multiplied with in them."""
         return self._named_loss(), 1.0
@@ -132,7 +138,8 @@ class RiskModel(Estimator):
         X : array-like or CSR matrix, shape (n_samples, n_features)
         y : array-like, shape (n_samples,) or, for values, (n_samples, n_outputs)
         sample_weight : array-like, shape (n_samples,), optional
-            Weights of the losses, in any unit; rows of weight zero are left out.
+            Weights of the losses, in any unit; rows of weight zero are left out, and
+            ``support_`` counts the others alone.
         observers : sequence of shallows.training.Observer
             `Progress`, `Curve` and others, called after every batch and epoch.
         checkpoint : shallows.training.Checkpoint, optional
@@ -175,7 +182,7 @@ class RiskModel(Estimator):
             w = None
             if weights is not None:
                 w = arrays.to_device((weights[order] / weights.mean())[:, None], device, self._dtype)
-            kernel = self._make_kernel(points, seed)
+            kernel, choice = self._choose(points, y[order], None if weights is None else weights[order], seed)
             budget -= precomputed.held_bytes(kernel)
             prepared = time.perf_counter()
 
@@ -185,7 +192,9 @@ class RiskModel(Estimator):
             mapped = time.perf_counter()
             size = min(n, self.batch_size or self._default_batch_size(n))
             span = self._make_span(kernel, blocks, points, budget - points.nbytes - 6 * targets.nbytes)
-            reg = self.regularisation if self.regularisation is not None else 1.0 / n
+            # A chosen λ is for the coded targets, whose unit the problem multiplies a given one with.
+            reg = leave_one_out_choice.of_mean_loss(self.regularisation, choice, n, self._least_ridge)
+            reg /= unit if leave_one_out_choice.is_automatic(self.regularisation) and choice is not None else 1.0
             problem = RiskProblem(span, targets, loss, float(reg) * unit, w, self._divergence_factor)
             solver = self._make_solver(problem, size)
             built = time.perf_counter()
@@ -211,6 +220,7 @@ class RiskModel(Estimator):
         finished = time.perf_counter()
         order = order if held_out is None else held_out.training_rows[order]
         self._set_fitted_attributes(run, problem, kernel, blocks, order, size, seed, device, budget, float(reg))
+        self.effective_params_ |= leave_one_out_choice.report(choice)
         self.timings_ = {
             "preparation": prepared - started,
             "eigensystem": mapped - prepared,
@@ -244,13 +254,23 @@ class RiskModel(Estimator):
             check_scale(points, self._dtype, may_vanish=self._centring.all_equal or origin_matters)
         return points
 
-    def _make_kernel(self, points: Any, seed: int) -> kernels.Kernel | None:
-        if self.features is not None and (not isinstance(self.features, str) or self.features == "linear"):
-            return None
+    def _has_kernel(self) -> bool:
+        return self.features is None or (isinstance(self.features, str) and self.features != "linear")
+
+    def _choose(
+        self, points: Any, y: np.ndarray, weights: np.ndarray | None, seed: int
+    ) -> tuple[kernels.Kernel | None, RidgeChoice | None]:
+        """The kernel, and how bandwidth and λ were chosen, if one of them was; all in the order of the fit."""
+        if not self._has_kernel():
+            return None, None
         kernel = precomputed.kernel_on(self, points) if precomputed.is_asked_for(self) else self.kernel
-        return chosen_kernel(
-            kernel, self.bandwidth, self.kernel_params, points, seed, all_equal=self._centring.all_equal
+        weights = None if weights is None else weights / weights.mean()
+        automatic, targets = leave_one_out_choice.is_automatic(self.regularisation), self._ridge_targets(y)
+        choice = leave_one_out_choice.choose_for(
+            self, kernel, points, targets, weights, seed, regularises=automatic, widest=1.0
         )
+        bandwidth, all_equal = leave_one_out_choice.given_bandwidth(self.bandwidth, choice), self._centring.all_equal
+        return chosen_kernel(kernel, bandwidth, self.kernel_params, points, seed, all_equal=all_equal), choice
 
     def _make_span(self, kernel: Any, blocks: Blocks | None, points: Any, budget: int) -> KernelSpan | FeatureSpan:
         if blocks is not None:
@@ -310,7 +330,9 @@ class RiskModel(Estimator):
         }
 
     def _check_parameters(self) -> None:
-        check_positive(self, "bandwidth", "step_size", "max_seconds", "regularisation")
+        leave_one_out_choice.check_bandwidth(self.bandwidth)
+        leave_one_out_choice.check_or_auto(self, "regularisation", optional=True)
+        check_positive(self, "step_size", "max_seconds")
         kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
         check_whole(self, "batch_size", optional=True)
         check_whole(self, "max_epochs", "n_features")

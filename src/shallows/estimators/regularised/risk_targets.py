@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from ... import losses
 from ...errors import ShallowsError
-from .. import class_weights
+from .. import class_weights, leave_one_out_choice
 from ..array_inputs import follows_input
 from ..constructors import with_parameters
 from ..label_checks import are_several, check_takes_several, check_two_classes, signs, single_column
@@ -43,6 +43,11 @@ class RiskClassifier(ClassifierMixin, RiskModel):
         return self._named_loss().encode(np.searchsorted(self.classes_, single_column(y)), len(self.classes_))
 
     _codes = _encode
+
+    def _ridge_targets(self, y: np.ndarray) -> np.ndarray:
+        if self._multilabel:
+            return self._encode(y)
+        return leave_one_out_choice.class_codes(np.searchsorted(self.classes_, single_column(y)), len(self.classes_))
 
     def _decode(self, scores: np.ndarray) -> np.ndarray:
         if self._multilabel:

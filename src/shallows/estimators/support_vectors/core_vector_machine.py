@@ -14,20 +14,32 @@ from sklearn.utils.validation import column_or_1d
 from ... import arrays, training
 from ...kernels import Kernel
 from ...solvers.support_vectors.core_vectors import CoreProblem, CoreState, CoreVectorMachine
-from .. import precomputed
+from ...spectrum.leave_one_out import RidgeChoice
+from .. import leave_one_out_choice, precomputed
 from ..array_inputs import follows_input
 from ..base import keeps_model_on_failure
 from ..parameter_checks import check_positive, check_whole
 from .dual_classifier import DualClassifier, Solution, TwoClasses
 from .dual_model import DualModel
 
+LEAST_REGULARISATION = 1e-3
+"""The least λ of regression that "auto" takes. With smaller ones fits of clean values may take minutes."""
+
+MEAN_OF_NORMAL = math.sqrt(2.0 / math.pi)
+"""The mean size of a normal variable, in units of its deviation."""
+
 
 class _CoreVectorMachine(DualModel):
     """What both have: the parameters of the solver."""
 
+    # With wider kernels the ball takes many steps, and λ would have to be far below 10⁻³.
+    _widest = 1.0
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_positive(self, "epsilon", "mu", "regularisation")
+        check_positive(self, "epsilon", "mu")
+        if hasattr(self, "regularisation"):
+            leave_one_out_choice.check_or_auto(self, "regularisation")
         check_whole(self, "sample_size", "max_core_points", least=2, optional=True)
 
     def _trained(
@@ -78,8 +90,10 @@ class CoreVectorMachineClassifier(_CoreVectorMachine, DualClassifier):
         A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
         points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
         the kernel matrix in a fit, and the values of new points with all training points in a prediction.
-    bandwidth : float, optional
-        σ, in the units of the features. None takes the median distance between points of a subsample.
+    bandwidth : float, "auto", "median" or None, default="auto"
+        σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
+        points and the halves, quarters, ... of it, the one with the smallest leave-one-out error of kernel ridge
+        regression on 400 to 1,000 training rows; "median" and None take the median distance.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
     C : float, default=1.0
@@ -97,8 +111,8 @@ class CoreVectorMachineClassifier(_CoreVectorMachine, DualClassifier):
         Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
         a class with nⱼ of the n rows, of k classes.
     random_state : int, RandomState or None, default=None
-        Decides everything that is drawn: the subsample of the median distance and the samples. The same int gives the
-        same model.
+        Decides everything that is drawn: the rows that the bandwidth is chosen with, and the samples. The same int
+        gives the same model.
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
         Where kernel values are made; "auto" takes a GPU where CuPy finds one. The steps are taken on the CPU.
     memory : int or str, optional
@@ -140,7 +154,7 @@ class CoreVectorMachineClassifier(_CoreVectorMachine, DualClassifier):
         self,
         kernel: Any = "gaussian",
         *,
-        bandwidth: float | None = None,
+        bandwidth: float | str | None = "auto",
         kernel_params: dict[str, Any] | None = None,
         C: float = 1.0,
         epsilon: float = 1e-6,
@@ -198,12 +212,16 @@ class CoreVectorMachineRegressor(RegressorMixin, _CoreVectorMachine):
         A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
         points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
         the kernel matrix in a fit, and the values of new points with all training points in a prediction.
-    bandwidth : float, optional
-        σ, in the units of the features. None takes the median distance between points of a subsample.
+    bandwidth : float, "auto", "median" or None, default="auto"
+        σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
+        points and the halves, quarters, ... of it, the one with the smallest leave-one-out error of kernel ridge
+        regression on 400 to 1,000 training rows; "median" and None take the median distance.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
-    regularisation : float, default=1e-3
-        λ.
+    regularisation : float or "auto", default="auto"
+        λ. "auto" takes λᵣ/(n max(μ, r)) with the λᵣ of kernel ridge regression, of the sum of its squared errors, that
+        has the smallest leave-one-out error on the rows that the bandwidth is chosen with; r is the mean size of these
+        errors in units of the targets' standard deviation, as of normal variables. At least 10⁻³ is taken.
     mu : float, default=0.02
         μ: by how much targets are outside the tube, on the mean of all rows, in units of the targets' standard
         deviation. Where they are all nearer the function than that, there is no tube, and the loss is the square.
@@ -215,8 +233,8 @@ class CoreVectorMachineRegressor(RegressorMixin, _CoreVectorMachine):
     max_core_points : int, optional
         The most core points; n of them take n² numbers. None takes what the memory allows.
     random_state : int, RandomState or None, default=None
-        Decides everything that is drawn: the subsample of the median distance and the samples. The same int gives the
-        same model.
+        Decides everything that is drawn: the rows that the bandwidth is chosen with, and the samples. The same int
+        gives the same model.
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
         Where kernel values are made; "auto" takes a GPU where CuPy finds one. The steps are taken on the CPU.
     memory : int or str, optional
@@ -257,9 +275,9 @@ class CoreVectorMachineRegressor(RegressorMixin, _CoreVectorMachine):
         self,
         kernel: Any = "gaussian",
         *,
-        bandwidth: float | None = None,
+        bandwidth: float | str | None = "auto",
         kernel_params: dict[str, Any] | None = None,
-        regularisation: float = 1e-3,
+        regularisation: float | str = "auto",
         mu: float = 0.02,
         epsilon: float = 1e-6,
         sample_size: int | None = 59,
@@ -293,7 +311,8 @@ class CoreVectorMachineRegressor(RegressorMixin, _CoreVectorMachine):
         X : array-like or CSR matrix, shape (n_samples, n_features)
         y : array-like, shape (n_samples,)
         sample_weight : array-like, shape (n_samples,), optional
-            Weights of the losses, in any unit; rows of weight zero are left out.
+            Weights of the losses, in any unit; rows of weight zero are left out, and
+            ``support_`` counts the others alone.
 
         Returns
         -------
@@ -317,22 +336,25 @@ class CoreVectorMachineRegressor(RegressorMixin, _CoreVectorMachine):
         unit = spread if spread > 0 else 1.0
         budget = self._working_budget(device)
         with device.active():
-            points, kernel = self._prepare(X, seed, device)
+            scaled, automatic = (y - mean) / unit, leave_one_out_choice.is_automatic(self.regularisation)
+            points, kernel, choice = self._prepare(X, scaled[:, None], weights, seed, device, regularises=automatic)
+            regularisation = self._chosen_regularisation(choice, n) if automatic else float(self.regularisation)
             budget = max(self._least_memory, budget - points.nbytes - precomputed.held_bytes(kernel))
-            targets = (y - mean) / unit * self.regularisation
+            targets = scaled * regularisation
             signs = np.repeat([1.0, -1.0], n)
-            ridge = np.tile(self.mu * n * self.regularisation / weights, 2)
+            ridge = np.tile(self.mu * n * regularisation / weights, 2)
             state = self._trained(kernel, points, signs, np.concatenate([targets, -targets]), ridge, budget)
             coefficients = np.zeros(n)
-            mixed = unit / self.regularisation * signs[state.core] * state.coefficients
+            mixed = unit / regularisation * signs[state.core] * state.coefficients
             np.add.at(coefficients, state.core % n, mixed)
             self._keep(kernel, points, coefficients[:, None], np.array([mean + coefficients.sum()]))
         # At the points whose coefficients are not zero the gradient is λ ε̄.
-        self.tube_ = max(0.0, unit / self.regularisation * float(state.coefficients @ state.gradient))
+        self.tube_ = max(0.0, unit / regularisation * float(state.coefficients @ state.gradient))
         self.n_iter_, self.n_kernel_evaluations_ = state.n_steps, state.n_evaluations
         self.effective_params_ = {
             "kernel": kernel.name,
             "bandwidth": kernel.bandwidth,
+            "regularisation": regularisation,
             "n_support": len(self.support_),
             "n_core": len(state.core),
             "converged": state.enclosed,
@@ -340,8 +362,20 @@ class CoreVectorMachineRegressor(RegressorMixin, _CoreVectorMachine):
             "precision": self._dtype.name,
             "device": str(device),
             "seed": seed,
+            **leave_one_out_choice.report(choice),
         }
         return self
+
+    def _chosen_regularisation(self, choice: RidgeChoice | None, n: int) -> float:
+        """λ of the tube's problem from that of kernel ridge regression, for targets of deviation one.
+
+        The coefficients of ridge regression are its residuals divided by its λ. Here their sizes sum up to 1/λ where
+        there is a tube, and to less where the residuals are smaller than μ on the mean.
+        """
+        if choice is None:
+            return LEAST_REGULARISATION
+        size = max(float(self.mu), MEAN_OF_NORMAL * math.sqrt(choice.error))
+        return max(LEAST_REGULARISATION, choice.regularisation / (n * size))
 
     @follows_input
     def predict(self, X: Any) -> np.ndarray:

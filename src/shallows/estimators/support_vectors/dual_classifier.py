@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import _ovr_decision_function
 
 from ... import arrays, kernels
 from ...errors import ShallowsError
-from .. import class_weights, precomputed
+from .. import class_weights, leave_one_out_choice, precomputed
 from ..array_inputs import follows_input
 from ..base import keeps_model_on_failure
 from ..label_checks import check_two_classes, single_column
@@ -80,7 +80,8 @@ class DualClassifier(ClassifierMixin, DualModel):
         X : array-like or CSR matrix, shape (n_samples, n_features)
         y : array-like, shape (n_samples,)
         sample_weight : array-like, shape (n_samples,), optional
-            Factors of C; rows of weight zero are left out.
+            Factors of C; rows of weight zero are left out, and
+            ``support_`` counts the others alone.
 
         Returns
         -------
@@ -105,7 +106,8 @@ class DualClassifier(ClassifierMixin, DualModel):
         weights = np.ones(n) if weights is None else weights
         budget = self._working_budget(device)
         with device.active():
-            points, kernel = self._prepare(X, seed, device)
+            codes = leave_one_out_choice.class_codes(numbers, len(self.classes_))
+            points, kernel, choice = self._prepare(X, codes, weights, seed, device)
             budget = max(self._least_memory, budget - points.nbytes - precomputed.held_bytes(kernel))
             prepared = time.perf_counter()
             problems = list(two_class_problems(numbers, weights, len(self.classes_), self.multiclass))
@@ -131,6 +133,7 @@ class DualClassifier(ClassifierMixin, DualModel):
             "precision": self._dtype.name,
             "device": str(device),
             "seed": seed,
+            **leave_one_out_choice.report(choice),
         }
         self.timings_ = {"preparation": prepared - started, "training": time.perf_counter() - prepared}
         return self

@@ -8,7 +8,8 @@ import numpy as np
 
 from ... import arrays, gram, kernels
 from ...errors import ShallowsError
-from .. import precomputed
+from ...spectrum.leave_one_out import RidgeChoice
+from .. import leave_one_out_choice, precomputed
 from ..base import SMALL, Estimator
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
@@ -18,8 +19,12 @@ from ..parameter_checks import check_positive, check_whole
 class DualModel(Estimator):
     """Base of the estimators whose functions are Σ βᵢ k(xᵢ, x) + b."""
 
+    # The widest bandwidth that is chosen, as a multiple of the median distance.
+    _widest = np.inf
+
     def _check_parameters(self) -> None:
-        check_positive(self, "bandwidth", "tol", "C")
+        leave_one_out_choice.check_bandwidth(self.bandwidth)
+        check_positive(self, "tol", "C")
         for name in ("tol", "C"):
             if getattr(self, name, 1.0) is None:
                 raise ShallowsError(f"{name} must be a positive number, got None.")
@@ -28,8 +33,20 @@ class DualModel(Estimator):
         if self.dtype not in ("auto", "float32", "float64"):
             raise ShallowsError(f"dtype must be 'auto', 'float32' or 'float64', got {self.dtype!r}.")
 
-    def _prepare(self, X: Any, seed: int, device: arrays.Device) -> tuple[Any, kernels.Kernel]:
-        """Augmented training points on the device, and the kernel."""
+    def _prepare(
+        self,
+        X: Any,
+        targets: np.ndarray,
+        weights: np.ndarray | None,
+        seed: int,
+        device: arrays.Device,
+        *,
+        regularises: bool = False,
+    ) -> tuple[Any, kernels.Kernel, RidgeChoice | None]:
+        """Augmented training points on the device, the kernel, and how bandwidth and λ were chosen, if they were.
+
+        ``targets`` are numbers, shape (n, c), that kernel ridge regression is fitted to for the choice.
+        """
         n = X.shape[0]
         self._dtype = np.dtype(("float64" if n <= SMALL else "float32") if self.dtype == "auto" else self.dtype)
         kind = kernels.kind(self.kernel)
@@ -38,7 +55,11 @@ class DualModel(Estimator):
         check_scale(points, self._dtype, may_vanish=self._centring.all_equal or not kind.shift_invariant)
         kernel = precomputed.kernel_on(self, points) if precomputed.is_asked_for(self) else self.kernel
         all_equal = self._centring.all_equal
-        return points, chosen_kernel(kernel, self.bandwidth, self.kernel_params, points, seed, all_equal=all_equal)
+        choice = leave_one_out_choice.choose_for(
+            self, kernel, points, targets, weights, seed, regularises=regularises, widest=self._widest
+        )
+        bandwidth = leave_one_out_choice.given_bandwidth(self.bandwidth, choice)
+        return points, chosen_kernel(kernel, bandwidth, self.kernel_params, points, seed, all_equal=all_equal), choice
 
     def _keep(self, kernel: kernels.Kernel, points: Any, coefficients: np.ndarray, intercepts: np.ndarray) -> None:
         """Store the function: its support vectors, their coefficients and the intercepts."""

@@ -50,8 +50,10 @@ class KernelSVMClassifier(DualClassifier):
         "decomposition" is SVM-light's: several dual variables at a time. "interior_point" takes about ten iterations
         whatever C is, each with a Cholesky factor of the whole matrix: for few rows, large C and many digits. "newton"
         works on the primal problem of the squared hinge, with systems of the size of the support vectors.
-    bandwidth : float, optional
-        σ, in the units of the features. None takes the median distance between points of a subsample.
+    bandwidth : float, "auto", "median" or None, default="auto"
+        σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
+        points times powers of two, the one with the smallest leave-one-out error of kernel ridge regression on 400
+        to 1,000 training rows; "median" and None take the median distance.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
     C : float, default=1.0
@@ -70,8 +72,8 @@ class KernelSVMClassifier(DualClassifier):
         kept.
     tol : float, default=1e-3
         By how much the conditions of optimality may be violated, in units of the targets ±1 ("decomposition"); how far
-        the primal objective may lie above the dual one, as a share of it ("interior_point"); how far a coefficient may
-        be off from the derivative of its loss, as a share of C ("newton").
+        the primal objective may lie above the dual one, as a share of it ("interior_point" and "newton", for which no
+        coefficient may be off from the derivative of its loss by more than this share of C either).
     max_iterations : int, optional
         The most working sets, or iterations, for two classes. None has no limit for the decomposition, and 300 for the
         others.
@@ -79,7 +81,7 @@ class KernelSVMClassifier(DualClassifier):
         Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
         a class with nⱼ of the n rows, of k classes.
     random_state : int, RandomState or None, default=None
-        Decides the subsample whose median distance is the bandwidth, and the parts that Newton's method begins with.
+        Decides the rows that the bandwidth is chosen with, and the parts that Newton's method begins with.
         The same int gives the same model.
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
         Where kernel values are made; "auto" takes a GPU where CuPy finds one. The solvers run on the CPU.
@@ -138,7 +140,7 @@ class KernelSVMClassifier(DualClassifier):
         kernel: Any = "gaussian",
         *,
         solver: str = "decomposition",
-        bandwidth: float | None = None,
+        bandwidth: float | str | None = "auto",
         kernel_params: dict[str, Any] | None = None,
         C: float = 1.0,
         loss: str = "auto",

@@ -39,6 +39,6 @@ class FOLOS:
     def step(self, problem: LinearSVMProblem, state: SubgradientState, batch: int) -> SubgradientState:
         """Visit ``batch`` examples."""
         size = min(self.batch_size, problem.n)
-        chosen = visits(self.sampling, self.seed, state.n_steps * size, batch, problem.n, state._held)
+        chosen = visits(self.sampling, self.seed, state.n_visits, batch, problem.n, state._held)
         take_steps(problem, state, chosen, batch_size=size, forward_looking=True, averaging=self.averaging)
         return state

@@ -47,6 +47,6 @@ class LinearPegasos:
     def step(self, problem: LinearSVMProblem, state: SubgradientState, batch: int) -> SubgradientState:
         """Visit ``batch`` examples."""
         size = min(self.batch_size, problem.n)
-        chosen = visits(self.sampling, self.seed, state.n_steps * size, batch, problem.n, state._held)
+        chosen = visits(self.sampling, self.seed, state.n_visits, batch, problem.n, state._held)
         take_steps(problem, state, chosen, batch_size=size, projection=self.projection, averaging=self.averaging)
         return state

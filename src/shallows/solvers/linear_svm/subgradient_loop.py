@@ -38,12 +38,15 @@ class SubgradientState(LinearState):
         s, ‖v‖², r, z.
     offset : float
         t₀: steps are 1/(λ(t + t₀)).
+    n_visits : int
+        Examples that were visited so far, from which the next ones follow.
     """
 
     direction: np.ndarray | None = None
     average: np.ndarray | None = None
     scales: np.ndarray | None = None
     offset: float = 0.0
+    n_visits: int = 0
     _held: dict[str, Any] = field(default_factory=dict, repr=False)
 
 
@@ -90,6 +93,7 @@ def take_steps(
         state.scales,
     )
     state.n_steps += -(-len(visited) // batch_size)
+    state.n_visits += len(visited)
     if averaging == "none":
         state.coefficients = state.scales[SCALE] * state.direction
     else:

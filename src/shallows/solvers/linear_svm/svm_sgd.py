@@ -22,8 +22,9 @@ MOST_TRIALS = 40
 class SVMSGD:
     """w ← (1 − η_t λ) w + η_t yᵢ xᵢ · (−ℓ') with η_t = 1/(λ(t + t₀)).
 
-    t₀ is such that the first step is η₀: the best one of powers of two, by the objective on at most 1,000 examples
-    after a pass over them. A step of the protocol visits a given number of examples.
+    t₀ = 1/(λη₀), so that the steps begin near η₀, from below. η₀ is the best of the powers of two, by the objective on
+    at most 1,000 examples after a pass over them with these steps. A step of the protocol visits a given number of
+    examples.
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ class SVMSGD:
 
     def step(self, problem: LinearSVMProblem, state: SubgradientState, batch: int) -> SubgradientState:
         """Visit ``batch`` examples."""
-        chosen = visits(self.sampling, self.seed, state.n_steps, batch, problem.n, state._held)
+        chosen = visits(self.sampling, self.seed, state.n_visits, batch, problem.n, state._held)
         take_steps(problem, state, chosen, averaging=self.averaging)
         return state
 

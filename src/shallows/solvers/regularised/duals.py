@@ -10,7 +10,6 @@ q = k(xᵢ, xᵢ)/(λn), the best a solves a = −ℓ'(v + q a).
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ import scipy.special
 
 from ... import losses
 from ...errors import ShallowsError
+from . import ascent
 
 
 class Dual:
@@ -26,14 +26,24 @@ class Dual:
     Parameters
     ----------
     loss : Loss
+
+    Attributes
+    ----------
+    number : int
+        By which `ascent` knows the loss.
+    parameter : float
+        Of the loss, 0 where it has none.
     """
+
+    number: int
+    parameter = 0.0
 
     def __init__(self, loss: Any):
         self.loss = loss
 
     def best(self, v: float, q: float, y: float) -> float:
-        """The a that solves a = −ℓ'(v + q a), for q > 0. Plain numbers: it stands in the innermost loop."""
-        raise NotImplementedError
+        """The a that solves a = −ℓ'(v + q a), for q > 0."""
+        return ascent.best(self.number, self.parameter, v, q, y)
 
     def value(self, a: np.ndarray, y: np.ndarray) -> np.ndarray:
         """−ℓ*(−a), where a is within its bounds."""
@@ -41,72 +51,55 @@ class Dual:
 
 
 class _Square(Dual):
-    def best(self, v: float, q: float, y: float) -> float:
-        return (y - v) / (1.0 + q)
+    number = ascent.SQUARE
 
     def value(self, a: np.ndarray, y: np.ndarray) -> np.ndarray:
         return a * y - 0.5 * a * a
 
 
 class _Hinge(Dual):
-    def best(self, v: float, q: float, y: float) -> float:
-        p = (1.0 - y * v) / q
-        return 0.0 if p <= 0.0 else y if p >= 1.0 else y * p
+    number = ascent.HINGE
 
     def value(self, a: np.ndarray, y: np.ndarray) -> np.ndarray:
         return a * y
 
 
 class _SquaredHinge(_Square):
-    def best(self, v: float, q: float, y: float) -> float:
-        return y * max(0.0, (1.0 - y * v) / (1.0 + q))
+    number = ascent.SQUARED_HINGE
 
 
 class _EpsilonInsensitive(Dual):
-    def best(self, v: float, q: float, y: float) -> float:
-        r = y - v
-        size = abs(r) - self.loss.epsilon
-        return 0.0 if size <= 0.0 else math.copysign(min(1.0, size / q), r)
+    number = ascent.EPSILON_INSENSITIVE
+
+    @property
+    def parameter(self) -> float:
+        return float(self.loss.epsilon)
 
     def value(self, a: np.ndarray, y: np.ndarray) -> np.ndarray:
         return a * y - self.loss.epsilon * np.abs(a)
 
 
 class _Huber(_Square):
-    def best(self, v: float, q: float, y: float) -> float:
-        delta = self.loss.delta
-        return max(-delta, min(delta, (y - v) / (1.0 + q)))
+    number = ascent.HUBER
+
+    @property
+    def parameter(self) -> float:
+        return float(self.loss.delta)
 
 
 class _Quantile(Dual):
-    def best(self, v: float, q: float, y: float) -> float:
-        tau = self.loss.quantile
-        return max(tau - 1.0, min(tau, (y - v) / q))
+    number = ascent.QUANTILE
+
+    @property
+    def parameter(self) -> float:
+        return float(self.loss.quantile)
 
     def value(self, a: np.ndarray, y: np.ndarray) -> np.ndarray:
         return a * y
 
 
 class _Logistic(Dual):
-    def best(self, v: float, q: float, y: float) -> float:
-        # p = ya solves p = 1/(1 + e^{yv + qp}): its two sides cross once on (0, 1). Newton's steps on the log-odds,
-        # log(p/(1 − p)) + yv + qp = 0, kept within the bracket.
-        m, low, high = y * v, 0.0, 1.0
-        p = 1.0 / (1.0 + math.exp(min(700.0, max(-700.0, m + 0.5 * q))))
-        for _ in range(60):
-            p = min(1.0 - 1e-16, max(1e-300, p))
-            gap = math.log(p) - math.log1p(-p) + m + q * p
-            if gap > 0:
-                high = p
-            else:
-                low = p
-            next_p = p - gap / (1.0 / (p * (1.0 - p)) + q)
-            if not low < next_p < high:
-                next_p = 0.5 * (low + high)
-            if abs(next_p - p) <= 1e-14 * p:
-                break
-            p = next_p
-        return y * p
+    number = ascent.LOGISTIC
 
     def value(self, a: np.ndarray, y: np.ndarray) -> np.ndarray:
         p = np.clip(a * y, 0.0, 1.0)

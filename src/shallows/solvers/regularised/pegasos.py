@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
 
 from ... import arrays
 from ...arrays import Array
@@ -12,27 +14,43 @@ from .risk import RiskProblem, RiskState
 
 @dataclass
 class PegasosState(RiskState):
-    """A `RiskState` with the norm of its function.
+    """A `RiskState` with the norms of its functions.
 
     Attributes
     ----------
-    norm_squared : float
-        ‖f‖², kept up to date where steps are projected.
+    norms_squared : ndarray of float64, shape (c,) or (1,)
+        ‖f‖² of each output, or of all of them together, kept up to date where steps are projected.
+    largest : float
+        What these may be.
     iterate : array, shape of the coefficients
         f itself, where the coefficients are those of its average.
     """
 
-    norm_squared: float = 0.0
+    norms_squared: np.ndarray = field(default_factory=lambda: np.zeros(1))
+    largest: float = np.inf
     iterate: Array | None = None
+
+    def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """As `RiskState`; the norms are among the numbers, which keep their precision."""
+        held, numbers = super().remember()
+        return held, {**numbers, "norms_squared": held.pop("norms_squared").tolist()}
+
+    def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
+        """Take up what `remember` gave."""
+        super().recall(held, numbers)
+        self.norms_squared = np.array(self.norms_squared)
 
 
 @dataclass(frozen=True)
 class Pegasos:
-    """f ← (1 − 1/t) f − (1/(λ t m)) Σ_{i∈S} ℓ'(f(xᵢ), yᵢ) k(xᵢ, ·), then if asked for onto the ball ‖f‖ ≤ 1/√λ.
+    """f ← (1 − 1/t) f − (1/(λ t m)) Σ_{i∈S} ℓ'(f(xᵢ), yᵢ) k(xᵢ, ·), then if asked for onto the ball λ‖f‖² ≤ ℓ(0).
 
     With the hinge loss −ℓ' is y where yf(x) < 1. The first step forgets what it started from. Any other loss with
-    a bounded slope can take the place of the hinge; the ball then is the one of a hinge and no projection should be
-    asked for.
+    a bounded slope can take the place of the hinge.
+
+    ℓ(0) is the mean loss of the zero function, 1 for the hinge: primal and dual objective are equal at the optimum, so
+    that λ‖f‖² is at most the mean of −ℓ*(−aᵢ), and that at most ℓ(0). Of losses that are sums over outputs, such as
+    hinges of one class against the rest, each output has a ball of its own.
 
     Parameters
     ----------
@@ -57,6 +75,12 @@ class Pegasos:
         state = PegasosState(problem.span.zero(problem.targets), 1.0 / problem.regularisation)
         if self.averaging:
             state.iterate = problem.span.zero(problem.targets)
+        if self.projection:
+            xp, rows = arrays.namespace(problem.targets), slice(0, problem.span.n)
+            zero = problem.losses(xp.zeros_like(problem.targets), rows) / problem.span.n
+            n_balls = problem.targets.shape[1] if problem.loss.coding == "signs" else 1
+            # Of margins each output has the same loss at zero.
+            state.norms_squared, state.largest = np.zeros(n_balls), zero / n_balls / problem.regularisation
         return state
 
     def step(self, problem: RiskProblem, state: PegasosState, batch: slice) -> PegasosState:
@@ -70,16 +94,18 @@ class Pegasos:
         if self.projection:
             # ‖f + h‖² from what is at hand: ⟨f, k(xᵢ, ·)⟩ = f(xᵢ), and products within the batch.
             xp = arrays.namespace(G)
-            cross = float(xp.sum(change * scores))
-            own = float(xp.sum(change * (span.products(batch) @ change)))
-            state.norm_squared = kept**2 * state.norm_squared + 2.0 * kept * cross + own
+            cross = arrays.to_numpy(xp.sum(change * scores, axis=0)).astype(np.float64)
+            own = arrays.to_numpy(xp.sum(change * (span.products(batch) @ change), axis=0)).astype(np.float64)
+            gained = 2.0 * kept * cross + own
+            gained = gained if len(state.norms_squared) > 1 else gained.sum(keepdims=True)
+            state.norms_squared = kept**2 * state.norms_squared + gained
         f *= kept
         span.add(f, batch, change)
         if self.projection:
-            shrink = math.sqrt(1.0 / (problem.regularisation * max(state.norm_squared, 1e-300)))
-            if shrink < 1.0:
-                f *= shrink
-                state.norm_squared *= shrink**2
+            shrink = np.minimum(1.0, np.sqrt(state.largest / np.maximum(state.norms_squared, 1e-300)))
+            if (shrink < 1.0).any():
+                f *= arrays.like(shrink, f, f.dtype)
+                state.norms_squared = state.norms_squared * shrink**2
         if self.averaging:
             share = 4.0 / (state.n_steps + 3.0)
             state.coefficients *= 1.0 - share

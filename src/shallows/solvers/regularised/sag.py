@@ -65,8 +65,7 @@ class SAG:
         n, m = problem.span.n, batch.stop - batch.start
         rows = problem.span.rows(batch)
         scores = rows @ state.coefficients
-        state.loss = problem.losses(scores, batch)
-        state.zero_loss = problem.losses(arrays.namespace(scores).zeros_like(scores), batch)
+        state.loss, state.zero_loss = problem.losses_and_zero_losses(scores, batch)
         state.advance(batch)
         filling, state.n_seen = state.n_seen < n, min(n, state.n_seen + m)
         slopes = problem.gradient(scores, batch)

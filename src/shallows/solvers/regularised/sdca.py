@@ -9,7 +9,8 @@ import numpy as np
 from ... import arrays
 from ...arrays import Array
 from ...features.sparse_rows import inner_products
-from .duals import Dual, dual_of
+from . import ascent, ascent_on_gpu
+from .duals import dual_of
 from .risk import FeatureSpan, RiskProblem, RiskState
 
 PIECE = 32
@@ -35,7 +36,7 @@ class SDCA:
 
     The scores of a batch need one product with all coefficients, and the products within the batch tell how a change
     of one variable moves the scores of the others, so that the result is that of going through the examples one by
-    one. The small inner loop runs on the host in float64, on a device's batches as well.
+    one. The small inner loop is compiled and runs in float64, on a GPU's batches there (`ascent_on_gpu`).
 
     References
     ----------
@@ -47,7 +48,9 @@ class SDCA:
         """The zero function."""
         dual_of(problem.loss)
         xp = arrays.namespace(problem.targets)
-        return SDCAState(problem.span.zero(problem.targets), 1.0, dual=xp.zeros_like(problem.targets))
+        return SDCAState(
+            problem.span.zero(problem.targets), 1.0, dual=xp.zeros(problem.targets.shape, dtype=problem.targets.dtype)
+        )
 
     def step(self, problem: RiskProblem, state: SDCAState, batch: slice) -> SDCAState:
         """One batch."""
@@ -62,15 +65,14 @@ class SDCA:
     def _step_on_features(self, problem: RiskProblem, state: SDCAState, batch: slice) -> SDCAState:
         """The same in small pieces: products within a piece cost its square, and those with w hardly more a piece."""
         Z = problem.span.rows(batch)
-        xp = arrays.namespace(state.coefficients)
         size = PIECE if arrays.is_numpy(state.coefficients) else Z.shape[0]
         state.loss = state.zero_loss = 0.0
         state.advance(batch)
         for piece in arrays.blocks(Z.shape[0], size):
             rows, here = Z[piece, :], slice(batch.start + piece.start, batch.start + piece.stop)
             scores = rows @ state.coefficients
-            state.loss += problem.losses(scores, here)
-            state.zero_loss += problem.losses(xp.zeros_like(scores), here)
+            losses = problem.losses_and_zero_losses(scores, here)
+            state.loss, state.zero_loss = state.loss + losses[0], state.zero_loss + losses[1]
             state.coefficients += rows.T @ _settle(problem, state, here, scores, inner_products(rows, rows))
         return state
 
@@ -78,59 +80,24 @@ class SDCA:
 def _settle(problem: RiskProblem, state: SDCAState, batch: slice, scores: Array, products: Array) -> Array:
     """Set the dual variables of a batch to their best values in turn; returns the change of f's coefficients."""
     scale = 1.0 / (problem.regularisation * problem.span.n)
-
-    def on_host(x: Array) -> np.ndarray:
-        return arrays.to_numpy(x).astype(np.float64)
-
-    after = ascend(
-        dual_of(problem.loss),
-        on_host(scores),
-        on_host(products) * scale,
-        on_host(state.dual[batch, :]),
-        on_host(problem.targets[batch, :]),
-        None if problem.weights is None else on_host(problem.weights[batch, 0]),
-    )
+    dual, a, targets = dual_of(problem.loss), state.dual[batch, :], problem.targets[batch, :]
+    weights = None if problem.weights is None else problem.weights[batch, 0]
+    change = ascent_on_gpu.change_of(dual.number, dual.parameter, scores, products, scale, a, targets, weights)
+    if change is not None:
+        return change
+    w = np.ones(a.shape[0]) if weights is None else _on_host(weights)
+    f, K, old, y = (_on_host(part) for part in (scores, products, a, targets))
+    after = ascent.ascend(dual.number, dual.parameter, f, K, scale, old, y, w)
     rounded = arrays.like(after, state.dual)
     # The coefficients follow the dual variables as they are kept, so that the two never drift apart.
-    change = (rounded - state.dual[batch, :]) * scale
+    change = (rounded - a) * scale
     state.dual[batch, :] = rounded
     return change
 
 
-def ascend(
-    dual: Dual, scores: np.ndarray, Q: np.ndarray, a: np.ndarray, targets: np.ndarray, weights: np.ndarray | None = None
-) -> np.ndarray:
-    """Dual variables after each of a batch was set to its best value in turn.
-
-    Parameters
-    ----------
-    dual : Dual
-    scores : array, shape (m, c)
-        f on the batch; overwritten.
-    Q : array, shape (m, m)
-        k(xᵢ, xⱼ)/(λn) within the batch.
-    a, targets : arrays, shape (m, c)
-    weights : array, shape (m,), optional
-        With the loss wℓ, a/w is the variable of ℓ with q w in place of q.
-
-    Returns
-    -------
-    array, shape (m, c)
-    """
-    m, c = scores.shape
-    best, own = dual.best, np.maximum(Q.diagonal(), 1e-300).tolist()
-    w = [1.0] * m if weights is None else weights.tolist()
-    after = np.empty_like(a)
-    for k in range(c):
-        f, y, old, new = scores[:, k].copy(), targets[:, k].tolist(), a[:, k].tolist(), []
-        for i in range(m):
-            q, here = own[i], old[i]
-            value = w[i] * best(f.item(i) - q * here, q * w[i], y[i])
-            new.append(value)
-            if value != here:
-                f += Q[i] * (value - here)
-        after[:, k] = new
-    return after
+def _on_host(x: Array) -> np.ndarray:
+    """In float64 and row by row, so that the loop is compiled for one kind of arrays."""
+    return np.ascontiguousarray(arrays.to_numpy(x), dtype=np.float64)
 
 
 def dual_objective(problem: RiskProblem, state: SDCAState) -> float:

@@ -68,8 +68,7 @@ class SVRG:
         # g_S(w) − g_S(w̃) is linear in the difference of slopes, so the rows are gone through once more only.
         rows = problem.span.rows(batch)
         scores = rows @ state.coefficients
-        state.loss = problem.losses(scores, batch)
-        state.zero_loss = problem.losses(arrays.namespace(scores).zeros_like(scores), batch)
+        state.loss, state.zero_loss = problem.losses_and_zero_losses(scores, batch)
         slopes = problem.gradient(scores, batch) - problem.gradient(rows @ state.snapshot, batch)
         state.advance(batch)
         direction = (rows.T @ slopes) * (1.0 / m) + state.mean_gradient + problem.regularisation * state.coefficients

@@ -12,9 +12,13 @@ from .dense_problem import DenseProblem, DenseState, not_positive
 LONGEST = 0.995
 """Share of the step to the nearest bound that is taken."""
 
-AT_BOUND = 1e-3
+AT_BOUND = (1e-3, 1e-4)
 """At the end a variable is set to a bound from which it is off, in units of C, by less than this share of the bound's
-multiplier: of the two one tends to zero. Each such change costs the objective what their product is, the barrier."""
+multiplier: of the two one tends to zero. The first share is taken with which the objectives stay within the tolerance
+of each other. Where there is none, more iterations make what is cut off smaller."""
+
+NEAREST = 1e-10
+"""The gap at which the iterations end all the same, and all variables stay as they are."""
 
 
 @dataclass
@@ -50,7 +54,8 @@ class InteriorPoint:
     Parameters
     ----------
     tolerance : float
-        It ends where the primal objective exceeds the dual one by at most this share, and the equations hold within it.
+        It ends where the primal objective exceeds the dual one by at most this share, also after the variables at a
+        bound are set to it, and the equations hold within it.
 
     References
     ----------
@@ -80,14 +85,20 @@ class InteriorPoint:
         y, squared = problem.signs, problem.squared
         a, low, high, b = state.inner, state.low, state.high, state.shift
         room = np.ones_like(a) if squared else problem.C - a
-        product = y * (problem.matrix @ (y * a)) + (a / problem.C if squared else 0.0)
+        values = problem.matrix @ (y * a)
+        product = y * values + (a / problem.C if squared else 0.0)
         residual, excess = product - 1.0 + b * y - low + high, float(y @ a)
         gap = float(low @ a + high @ room)
-        size = abs(float(a.sum()) - 0.5 * float(a @ product)) + 1e-300
-        state.gap = gap / size
-        if gap <= self.tolerance * size and max(np.abs(residual).max(), abs(excess) / a.sum()) <= self.tolerance:
-            self._settle(problem, state, room)
-            return
+        state.gap = max(
+            gap / (abs(float(a.sum()) - 0.5 * float(a @ product)) + 1e-300), self._gap(problem, a, b, values)
+        )
+        if max(state.gap, np.abs(residual).max(), abs(excess) / a.sum()) <= self.tolerance:
+            settled = self._settled(problem, state, room)
+            if settled is None and state.gap <= NEAREST:
+                settled = a
+            if settled is not None:
+                state.coefficients, state.intercept, state.exhausted = y * settled, b, True
+                return
         matrix = np.multiply(problem.matrix, y)
         matrix *= y[:, None]
         places = np.arange(len(a))
@@ -121,11 +132,26 @@ class InteriorPoint:
         state.coefficients, state.intercept = y * state.inner, state.shift
         state.n_steps += 1
 
-    def _settle(self, problem: DenseProblem, state: InteriorPointState, room: np.ndarray) -> None:
-        a = np.where(state.inner < AT_BOUND * problem.C * state.low, 0.0, state.inner)
-        if not problem.squared:
-            a = np.where(room < AT_BOUND * problem.C * state.high, problem.C, a)
-        state.coefficients, state.intercept, state.exhausted = problem.signs * a, state.shift, True
+    def _gap(self, problem: DenseProblem, a: np.ndarray, b: float, values: np.ndarray) -> float:
+        """By what share of the dual objective the primal one exceeds it, with the values f(xᵢ) at hand."""
+        y, own = problem.signs, 0.5 * float(np.sum(a * a / problem.C)) if problem.squared else 0.0
+        half = 0.5 * float((y * a) @ values)
+        missed = np.maximum(0.0, 1.0 - y * (values + b))
+        loss = float(problem.C @ (0.5 * missed * missed if problem.squared else missed))
+        dual = float(a.sum()) - half - own
+        return (half + loss - dual) / (abs(dual) + 1e-300)
+
+    def _settled(self, problem: DenseProblem, state: InteriorPointState, room: np.ndarray) -> np.ndarray | None:
+        """The variables, those at a bound set to it; None where that leads out of the tolerance."""
+        y = problem.signs
+        for share in AT_BOUND:
+            a = np.where(state.inner < share * problem.C * state.low, 0.0, state.inner)
+            if not problem.squared:
+                a = np.where(room < share * problem.C * state.high, problem.C, a)
+            gap = self._gap(problem, a, state.shift, problem.matrix @ (y * a))
+            if max(gap, abs(float(y @ a)) / state.inner.sum()) <= self.tolerance:
+                return a
+        return None
 
 
 def _longest(x: np.ndarray, change: np.ndarray) -> float:

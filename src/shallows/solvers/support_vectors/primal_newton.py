@@ -50,7 +50,8 @@ class KernelNewton:
     ----------
     tolerance : float
         It ends where no |βᵢ| is off from Cᵢ max(0, 1 − yᵢ(f(xᵢ) + b)), the derivative of the loss, by more than
-        tolerance · Cᵢ; where S no longer changes that is rounding.
+        tolerance · Cᵢ, and P exceeds the dual objective by at most this share of it; where S no longer changes both are
+        rounding.
     seed : int
         Decides the parts.
 
@@ -84,14 +85,16 @@ class KernelNewton:
             missed = np.maximum(0.0, 1.0 - y[part] * state.values[part])
             wanted = problem.C[part] * y[part] * missed
             state.gap = float(np.max(np.abs(state.coefficients[part] - wanted) / problem.C[part]))
-            if state.n_steps and state.gap <= self.tolerance:
-                if state.n_used == n:
-                    # Lines that end just before their goal leave traces of what S was before.
-                    state.coefficients[part[missed == 0]] = 0.0
-                    state.exhausted = True
-                    break
+            if state.n_steps and state.gap <= self.tolerance and state.n_used < n:
                 state.n_used = min(n, 2 * state.n_used)
                 continue
+            if state.n_steps and state.gap <= self.tolerance:
+                # Lines that end just before their goal leave traces of what S was before.
+                cleared = np.where(state.values * y < 1.0, state.coefficients, 0.0)
+                state.gap = max(state.gap, _relative_gap(problem, cleared, state.intercept))
+                if state.gap <= self.tolerance:
+                    state.coefficients, state.exhausted = cleared, True
+                    break
             self._iterate(problem, state, part, part[missed > 0])
         return state
 
@@ -101,11 +104,23 @@ class KernelNewton:
             goal[inside], b = _minimum_of(problem, inside)
         values = problem.matrix @ goal + b
         state.largest_system = max(state.largest_system, len(inside))
-        a = _minimum_along(problem, state, goal, b, values, part)
+        # Where the same examples miss their margins at the goal, it is the minimum. On a line, rounding may hide that:
+        # changes of β that K makes nothing of leave P as it is.
+        stays = np.array_equal(part[problem.signs[part] * values[part] < 1.0], inside)
+        a = 1.0 if stays else _minimum_along(problem, state, goal, b, values, part)
         state.coefficients = state.coefficients + a * (goal - state.coefficients)
         state.values = state.values + a * (values - state.values)
         state.intercept += a * (b - state.intercept)
         state.n_steps += 1
+
+
+def _relative_gap(problem: DenseProblem, beta: np.ndarray, b: float) -> float:
+    """By what share of the dual objective P exceeds it, with what Σ βᵢ is off from zero counted in."""
+    values = problem.matrix @ beta
+    missed = np.maximum(0.0, 1.0 - problem.signs * (values + b))
+    primal = 0.5 * float(beta @ values) + 0.5 * float(problem.C @ (missed * missed))
+    dual = float(problem.signs @ beta) - 0.5 * float(beta @ values) - 0.5 * float(np.sum(beta * beta / problem.C))
+    return (primal - dual + abs(b * float(beta.sum()))) / (abs(dual) + 1e-300)
 
 
 def _minimum_of(problem: DenseProblem, inside: np.ndarray) -> tuple[np.ndarray, float]:

@@ -11,8 +11,12 @@ import numpy as np
 from ... import arrays, features, kernels, streams
 from ..results import AnalysisResult
 
-PENALTIES = (100.0, 1000.0)
+PENALTIES = (10.0, 100.0)
 """C of the logistic regression, of which a fifth of the training points chooses."""
+
+TOLERANCE = 1e-4
+"""Of the largest derivative at the optimum, in float64. In float32 with ten times as much L-BFGS ends early: 4,096
+features then miss 5.2 % of MNIST's test digits in place of 4.2 %, learnt from 10,000."""
 
 NETS = ((512,), (256, 256))
 """Rectified units in the hidden layers of the nets, of which the same points choose."""
@@ -69,8 +73,8 @@ def beside_nets(
         of_nets = error(nets, x, new)
         for D in sizes:
             made = features.make("fourier", kernels.make("gaussian", sigma), x, D, seed=random_state)
-            Z, tested = (arrays.to_numpy(made.map(part)) for part in (x, new))
-            models = [LogisticRegression(C=C, max_iter=100, tol=1e-3) for C in PENALTIES]
+            Z, tested = (arrays.to_numpy(made.map(part)).astype(np.float64) for part in (x, new))
+            models = [LogisticRegression(C=C, max_iter=400, tol=TOLERANCE) for C in PENALTIES]
             found["features"].append(error(models, Z, tested))
             found["net"].append(of_nets)
     return AnalysisResult(list(sizes), found, {}, {"bandwidth": sigma, "n_points": len(x)})

@@ -13,13 +13,8 @@ from ....errors import ShallowsError
 from ....kernels import Kernel
 from ....spectrum.copies import Joined, join_copies
 from ....spectrum.leave_one_out import RidgeChoice, RidgePath, candidates_of, choose_ridge
+from ...leave_one_out_choice import AUTO, MEDIAN, MOST_ROWS, number_of_rows
 from ...parameter_checks import is_number, is_positive
-
-AUTO, MEDIAN = "auto", "median"
-
-LEAST_ROWS, MOST_ROWS = 400, 1000
-"""Rows to choose with, where there are so many: a tenth of the data between these. A search among bandwidths with 400
-takes about a tenth of a second. Where these do not show that there is anything to be learnt, the most are taken."""
 
 LEAST_HELD_OUT, MOST_HELD_OUT = 200, 1000
 """Rows that a further set of outputs of a larger fit is not trained on: a fifth of the data between these."""
@@ -55,11 +50,6 @@ def searches_bandwidth(estimator: Any) -> bool:
     name, bandwidth, _ = kernels.translated(estimator.kernel, None, getattr(estimator, "kernel_params", None))
     kind = kernels.kind(name)
     return not isinstance(kind, Kernel) and kind.takes_bandwidth and bandwidth is None
-
-
-def number_of_rows(n: int) -> int:
-    """How many of n rows a choice is made with."""
-    return min(n, max(LEAST_ROWS, min(MOST_ROWS, n // 10)))
 
 
 def number_held_out(n: int, n_subsample: int) -> int:

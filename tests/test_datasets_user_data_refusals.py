@@ -1,0 +1,127 @@
+"""A user's own file: what is refused, and in which words."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from shallows.datasets import DatasetError
+from shallows.datasets.user_data import request, table_layouts
+from shallows.errors import MissingExtraError, UnknownNameError
+from user_data_example import described, table, write
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({20: "1,2"}, r"Line 22 of .* has 2 fields, where the first line has 3"),
+        ({20: "1,2,3,0"}, r"Line 22 of .* has 4 fields"),
+        ({20: "a,b,y"}, r"column a holds 'a' in row 21, .* looks like a header in the middle"),
+        ({20: "1,abc,0"}, r"column b holds 'abc' in row 21, where nearly all its other values are numbers"),
+        ({20: "1,,0"}, r"lacks 1 value; the first is in row 21, column b.*missing=median"),
+        ({20: "1,2,"}, r"The target of .* is missing in row 21"),
+        ({20: "1,2,high"}, r"The target y holds 'high' in row 21"),
+        ({20: "1,2,7"}, r"The class 7 of .* has 1 row, and needs three"),
+        ({20: '1,"2,0'}, r"has \d+ fields"),
+    ],
+)
+def test_a_bad_row_is_told_with_its_place_and_a_remedy(tmp_path, change, words):
+    with pytest.raises(DatasetError, match=words):
+        described(table(tmp_path, change=change))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "is empty"),
+        ("\n\n", "is empty"),
+        ("a,b,y\n", "holds a header and no rows"),
+        ("a,b,y\n1,2,0\n", "holds 1 row; at least 20 are needed"),
+        ("a,a,y\n" + "1,2,0\n2,1,1\n" * 20, "Two columns of .* are called 'a'"),
+        ("a,y\n" + "1,5\n2,5\n" * 20, "is the same in all rows: 5"),
+        ("y\n" + "0\n1\n" * 20, "no column of features"),
+        ("<!DOCTYPE html><html></html>", "is a web page"),
+        ("a\0b", "is no text"),
+    ],
+)
+def test_a_file_that_is_no_table_of_data_is_told(tmp_path, text, words):
+    with pytest.raises(DatasetError, match=words):
+        described(write(tmp_path / "my.csv", text))
+
+
+def test_text_cannot_be_the_target_of_a_regression(tmp_path):
+    path = table(tmp_path, row="{i}.5,{j},{t}")
+    with pytest.raises(DatasetError, match=r"task=regression was asked for, .* is text, such as 'u'"):
+        described(path, task="regression")
+
+
+def test_as_many_classes_as_rows_are_no_classes(tmp_path):
+    path = table(tmp_path, row="{c},{j},{i}.5")
+    with pytest.raises(DatasetError, match=r"40 different values in 40 rows: those are no classes"):
+        described(path, task="classification")
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "words"),
+    [
+        ({"target": "z"}, UnknownNameError, "no column 'z'"),
+        ({"target": 7}, DatasetError, "names column 7, and there are 3"),
+        ({"target": "9:"}, DatasetError, "holds none of the 3 columns"),
+        ({"target": "0:3"}, DatasetError, "leaves no features"),
+        ({"task": "ranking"}, UnknownNameError, "no task 'ranking'"),
+        ({"missing": "meen"}, UnknownNameError, "Did you mean 'mean'"),
+        ({"scaling": "zscor"}, UnknownNameError, "Did you mean 'zscore'"),
+        ({"tagret": "y"}, UnknownNameError, "Did you mean 'target'"),
+        ({"ignore": ["y"]}, DatasetError, "is the target, and cannot be left out"),
+        ({"header": "perhaps"}, DatasetError, "header must be true or false"),
+    ],
+)
+def test_a_wrong_wish_is_told(tmp_path, settings, error, words):
+    with pytest.raises(error, match=words):
+        described(table(tmp_path), **settings)
+
+
+def test_a_missing_file_is_told_with_the_nearest_one(tmp_path):
+    table(tmp_path, name="house.csv")
+    with pytest.raises(DatasetError, match=r"no such file\. Did you mean .*house\.csv"):
+        request.resolve({"dataset": str(tmp_path / "huose.csv")}, tmp_path)
+
+
+def test_a_form_that_is_not_read_is_told_with_those_that_are(tmp_path):
+    path = write(tmp_path / "book.xlsx", "PK")
+    with pytest.raises(DatasetError, match=r"Save it as CSV or Parquet"):
+        request.resolve({"dataset": str(path)}, tmp_path)
+
+
+def test_parquet_without_its_package_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingExtraError, match="parquet"):
+        table_layouts.parquet_layout(tmp_path / "x.parquet", None)
+
+
+@pytest.mark.parametrize("name", ["broken.npz", "broken.npy", "broken.mat", "broken.parquet"])
+def test_a_damaged_file_is_told(tmp_path, name):
+    (tmp_path / name).write_bytes(b"PK\x03\x04 not really" * 20)
+    with pytest.raises(DatasetError, match="broken"):
+        described(tmp_path / name)
+
+
+def test_python_objects_in_a_file_are_refused(tmp_path):
+    np.savez(tmp_path / "objects.npz", X=np.array([{}, []], dtype=object), y=np.zeros(2))
+    with pytest.raises(DatasetError, match="holds Python objects"):
+        described(tmp_path / "objects.npz")
+
+
+def test_arrays_that_cannot_be_told_apart_are_named(tmp_path):
+    np.savez(tmp_path / "two.npz", left=np.zeros((30, 2)), right=np.zeros((30, 4)))
+    with pytest.raises(DatasetError, match=r"left \(30, 2\), right \(30, 4\)"):
+        described(tmp_path / "two.npz")
+
+
+def test_a_line_that_is_not_libsvm_is_told_with_its_neighbourhood(tmp_path):
+    lines = [f"{i % 2} 1:{i}\n" for i in range(30)]
+    lines[20] = "1 3:x\n"
+    with pytest.raises(DatasetError, match="is not in LIBSVM form"):
+        described(write(tmp_path / "bad.svm", "".join(lines)))

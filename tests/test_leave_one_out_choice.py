@@ -1,0 +1,113 @@
+"""What kernel machines choose from their training data is what the leave-one-out errors of ridge regression say."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification, make_moons
+
+import shallows
+from shallows import kernels
+from shallows.errors import ShallowsError
+from shallows.estimators.leave_one_out_choice import choose_kernel_ridge
+
+DUAL = ["SMOClassifier", "KernelSVMClassifier", "LASVMClassifier", "CoreVectorMachineClassifier"]
+BUDGETED = ["BudgetedSVMClassifier", "LowRankLinearizedSVMClassifier"]
+RISK = ["PegasosClassifier", "NORMAClassifier", "SDCAClassifier", "SAGClassifier", "SVRGClassifier"]
+
+
+def choose(X, y, bandwidth="auto", **options):
+    def points_of(rows):
+        return kernels.augmented(X[rows])
+
+    return choose_kernel_ridge("gaussian", bandwidth, None, points_of, y[:, None], None, 0, **options)
+
+
+def left_out_error(X, y, width, regularisation):
+    """The mean squared error of ridge regression that is fitted again for each point without it."""
+    K = kernels.matrix(kernels.make("gaussian", width), kernels.augmented(X))
+    y, errors = y - y.mean(), []
+    for i in range(len(y)):
+        rest = np.delete(np.arange(len(y)), i)
+        alpha = np.linalg.solve(K[np.ix_(rest, rest)] + regularisation * np.eye(len(rest)), y[rest])
+        errors.append((y[i] - K[i, rest] @ alpha) ** 2)
+    return np.mean(errors) / y.var()
+
+
+@pytest.fixture(scope="module")
+def sine():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-3, 3, (60, 1))
+    return x, np.sin(3 * x[:, 0]) + 0.1 * rng.normal(size=60)
+
+
+def test_the_error_of_the_choice_is_that_of_fits_without_each_point(sine):
+    X, y = sine
+    choice = choose(X, y)
+    assert choice.error == pytest.approx(left_out_error(X, y, choice.bandwidth, choice.regularisation), rel=1e-6)
+    for width in (choice.bandwidth / 2, 2 * choice.bandwidth):
+        assert left_out_error(X, y, width, choice.regularisation) > choice.error
+
+
+def test_no_bandwidth_above_the_widest_is_chosen():
+    X = np.random.default_rng(0).normal(size=(100, 5))
+    y, median = X @ np.arange(1.0, 6.0), kernels.median_bandwidth(X, 0)
+    assert choose(X, y).bandwidth > 2 * median
+    narrow = choose(X, y, widest=1.0)
+    assert narrow.bandwidth == pytest.approx(median)
+    assert narrow.regularisation == choose(X, y, median, regularises=True).regularisation
+
+
+def test_a_given_bandwidth_is_not_told_as_chosen(sine):
+    choice = choose(*sine, 0.5, regularises=True)
+    assert choice.bandwidth is None
+    assert "bandwidths_as_good" not in choice.summary()
+    assert choose(*sine, 0.5) is None
+
+
+@pytest.mark.parametrize("y", [np.ones(60), np.zeros(60)])
+def test_equal_targets_choose_nothing(sine, y):
+    assert choose(sine[0], y) is None
+
+
+@pytest.mark.parametrize("name", DUAL + BUDGETED + RISK)
+def test_classifiers_tell_what_they_chose(name):
+    X, y = make_moons(200, noise=0.25, random_state=0)
+    model = getattr(shallows, name)(random_state=0).fit(X, y)
+    told, median = model.effective_params_, getattr(shallows, name)(bandwidth="median", random_state=0).fit(X, y)
+    assert told["selection"]["chosen_by"] == "leave-one-out"
+    assert told["bandwidth"] < median.effective_params_["bandwidth"]
+    if name in RISK and name != "PegasosClassifier":
+        assert told["regularisation"] != 1 / 200
+
+
+@pytest.mark.parametrize(
+    "name", ["SMOClassifier", "LASVMClassifier", "BudgetedSVMClassifier", "PegasosClassifier", "SDCAClassifier"]
+)
+def test_five_close_classes_gain_by_the_choice(name):
+    X, y = make_classification(1000, 20, n_informative=10, n_classes=5, random_state=0)
+    scores = []
+    for bandwidth in ("median", "auto"):
+        model = getattr(shallows, name)(bandwidth=bandwidth, random_state=0)
+        scores.append(model.fit(X[:600], y[:600]).score(X[600:], y[600:]))
+    assert scores[1] > scores[0]
+
+
+@pytest.mark.parametrize("name", ["CoreVectorMachine", "NORMA", "SDCA", "SAG", "SVRG"])
+def test_regressors_follow_a_sine_of_one_input(name):
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-3, 3, (300, 1))
+    y = np.sin(3 * x[:, 0]) + 0.2 * rng.normal(size=300)
+    kind = getattr(shallows, f"{name}Regressor")
+    assert kind(random_state=0).fit(x[:200], y[:200]).score(x[200:], y[200:]) > 0.6
+    assert kind(bandwidth="median", random_state=0).fit(x[:200], y[:200]).score(x[200:], y[200:]) < 0.5
+
+
+def test_core_vector_regression_finds_nothing_in_noise():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 10)), rng.normal(size=400)
+    assert shallows.CoreVectorMachineRegressor(random_state=0).fit(X[:200], y[:200]).score(X[200:], y[200:]) > -0.05
+
+
+@pytest.mark.parametrize("name", ["SMOClassifier", "BudgetedSVMClassifier", "PegasosClassifier"])
+def test_other_words_for_the_bandwidth_are_refused(name):
+    with pytest.raises(ShallowsError, match="bandwidth must be a positive number, 'auto', 'median' or None"):
+        getattr(shallows, name)(bandwidth="widest").fit([[0.0], [1.0]], [0, 1])
