@@ -51,8 +51,8 @@ def check_memory(estimator: Any, X: Any, n_outputs: int, dtype: np.dtype, device
         f"memory={estimator.memory!r} cannot be kept: the process holds {_megabytes(held)} already, and the fit takes "
         f"at least {_megabytes(least - held)}, of which {_megabytes(points)} are the points in {dtype.name}. The least "
         f'that can be kept is memory="{_megabytes(least + WANDER).replace(" ", "")}". To need less, read X as a memory '
-        f"map (numpy.load with mmap_mode) or hand over fewer rows{', take dtype=' + repr('float32') if half else ''}, or "
-        "use EigenProCentresClassifier or EigenProCentresRegressor, which read the data batch by batch."
+        f"map (numpy.load with mmap_mode) or hand over fewer rows{', take dtype=' + repr('float32') if half else ''}, "
+        "or use EigenProCentresClassifier or EigenProCentresRegressor, which read the data batch by batch."
     )
 
 
