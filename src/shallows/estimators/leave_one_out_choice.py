@@ -28,6 +28,15 @@ def number_of_rows(n: int) -> int:
     return min(n, max(LEAST_ROWS, min(MOST_ROWS, n // 10)))
 
 
+def with_enough_rows(n: int, chosen: Callable[[int], RidgeChoice | None]) -> RidgeChoice | None:
+    """What ``chosen(m)`` returns for `number_of_rows` of n rows; for the most where these show nothing to be learnt."""
+    m = number_of_rows(n)
+    choice = chosen(m)
+    if choice is not None and choice.tells_nothing and m < min(n, MOST_ROWS):
+        choice = chosen(min(n, MOST_ROWS))
+    return choice
+
+
 def check_bandwidth(value: Any) -> None:
     """Refuse what is no positive number, "auto", "median" or None.
 
@@ -179,8 +188,4 @@ def choose_kernel_ridge(
             choice = found(widest * median)
         return choice if searches else replace(choice, bandwidth=None, bandwidths={})
 
-    m = number_of_rows(n)
-    choice = chosen(m)
-    if choice is not None and choice.tells_nothing and m < min(n, MOST_ROWS):
-        choice = chosen(min(n, MOST_ROWS))
-    return choice
+    return with_enough_rows(n, chosen)

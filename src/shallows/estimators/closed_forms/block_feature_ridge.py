@@ -13,8 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 from ... import arrays, training
 from ...errors import ShallowsError, UnknownNameError
 from ...solvers.least_squares.feature_block_descent import FeatureBlockDescent, FeatureBlockProblem
+from .. import leave_one_out_choice
 from ..feature_maps.base import FeatureMapTransformer
-from ..parameter_checks import check_positive, check_whole, is_number
+from ..parameter_checks import check_whole, is_number
 from . import feature_ridge
 from .feature_least_squares import FeatureLeastSquaresClassifier, FeatureLeastSquaresRegressor
 
@@ -83,9 +84,7 @@ class _BlockFeatureRidge:
     """Parameters and fit of block coordinate descent on features, for classes and for values."""
 
     def _check_parameters(self) -> None:
-        check_positive(self, "regularisation")
-        if self.regularisation is None:
-            raise ShallowsError("regularisation must be a positive number, got None.")
+        leave_one_out_choice.check_or_auto(self, "regularisation")
         if not (is_number(self.tol) and self.tol >= 0):
             raise ShallowsError(f"tol must be a number of at least 0, got {self.tol!r}.")
         check_whole(self, "block_size", "max_epochs")
@@ -96,8 +95,10 @@ class _BlockFeatureRidge:
                 f"features must be a name or a transformer of feature maps, got {type(self.features).__name__}."
             )
 
-    # Its transformer is made as of ridge regression on features in one system.
+    # Its transformer is made, and what is left open chosen, as of ridge regression on features in one system.
     _make_transformer = feature_ridge._FeatureRidge._make_transformer
+    _searches = feature_ridge._FeatureRidge._searches
+    _ridge = feature_ridge._FeatureRidge._ridge
 
     @training.keeps_model_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, observers: Sequence[training.Observer] = ()) -> Self:
@@ -129,8 +130,8 @@ class _BlockFeatureRidge:
         X, y, weights = self._validated_training_set(X, y, sample_weight)
         targets = self._encode(y, weights)
         root = None if weights is None else np.sqrt(weights / weights.max())
-        ridge = float(self.regularisation) / (1.0 if weights is None else float(weights.max()))
-        self.transformer_ = self._make_transformer().fit(X)
+        ridge, selection = self._fit_transformer(X, targets, weights)
+        ridge /= 1.0 if weights is None else float(weights.max())
         if self.transformer_._blocks.is_sparse:
             raise ShallowsError("Block coordinate descent takes features with dense rows: take FeatureRidge for these.")
         made, budget = time.perf_counter(), self._working_budget(arrays.Device("cpu"))
@@ -156,6 +157,7 @@ class _BlockFeatureRidge:
             "ridge": ridge,
             "n_blocks": len(columns.spans),
             "relative_gradient": run.state.gap,
+            **selection,
         }
         self.timings_ = {"features": made - started, "training": time.perf_counter() - made}
         if not run.state.exhausted:
@@ -181,9 +183,12 @@ class BlockFeatureRidgeClassifier(_BlockFeatureRidge, FeatureLeastSquaresClassif
         "fourier", "fastfood", "quasi_monte_carlo", "nystrom", "rbf", "polynomial", "tensor_sketch", "hidden_units" or
         "semi_random"; or a transformer of the package with dense rows, which is cloned.
     features_params : dict, optional
-        Parameters of the transformer of that name, such as ``{"n_features": 500, "bandwidth": 2.0}``.
-    regularisation : float, default=1.0
-        λ: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖β‖² for the sum over all points.
+        Parameters of the transformer of that name, such as ``{"n_features": 500, "bandwidth": 2.0}``. For a map that is
+        named and whose kernel or units have a bandwidth, "auto" chooses it from the training points, as does leaving it
+        out; "median" takes the median distance.
+    regularisation : float or "auto", default="auto"
+        λ: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖β‖² for the sum over all points. "auto" chooses it, and the bandwidth,
+        by the leave-one-out errors on up to 1,000 rows in closed form.
     block_size : int, default=2048
         b, the features of a block. Where features are made anew, a block is at least one that the map makes at a time.
     max_epochs : int, default=100
@@ -214,7 +219,7 @@ class BlockFeatureRidgeClassifier(_BlockFeatureRidge, FeatureLeastSquaresClassif
         Passes.
     effective_params_ : dict
         What the program chose where a parameter left it open, with the ridge, the number of blocks and the share of the
-        gradient that was left in the last pass.
+        gradient that was left in the last pass; ``selection`` tells by which errors bandwidth and ridge were chosen.
     timings_ : dict
         Seconds of each phase of the fit.
 
@@ -239,7 +244,7 @@ class BlockFeatureRidgeClassifier(_BlockFeatureRidge, FeatureLeastSquaresClassif
         features: Any = "fourier",
         *,
         features_params: Mapping[str, Any] | None = None,
-        regularisation: float = 1.0,
+        regularisation: float | str = "auto",
         block_size: int = 2048,
         max_epochs: int = 100,
         tol: float = 1e-4,
@@ -277,9 +282,12 @@ class BlockFeatureRidgeRegressor(_BlockFeatureRidge, FeatureLeastSquaresRegresso
         "fourier", "fastfood", "quasi_monte_carlo", "nystrom", "rbf", "polynomial", "tensor_sketch", "hidden_units" or
         "semi_random"; or a transformer of the package with dense rows, which is cloned.
     features_params : dict, optional
-        Parameters of the transformer of that name, such as ``{"n_features": 500, "bandwidth": 2.0}``.
-    regularisation : float, default=1.0
-        λ: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖β‖² for the sum over all points.
+        Parameters of the transformer of that name, such as ``{"n_features": 500, "bandwidth": 2.0}``. For a map that is
+        named and whose kernel or units have a bandwidth, "auto" chooses it from the training points, as does leaving it
+        out; "median" takes the median distance.
+    regularisation : float or "auto", default="auto"
+        λ: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖β‖² for the sum over all points. "auto" chooses it, and the bandwidth,
+        by the leave-one-out errors on up to 1,000 rows in closed form.
     block_size : int, default=2048
         b, the features of a block. Where features are made anew, a block is at least one that the map makes at a time.
     max_epochs : int, default=100
@@ -308,7 +316,7 @@ class BlockFeatureRidgeRegressor(_BlockFeatureRidge, FeatureLeastSquaresRegresso
         Passes.
     effective_params_ : dict
         What the program chose where a parameter left it open, with the ridge, the number of blocks and the share of the
-        gradient that was left in the last pass.
+        gradient that was left in the last pass; ``selection`` tells by which errors bandwidth and ridge were chosen.
     timings_ : dict
         Seconds of each phase of the fit.
 
@@ -323,7 +331,7 @@ class BlockFeatureRidgeRegressor(_BlockFeatureRidge, FeatureLeastSquaresRegresso
         features: Any = "fourier",
         *,
         features_params: Mapping[str, Any] | None = None,
-        regularisation: float = 1.0,
+        regularisation: float | str = "auto",
         block_size: int = 2048,
         max_epochs: int = 100,
         tol: float = 1e-4,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...errors import UnknownNameError
+from .. import leave_one_out_choice
 from ..feature_maps.hidden_units import HiddenUnits, check_units
-from ..parameter_checks import check_positive
 from .feature_least_squares import FeatureLeastSquaresClassifier, FeatureLeastSquaresRegressor
 from .normal_equations import FORMS
 
@@ -14,23 +14,27 @@ from .normal_equations import FORMS
 class _ExtremeLearningMachine:
     def _check_parameters(self) -> None:
         check_units(self.activation, self.n_units)
-        check_positive(self, "C")
+        leave_one_out_choice.check_bandwidth(self.bandwidth)
+        leave_one_out_choice.check_or_auto(self, "C")
         if self.form not in FORMS:
             raise UnknownNameError("form", self.form, FORMS)
 
-    def _make_transformer(self) -> HiddenUnits:
+    def _make_transformer(self, seed: int, bandwidth: float | None = None) -> HiddenUnits:
         return HiddenUnits(
             self.activation,
             n_units=self.n_units,
-            bandwidth=self.bandwidth,
-            random_state=self._seed(),
+            bandwidth=bandwidth if self._searches() else self.bandwidth,
+            random_state=seed,
             device=self.device,
             memory=self.memory,
             dtype=self.dtype,
         )
 
-    def _ridge(self) -> float:
-        return 1.0 / self.C
+    def _searches(self) -> bool:
+        return leave_one_out_choice.is_automatic(self.bandwidth)
+
+    def _ridge(self) -> float | None:
+        return None if leave_one_out_choice.is_automatic(self.C) else 1.0 / self.C
 
     def _form(self) -> str:
         return self.form
@@ -50,10 +54,12 @@ class ExtremeLearningMachineClassifier(_ExtremeLearningMachine, FeatureLeastSqua
         have the training points' means and deviations.
     n_units : int or tuple of int, default=1000
         Units of the layer, or of each layer: a layer takes the centred and scaled outputs of the one before.
-    C : float, default=1.0
+    C : float or "auto", default="auto"
         Weight of the squared errors: minimised is ½ ‖β‖² + (C/2) Σᵢ wᵢ ‖tᵢ − βᵀh(xᵢ)‖². Its reciprocal is the ridge.
-    bandwidth : float, "median" or None, optional
-        σ, in the units of the inputs. None and "median" take the median distance between points of a subsample.
+        "auto" chooses it, and the bandwidth, by the leave-one-out errors on up to 1,000 rows in closed form.
+    bandwidth : float, "auto", "median" or None, default="auto"
+        σ, in the units of the inputs. "auto" chooses it from the training points; None and "median" take the median
+        distance between points of a subsample.
     form : {"auto", "features", "rows"}, default="auto"
         Which closed form is computed: (HᵀH + I/C)⁻¹ HᵀT, of as many equations as units; Hᵀ(HHᵀ + I/C)⁻¹ T, of as many
         as rows; or the smaller of the two. They are equal.
@@ -80,7 +86,8 @@ class ExtremeLearningMachineClassifier(_ExtremeLearningMachine, FeatureLeastSqua
     n_iter_ : int
         1, or the iterations of conjugate gradients where features are sparse and rows many.
     effective_params_ : dict
-        What the program chose where a parameter left it open, with the ridge and the form of the system solved.
+        What the program chose where a parameter left it open, with the ridge and the form of the system solved;
+        ``selection`` tells by which errors bandwidth and ridge were chosen, and what is as good.
     timings_ : dict
         Seconds of each phase of the fit.
 
@@ -104,8 +111,8 @@ class ExtremeLearningMachineClassifier(_ExtremeLearningMachine, FeatureLeastSqua
         activation: str = "sigmoid",
         *,
         n_units: int | tuple[int, ...] = 1000,
-        C: float = 1.0,
-        bandwidth: float | str | None = None,
+        C: float | str = "auto",
+        bandwidth: float | str | None = "auto",
         form: str = "auto",
         class_weight: Any = None,
         random_state: Any = None,
@@ -141,10 +148,12 @@ class ExtremeLearningMachineRegressor(_ExtremeLearningMachine, FeatureLeastSquar
         have the training points' means and deviations.
     n_units : int or tuple of int, default=1000
         Units of the layer, or of each layer: a layer takes the centred and scaled outputs of the one before.
-    C : float, default=1.0
+    C : float or "auto", default="auto"
         Weight of the squared errors: minimised is ½ ‖β‖² + (C/2) Σᵢ wᵢ ‖tᵢ − βᵀh(xᵢ)‖². Its reciprocal is the ridge.
-    bandwidth : float, "median" or None, optional
-        σ, in the units of the inputs. None and "median" take the median distance between points of a subsample.
+        "auto" chooses it, and the bandwidth, by the leave-one-out errors on up to 1,000 rows in closed form.
+    bandwidth : float, "auto", "median" or None, default="auto"
+        σ, in the units of the inputs. "auto" chooses it from the training points; None and "median" take the median
+        distance between points of a subsample.
     form : {"auto", "features", "rows"}, default="auto"
         Which closed form is computed: (HᵀH + I/C)⁻¹ HᵀT, of as many equations as units; Hᵀ(HHᵀ + I/C)⁻¹ T, of as many
         as rows; or the smaller of the two. They are equal.
@@ -169,7 +178,8 @@ class ExtremeLearningMachineRegressor(_ExtremeLearningMachine, FeatureLeastSquar
     n_iter_ : int
         1, or the iterations of conjugate gradients where features are sparse and rows many.
     effective_params_ : dict
-        What the program chose where a parameter left it open, with the ridge and the form of the system solved.
+        What the program chose where a parameter left it open, with the ridge and the form of the system solved;
+        ``selection`` tells by which errors bandwidth and ridge were chosen, and what is as good.
     timings_ : dict
         Seconds of each phase of the fit.
 
@@ -184,8 +194,8 @@ class ExtremeLearningMachineRegressor(_ExtremeLearningMachine, FeatureLeastSquar
         activation: str = "sigmoid",
         *,
         n_units: int | tuple[int, ...] = 1000,
-        C: float = 1.0,
-        bandwidth: float | str | None = None,
+        C: float | str = "auto",
+        bandwidth: float | str | None = "auto",
         form: str = "auto",
         random_state: Any = None,
         device: str = "auto",

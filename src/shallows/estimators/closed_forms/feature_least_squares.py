@@ -15,10 +15,11 @@ from sklearn.utils.validation import column_or_1d
 
 from ... import arrays, training
 from ...errors import ShallowsError
-from .. import class_weights
+from .. import class_weights, leave_one_out_choice
 from ..array_inputs import follows_input
 from ..base import Estimator
 from ..label_checks import check_two_classes
+from .feature_choice import choose_on_features
 from .normal_equations import DIRECT_ROWS, solve_by_features, solve_by_rows, solve_sparse
 
 BLOCK_NUMBERS = 2**24
@@ -28,15 +29,19 @@ BLOCK_NUMBERS = 2**24
 class FeatureLeastSquares(Estimator):
     """Base: least squares with a ridge on the features of a transformer.
 
-    A subclass writes out its constructor and defines `_make_transformer` and `_ridge`.
+    A subclass writes out its constructor and defines `_make_transformer`, `_searches` and `_ridge`.
     """
 
-    def _make_transformer(self) -> Any:
-        """An unfitted transformer of points to features."""
+    def _make_transformer(self, seed: int, bandwidth: float | None = None) -> Any:
+        """An unfitted transformer of points to features; with a bandwidth that was chosen for it, if there is one."""
         raise NotImplementedError
 
-    def _ridge(self) -> float:
-        """λ, what is added to the diagonal."""
+    def _searches(self) -> bool:
+        """Whether the bandwidth is left to the training data."""
+        return False
+
+    def _ridge(self) -> float | None:
+        """λ, what is added to the diagonal; None where it is left to the training data."""
         raise NotImplementedError
 
     def _form(self) -> str:
@@ -80,8 +85,8 @@ class FeatureLeastSquares(Estimator):
         X, y, weights = self._validated_training_set(X, y, sample_weight)
         targets = self._encode(y, weights)
         root = None if weights is None else np.sqrt(weights / weights.max())
-        ridge = self._ridge() / (1.0 if weights is None else float(weights.max()))
-        self.transformer_ = self._make_transformer().fit(X)
+        ridge, selection = self._fit_transformer(X, targets, weights)
+        ridge /= 1.0 if weights is None else float(weights.max())
         made, n = time.perf_counter(), X.shape[0]
         width, self.n_iter_ = len(self.transformer_.get_feature_names_out()) if self._dense() else None, 1
         if width is None:
@@ -104,9 +109,26 @@ class FeatureLeastSquares(Estimator):
         if not np.isfinite(coefficients).all():
             raise ShallowsError("The coefficients are not finite: features or targets are too large. Scale X and y.")
         self.coef_ = np.ascontiguousarray(coefficients.T)
-        self.effective_params_ = {**self.transformer_.effective_params_, "ridge": ridge, "form": form}
+        self.effective_params_ = {**self.transformer_.effective_params_, "ridge": ridge, "form": form, **selection}
         self.timings_ = {"features": made - started, "training": time.perf_counter() - made}
         return self
+
+    def _fit_transformer(self, X: Any, targets: np.ndarray, weights: np.ndarray | None) -> tuple[float, dict[str, Any]]:
+        """Choose what is left to the training data and fit the transformer; λ, and what to tell of the choice."""
+        seed, ridge = self._seed(), self._ridge()
+        choice = choose_on_features(
+            lambda bandwidth: self._make_transformer(seed, bandwidth),
+            X,
+            targets,
+            weights,
+            seed,
+            searches=self._searches(),
+            ridge=ridge,
+        )
+        self.transformer_ = self._make_transformer(seed, None if choice is None else choice.bandwidth).fit(X)
+        if ridge is None:
+            ridge = 1.0 if choice is None else choice.regularisation
+        return ridge, leave_one_out_choice.report(choice)
 
     def _dense(self) -> bool:
         return not self.transformer_._blocks.is_sparse

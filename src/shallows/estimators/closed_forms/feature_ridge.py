@@ -7,10 +7,12 @@ from typing import Any
 
 from sklearn.base import clone
 
+from ... import kernels
 from ...errors import ShallowsError, UnknownNameError
-from .. import feature_maps
+from ...kernels import Kernel
+from .. import feature_maps, leave_one_out_choice
 from ..feature_maps.base import FeatureMapTransformer
-from ..parameter_checks import check_positive, check_whole, is_number
+from ..parameter_checks import check_whole, is_number
 from .feature_least_squares import FeatureLeastSquaresClassifier, FeatureLeastSquaresRegressor
 
 TRANSFORMERS = {
@@ -30,7 +32,7 @@ TRANSFORMERS = {
 
 class _FeatureRidge:
     def _check_parameters(self) -> None:
-        check_positive(self, "regularisation")
+        leave_one_out_choice.check_or_auto(self, "regularisation")
         if not (is_number(self.tol) and self.tol >= 0):
             raise ShallowsError(f"tol must be a number of at least 0, got {self.tol!r}.")
         check_whole(self, "max_iterations")
@@ -41,18 +43,28 @@ class _FeatureRidge:
                 f"features must be a name or a transformer of feature maps, got {type(self.features).__name__}."
             )
 
-    def _make_transformer(self) -> FeatureMapTransformer:
+    def _make_transformer(self, seed: int, bandwidth: float | None = None) -> FeatureMapTransformer:
         made = TRANSFORMERS[self.features]() if isinstance(self.features, str) else clone(self.features)
         known = made.get_params()
-        options = {"random_state": self._seed(), "device": self.device, "memory": self.memory, "dtype": self.dtype}
+        options = {"random_state": seed, "device": self.device, "memory": self.memory, "dtype": self.dtype}
         given = dict(self.features_params or {})
+        if self._searches():
+            given["bandwidth"] = bandwidth
         return made.set_params(**{name: value for name, value in options.items() if name in known}, **given)
+
+    def _searches(self) -> bool:
+        if not isinstance(self.features, str):
+            return False
+        given, known = self.features_params or {}, TRANSFORMERS[self.features]().get_params()
+        kind = kernels.kind(given.get("kernel", known.get("kernel", "gaussian")))
+        named = not isinstance(kind, Kernel) and kind.takes_bandwidth
+        return "bandwidth" in known and named and leave_one_out_choice.is_automatic(given.get("bandwidth", "auto"))
 
     def _limits(self) -> tuple[float, int]:
         return self.tol, self.max_iterations
 
-    def _ridge(self) -> float:
-        return float(self.regularisation)
+    def _ridge(self) -> float | None:
+        return None if leave_one_out_choice.is_automatic(self.regularisation) else float(self.regularisation)
 
 
 class FeatureRidgeClassifier(_FeatureRidge, FeatureLeastSquaresClassifier):
@@ -68,9 +80,12 @@ class FeatureRidgeClassifier(_FeatureRidge, FeatureLeastSquaresClassifier):
         "fourier", "fastfood", "quasi_monte_carlo", "binning" (sparse), "nystrom", "rbf", "polynomial", "tensor_sketch",
         "hidden_units" or "semi_random"; or a transformer of the package, which is cloned.
     features_params : dict, optional
-        Parameters of the transformer of that name, such as ``{"n_features": 500, "bandwidth": 2.0}``.
-    regularisation : float, default=1.0
-        λ: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖β‖² for the sum over all points.
+        Parameters of the transformer of that name, such as ``{"n_features": 500, "bandwidth": 2.0}``. For a map that is
+        named and whose kernel or units have a bandwidth, "auto" chooses it from the training points, as does leaving it
+        out; "median" takes the median distance.
+    regularisation : float or "auto", default="auto"
+        λ: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖β‖² for the sum over all points. "auto" chooses it, and the bandwidth,
+        by the leave-one-out errors on up to 1,000 rows in closed form.
     tol : float, default=1e-6
         Conjugate gradients, which solve for sparse features, stop when the residual is this share of the right side.
     max_iterations : int, default=1000
@@ -98,7 +113,8 @@ class FeatureRidgeClassifier(_FeatureRidge, FeatureLeastSquaresClassifier):
     n_iter_ : int
         1, or the iterations of conjugate gradients where features are sparse and rows many.
     effective_params_ : dict
-        What the program chose where a parameter left it open, with the ridge and the form of the system solved.
+        What the program chose where a parameter left it open, with the ridge and the form of the system solved;
+        ``selection`` tells by which errors bandwidth and ridge were chosen, and what is as good.
     timings_ : dict
         Seconds of each phase of the fit.
 
@@ -122,7 +138,7 @@ class FeatureRidgeClassifier(_FeatureRidge, FeatureLeastSquaresClassifier):
         features: Any = "fourier",
         *,
         features_params: Mapping[str, Any] | None = None,
-        regularisation: float = 1.0,
+        regularisation: float | str = "auto",
         tol: float = 1e-6,
         max_iterations: int = 1000,
         class_weight: Any = None,
@@ -158,9 +174,12 @@ class FeatureRidgeRegressor(_FeatureRidge, FeatureLeastSquaresRegressor):
         "fourier", "fastfood", "quasi_monte_carlo", "binning" (sparse), "nystrom", "rbf", "polynomial", "tensor_sketch",
         "hidden_units" or "semi_random"; or a transformer of the package, which is cloned.
     features_params : dict, optional
-        Parameters of the transformer of that name, such as ``{"n_features": 500, "bandwidth": 2.0}``.
-    regularisation : float, default=1.0
-        λ: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖β‖² for the sum over all points.
+        Parameters of the transformer of that name, such as ``{"n_features": 500, "bandwidth": 2.0}``. For a map that is
+        named and whose kernel or units have a bandwidth, "auto" chooses it from the training points, as does leaving it
+        out; "median" takes the median distance.
+    regularisation : float or "auto", default="auto"
+        λ: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖β‖² for the sum over all points. "auto" chooses it, and the bandwidth,
+        by the leave-one-out errors on up to 1,000 rows in closed form.
     tol : float, default=1e-6
         Conjugate gradients, which solve for sparse features, stop when the residual is this share of the right side.
     max_iterations : int, default=1000
@@ -186,7 +205,8 @@ class FeatureRidgeRegressor(_FeatureRidge, FeatureLeastSquaresRegressor):
     n_iter_ : int
         1, or the iterations of conjugate gradients where features are sparse and rows many.
     effective_params_ : dict
-        What the program chose where a parameter left it open, with the ridge and the form of the system solved.
+        What the program chose where a parameter left it open, with the ridge and the form of the system solved;
+        ``selection`` tells by which errors bandwidth and ridge were chosen, and what is as good.
     timings_ : dict
         Seconds of each phase of the fit.
 
@@ -200,7 +220,7 @@ class FeatureRidgeRegressor(_FeatureRidge, FeatureLeastSquaresRegressor):
         features: Any = "fourier",
         *,
         features_params: Mapping[str, Any] | None = None,
-        regularisation: float = 1.0,
+        regularisation: float | str = "auto",
         tol: float = 1e-6,
         max_iterations: int = 1000,
         random_state: Any = None,

@@ -48,12 +48,12 @@ class _RandomKitchenSinks:
             raise ShallowsError(f"tol must be a number of at least 0, got {self.tol!r}.")
         check_whole(self, "max_iterations")
 
-    def _make_transformer(self) -> HiddenUnits:
+    def _make_transformer(self, seed: int, bandwidth: float | None = None) -> HiddenUnits:
         return HiddenUnits(
             self.activation,
             n_units=self.n_units,
             bandwidth=self.bandwidth,
-            random_state=self._seed(),
+            random_state=seed,
             device=self.device,
             memory=self.memory,
             dtype=self.dtype,
@@ -91,7 +91,7 @@ class _RandomKitchenSinks:
         scales = self._target_scales(targets, weights)
         total = float(X.shape[0] if weights is None else weights.sum())
         root = None if weights is None else np.sqrt(weights)
-        self.transformer_ = self._make_transformer().fit(X)
+        self.transformer_ = self._make_transformer(self._seed()).fit(X)
         made, K = time.perf_counter(), int(self.n_units)
         self._check_memory(K, "units")
         gram, moments = np.zeros((K, K)), np.zeros((K, targets.shape[1]))

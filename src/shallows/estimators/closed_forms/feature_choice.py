@@ -1,0 +1,75 @@
+"""Bandwidth and ridge of least squares on features, from leave-one-out errors on some training rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from ... import arrays, streams
+from ...spectrum.copies import join_copies
+from ...spectrum.leave_one_out import RidgeChoice, choose_ridge
+from ..leave_one_out_choice import with_enough_rows
+
+
+def choose_on_features(
+    make: Callable[[float | None], Any],
+    X: Any,
+    targets: np.ndarray,
+    weights: np.ndarray | None,
+    seed: int,
+    *,
+    searches: bool,
+    ridge: float | None,
+) -> RidgeChoice | None:
+    """The bandwidth and λ of ridge regression on features with the smallest leave-one-out error on some training rows.
+
+    Minimised is Σ wᵢ (βᵀh(xᵢ) − tᵢ)² + λ ‖β‖². Its predictions are those of kernel ridge regression with the kernel
+    h(x)ᵀh(x'), whose leave-one-out errors have a closed form.
+
+    Parameters
+    ----------
+    make : callable
+        Returns an unfitted transformer with a given bandwidth; for None with the bandwidth that its own rule finds.
+    X : array or CSR matrix, shape (n, d)
+    targets : ndarray, shape (n, c)
+        As they are fitted.
+    weights : ndarray, shape (n,), optional
+    seed : int
+        Of the rows to choose with.
+    searches : bool
+        Whether the bandwidth is to be chosen, where the features have one.
+    ridge : float, optional
+        λ, where it is given.
+
+    Returns
+    -------
+    RidgeChoice or None
+        Its bandwidth is None where it was not chosen. None where there is nothing to choose, or nothing to choose by:
+        fewer than three distinct points, or targets that are all zero.
+    """
+    if not searches and ridge is not None:
+        return None
+    n = X.shape[0]
+    order = streams.permutation(seed, "rows to choose with", 0, n)
+
+    def chosen(m: int) -> RidgeChoice | None:
+        rows = order[:m]
+        points = X[rows].toarray() if scipy.sparse.issparse(X) else arrays.to_numpy(arrays.take_rows(X, rows))
+        joined = join_copies(points, targets[rows], None if weights is None else weights[rows])
+        if len(joined.first) < 3 or not joined.targets.any():
+            return None
+        points = points[joined.first]
+
+        def matrix_of(width: float | None) -> np.ndarray:
+            H = make(width).fit(points).transform(points).astype(np.float64)
+            return (H @ H.T).toarray() if scipy.sparse.issparse(H) else H @ H.T
+
+        median = make(None).fit(points).effective_params_.get("bandwidth") if searches else None
+        choice = choose_ridge(matrix_of, joined.targets, median=median, regularisation=ridge, weights=joined.weights)
+        return choice if median is not None else replace(choice, bandwidth=None, bandwidths={})
+
+    return with_enough_rows(n, chosen)

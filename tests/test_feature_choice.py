@@ -1,0 +1,148 @@
+"""Ridge regression on features chooses bandwidth and λ by the errors of fits without each point."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import shallows
+from shallows.errors import ShallowsError
+from shallows.estimators.closed_forms.feature_choice import choose_on_features
+
+REGRESSORS = [
+    shallows.FeatureRidgeRegressor,
+    shallows.BlockFeatureRidgeRegressor,
+    shallows.ExtremeLearningMachineRegressor,
+]
+FIXED = {  # as they were before they chose
+    "FeatureRidge": {"features_params": {"bandwidth": "median"}, "regularisation": 1.0},
+    "BlockFeatureRidge": {"features_params": {"bandwidth": "median"}, "regularisation": 1.0},
+    "ExtremeLearningMachine": {"bandwidth": "median", "C": 1.0},
+}
+
+
+def fixed(kind):
+    return FIXED[kind.__name__.removesuffix("Regressor").removesuffix("Classifier")]
+
+
+def sine(n, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-3, 3, (n, 1))
+    return x, np.sin(3 * x[:, 0]) + 0.2 * rng.normal(size=n)
+
+
+def features_of(width):
+    return shallows.FourierFeatures(n_features=40, bandwidth=width, random_state=0)
+
+
+def left_out_error(x, y, weights, width, ridge):
+    """The mean weighted squared error of ridge regression that is fitted again for each point without it."""
+    H, errors = features_of(width).fit(x).transform(x), []
+    for i in range(len(y)):
+        rest = np.delete(np.arange(len(y)), i)
+        A = H[rest]
+        beta = np.linalg.solve(A.T @ (weights[rest, None] * A) + ridge * np.eye(40), A.T @ (weights[rest] * y[rest]))
+        errors.append(weights[i] * (y[i] - H[i] @ beta) ** 2)
+    return np.sum(errors) / np.sum(weights * y**2)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_error_of_the_choice_is_that_of_fits_without_each_point(weighted):
+    x, y = sine(60)
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, 60) if weighted else None
+    choice = choose_on_features(features_of, x, y[:, None], weights, 0, searches=True, ridge=None)
+    weights = np.ones(60) if weights is None else weights
+    found = left_out_error(x, y, weights, choice.bandwidth, choice.regularisation)
+    assert choice.error == pytest.approx(found, rel=1e-6)
+    for width in (choice.bandwidth / 2, 2 * choice.bandwidth):
+        assert left_out_error(x, y, weights, width, choice.regularisation) > found
+    for factor in (0.01, 100.0):
+        assert left_out_error(x, y, weights, choice.bandwidth, factor * choice.regularisation) > found
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_a_sine_of_one_input_is_followed(kind):
+    x, y = sine(400)
+    model = kind(random_state=0).fit(x[:250], y[:250])
+    assert model.score(x[250:], y[250:]) > 0.75
+    assert kind(**fixed(kind), random_state=0).fit(x[:250], y[:250]).score(x[250:], y[250:]) < 0.5
+    assert model.effective_params_["selection"]["chosen_by"] == "leave-one-out"
+    assert model.effective_params_["bandwidth"] == model.transformer_.bandwidth_
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_nothing_is_found_in_noise(kind):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(900, 10)), rng.normal(size=900)
+    assert kind(random_state=0).fit(X[:500], y[:500]).score(X[500:], y[500:]) > -0.03
+    assert kind(**fixed(kind), random_state=0).fit(X[:500], y[:500]).score(X[500:], y[500:]) < -0.03
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_what_is_given_stays(kind):
+    x, y = sine(100)
+    model = kind(**fixed(kind), random_state=0).fit(x, y)
+    assert model.effective_params_["ridge"] == 1.0
+    assert "selection" not in model.effective_params_
+
+
+def test_one_of_both_can_be_given():
+    x, y = sine(200)
+    options = {"random_state": 0, "features_params": {"bandwidth": 0.3}}
+    of_ridge = shallows.FeatureRidgeRegressor(**options).fit(x, y)
+    assert of_ridge.transformer_.bandwidth_ == 0.3
+    assert "bandwidths_as_good" not in of_ridge.effective_params_["selection"]
+    of_bandwidth = shallows.FeatureRidgeRegressor(regularisation=0.5, random_state=0).fit(x, y)
+    assert of_bandwidth.effective_params_["ridge"] == 0.5
+    assert of_bandwidth.transformer_.bandwidth_ < shallows.FourierFeatures(random_state=0).fit(x).bandwidth_
+
+
+@pytest.mark.parametrize(
+    "features",
+    ["fastfood", "quasi_monte_carlo", "binning", "nystrom", "rbf", "polynomial", "tensor_sketch", "semi_random"],
+)
+def test_every_map_lets_its_ridge_be_chosen(features):
+    x, y = sine(150)
+    X = np.hstack([x, x**2])
+    model = shallows.FeatureRidgeRegressor(features, random_state=0).fit(X, y)
+    told = model.effective_params_["selection"]
+    assert ("bandwidths_as_good" in told) == (features not in ("polynomial", "tensor_sketch"))
+    assert told["error"] < 1.0
+
+
+def test_a_transformer_keeps_its_own_bandwidth():
+    x, y = sine(100)
+    made = shallows.FourierFeatures(n_features=100, random_state=0)
+    model = shallows.FeatureRidgeRegressor(made, random_state=0).fit(x, y)
+    assert model.transformer_.bandwidth_ == made.fit(x).bandwidth_
+
+
+def test_rows_that_are_there_twice_choose_as_once_with_twice_the_weight():
+    x, y = sine(80)
+    options = {"random_state": 0, "features_params": {"n_features": 100}}
+    once = shallows.FeatureRidgeRegressor(**options).fit(x, y, sample_weight=np.full(80, 2.0))
+    twice = shallows.FeatureRidgeRegressor(**options).fit(np.repeat(x, 2, axis=0), np.repeat(y, 2))
+    told = [model.effective_params_["selection"]["error"] for model in (once, twice)]
+    assert told[0] == pytest.approx(told[1], rel=1e-6)
+
+
+def test_sparse_rows_and_dense_rows_choose_the_same():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 8)) * (rng.uniform(size=(120, 8)) < 0.3)
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    dense = shallows.FeatureRidgeClassifier(random_state=0).fit(X, y)
+    sparse = shallows.FeatureRidgeClassifier(random_state=0).fit(scipy.sparse.csr_array(X), y)
+    assert sparse.effective_params_["ridge"] == dense.effective_params_["ridge"]
+    np.testing.assert_allclose(sparse.decision_function(X), dense.decision_function(X), atol=1e-6)
+
+
+def test_points_that_are_all_equal_are_fitted_without_a_choice():
+    model = shallows.FeatureRidgeRegressor(random_state=0).fit(np.ones((20, 3)), np.arange(20.0))
+    assert "selection" not in model.effective_params_
+    assert model.predict(np.ones((1, 3))) == pytest.approx(9.5)
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_other_words_are_refused(kind):
+    name = "C" if "Extreme" in kind.__name__ else "regularisation"
+    with pytest.raises(ShallowsError, match=f"{name} must be a positive number or 'auto'"):
+        kind(**{name: "best"}).fit([[0.0], [1.0]], [0.0, 1.0])
