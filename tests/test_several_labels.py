@@ -67,6 +67,10 @@ def test_each_label_is_learnt_as_if_it_stood_alone(name, n_labels):
     # λ and the calibration of several labels are chosen for all of them together.
     known = model.get_params()
     options |= {"regularisation": 0.1, "calibration": None} if "calibration" in known else {}
+    options |= (
+        {"features_params": {**(model.features_params or {}), "bandwidth": 1.5}} if "FeatureRidge" in name else {}
+    )
+    options |= {"C": 10.0} if "Extreme" in name else {}
     model.set_params(**options).fit(X, Y)
     scores = model.decision_function(NEW)
     assert scores.shape == (40, n_labels)
