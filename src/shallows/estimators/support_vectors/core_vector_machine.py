@@ -346,7 +346,7 @@ class CoreVectorMachineRegressor(RegressorMixin, _CoreVectorMachine):
             coefficients = np.zeros(n)
             mixed = unit / regularisation * signs[state.core] * state.coefficients
             np.add.at(coefficients, state.core % n, mixed)
-            rows = kept_rows(sample_weight, n)
+            rows, _ = kept_rows(sample_weight, n)
             self._keep(kernel, points, rows, coefficients[:, None], np.array([mean + coefficients.sum()]))
         # At the points whose coefficients are not zero the gradient is λ ε̄.
         self.tube_ = max(0.0, unit / regularisation * float(state.coefficients @ state.gradient))

@@ -117,7 +117,7 @@ class DualClassifier(ClassifierMixin, DualModel):
             coefficients = np.zeros((n, len(problems)))
             for column, (two, solution) in enumerate(zip(problems, solutions, strict=True)):
                 coefficients[two.rows, column] = solution.coefficients
-            rows = kept_rows(sample_weight, n)
+            rows, _ = kept_rows(sample_weight, n)
             self._keep(kernel, points, rows, coefficients, np.array([one.intercept for one in solutions]))
         self.objectives_ = np.array([one.objective for one in solutions])
         self.n_iter_ = sum(one.n_steps for one in solutions)

@@ -17,10 +17,13 @@ from ..kernel_checks import check_scale, check_scores, chosen_kernel
 from ..parameter_checks import check_positive, check_whole
 
 
-def kept_rows(sample_weight: Any, n: int) -> np.ndarray:
-    """Which of the user's rows are left where those of weight zero are dropped; n is how many are left."""
-    sample_weight = on_host(sample_weight)
-    return np.flatnonzero(sample_weight) if np.ndim(sample_weight) else np.arange(n)
+def kept_rows(sample_weight: Any, n: int) -> tuple[np.ndarray, int]:
+    """Which of the user's rows are left where those of weight zero are dropped, and how many rows there were.
+
+    n is how many are left.
+    """
+    weights = np.asarray(on_host(sample_weight))  # of shape () where there are none, or one for all
+    return (np.flatnonzero(weights), len(weights)) if weights.ndim else (np.arange(n), n)
 
 
 class DualModel(Estimator):

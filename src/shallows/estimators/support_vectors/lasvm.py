@@ -232,7 +232,8 @@ class LASVMClassifier(DualClassifier):
 
         ``sample_weight`` is what the user gave, ``weights`` are those of the rows that are left.
         """
-        n, seed, kept = len(y), self._seed(), kept_rows(sample_weight, len(y))
+        n, seed = len(y), self._seed()
+        kept, n_given = kept_rows(sample_weight, n)
         weights = np.ones(n) if weights is None else weights
         points = self._centring.training_points(X, np.arange(n), arrays.Device("cpu"), self._dtype)
         numbers = np.searchsorted(self.classes_, y)
@@ -255,7 +256,7 @@ class LASVMClassifier(DualClassifier):
                     observers=self._progress_observers(),
                     state=state,
                 )
-        self._n_seen += np.size(sample_weight) if np.ndim(sample_weight) else n
+        self._n_seen += n_given
 
     def _keep_states(self) -> None:
         """Make one function of the support vectors of all machines."""
