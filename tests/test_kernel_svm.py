@@ -15,7 +15,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import shallows
 from engine_example import naive_kernel, sample
 from resumed_example import stopped_at_every_batch
-from shallows import KernelSVMClassifier, SMOClassifier, kernels
+from shallows import (
+    CoreVectorMachineClassifier,
+    CoreVectorMachineRegressor,
+    KernelSVMClassifier,
+    LASVMClassifier,
+    SMOClassifier,
+    kernels,
+)
 from shallows.errors import ShallowsError
 from shallows.gram.row_slab import KernelRowSlab
 from shallows.solvers.support_vectors.decomposition import Decomposition
@@ -240,3 +247,34 @@ def test_too_few_iterations_warn_and_a_saved_model_predicts_the_same(solver, tmp
 )
 def test_scikit_learns_contract_holds(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("given", [np.array, list])
+@pytest.mark.parametrize(
+    "model", [SMOClassifier(), KernelSVMClassifier(), LASVMClassifier(), CoreVectorMachineClassifier()], ids=repr
+)
+def test_support_counts_rows_of_weight_zero_too(model, given):
+    x, y = two_classes(120)
+    weights = np.tile([0.0, 1.0, 1.0], 40)
+    model.set_params(bandwidth=1.0, random_state=0).fit(x, y, sample_weight=given(weights))
+    beta = model.dual_coef_[:, 0]
+    assert weights[model.support_].all() and model.support_.max() >= 80
+    expected = naive_kernel("gaussian", 1.0, x, x[model.support_]) @ beta + model.intercept_[0]
+    np.testing.assert_allclose(model.decision_function(x), expected, atol=1e-8)
+
+
+def test_support_of_a_tube_counts_rows_of_weight_zero_too():
+    x, y = two_classes(120)
+    weights = np.tile([0.0, 1.0, 1.0], 40)
+    model = CoreVectorMachineRegressor(bandwidth=1.0, random_state=0).fit(x, y, sample_weight=weights)
+    expected = naive_kernel("gaussian", 1.0, x, x[model.support_]) @ model.dual_coef_[:, 0] + model.intercept_[0]
+    np.testing.assert_allclose(model.predict(x), expected, atol=1e-8)
+
+
+def test_support_counts_the_rows_of_all_parts_of_a_stream():
+    x, y = two_classes(240)
+    weights, model = np.tile([0.0, 1.0, 1.0], 80), LASVMClassifier(bandwidth=1.0, random_state=0)
+    for rows in (slice(120), slice(120, 240)):
+        model.partial_fit(x[rows], y[rows], sample_weight=weights[rows])
+    expected = naive_kernel("gaussian", 1.0, x, x[model.support_]) @ model.dual_coef_[:, 0] + model.intercept_[0]
+    np.testing.assert_allclose(model.decision_function(x), expected, atol=1e-8)

@@ -60,3 +60,20 @@ def test_the_views_may_have_unlike_numbers_of_features():
     x, y = linear_views()
     model = RandomisedCCA(2, features="linear", ridge=0.0).fit(x, np.hstack([y, x[:, :1]]))
     assert model.coef_.shape == (4, 2) and model.second_coef_.shape == (3, 2)
+
+
+def test_directions_in_which_a_projection_does_not_vary_have_no_correlation():
+    rng = np.random.default_rng(0)
+    u, v = rng.normal(size=(40, 2)), rng.normal(size=(40, 3))
+    expected = total_correlation(u, v)
+    constant, zero = np.full((40, 1), 0.1), np.zeros((40, 1))
+    for more in (u[:, :1], 3.0 * u @ [[1.0], [2.0]], constant, zero):
+        assert total_correlation(np.hstack([u, more]), v) == pytest.approx(expected, rel=1e-9)
+        assert total_correlation(v, np.hstack([more, u])) == pytest.approx(expected, rel=1e-9)
+    assert total_correlation(zero, v) == 0.0
+    assert total_correlation(np.full((41, 1), 0.1), np.full((41, 1), 0.3)) == 0.0
+
+
+def test_columns_of_other_sizes_keep_their_correlation():
+    u, v = np.random.default_rng(1).normal(size=(2, 40, 3))
+    assert total_correlation(u * [1e-9, 1.0, 1e9], v) == pytest.approx(total_correlation(u, v), rel=1e-9)

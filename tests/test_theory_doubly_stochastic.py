@@ -1,6 +1,7 @@
 """Checks of the theory of doubly stochastic gradients, against closed forms and against the solver itself."""
 
 import math
+import time
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -12,6 +13,7 @@ from shallows.errors import ShallowsError
 from shallows.features import FourierFeatures
 from shallows.solvers.expansions.block_policies import Checked, Fresh, UniformReuse, admitted_steps
 from shallows.theory.doubly_stochastic import batched_trajectories, expansion_cost
+from shallows.theory.doubly_stochastic import orders_of_cost as orders
 from shallows.theory.doubly_stochastic.batched_trajectories import Trajectories
 from shallows.theory.doubly_stochastic.bounds import Bounds
 from shallows.theory.doubly_stochastic.convergence import cost_of_reuse, errors_by_iteration
@@ -191,6 +193,17 @@ def test_a_landmark_method_stores_its_landmarks():
     assert found[1] - found[0] >= 0.9 * 4 * 30 * 950  # 30 landmarks of 950 inputs more
     found = orders_of_cost(method="dsg", along="d", sizes=(50, 1000), n_points=60, rounds=1).curve["storage"]
     assert found[0] == found[1]
+
+
+def test_waiting_before_a_training_does_not_shorten_its_time(monkeypatch):
+    points = orders._points(800, 200, 0)
+
+    def training():
+        return min(orders._fitted("kernel", *points, 0)[1]["training"] for _ in range(3))
+
+    alone, check = training(), orders.NORMAClassifier._check_parameters
+    monkeypatch.setattr(orders.NORMAClassifier, "_check_parameters", lambda self: (time.sleep(0.3), check(self)))
+    assert 0.3 < training() / alone < 3.0
 
 
 def test_stored_features_take_their_product_in_bytes(data):

@@ -139,9 +139,23 @@ class RandomisedCCA(BaseEstimator):
 
 
 def total_correlation(u: np.ndarray, v: np.ndarray) -> float:
-    """The canonical correlations of two projections of the same examples, shape (n, k) each, summed."""
-    left, right = (np.linalg.qr(one - one.mean(axis=0))[0] for one in (u, v))
+    """The canonical correlations of two projections of the same examples, shape (n, k) each, summed.
+
+    Directions in which a projection does not vary, as of constant or copied columns, have none.
+    """
+    left, right = (_orthonormal(np.asarray(one)) for one in (u, v))
     return float(np.linalg.svd(left.T @ right, compute_uv=False).sum())
+
+
+def _orthonormal(values: np.ndarray) -> np.ndarray:
+    """Orthonormal columns that span the centred columns of a matrix, shape (n, rank)."""
+    centred = values - values.mean(axis=0)
+    rounding = max(values.shape) * np.finfo(centred.dtype).eps
+    # A constant column leaves what its mean is rounded by. Others in one unit, so that a small one counts as well.
+    lengths = np.linalg.norm(centred, axis=0)
+    varies = lengths > rounding * np.linalg.norm(values, axis=0)
+    vectors, sizes, _ = np.linalg.svd(centred[:, varies] / lengths[varies], full_matrices=False)
+    return vectors[:, sizes > rounding]
 
 
 def _moments(Z: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

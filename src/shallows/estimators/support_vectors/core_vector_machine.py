@@ -20,7 +20,7 @@ from ..array_inputs import follows_input
 from ..base import keeps_model_on_failure
 from ..parameter_checks import check_positive, check_whole
 from .dual_classifier import DualClassifier, Solution, TwoClasses
-from .dual_model import DualModel
+from .dual_model import DualModel, kept_rows
 
 LEAST_REGULARISATION = 1e-3
 """The least λ of regression that "auto" takes. With smaller ones fits of clean values may take minutes."""
@@ -311,8 +311,7 @@ class CoreVectorMachineRegressor(RegressorMixin, _CoreVectorMachine):
         X : array-like or CSR matrix, shape (n_samples, n_features)
         y : array-like, shape (n_samples,)
         sample_weight : array-like, shape (n_samples,), optional
-            Weights of the losses, in any unit; rows of weight zero are left out, and
-            ``support_`` counts the others alone.
+            Weights of the losses, in any unit; rows of weight zero are left out.
 
         Returns
         -------
@@ -347,7 +346,8 @@ class CoreVectorMachineRegressor(RegressorMixin, _CoreVectorMachine):
             coefficients = np.zeros(n)
             mixed = unit / regularisation * signs[state.core] * state.coefficients
             np.add.at(coefficients, state.core % n, mixed)
-            self._keep(kernel, points, coefficients[:, None], np.array([mean + coefficients.sum()]))
+            rows, _ = kept_rows(sample_weight, n)
+            self._keep(kernel, points, rows, coefficients[:, None], np.array([mean + coefficients.sum()]))
         # At the points whose coefficients are not zero the gradient is λ ε̄.
         self.tube_ = max(0.0, unit / regularisation * float(state.coefficients @ state.gradient))
         self.n_iter_, self.n_kernel_evaluations_ = state.n_steps, state.n_evaluations

@@ -17,7 +17,7 @@ from .. import class_weights, leave_one_out_choice, precomputed
 from ..array_inputs import follows_input
 from ..base import keeps_model_on_failure
 from ..label_checks import check_two_classes, single_column
-from .dual_model import DualModel
+from .dual_model import DualModel, kept_rows
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,7 @@ class DualClassifier(ClassifierMixin, DualModel):
         X : array-like or CSR matrix, shape (n_samples, n_features)
         y : array-like, shape (n_samples,)
         sample_weight : array-like, shape (n_samples,), optional
-            Factors of C; rows of weight zero are left out, and
-            ``support_`` counts the others alone.
+            Factors of C; rows of weight zero are left out.
 
         Returns
         -------
@@ -118,7 +117,8 @@ class DualClassifier(ClassifierMixin, DualModel):
             coefficients = np.zeros((n, len(problems)))
             for column, (two, solution) in enumerate(zip(problems, solutions, strict=True)):
                 coefficients[two.rows, column] = solution.coefficients
-            self._keep(kernel, points, coefficients, np.array([one.intercept for one in solutions]))
+            rows, _ = kept_rows(sample_weight, n)
+            self._keep(kernel, points, rows, coefficients, np.array([one.intercept for one in solutions]))
         self.objectives_ = np.array([one.objective for one in solutions])
         self.n_iter_ = sum(one.n_steps for one in solutions)
         self.n_kernel_evaluations_ = sum(one.n_evaluations for one in solutions)

@@ -10,10 +10,20 @@ from ... import arrays, gram, kernels
 from ...errors import ShallowsError
 from ...spectrum.leave_one_out import RidgeChoice
 from .. import leave_one_out_choice, precomputed
+from ..array_inputs import on_host
 from ..base import SMALL, Estimator
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
 from ..parameter_checks import check_positive, check_whole
+
+
+def kept_rows(sample_weight: Any, n: int) -> tuple[np.ndarray, int]:
+    """Which of the user's rows are left where those of weight zero are dropped, and how many rows there were.
+
+    n is how many are left.
+    """
+    weights = np.asarray(on_host(sample_weight))  # of shape () where there are none, or one for all
+    return (np.flatnonzero(weights), len(weights)) if weights.ndim else (np.arange(n), n)
 
 
 class DualModel(Estimator):
@@ -61,14 +71,19 @@ class DualModel(Estimator):
         bandwidth = leave_one_out_choice.given_bandwidth(self.bandwidth, choice)
         return points, chosen_kernel(kernel, bandwidth, self.kernel_params, points, seed, all_equal=all_equal), choice
 
-    def _keep(self, kernel: kernels.Kernel, points: Any, coefficients: np.ndarray, intercepts: np.ndarray) -> None:
-        """Store the function: its support vectors, their coefficients and the intercepts."""
-        self.support_ = np.flatnonzero(coefficients.any(axis=1))
-        self.dual_coef_, self.intercept_ = coefficients[self.support_], intercepts
+    def _keep(
+        self, kernel: kernels.Kernel, points: Any, rows: np.ndarray, coefficients: np.ndarray, intercepts: np.ndarray
+    ) -> None:
+        """Store the function: its support vectors, their coefficients and the intercepts.
+
+        ``rows`` says which of the user's rows the points are.
+        """
+        support = np.flatnonzero(coefficients.any(axis=1))
+        self.support_, self.dual_coef_, self.intercept_ = rows[support], coefficients[support], intercepts
         self.bandwidth_ = kernel.bandwidth
         self._model = {
             "kernel": precomputed.without_matrix(kernel),
-            "points": arrays.to_numpy(arrays.take_rows(points, self.support_)),
+            "points": arrays.to_numpy(arrays.take_rows(points, support)),
             "coefficients": self.dual_coef_.astype(self._dtype),
         }
 

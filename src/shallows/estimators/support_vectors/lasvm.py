@@ -14,6 +14,7 @@ from ..base import keeps_model_on_failure
 from ..label_checks import check_two_classes, single_column
 from ..parameter_checks import check_whole
 from .dual_classifier import DualClassifier, two_class_problems
+from .dual_model import kept_rows
 
 BATCH = 64
 """Examples whose kernel values are computed together."""
@@ -136,8 +137,7 @@ class LASVMClassifier(DualClassifier):
         X : array-like or CSR matrix, shape (n_samples, n_features)
         y : array-like, shape (n_samples,)
         sample_weight : array-like, shape (n_samples,), optional
-            Factors of C; rows of weight zero are left out, and
-            ``support_`` counts the others alone.
+            Factors of C; rows of weight zero are left out.
 
         Returns
         -------
@@ -158,7 +158,7 @@ class LASVMClassifier(DualClassifier):
         self.classes_ = np.unique(y)
         check_two_classes(self.classes_)
         self._begin(X, y, weights)
-        self._show(X, y, weights, self.max_epochs)
+        self._show(X, y, weights, sample_weight, self.max_epochs)
         if self.finish:
             for state in self._states:
                 LASVM(float(self.tol)).finish(state)
@@ -178,8 +178,7 @@ class LASVMClassifier(DualClassifier):
         classes : array-like, shape (n_classes,), optional
             All labels that there will be, in the first call; if left out, those of its examples.
         sample_weight : array-like, shape (n_samples,), optional
-            Factors of C; rows of weight zero are left out, and
-            ``support_`` counts the others alone.
+            Factors of C; rows of weight zero are left out.
 
         Returns
         -------
@@ -208,7 +207,7 @@ class LASVMClassifier(DualClassifier):
             )
         if first:
             self._begin(X, y, weights)
-        self._show(X, y, weights, 0)
+        self._show(X, y, weights, sample_weight, 0)
         self._keep_states()
         return self
 
@@ -228,9 +227,13 @@ class LASVMClassifier(DualClassifier):
         self._states = [LASVMState.empty(X.shape[1] + 2, self._dtype) for _ in range(n_machines)]
         self._n_seen = 0
 
-    def _show(self, X: Any, y: np.ndarray, weights: np.ndarray | None, n_epochs: int) -> None:
-        """Show the examples to every machine: in new orders in so many epochs, or with 0 once in their own."""
+    def _show(self, X: Any, y: np.ndarray, weights: np.ndarray | None, sample_weight: Any, n_epochs: int) -> None:
+        """Show the examples to every machine: in new orders in so many epochs, or with 0 once in their own.
+
+        ``sample_weight`` is what the user gave, ``weights`` are those of the rows that are left.
+        """
         n, seed = len(y), self._seed()
+        kept, n_given = kept_rows(sample_weight, n)
         weights = np.ones(n) if weights is None else weights
         points = self._centring.training_points(X, np.arange(n), arrays.Device("cpu"), self._dtype)
         numbers = np.searchsorted(self.classes_, y)
@@ -243,7 +246,7 @@ class LASVMClassifier(DualClassifier):
                 order = streams.permutation(seed, "order", epoch, m) if n_epochs else np.arange(m)
                 rows = two.rows[order]
                 problem = ExampleProblem(
-                    self._kernel, points[rows], two.signs[order], self.C * two.weights[order], self._n_seen + rows
+                    self._kernel, points[rows], two.signs[order], self.C * two.weights[order], self._n_seen + kept[rows]
                 )
                 training.train(
                     LASVM(float(self.tol)),
@@ -253,7 +256,7 @@ class LASVMClassifier(DualClassifier):
                     observers=self._progress_observers(),
                     state=state,
                 )
-        self._n_seen += n
+        self._n_seen += n_given
 
     def _keep_states(self) -> None:
         """Make one function of the support vectors of all machines."""
@@ -265,8 +268,7 @@ class LASVMClassifier(DualClassifier):
         for column, (state, slots, of) in enumerate(zip(self._states, held, numbers, strict=True)):
             coefficients[np.searchsorted(support, of), column] = state.coefficients[slots]
         intercepts = np.array([state.intercept for state in self._states])
-        self._keep(self._kernel, stacked[places], coefficients, intercepts)
-        self.support_ = support[self.support_]
+        self._keep(self._kernel, stacked[places], support, coefficients, intercepts)
         self.objectives_ = np.array([state.objective for state in self._states])
         self.n_iter_ = sum(state.n_steps for state in self._states)
         self.n_kernel_evaluations_ = sum(state.n_evaluations for state in self._states)

@@ -19,6 +19,7 @@ from ...errors import ShallowsError
 from ...estimators.doubly_stochastic.dsg_classifier import DoublyStochasticClassifier
 from ...estimators.regularised.norma import NORMAClassifier
 from ...estimators.regularised.sdca import SDCAClassifier
+from ...training import Observer, Run
 from ..results import AnalysisResult
 
 PREDICTED = 2000
@@ -67,11 +68,11 @@ def orders_of_cost(
     found: dict[str, dict[int, list[float]]] = {
         name: {size: [] for size in sizes} for name in ("preprocessing", "training", "prediction")
     }
+    drawn = {size: _points(*((size, n_inputs) if along == "n" else (n_points, size)), random_state) for size in sizes}
     storage = []
     for turn in range(rounds + 1):
         for size in sizes if turn % 2 else list(reversed(sizes)):
-            n, d = (size, n_inputs) if along == "n" else (n_points, size)
-            model, times = _fitted(method, n, d, random_state)
+            model, times = _fitted(method, *drawn[size], random_state)
             if turn:
                 for name, seconds in times.items():
                     found[name][size].append(seconds)
@@ -87,9 +88,25 @@ def orders_of_cost(
     return AnalysisResult(list(sizes), curve, effective={"method": method, "along": along, "rounds": rounds})
 
 
-def _fitted(method: str, n: int, d: int, seed: int) -> tuple[Any, dict[str, float]]:
+class _TrainingClock(Observer):
+    """Processor time before the first and after the last step of a training."""
+
+    def on_start(self, run: Run) -> None:
+        self.started = time.process_time()
+
+    def on_end(self, run: Run) -> None:
+        self.ended = time.process_time()
+
+
+def _points(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Points and labels for training, and `PREDICTED` of each behind them."""
     x = streams.normal(seed, "growth points", n, (n + PREDICTED, d)).astype(np.float32)
-    y = np.where(x[:, 0] + 0.3 * streams.normal(seed, "growth noise", n, (n + PREDICTED,)) > 0, 1, 0)
+    return x, np.where(x[:, 0] + 0.3 * streams.normal(seed, "growth noise", n, (n + PREDICTED,)) > 0, 1, 0)
+
+
+def _fitted(method: str, x: np.ndarray, y: np.ndarray, seed: int) -> tuple[Any, dict[str, float]]:
+    """A fitted model, and its processor seconds."""
+    n, d = len(x) - PREDICTED, x.shape[1]
     same = {"bandwidth": math.sqrt(2.0 * d), "batch_size": 50, "max_epochs": 1, "random_state": seed, "device": "cpu",
             "dtype": "float32"}  # fmt: skip
     if method == "dsg":
@@ -107,21 +124,21 @@ def _fitted(method: str, n: int, d: int, seed: int) -> tuple[Any, dict[str, floa
     else:
         rank = {"fourier": n, "nystrom": n // 2}[method]
         model = SDCAClassifier(features=method, n_features=rank, regularisation=None, **same)
-    # Processor time, which other work on the machine does not touch; within a fit it is divided as the clock's is.
-    started = time.process_time()
-    model.fit(x[:n], y[:n])
-    spent, timings = time.process_time() - started, model.timings_
+    clock, started = _TrainingClock(), time.process_time()
+    model.fit(x[:n], y[:n], observers=[clock])
+    timings, preprocessing = model.timings_, 0.0
+    if method == "nystrom":
+        # Landmarks, their map and its application, by their share of the wall clock's time before the training;
+        # random features are made in the training.
+        mapped = timings["eigensystem"] + timings["kernel_matrix"]
+        preprocessing = (clock.started - started) * mapped / (timings["preparation"] + mapped)
     predicted = math.inf
     for _ in range(2):
         started = time.process_time()
         model.predict(x[n:])
         predicted = min(predicted, time.process_time() - started)
-    landmarks, features = timings.get("eigensystem", 0.0), timings.get("kernel_matrix", 0.0)
-    # Landmarks, their map and its application belong to the preprocessing; random features are made in the training.
-    before = landmarks + features if method == "nystrom" else 0.0
-    during = timings["training"] + (0.0 if method == "nystrom" else features)
-    unit = spent / max(timings.get("preparation", 0.0) + landmarks + features + timings["training"], 1e-9)
-    return model, {"preprocessing": before * unit, "training": during * unit, "prediction": predicted}
+    training = clock.ended - clock.started
+    return model, {"preprocessing": preprocessing, "training": training, "prediction": predicted}
 
 
 def _stored(model: Any) -> int:
