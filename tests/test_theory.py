@@ -1,4 +1,4 @@
-"""What preconditioning does to steps, batches and eigensystems, against closed forms, direct formulas and exact solvers."""
+"""What preconditioning does to steps, batches and eigensystems, against closed forms and direct formulas."""
 
 import math
 from types import SimpleNamespace
