@@ -178,15 +178,22 @@ def test_a_step_that_is_too_long_is_noticed_before_the_epoch_ends(monkeypatch):
 
 @needs_compiler
 @pytest.mark.parametrize(
-    ("loss", "preconditioning", "launches"),
-    [("square", None, 44), ("square", "block", 54), ("logistic", "block", 76)],
+    ("loss", "preconditioning", "search", "launches"),
+    [
+        ("square", None, False, 19),
+        ("square", "block", False, 27),
+        ("logistic", "block", False, 27),
+        # With a search: the values of the last block, and two launches and a wait for each slope.
+        ("logistic", "block", True, 33),
+    ],
 )
-def test_a_step_with_new_frequencies_waits_once(loss, preconditioning, launches, monkeypatch, folder):
+def test_a_step_with_new_frequencies_waits_once(loss, preconditioning, search, launches, monkeypatch, folder):
     def run(like):
         x, y = like(sample(400, 10, dtype=np.float32)), like(np.sign(sample(400, 3, 1, np.float32)))
         features = FourierFeatures(kernels.Gaussian(2.0), 10, 32, seed=0)
         p = ExpansionProblem(features, losses.LOSSES[loss](), 3, x, y, None, keep_values=True)
-        solver = DoublyStochastic(0.3, regularisation=1e-3, preconditioning=preconditioning, theta_nu=2.0)
+        rule = {"line_search": True} if search else {"theta_nu": 2.0}
+        solver = DoublyStochastic(0.3, regularisation=1e-3, preconditioning=preconditioning, **rule)
         state = solver.init(p)
         for batch in [*arrays.blocks(400, 100)] * 2:
             LEDGER.clear()
@@ -200,7 +207,9 @@ def test_a_step_with_new_frequencies_waits_once(loss, preconditioning, launches,
         # The coefficients that are compared took one more of each.
         counts = ledger.n_launches - 1, ledger.synchronisations["transfer to the host"] - 1, ledger.copied_operands
     # Written operation by operation it is 565 to 590, and three waits.
-    assert counts == (launches, 1, 0)
+    n_slopes = ledger.synchronisations["float"]
+    assert counts == (launches + 2 * n_slopes, 1, 0)
+    assert (n_slopes > 0) == search
     assert state == pytest.approx(expected, rel=1e-3, abs=float(1e-4 * np.abs(expected).max()))
 
 

@@ -12,6 +12,7 @@ from ..arrays import Array
 from ..errors import ShallowsError
 from ..features import block_sums
 from ..ranks import Ranks
+from ..solvers.examples import Examples
 from ..solvers.expansions.doubly_stochastic import DoublyStochastic
 from ..solvers.expansions.expansion import ExpansionProblem, ExpansionState
 from ..solvers.expansions.known_values import KnownValues
@@ -96,27 +97,27 @@ class DistributedExpansionState(ExpansionState):
         total *= self.scale
         return total
 
-    def grow(self, change: Array, trace: Array) -> int:
+    def grow(self, change: Array, trace: Array, step: float = 1.0) -> int:
         """Add a block, to the coefficients of the process whose it is; returns its number."""
         if self.n_blocks == self.trace_buffer.shape[0]:
             self.trace_buffer = _extended(self.trace_buffer)
         block = self.n_blocks
-        self.trace_buffer[block, :] = self._stored(-trace)
+        self._store(trace, -step, self.trace_buffer[block, :])
         if self._owns(block):
             if self.n_own == self.buffer.shape[0]:
                 self.buffer = _extended(self.buffer)
-            self.buffer[self.n_own, :, :] = self._stored(change)
+            self._store(change, step, self.buffer[self.n_own, :, :])
         self.n_blocks += 1
         return block
 
-    def add(self, block: int, change: Array, trace: Array | None) -> None:
-        """Add to a block's coefficients, and take from its trace."""
+    def add(self, block: int, change: Array, trace: Array | None, step: float = 1.0) -> None:
+        """Add ``step`` times ``change`` to a block's coefficients, and take so much of ``trace`` from its trace."""
         if self._owns(block):
-            self.buffer[block // self.ranks.size, :, :] += self._stored(change)
+            self._store(change, step, self.buffer[block // self.ranks.size, :, :], added=True)
         if self.known is not None:
             self.known.changed(block)
         if trace is not None:
-            self.trace_buffer[block, :] -= self._stored(trace)
+            self._store(trace, -step, self.trace_buffer[block, :], added=True)
 
     def _owns(self, block: int) -> bool:
         return block % self.ranks.size == self.ranks.rank
@@ -174,14 +175,10 @@ class DistributedDoublyStochastic(DoublyStochastic):
             state.known = DistributedKnownValues(*state.known.values.shape, problem.points)
         return state
 
-    def _direction(
-        self, problem: ExpansionProblem, block: int, x: Array, G: Array, scores: Array, w: Array | None
-    ) -> Array:
+    def _direction(self, problem: ExpansionProblem, block: int, examples: Examples, G: Array) -> Array:
+        x, w = examples.points, examples.weights
         xp, features, ranks = arrays.namespace(x), problem.features, self.ranks
         batch_size, preconditioned = x.shape[0], self.preconditioning == "block"
-        if preconditioned and self.regularisation > 0:
-            held_back = scores * self.shrinkage(features.block_size, batch_size)
-            G = G - (held_back if w is None else w * held_back)
         mine = ranks.piece(slice(0, batch_size))
         ranks.count((mine.stop - mine.start) * features.block_size)
         R, C = block_sums.correlate(

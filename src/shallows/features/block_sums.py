@@ -53,10 +53,13 @@ def evaluate(
     xp = arrays.namespace(x)
     n_blocks, width, c = coefficients.shape
     m, F = x.shape[0], features.block_size
-    out = xp.zeros((m, c), dtype=x.dtype)
     if n_blocks == 0 or m == 0:
-        return out
-    if not hasattr(features, "projector"):
+        return xp.zeros((m, c), dtype=x.dtype)
+    streamed = hasattr(features, "projector")
+    # Where a launch costs more than its arithmetic, the first product is written and not added to zeros.
+    written = streamed and arrays.supports_out(x) and not arrays.is_numpy(x)
+    out = (xp.empty if written else xp.zeros)((m, c), dtype=x.dtype)
+    if not streamed:
         rows = max(1, budget // (width * arrays.itemsize(x)))
         for strip in arrays.blocks(m, rows):
             for j in range(n_blocks):
@@ -76,7 +79,7 @@ def evaluate(
             for part in arrays.blocks(len(drawn), together)
         ]
 
-        def work(worker: int, groups: list = groups) -> None:
+        def work(worker: int, groups: list = groups, first_chunk: bool = chunk.start == 0) -> None:
             mine = slice(worker * share, min(m, (worker + 1) * share))
             if mine.start >= mine.stop:
                 return
@@ -84,11 +87,14 @@ def evaluate(
             for strip in arrays.blocks(mine.stop - mine.start, rows):
                 strip = slice(mine.start + strip.start, mine.start + strip.stop)
                 points, sums = x[strip, :], out[strip, :]
-                for projector, phases, A in groups:
+                for place, (projector, phases, A) in enumerate(groups):
                     shape = (strip.stop - strip.start, A.shape[0])
                     values = xp.reshape(space[: shape[0] * shape[1]], shape)
                     waves(points, projector, phases, values, rows)
-                    sums += values @ A
+                    if written and first_chunk and place == 0:
+                        arrays.matmul_into(values, A, sums)
+                    else:
+                        sums += values @ A
                 if not arrays.is_numpy(x):
                     out[strip, :] = sums
 
@@ -105,10 +111,10 @@ def _group(drawn: list[Drawn], A: Array, F: int) -> tuple[Projector, Array | Non
     xp = arrays.namespace(A)
     if len(drawn) == 1:
         return *drawn[0], A[0, :, :]
-    c = A.shape[2]
-    halves = [xp.reshape(A[:, start : start + F, :], (-1, c)) for start in range(0, A.shape[1], F)]
+    n_blocks, width, c = A.shape
+    halves = xp.permute_dims(xp.reshape(A, (n_blocks, width // F, F, c)), (1, 0, 2, 3))
     phases = None if drawn[0][1] is None else xp.concat([b for _, b in drawn])
-    return joined([projector for projector, _ in drawn]), phases, xp.concat(halves, axis=0)
+    return joined([projector for projector, _ in drawn]), phases, xp.reshape(halves, (-1, c))
 
 
 def _draw(features: FourierStream, numbers: range, x: Array, n_workers: int) -> list[Drawn]:

@@ -36,7 +36,9 @@ from ... import arrays
 from ...arrays import Array
 from ...errors import ShallowsError
 from ...features import block_sums
+from ...fused_expressions import FusedExpression
 from ..examples import Examples
+from .batch_losses import observe, slope_along
 from .block_policies import Fresh
 from .expansion import ExpansionProblem, ExpansionState
 
@@ -111,35 +113,29 @@ class DoublyStochastic:
     def step(self, problem: ExpansionProblem, state: ExpansionState, batch: slice | Examples) -> ExpansionState:
         """One batch, one block."""
         examples = problem.take(batch)
-        x, w = examples.points, examples.weights
-        xp = arrays.namespace(x)
+        x = examples.points
         scores = state.values_of_batch(problem, batch, x)
         if self.line_search and state.direction is not None:
             scores = self._settle(problem, state, examples, scores)
         state.note_values(batch, scores)
 
-        targets = state.targets_for(problem, examples, scores)
-        G = state.gradient(problem, scores, targets, w)
-        state.n_steps += 1
-        losses = (problem.loss.value(of, targets) for of in (scores, xp.zeros_like(scores)))
-        totals = [_total(xp, one, w) for one in losses]
-        # One reading of three numbers: a GPU's host waits for each.
-        read = arrays.to_numpy(xp.stack([*totals, xp.mean(xp.sum(G * G, axis=1))]))
-        state.loss, zero_loss, gradient_square = (float(number) for number in read)
-        state.observe_zero_loss(zero_loss, x.shape[0])
-        state.observe_gradient(gradient_square)
         shrinkage = self.shrinkage(problem.features.block_size, x.shape[0])
+        seen = observe(problem, state, examples, scores, shrinkage if self.preconditioning else 0.0)
+        state.n_steps += 1
+        state.loss = seen.loss
+        state.observe_zero_loss(seen.zero_loss, x.shape[0])
+        state.observe_gradient(seen.gradient_square)
         gamma = self.step_at(state, shrinkage)
-        g = xp.mean(G, axis=0)
+        g = seen.mean_gradient
         block, s = self.policy.choose(state, gamma, g, x.shape[0], self.seed)
         # A re-used block may have a longer step, but none shrinks f by more than f.
         s = min(s, 1.0 / shrinkage) if shrinkage > 0 and self.preconditioning else s
-        direction = self._direction(problem, state.n_blocks if block is None else block, x, G, scores, w)
+        direction = self._direction(problem, state.n_blocks if block is None else block, examples, seen.less_function)
         state.decay(1.0 - s * shrinkage)
         if block is None:
-            block = state.grow(direction * s, g * s)
+            block = state.grow(direction, g, s)
         else:
-            state.add(block, direction * s, g * s)
+            state.add(block, direction, g, s)
             state.n_reused += 1
         state.last_step = s
         state.shrunk += shrinkage
@@ -175,16 +171,13 @@ class DoublyStochastic:
             return self.regularisation
         return block_size * self.regularisation / self.damping_at(block_size, batch_size)
 
-    def _direction(
-        self, problem: ExpansionProblem, block: int, x: Array, G: Array, scores: Array, w: Array | None
-    ) -> Array:
+    def _direction(self, problem: ExpansionProblem, block: int, examples: Examples, G: Array) -> Array:
         """The change of the block's coefficients for a step of one, shape (width, c)."""
-        B, features = x.shape[0], problem.features
-        preconditioned = self.preconditioning == "block"
-        if preconditioned and self.regularisation > 0:
-            held_back = scores * self.shrinkage(features.block_size, B)
-            G = G - (held_back if w is None else w * held_back)
-        R, C = block_sums.correlate(features, block, x, G, with_gram=preconditioned, weights=w, budget=problem.budget)
+        x, features = examples.points, problem.features
+        B, preconditioned = x.shape[0], self.preconditioning == "block"
+        R, C = block_sums.correlate(
+            features, block, x, G, with_gram=preconditioned, weights=examples.weights, budget=problem.budget
+        )
         if not preconditioned:
             return R * (-1.0 / (B * features.block_size))
         # Row by row, as a snapshot has it: a product with columns one after another rounds in another order.
@@ -196,25 +189,48 @@ class DoublyStochastic:
             problem.features, examples.points, state.direction[None, :, :], first=state.direction_block
         )
         last, kappa = state.last_step, state.direction_shrinkage
-        before = (scores - last * change) / (1.0 - last * kappa)
-        direction = change - kappa * before
-        xp = arrays.namespace(scores)
-        w = examples.weights
+        before, direction = (arrays.namespace(scores).empty_like(scores) for _ in range(2))
+        TAKEN_BACK(scores, change, last, kappa, into=(before, direction))
 
         def slope(s: float) -> float:
-            at = before + s * direction
-            G = problem.loss.derivative(at, state.targets_for(problem, examples, at))
-            return float(xp.sum((G if w is None else w * G) * direction))
+            return slope_along(problem, state, examples, before, direction, s)
 
         best = least(slope, self._longest(state, kappa), last)
         ratio = (1.0 - best * kappa) / (1.0 - last * kappa)
         if ratio != 1.0:
             state.decay(ratio)
-        state.add(state.direction_block, state.direction * (best - ratio * last), None)
+        state.add(state.direction_block, state.direction, None, best - ratio * last)
         # A step of nothing would stay there: the next block starts from a small one.
         state.last_step = max(best, 1e-3 * state.step_size)
         state.direction = None
-        return before + best * direction
+        MOVE(direction, best, into=(before,))
+        return before
+
+
+def _plain_taken_back(scores, change, last, kappa, before, direction):
+    before[...] = (scores - last * change) / (1.0 - last * kappa)
+    direction[...] = change - kappa * before
+
+
+TAKEN_BACK = FusedExpression(
+    "taken_back",
+    ("scores", "change", "last", "kappa"),
+    ("before", "direction"),
+    "before = (scores - last * change) / (T(1) - last * kappa); direction = change - kappa * before",
+    _plain_taken_back,
+    ((5, 3), (5, 3), (), ()),
+)
+"""f before the last step, and what a step of one would have changed it by, from f after it."""
+
+
+def _plain_move(direction, step, values):
+    values[...] += step * direction
+
+
+MOVE = FusedExpression(
+    "move_values", ("direction", "step"), ("values",), "values += step * direction", _plain_move, ((5, 3), ())
+)
+"""f after a step."""
 
 
 def least(slope: Any, highest: float, guess: float, n_calls: int = 16) -> float:
@@ -244,10 +260,6 @@ def least(slope: Any, highest: float, guess: float, n_calls: int = 16) -> float:
         else:
             at = low + (high - low) * at_low / (at_low - at_high)
     return at if math.isfinite(at) else low
-
-
-def _total(xp: Any, losses: Array, w: Array | None) -> Array:
-    return xp.sum(losses if w is None else losses * w[:, 0])
 
 
 def stable_step(loss: Any, top_eigenvalue: float, batch_size: int, block_size: int, preconditioned: bool) -> float:

@@ -138,19 +138,19 @@ class ExpansionState(GrowingExpansion):
         if self.known is not None:
             self.known.multiply(factor)
 
-    def grow(self, change: Array, trace: Array) -> int:
-        """Add a block with coefficients ``change`` and trace −``trace``; returns its number."""
-        block = super().grow(change)
-        self.trace_buffer[block, :] = self._stored(-trace)
+    def grow(self, change: Array, trace: Array, step: float = 1.0) -> int:
+        """Add a block with coefficients ``step`` times ``change`` and trace −``step`` ``trace``; returns its number."""
+        block = super().grow(change, step)
+        self._store(trace, -step, self.trace_buffer[block, :])
         return block
 
-    def add(self, block: int, change: Array, trace: Array | None) -> None:
-        """Add to a block's coefficients, and take from its trace."""
-        super().add(block, change)
+    def add(self, block: int, change: Array, trace: Array | None, step: float = 1.0) -> None:
+        """Add ``step`` times ``change`` to a block's coefficients, and take so much of ``trace`` from its trace."""
+        super().add(block, change, step)
         if self.known is not None:
             self.known.changed(block)
         if trace is not None:
-            self.trace_buffer[block, :] -= self._stored(trace)
+            self._store(trace, -step, self.trace_buffer[block, :], added=True)
 
     # ------------------------------------------------------------------------------------------ the loss
 

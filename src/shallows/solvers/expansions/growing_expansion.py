@@ -12,6 +12,7 @@ import numpy as np
 from ... import arrays
 from ...arrays import Array, Device
 from ...features import block_sums
+from ...fused_expressions import FusedExpression
 
 FOLD_BELOW, FOLD_ABOVE = 1e-6, 1e6
 """The common factor is multiplied into the coefficients when it leaves this range (or is 0), before digits are lost."""
@@ -20,6 +21,23 @@ WORST_CONDITION = 100.0
 """So is the common matrix when ‖M‖ ‖M⁻¹‖/k exceeds this: what is stored through M⁻¹ loses as many digits."""
 
 FIRST_CAPACITY = 8
+
+
+def _plain_stored(change, step, scale, kept):
+    kept[...] = change * step / scale
+
+
+def _plain_added(change, step, scale, kept):
+    kept[...] += change * step / scale
+
+
+STORED, ADDED = (
+    FusedExpression(
+        name, ("change", "step", "scale"), ("kept",), f"kept {sign} change * step / scale", plain, ((5, 3), (), ())
+    )
+    for name, sign, plain in (("stored", "=", _plain_stored), ("added", "+=", _plain_added))
+)
+"""A step along a change of coefficients, over the common factor: written, and added to what is there."""
 
 
 @dataclass
@@ -99,24 +117,27 @@ class GrowingExpansion:
 
     # -------------------------------------------------------------------------------------- changes of one block
 
-    def grow(self, change: Array) -> int:
-        """Add a block with coefficients ``change``, shape (width, c); returns its number."""
+    def grow(self, change: Array, step: float = 1.0) -> int:
+        """Add a block with coefficients ``step`` times ``change``, shape (width, c); returns its number."""
         if self.n_blocks == self.buffer.shape[0]:
             for name in self._by_block:
                 setattr(self, name, _extended(getattr(self, name)))
         self.n_blocks += 1
         # Written, not added: the place may hold what a rolled-back step left.
-        self.buffer[self.n_blocks - 1, :, :] = self._stored(change)
+        self._store(change, step, self.buffer[self.n_blocks - 1, :, :])
         return self.n_blocks - 1
 
-    def add(self, block: int, change: Array) -> None:
-        """Add to the coefficients of a block."""
-        self.buffer[block, :, :] += self._stored(change)
+    def add(self, block: int, change: Array, step: float = 1.0) -> None:
+        """Add ``step`` times ``change`` to the coefficients of a block."""
+        self._store(change, step, self.buffer[block, :, :], added=True)
 
-    def _stored(self, change: Array) -> Array:
-        """What is to be kept, so that s and M make ``change`` of it."""
-        stored = change / self.scale
-        return stored if self._unmixing is None else stored @ arrays.astype(self._unmixing, stored.dtype)
+    def _store(self, change: Array, step: float, place: Array, added: bool = False) -> None:
+        """Write, or add, what is to be kept into ``place``, so that s and M make ``step`` times ``change`` of it."""
+        if self._unmixing is None:
+            (ADDED if added else STORED)(change, step, self.scale, into=(place,))
+            return
+        stored = change * step / self.scale @ arrays.astype(self._unmixing, change.dtype)
+        place[...] = place + stored if added else stored
 
     # ------------------------------------------------------------------------------- keeping and moving
 

@@ -9,9 +9,26 @@ import numpy as np
 from ... import arrays
 from ...arrays import Array
 from ...features import block_sums
+from ...fused_expressions import FusedExpression
 
 SMALLEST_FACTOR = 1e-200
 """What the values were multiplied with since they were noted may vanish in the smallest numbers; they are made anew."""
+
+
+def _plain_brought_up(scale, known, factor, values):
+    values *= scale
+    values += known * factor
+
+
+BROUGHT_UP = FusedExpression(
+    "brought_up",
+    ("scale", "known", "factor"),
+    ("values",),
+    "values = values * scale + known * factor",
+    _plain_brought_up,
+    ((), (5, 3), ()),
+)
+"""f from the sums over the new blocks and from what it was."""
 
 
 class KnownValues:
@@ -42,8 +59,8 @@ class KnownValues:
         n_blocks, factor = self._noted[batch.start]
         new = state.buffer[n_blocks : state.n_blocks, :, :]
         values = block_sums.evaluate(problem.features, x, new, first=n_blocks, budget=problem.budget)
-        values *= state.scale
-        return values + self.values[batch, :] * (self.factor / factor)
+        BROUGHT_UP(state.scale, self.values[batch, :], self.factor / factor, into=(values,))
+        return values
 
     def note(self, state: Any, batch: slice, values: Array) -> None:
         """Keep f at a batch."""

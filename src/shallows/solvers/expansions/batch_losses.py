@@ -1,0 +1,141 @@
+"""What a step of a growing expansion asks of the loss on its batch: gradient, sums, and the slope along a direction.
+
+Each has a plain form in operations of the array library and, for losses that `shallows.losses.in_c` knows, one in a
+launch and a sum on a GPU, where every operation of the plain form would be a launch of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from ... import arrays, cuda
+from ...arrays import Array
+from ...fused_expressions import FusedExpression
+from ...losses.in_c import in_c
+from ..examples import Examples
+from .expansion import ExpansionProblem, ExpansionState
+
+EXAMPLE = (64, 3)
+"""Scores on which compiled and plain form are compared."""
+
+
+@dataclass(frozen=True)
+class BatchLosses:
+    """The loss on a batch of m examples, of f and of the zero function.
+
+    Attributes
+    ----------
+    gradient : array, shape (m, c)
+        w ℓ'.
+    less_function : array, shape (m, c)
+        w (ℓ' − κ f); the gradient itself where κ is 0.
+    mean_gradient : array, shape (c,)
+    loss, zero_loss : float
+        Σ w ℓ of f and of the zero function.
+    gradient_square : float
+        The mean of ‖w ℓ'‖² over the examples.
+    """
+
+    gradient: Array
+    less_function: Array
+    mean_gradient: Array
+    loss: float
+    zero_loss: float
+    gradient_square: float
+
+
+def observe(
+    problem: ExpansionProblem, state: ExpansionState, examples: Examples, scores: Array, kappa: float
+) -> BatchLosses:
+    """The loss on a batch, with one wait of the host for its sums.
+
+    Parameters
+    ----------
+    problem : ExpansionProblem
+    state : ExpansionState
+    examples : Examples
+    scores : array, shape (m, c)
+        f at the batch.
+    kappa : float
+        κ, what a step of one shrinks f by.
+    """
+    targets = state.targets_for(problem, examples, scores)
+    if problem.loss.coding != "offset" and cuda.wanted(scores) and in_c(problem.loss) is not None:
+        return _in_one_launch(problem.loss, scores, targets, examples.weights, kappa)
+    xp, w = arrays.namespace(scores), examples.weights
+    G = state.gradient(problem, scores, targets, w)
+    losses = (problem.loss.value(of, targets) for of in (scores, xp.zeros_like(scores)))
+    totals = [xp.sum(one if w is None else one * w[:, 0]) for one in losses]
+    # One reading of three numbers: a GPU's host waits for each.
+    read = arrays.to_numpy(xp.stack([*totals, xp.mean(xp.sum(G * G, axis=1))]))
+    less = G
+    if kappa:
+        held_back = scores * kappa
+        less = G - (held_back if w is None else w * held_back)
+    return BatchLosses(G, less, xp.mean(G, axis=0), *(float(number) for number in read))
+
+
+def slope_along(
+    problem: ExpansionProblem, state: ExpansionState, examples: Examples, before: Array, direction: Array, s: float
+) -> float:
+    """The derivative in s of the loss of f + s g on a batch, from the values of f and g there, shape (m, c) each."""
+    loss, w, xp = problem.loss, examples.weights, arrays.namespace(before)
+    if loss.coding != "offset" and cuda.wanted(before) and in_c(loss) is not None:
+        slopes = xp.empty_like(before)
+        expressions(loss)[1](before, direction, -s, examples.targets, 1.0 if w is None else w, into=(slopes,))
+        return float(xp.sum(slopes))
+    at = before + s * direction
+    G = loss.derivative(at, state.targets_for(problem, examples, at))
+    return float(xp.sum((G if w is None else w * G) * direction))
+
+
+def _in_one_launch(loss: Any, scores: Array, targets: Array, w: Array | None, kappa: float) -> BatchLosses:
+    xp, (m, c) = arrays.namespace(scores), scores.shape
+    parts = xp.empty((5, m, c), dtype=scores.dtype)
+    each = tuple(parts[k, :, :] for k in range(5))
+    expressions(loss)[0](scores, targets, 1.0 if w is None else w, float(kappa), into=each)
+    sums = xp.sum(parts[:4, :, :], axis=1)
+    _, loss_sum, zero_sum, squares = arrays.to_numpy(sums).sum(axis=1).tolist()
+    gradient, less = each[0], each[4] if kappa else each[0]
+    return BatchLosses(gradient, less, sums[0, :] * (1.0 / m), loss_sum, zero_sum, squares / m)
+
+
+@cache
+def expressions(loss: Any) -> tuple[FusedExpression, FusedExpression]:
+    """The elementwise part of `observe` and of `slope_along` for a loss that is a sum over outputs."""
+    body = in_c(loss)
+
+    def observed(scores, targets, weight, kappa, gradient, value, zero, square, less_function):
+        gradient[...] = weight * loss.derivative(scores, targets)
+        for of, into in ((scores, value), (scores * 0.0, zero)):
+            into[...] = weight * loss._each(of, targets)
+        square[...] = gradient * gradient
+        less_function[...] = gradient - weight * (kappa * scores)
+
+    # With the step's opposite, so that the positive numbers of an example give scores on both sides of a hinge.
+    def slopes(before, direction, opposite, targets, weight, slope_of_each):
+        slope_of_each[...] = weight * loss.derivative(before - opposite * direction, targets) * direction
+
+    return (
+        FusedExpression(
+            f"losses_{loss.name}",
+            ("score", "target", "weight", "kappa"),
+            ("gradient", "of_function", "of_zero", "square", "less_function"),
+            f"T value, slope; const T y = target; {{ const T u = T(0); {body} }} of_zero = weight * value; "
+            f"{{ const T u = score; {body} }} of_function = weight * value; gradient = weight * slope; "
+            "square = gradient * gradient; less_function = gradient - weight * (kappa * score)",
+            observed,
+            (EXAMPLE, EXAMPLE, (EXAMPLE[0], 1), ()),
+        ),
+        FusedExpression(
+            f"slopes_{loss.name}",
+            ("before", "direction", "opposite", "target", "weight"),
+            ("slope_of_each",),
+            f"T value, slope; const T y = target; const T u = before - opposite * direction; {body} "
+            "slope_of_each = weight * slope * direction",
+            slopes,
+            (EXAMPLE, EXAMPLE, (), EXAMPLE, (EXAMPLE[0], 1)),
+        ),
+    )
