@@ -120,3 +120,26 @@ def test_no_warning_where_no_tolerance_was_asked_for():
     X = sample(100, 3)
     told = fitted(EigenProClassifier(tol=0, max_epochs=1, random_state=0), X, (sample(100, 1) > 0)[:, 0])[1]
     assert told == []
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "polynomial"])
+@pytest.mark.parametrize(
+    ("Estimator", "rank"), [(EigenProRegressor, 250), (EigenProCentresRegressor, 500), (FeatureEigenProRegressor, 250)]
+)
+def test_a_rank_beyond_what_the_regularisation_leaves_predicts_as_the_default_does(Estimator, rank, kernel):
+    # Directions that are flattened far below λ/n hold all others back: R² was 0.01 there.
+    options = {"features": "nystrom", "n_features": 300} if Estimator is FeatureEigenProRegressor else {}
+    X = sample(300, 3)
+    y = np.sin(X[:, 0]) + X[:, 1] + 0.3 * sample(300, 1, 1)[:, 0]
+    usual, _ = fitted(Estimator(kernel, random_state=0) if not options else Estimator(**options, random_state=0), X, y)
+    options |= {} if options else {"kernel": kernel}
+    model, told = fitted(Estimator(rank=rank, random_state=0, **options), X, y)
+    assert told == []
+    assert model.effective_params_["rank"] < 150
+    assert model.score(X, y) > usual.score(X, y) - 0.02
+
+
+def test_a_damping_that_holds_the_leading_directions_back_is_named():
+    X = sample(300, 3)
+    _, told = fitted(EigenProRegressor(damping=1e-5, random_state=0), X, np.sin(X[:, 0]) + X[:, 1])
+    assert len(told) == 1 and "damping=1e-05" in told[0] and "take damping=1." in told[0]

@@ -261,3 +261,62 @@ def test_a_kernel_without_frequencies_is_told_of_other_kernels_where_there_are_n
         shallows.DoublyStochasticRegressor(kernel="polynomial").fit(X, y)
     assert "Nystr" not in str(raised.value)
     assert "nystrom" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: shallows.SMOClassifier(C=0), "^C must be a positive number, got 0"),
+        (lambda: shallows.RandomKitchenSinksClassifier(C=None), "^C must be a positive number, got None"),
+        (lambda: shallows.CoreVectorMachineRegressor(epsilon=0), "^epsilon must be a positive number, got 0"),
+        (lambda: shallows.DoublyStochasticKernelPCA(2, bandwidth="auto"), "'median' or None .both take the median"),
+        (lambda: shallows.FourierFeatures(bandwidth=-1), "'median' or None .both take the median"),
+        (lambda: shallows.DoublyStochasticClassifier(loss="huber"), "not for classes.*Here: hinge, logistic"),
+        (lambda: shallows.DoublyStochasticRegressor(loss="hinge"), "not for numbers.*Here: epsilon_insensitive, huber"),
+        (
+            lambda: shallows.FeatureEigenProClassifier(features=shallows.FourierFeatures()),
+            "It is a transformer: put it",
+        ),
+        (lambda: shallows.LowRankLinearizedSVMClassifier(kernel="precomputed"), "BlockKernelRidge, KernelSGD, SMO"),
+    ],
+)
+def test_a_refusal_names_what_would_be_taken(make, says):
+    X, y, _ = table(shallows.EigenProClassifier)
+    numbers = np.arange(len(y), dtype=float)
+    with pytest.raises(ShallowsError, match=says):
+        model = make()
+        model.fit(
+            X @ X.T if getattr(model, "kernel", "") == "precomputed" else X, y if is_classifier(model) else numbers
+        )
+
+
+@pytest.mark.parametrize(
+    ("Estimator", "given", "says"),
+    [
+        (shallows.EigenProClassifier, {"C": 1}, r"use regularisation \(which is 1/\(2 C\)\)"),
+        (shallows.PegasosClassifier, {"C": 1}, r"use regularisation \(which is 1/\(C n\) for n rows\)"),
+        (shallows.FeatureRidgeRegressor, {"alpha": 1}, "the same number as alpha of scikit-learn's KernelRidge"),
+        (shallows.BlockKernelRidgeClassifier, {"early_stopping": True}, "^BlockKernelRidgeClassifier has no parameter"),
+    ],
+)
+def test_an_unknown_parameter_is_answered_under_the_name_of_the_class(Estimator, given, says):
+    with pytest.raises(TypeError, match=says):
+        Estimator(**given)
+
+
+def test_a_first_batch_of_one_class_is_told_where_to_name_the_others():
+    X, _, _ = table(shallows.EigenProClassifier)
+    with pytest.raises(ValueError, match=r"first batch holds one class only .*classes=\["):
+        shallows.LASVMClassifier().partial_fit(X[:5], np.zeros(5))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda bandwidth: shallows.DoublyStochasticKernelPCA(2, bandwidth=bandwidth, n_iter=3, random_state=0),
+        lambda bandwidth: shallows.FourierFeatures(n_features=20, bandwidth=bandwidth, random_state=0),
+    ],
+)
+def test_the_median_distance_has_one_name_for_all(make):
+    X, _, _ = table(shallows.EigenProClassifier)
+    assert np.array_equal(make("median").fit(X).transform(X), make(None).fit(X).transform(X))

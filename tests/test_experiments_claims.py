@@ -100,13 +100,15 @@ def test_a_series_is_divided_by_the_one_that_differs_as_the_claim_says():
     assert {row["seeds"] for row in found} == {"0 1"}
 
 
-def test_curves_without_a_common_mark_are_divided_at_their_ends():
-    curves = {("slow", "g", 0): {"error": {1: 8.0, 2: 6.0}}, ("fast", "g", 0): {"error": {100: 2.0, 400: 3.0}}}
+@pytest.mark.parametrize("points", [(100, 400), (2, 400)], ids=["no common mark", "a common mark before both ends"])
+def test_curves_that_end_at_different_marks_are_divided_at_their_ends(points):
+    curves = {("slow", "g", 0): {"error": {1: 8.0, 2: 6.0}}}
+    curves |= {("fast", "g", 0): {"error": dict(zip(points, (2.0, 3.0), strict=True))}}
     claim = {"label": "x", "of": {"method": "slow"}, "over": {"method": "fast"}, "at_most": 9}
     (row,) = claim_of(claim, curves, published="said")
     assert float(row["measured_mean"]) == 2.0 and row["verdict"] == "reproduced"
     (row,) = claim_of({**claim, "reduce": "largest"}, curves, published="said")
-    assert row["verdict"] == "not run"
+    assert (row["verdict"] == "not run") == (2 not in points)
 
 
 @pytest.mark.parametrize(("across", "value"), [("smallest", 3.0), ("largest", 6.0)])

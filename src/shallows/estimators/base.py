@@ -31,6 +31,15 @@ def native(X: Any) -> Any:
     return X.astype(dtype.newbyteorder("=")) if foreign else X
 
 
+def kept_rows(sample_weight: Any, n: int) -> tuple[np.ndarray, int]:
+    """Which of the user's rows are left where those of weight zero are dropped, and how many rows there were.
+
+    n is how many are left.
+    """
+    weights = np.asarray(on_host(sample_weight))  # of shape () where there are none, or one for all
+    return (np.flatnonzero(weights), len(weights)) if weights.ndim else (np.arange(n), n)
+
+
 class Estimator(BaseEstimator):
     """Base of all estimators: it checks data and parameters, and leaves the fit to the families."""
 
@@ -45,8 +54,11 @@ class Estimator(BaseEstimator):
         cls.__signature__ = of_constructor.replace(parameters=list(of_constructor.parameters.values())[1:])
 
     def __new__(cls, *args: Any, **parameters: Any) -> Any:
-        """Refuse names that other libraries have for a parameter; of them the constructor would know nothing to say."""
+        """Refuse unknown parameters under the public name of the class; of other libraries' names ours are told."""
         refuse_other_names(cls, parameters, TypeError)
+        unknown = sorted(parameters.keys() - cls.__signature__.parameters.keys())
+        if unknown:
+            raise TypeError(f"{cls.__name__} has no parameter {unknown[0]!r}.")
         return super().__new__(cls)
 
     def set_params(self, **parameters: Any) -> Any:

@@ -13,8 +13,14 @@ OTHER_NAMES = {
     "nu": ("kernel_params", "kernel='matern', kernel_params={'nu': 1.5}"),
     "length_scale": ("bandwidth", "a length, in the units of the features"),
     "sigma": ("bandwidth", "a length, in the units of the features"),
-    "C": ("regularisation", "of a mean of losses it is 1/(C n), of a sum 1/(2 C)"),
-    "alpha": ("regularisation", "see its description for the unit"),
+    "C": ("regularisation", {"sum": "which is 1/(2 C)", "mean": "which is 1/(C n) for n rows"}),
+    "alpha": (
+        "regularisation",
+        {
+            "sum": "the same number as alpha of scikit-learn's KernelRidge and Ridge",
+            "mean": "the factor of ‖f‖²/2 beside the mean loss, alpha of scikit-learn's SGDClassifier",
+        },
+    ),
     "lam": ("regularisation", "see its description for the unit"),
     "penalty": ("regularisation", "the factor of the squared norm"),
     "max_iter": ("max_epochs", "passes over the training data"),
@@ -34,7 +40,8 @@ OTHER_NAMES = {
         "threadpoolctl.threadpool_limits",
     ),
 }
-"""A name elsewhere, our name of the parameter (empty where there is none), and what is to be known of it."""
+"""A name elsewhere, our name of the parameter (empty where there is none), and what is to be known of it: of λ, where
+it stands beside the sum of the squared errors, and where beside the mean of the losses."""
 
 
 def refuse_other_names(estimator: type, parameters: Mapping[str, Any], error: type[Exception]) -> None:
@@ -53,6 +60,8 @@ def refuse_other_names(estimator: type, parameters: Mapping[str, Any], error: ty
     for name in sorted(others - known):
         value = parameters[name]
         ours, meaning = OTHER_NAMES[name]
+        if isinstance(meaning, dict):
+            meaning = meaning["sum" if getattr(estimator, "_sums_losses", False) else "mean"]
         if ours not in known and ours:
             continue
         said = f"use {ours} ({meaning})" if ours else meaning

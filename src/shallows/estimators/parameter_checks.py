@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import numbers
 from typing import Any
@@ -25,11 +26,31 @@ def is_whole(value: Any, least: int = 1) -> bool:
 
 
 def check_positive(estimator: Any, *names: str) -> None:
-    """Raise an error for the first named parameter that is neither None nor positive; skip absent ones."""
+    """Raise an error for the first named parameter that is not positive; skip absent ones.
+
+    None passes where it is the default.
+    """
+    parameters = inspect.signature(type(estimator)).parameters
+    for name in (name for name in names if name in parameters):
+        value, optional = getattr(estimator, name), parameters[name].default is None
+        if not (optional and value is None) and not is_positive(value):
+            either = " or None" if optional else ""
+            raise ShallowsError(f"{name} must be a positive number{either}, got {value!r}.")
+
+
+def check_median_bandwidth(estimator: Any, *names: str) -> None:
+    """Raise an error for the first named bandwidth that is not positive, "median" or None; skip absent ones."""
     for name in names:
         value = getattr(estimator, name, None)
-        if value is not None and not is_positive(value):
-            raise ShallowsError(f"{name} must be a positive number or None, got {value!r}.")
+        if not (value is None or (isinstance(value, str) and value == "median") or is_positive(value)):
+            raise ShallowsError(
+                f"{name} must be a positive number, 'median' or None (both take the median distance), got {value!r}."
+            )
+
+
+def width(bandwidth: Any) -> float | None:
+    """A bandwidth, None where the median distance is asked for in words."""
+    return None if isinstance(bandwidth, str) else bandwidth
 
 
 def check_whole(estimator: Any, *names: str, least: int = 1, optional: bool = False) -> None:

@@ -46,7 +46,8 @@ def ratio(numerator: float, denominator: float) -> float:
 def divide(curve: Mapping[Point, float], divisor: Mapping[Point, float], *, ends: bool = False) -> Curve:
     """Divide the values at each evaluation point; a divisor without a point divides all of them.
 
-    With ``ends``, curves without a common point (those of a net and of a kernel machine) are divided at their ends.
+    With ``ends``, curves that end at different points are divided at their ends: an iteration of one method is not that
+    of another where their batches differ, and after one pass each is at its last point.
     """
     return _pointwise(ratio, curve, divisor, ends)
 
@@ -61,7 +62,7 @@ def _pointwise(
 ) -> Curve:
     if set(other) == {None}:
         return {point: function(value, other[None]) for point, value in curve.items()}
-    if ends and curve and other and not set(curve) & set(other):
+    if ends and curve and other and in_order(curve)[-1] != in_order(other)[-1]:
         return {in_order(curve)[-1]: function(last(curve), last(other))}
     return {point: function(value, other[point]) for point, value in curve.items() if point in other}
 

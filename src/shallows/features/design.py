@@ -33,8 +33,15 @@ class Blocks:
 
     def __init__(self, features: Any, n_features: int | None = None):
         if not (callable(getattr(features, "map", None)) and hasattr(features, "n_features")):
+            said = (
+                "It is a transformer: put it into a pipeline before a linear model, or into FeatureRidgeClassifier or "
+                "FeatureRidgeRegressor."
+                if hasattr(features, "fit_transform")
+                else "Names are those of shallows.features.FEATURE_MAPS."
+            )
             raise ShallowsError(
-                f"A feature map needs a method map(x) and a number n_features, got {type(features).__name__}."
+                f"features must be a name or an object with a method map(x) and a number n_features, got "
+                f"{type(features).__name__}. {said}"
             )
         self.features = features
         self._streamed = isinstance(features, FeatureMap) and features.streamed

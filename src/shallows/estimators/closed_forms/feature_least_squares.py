@@ -32,6 +32,8 @@ class FeatureLeastSquares(Estimator):
     A subclass writes out its constructor and defines `_make_transformer`, `_searches` and `_ridge`.
     """
 
+    _sums_losses = True  # λ stands beside the sum of the squared errors.
+
     def _make_transformer(self, seed: int, bandwidth: float | None = None) -> Any:
         """An unfitted transformer of points to features; with a bandwidth that was chosen for it, if there is one."""
         raise NotImplementedError

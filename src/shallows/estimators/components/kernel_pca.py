@@ -42,8 +42,9 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
     kernel : str or Kernel, default="gaussian"
         A shift-invariant kernel of `shallows.kernels`: "gaussian", "laplace", "cauchy", "matern", "laplace_product",
         "cauchy_product".
-    bandwidth : float, optional
-        σ, in the units of the features. None takes the median distance of a subsample (of the first batch of a stream).
+    bandwidth : float, "median" or None, default=None
+        σ, in the units of the features. "median" and None take the median distance of a subsample (of the first batch
+        of a stream).
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 1.5}``.
     center : bool, default=True

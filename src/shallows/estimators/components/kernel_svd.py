@@ -32,13 +32,14 @@ class DoublyStochasticKernelSVD(TwoViewEstimator):
     kernel : str or Kernel, default="gaussian"
         A shift-invariant kernel of `shallows.kernels`: "gaussian", "laplace", "cauchy", "matern", "laplace_product",
         "cauchy_product".
-    bandwidth : float, optional
-        σ, in the units of the features. None takes the median distance of a subsample (of the first batch of a stream).
+    bandwidth : float, "median" or None, default=None
+        σ, in the units of the features. "median" and None take the median distance of a subsample (of the first batch
+        of a stream).
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 1.5}``.
     second_kernel : str or Kernel, optional
         That of the second view; None takes the same kind, with a bandwidth of its own.
-    second_bandwidth : float, optional
+    second_bandwidth : float, "median" or None, default=None
         σ of the second view, as ``bandwidth``.
     second_kernel_params : dict, optional
         Further parameters of ``second_kernel``.

@@ -14,7 +14,7 @@ from ...solvers.components.two_view_state import TwoViewState
 from ..array_inputs import follows_input, on_host
 from ..base import native
 from ..label_checks import refuse_missing_labels
-from ..parameter_checks import check_positive, is_number
+from ..parameter_checks import check_median_bandwidth, is_number, width
 from . import component_plan
 from .two_view_estimator import FLOATS, TwoViewEstimator, canonical_turns, check_ridge
 
@@ -35,12 +35,13 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
     kernel : str or Kernel, default="gaussian"
         A shift-invariant kernel of `shallows.kernels`: "gaussian", "laplace", "cauchy", "matern", "laplace_product",
         "cauchy_product".
-    bandwidth : float, optional
-        σ, in the units of the features. None takes the median distance of a subsample (of the first batch of a stream).
+    bandwidth : float, "median" or None, default=None
+        σ, in the units of the features. "median" and None take the median distance of a subsample (of the first batch
+        of a stream).
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 1.5}``.
-    target_bandwidth : float, optional
-        σ of the kernel on y. None takes the median distance.
+    target_bandwidth : float, "median" or None, default=None
+        σ of the kernel on y; "median" and None take the median distance.
     ridge : float, default=1e-4
         ρ, in units of k(x, x) = 1: what is added to the covariances. Choose it, as all parameters, by the error of the
         model that follows on examples that were held out.
@@ -253,11 +254,14 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_positive(self, "target_bandwidth")
+        check_median_bandwidth(self, "target_bandwidth")
         check_ridge(self.ridge, is_number)
 
     def _view_kernels(self) -> list[tuple[Any, float | None, dict[str, Any] | None]]:
-        return [(self.kernel, self.bandwidth, self.kernel_params), ("gaussian", self.target_bandwidth, None)]
+        return [
+            (self.kernel, width(self.bandwidth), self.kernel_params),
+            ("gaussian", width(self.target_bandwidth), None),
+        ]
 
     def _validated_views(self, X: Any, Y: Any, *, first: bool) -> tuple[Any, ...]:
         if Y is None:

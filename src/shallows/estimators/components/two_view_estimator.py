@@ -15,6 +15,7 @@ from ...solvers.components.two_view_state import TwoViewProblem, TwoViewState, m
 from ..array_inputs import follows_input
 from ..base import native
 from ..kernel_checks import check_scores
+from ..parameter_checks import width
 from ..snapshot import ComponentSnapshot
 from .component_estimator import LOOKED_AT, ComponentEstimator, signed
 
@@ -52,7 +53,10 @@ class TwoViewEstimator(ComponentEstimator):
     def _view_kernels(self) -> list[tuple[Any, float | None, dict[str, Any] | None]]:
         second = self.kernel if self.second_kernel is None else self.second_kernel
         parameters = self.kernel_params if self.second_kernel is None else self.second_kernel_params
-        return [(self.kernel, self.bandwidth, self.kernel_params), (second, self.second_bandwidth, parameters)]
+        return [
+            (self.kernel, width(self.bandwidth), self.kernel_params),
+            (second, width(self.second_bandwidth), parameters),
+        ]
 
     def _validated_views(self, X: Any, Y: Any, *, first: bool) -> tuple[Any, ...]:
         if Y is None:

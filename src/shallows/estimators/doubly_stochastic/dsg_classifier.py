@@ -53,8 +53,8 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         Which block of features a step moves: always a new one ("dsg"), in some steps an old one at random ("udsg"),
         or an old one wherever the variance bound then allows a longer step ("cdsg").
     regularisation : float, optional
-        ν (λ), for ν/2 ‖f‖². None takes what has the least leave-one-out error on these points, for a loss of classes
-        in units of its curvature.
+        λ, for λ/2 ‖f‖² beside the mean loss. None takes the one with the smallest leave-one-out error on the points
+        that the bandwidth is chosen with, for a loss of classes in units of its curvature.
     block_size : int, optional
         F, the frequencies of a block. None takes n/32 rounded up to a power of two, between 32 and 1,024; 256 for a
         stream.
@@ -250,7 +250,11 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
     def _check_loss(self) -> None:
         loss = losses.make(losses.Logistic() if isinstance(self.loss, str) and self.loss == "auto" else self.loss)
         if not (loss.for_classes or loss.name == "square"):
-            raise ShallowsError(f"The loss {loss.name!r} is none for classes; take the regressor for it.")
+            known = sorted(name for name, kind in losses.LOSSES.items() if kind().for_classes or name == "square")
+            raise ShallowsError(
+                f"loss={loss.name!r} is not for classes (DoublyStochasticRegressor has those for numbers). Here: "
+                f"{', '.join(known)}."
+            )
 
     def _decode(self, scores: np.ndarray) -> np.ndarray:
         if self._multilabel:

@@ -45,7 +45,7 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         Which block of features a step moves: always a new one ("dsg"), in some steps an old one at random ("udsg"),
         or an old one wherever the variance bound then allows a longer step ("cdsg").
     regularisation : float, default=1.0
-        ν (λ), for ν/2 ‖f‖².
+        λ, for λ/2 ‖f‖² beside the mean loss.
     block_size : int, optional
         F, the frequencies of a block. None takes n/32 rounded up to a power of two, between 32 and 1,024; 256 for a
         stream.

@@ -40,8 +40,8 @@ class DoublyStochasticRegressor(RegressorMixin, MultiOutputMixin, RandomFeatureE
         Which block of features a step moves: always a new one ("dsg"), in some steps an old one at random ("udsg"),
         or an old one wherever the variance bound then allows a longer step ("cdsg").
     regularisation : float, optional
-        ν (λ), for ν/2 ‖f‖². None takes what has the least leave-one-out error on these points, for a loss of classes
-        in units of its curvature.
+        λ, for λ/2 ‖f‖² beside the mean loss. None takes the one with the smallest leave-one-out error on the points
+        that the bandwidth is chosen with.
     block_size : int, optional
         F, the frequencies of a block. None takes n/32 rounded up to a power of two, between 32 and 1,024; 256 for a
         stream.
@@ -153,7 +153,11 @@ class DoublyStochasticRegressor(RegressorMixin, MultiOutputMixin, RandomFeatureE
     def _check_loss(self) -> None:
         loss = self._requested_loss()
         if loss.coding != "values":
-            raise ShallowsError(f"The loss {loss.name!r} is none for numbers.")
+            known = sorted(name for name, kind in losses.LOSSES.items() if kind.coding == "values")
+            raise ShallowsError(
+                f"loss={loss.name!r} is not for numbers (DoublyStochasticClassifier has those for classes). Here: "
+                f"{', '.join(known)}."
+            )
 
     def _unscale(self, scores: np.ndarray) -> np.ndarray:
         return scores * self._target_scale + self.intercept_

@@ -15,6 +15,9 @@ FAST, SLOW = 0.05, 0.01
 """Shares of the loss by which it falls in an epoch: below SLOW it counts as at rest. On pure noise in 5 dimensions it
 fell by 0.1 to 3 % an epoch at the defaults; in 20 by up to 10 %, so that a fast fall alone is no proof of structure."""
 
+HELD_DOWN = 0.1
+"""A damping below this holds the leading directions back so much that a far loss is more likely its work than noise."""
+
 ROUNDING = 64 * float(np.finfo(np.float64).eps)
 """A mean of equal numbers differs from them by less than this share."""
 
@@ -23,7 +26,8 @@ def message(estimator: Any, run: training.Run) -> str | None:
     """What the user should know of a training, or None where nothing is known to help.
 
     Nothing is said where all points or all targets are equal: the mean of the targets is then all there is to learn.
-    Nor with a regularisation, which keeps a loss from falling where it was chosen for noisy targets.
+    Nor with a regularisation, which keeps a loss from falling where it was chosen for noisy targets, unless a small
+    damping explains it.
     Nor is anything said where the loss has come to rest at a step of the program's: what is left of it is noise, or too
     fine for the kernel, and more epochs do not change that.
 
@@ -36,8 +40,16 @@ def message(estimator: Any, run: training.Run) -> str | None:
     losses = run.losses
     if estimator.tol == 0 or run.stopped_by != "max_epochs" or losses[-1] <= FAR:
         return None
-    regularised = getattr(getattr(estimator, "_choices", None), "regularisation", 0.0) > 0
-    if regularised or estimator._centring.all_equal or _targets_are_equal(estimator):
+    if estimator._centring.all_equal or _targets_are_equal(estimator):
+        return None
+    damping = getattr(estimator, "damping", 1.0)
+    if damping < HELD_DOWN and not run.validation_errors:
+        return (
+            f"After max_epochs={estimator.max_epochs} the training loss is still {losses[-1]:.2f} of that of the zero "
+            f"function. With damping={damping:g} the leading directions move {1.0 / damping:.0f} times more slowly "
+            "than the others; take damping=1."
+        )
+    if getattr(getattr(estimator, "_choices", None), "regularisation", 0.0) > 0:
         return None
     advice = _advice(estimator, losses, run.validation_errors)
     return advice and (

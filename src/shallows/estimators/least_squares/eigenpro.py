@@ -33,27 +33,29 @@ class EigenProClassifier(EigenProFit, LeastSquaresClassifier):
     rank : int, optional
         q, the number of eigendirections that the preconditioner flattens. None takes a fifth of the subsample, or
         fewer where the spectrum falls below 1/n before; up to 1,000 points, the directions above 1/200 of the
-        largest eigenvalue. Directions that are not flattened are fitted the less, the smaller their eigenvalues and
-        the fewer the epochs; this is what regularises.
+        largest eigenvalue. A given rank is a limit: it is lowered to the number of rows, and to the directions whose
+        eigenvalues lie above λ/n. Directions that are not flattened are fitted the less, the smaller their eigenvalues
+        and the fewer the epochs; this is what regularises.
     n_subsample : int, optional
         M, the number of training points from which the eigensystem is computed. None takes about 9√n, at least 500
         and at most 12,000, as the memory allows; all of up to 1,000 points.
     batch_size : int, optional
-        m, the rows of a step. None takes half of β/λ, the size up to which an epoch with larger batches makes the same
-        progress; on a GPU at least an eighth of the points, where memory allows. If an epoch has b ≤ 16 batches, of at
-        least 2(b − 1) rows for every output, the steps are those of conjugate residuals. These come nearer to the
-        training targets in an epoch, and an epoch takes less time if the kernel matrix is kept; where targets are
-        noisy, let ``early_stopping`` end the training.
+        m, the rows of a step. None takes half of β/μ, the size up to which an epoch with larger batches makes the same
+        progress (β is the largest value of the preconditioned kernel's diagonal, μ its largest eigenvalue); on a GPU at
+        least an eighth of the points, where memory allows. If an epoch has b ≤ 16 batches, of at least 2(b − 1) rows
+        for every output, the steps are those of conjugate residuals. These come nearer to the training targets in an
+        epoch, and an epoch takes less time if the kernel matrix is kept; where targets are noisy, let
+        ``early_stopping`` end the training.
     step_size : float, optional
         η, for a sum over the batch. None takes the step by ``step_rule``, and an epoch in which training diverges
         is then repeated with half of it.
     step_rule : str, mapping or callable, default="certified"
         How the step is chosen where ``step_size`` is None: "certified", "theorem", "paper", "release2017",
         "release2019" or "exact", see `shallows.solvers.least_squares.step_rules`. "certified" is meant for use, the
-        others for comparison. It takes 2/(β + (m − 1)λ), with λ and β measured on training points outside the
+        others for comparison. It takes 2/(β + (m − 1)μ), with μ and β measured on training points outside the
         subsample. Where batches are noisy, the model is an average of the iterates that lies half an epoch behind;
         where they are not, the steps vary about that size; few batches go through conjugate residuals, see
-        ``batch_size``. Up to 1,000 points it takes the exact 1/(nλ) if batch and subsample are the whole training set.
+        ``batch_size``. Up to 1,000 points it takes the exact 1/(nμ) if batch and subsample are the whole training set.
         With ``{"certified": {"noise": 0.3}}`` the steps are shorter and fit less of the noise of labels, see
         `shallows.solvers.least_squares.step_rules.Certified`; with ``early_stopping`` that can predict better where
         labels are noisy.
@@ -165,27 +167,29 @@ class EigenProRegressor(EigenProFit, LeastSquaresRegressor):
     rank : int, optional
         q, the number of eigendirections that the preconditioner flattens. None takes a fifth of the subsample, or
         fewer where the spectrum falls below 1/n before; up to 1,000 points, the directions above 1/200 of the
-        largest eigenvalue. Directions that are not flattened are fitted the less, the smaller their eigenvalues and
-        the fewer the epochs; this is what regularises.
+        largest eigenvalue. A given rank is a limit: it is lowered to the number of rows, and to the directions whose
+        eigenvalues lie above λ/n. Directions that are not flattened are fitted the less, the smaller their eigenvalues
+        and the fewer the epochs; this is what regularises.
     n_subsample : int, optional
         M, the number of training points from which the eigensystem is computed. None takes about 9√n, at least 500
         and at most 12,000, as the memory allows; all of up to 1,000 points.
     batch_size : int, optional
-        m, the rows of a step. None takes half of β/λ, the size up to which an epoch with larger batches makes the same
-        progress; on a GPU at least an eighth of the points, where memory allows. If an epoch has b ≤ 16 batches, of at
-        least 2(b − 1) rows for every output, the steps are those of conjugate residuals. These come nearer to the
-        training targets in an epoch, and an epoch takes less time if the kernel matrix is kept; where targets are
-        noisy, let ``early_stopping`` end the training.
+        m, the rows of a step. None takes half of β/μ, the size up to which an epoch with larger batches makes the same
+        progress (β is the largest value of the preconditioned kernel's diagonal, μ its largest eigenvalue); on a GPU at
+        least an eighth of the points, where memory allows. If an epoch has b ≤ 16 batches, of at least 2(b − 1) rows
+        for every output, the steps are those of conjugate residuals. These come nearer to the training targets in an
+        epoch, and an epoch takes less time if the kernel matrix is kept; where targets are noisy, let
+        ``early_stopping`` end the training.
     step_size : float, optional
         η, for a sum over the batch. None takes the step by ``step_rule``, and an epoch in which training diverges
         is then repeated with half of it.
     step_rule : str, mapping or callable, default="certified"
         How the step is chosen where ``step_size`` is None: "certified", "theorem", "paper", "release2017",
         "release2019" or "exact", see `shallows.solvers.least_squares.step_rules`. "certified" is meant for use, the
-        others for comparison. It takes 2/(β + (m − 1)λ), with λ and β measured on training points outside the
+        others for comparison. It takes 2/(β + (m − 1)μ), with μ and β measured on training points outside the
         subsample. Where batches are noisy, the model is an average of the iterates that lies half an epoch behind;
         where they are not, the steps vary about that size; few batches go through conjugate residuals, see
-        ``batch_size``. Up to 1,000 points it takes the exact 1/(nλ) if batch and subsample are the whole training set.
+        ``batch_size``. Up to 1,000 points it takes the exact 1/(nμ) if batch and subsample are the whole training set.
         With ``{"certified": {"noise": 0.3}}`` the steps are shorter and fit less of the noise of labels, see
         `shallows.solvers.least_squares.step_rules.Certified`; with ``early_stopping`` that can predict better where
         labels are noisy.

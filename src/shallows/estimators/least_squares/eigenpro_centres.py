@@ -38,15 +38,17 @@ class EigenProCentresClassifier(EigenProCentresFit, LeastSquaresClassifier):
         and the softmax for several classes, from outputs at training rows of functions that were fitted without them.
         None leaves the outputs as they are. Regressors have it so that one configuration serves both, without effect.
     rank : int, optional
-        q, the number of eigendirections that the preconditioner flattens. None takes a quarter of the subsample.
+        q, the number of eigendirections that the preconditioner flattens. None takes a quarter of the subsample. A
+        given rank is a limit: directions whose eigenvalues lie below λ/n are left as they are.
     n_subsample : int, optional
         M, the number of centres from which the eigensystem is computed. None takes 6,000, or all if there are
         fewer.
     batch_size : int, optional
-        m, the rows of a step. None takes half of β/λ in the span of the centres, and at least 2p, so that the
-        projection's share of the time stays small; all rows of up to 1,000.
+        m, the rows of a step. None takes half of β/μ in the span of the centres, and at least 2p, so that the
+        projection's share of the time stays small; all rows of up to 1,000. β is the largest value of the
+        preconditioned kernel's diagonal, μ its largest eigenvalue.
     step_size : float, optional
-        η, for a sum over the batch. None takes 2/(β + (m − 1)λ) and at most 1/(mλ), with λ and β measured in the
+        η, for a sum over the batch. None takes 2/(β + (m − 1)μ) and at most 1/(mμ), with μ and β measured in the
         span of the centres on training points that are no centres; an epoch in which training diverges is then
         repeated with half of it.
     damping : float, default=1.0
@@ -149,15 +151,17 @@ class EigenProCentresRegressor(EigenProCentresFit, LeastSquaresRegressor):
         and the softmax for several classes, from outputs at training rows of functions that were fitted without them.
         None leaves the outputs as they are. Regressors have it so that one configuration serves both, without effect.
     rank : int, optional
-        q, the number of eigendirections that the preconditioner flattens. None takes a quarter of the subsample.
+        q, the number of eigendirections that the preconditioner flattens. None takes a quarter of the subsample. A
+        given rank is a limit: directions whose eigenvalues lie below λ/n are left as they are.
     n_subsample : int, optional
         M, the number of centres from which the eigensystem is computed. None takes 6,000, or all if there are
         fewer.
     batch_size : int, optional
-        m, the rows of a step. None takes half of β/λ in the span of the centres, and at least 2p, so that the
-        projection's share of the time stays small; all rows of up to 1,000.
+        m, the rows of a step. None takes half of β/μ in the span of the centres, and at least 2p, so that the
+        projection's share of the time stays small; all rows of up to 1,000. β is the largest value of the
+        preconditioned kernel's diagonal, μ its largest eigenvalue.
     step_size : float, optional
-        η, for a sum over the batch. None takes 2/(β + (m − 1)λ) and at most 1/(mλ), with λ and β measured in the
+        η, for a sum over the batch. None takes 2/(β + (m − 1)μ) and at most 1/(mμ), with μ and β measured in the
         span of the centres on training points that are no centres; an epoch in which training diverges is then
         repeated with half of it.
     damping : float, default=1.0

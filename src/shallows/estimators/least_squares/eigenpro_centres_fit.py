@@ -174,8 +174,8 @@ class EigenProCentresFit:
         n, p = len(self._rows), self._p
         centres, fresh = points[:p, :], points[p:, :]
         n_subsample = min(p, self.n_subsample or max(6000, 2 * (self.rank or 0)))
-        smallest = smallest_share = 0.0
         ridge = self._choices.regularisation
+        smallest, smallest_share = ridge / n, 0.0
         rank = self.rank
         if rank is None:
             # As in `EigenProClassifier`: in a small problem every batch holds all rows, and in a large one directions

@@ -153,7 +153,7 @@ class EigenProFit:
             ridge = self._choices.regularisation
             # Once λ_{q+1} is 1/n a single batch of all n points loses no progress: to flatten more gains nothing. Nor
             # does it below λ/n, since regularisation has the rest at that level.
-            smallest = 0.0 if self.rank is not None else (ridge or float(n > SMALL)) / n
+            smallest = (ridge or float(n > SMALL and self.rank is None)) / n
             smallest_share = SMALL_FLOOR if self.rank is None and n <= SMALL and not ridge else 0.0
             p = spectrum.make_preconditioner(
                 kernel,

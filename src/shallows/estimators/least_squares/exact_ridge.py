@@ -93,7 +93,8 @@ class _ExactKernelRidge:
         X : array-like or CSR matrix, shape (n_samples, n_features)
         y : array-like, shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array-like, shape (n_samples,), optional
-            Weights of the square loss, in the unit in which ``regularisation`` is one.
+            Factors wᵢ of the squared errors; rows of weight zero are left out. Ten times the weights at a given
+            ``regularisation`` are a tenth of the regularisation.
         observers : sequence of shallows.training.Observer
             Called after every iteration, which counts as an epoch.
         checkpoint : shallows.training.Checkpoint, optional
@@ -211,7 +212,7 @@ class _ExactKernelRidge:
 
     def _start(self) -> Any:
         """The coefficients of the fit before, where they are those of as many points in the same order."""
-        if self._before is None or not np.array_equal(self._before[0], self._order):
+        if self._before is None or not np.array_equal(self._before[0], self._kept_rows[self._order]):
             return None
         points = self._gram.points
         return arrays.to_device(self._before[1], arrays.device_of(points), points.dtype)

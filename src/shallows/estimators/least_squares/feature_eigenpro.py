@@ -18,8 +18,10 @@ class FeatureEigenProClassifier(FeatureEigenProFit, LeastSquaresClassifier):
     features : str or object, default="fourier"
         "fourier" (cosines and sines of random frequencies), "fourier_cosine", "orthogonal" (random frequencies at
         right angles), "rbf" (kernel functions at points of the data), "rbf_kmeans" (at centres of K-means),
-        "nystrom", "nystrom_kmeans" (the same, whitened), or "linear" (the inputs and a constant). An object has
-        ``map(x)`` of shape (m, n_features) and ``n_features``; it receives the inputs without centring.
+        "nystrom", "nystrom_kmeans" (the same, whitened), or "linear" (the inputs and a constant); further names are the
+        keys of `shallows.features.FEATURE_MAPS`. An object has ``map(x)`` of shape (m, n_features) and ``n_features``;
+        it receives the inputs without centring. A transformer goes into a pipeline before a linear model, or into
+        `FeatureRidgeClassifier`.
     n_features : int, default=4000
         How many features. A cosine and a sine are two, so that for pairs an odd number becomes the next even one.
         "linear" and objects have their own number.
@@ -43,7 +45,8 @@ class FeatureEigenProClassifier(FeatureEigenProFit, LeastSquaresClassifier):
     rank : int, optional
         q, the number of directions that the preconditioner flattens. None takes a fifth of the subsample, or fewer
         where the spectrum falls below 1/n before; up to 1,000 points, the directions above 1/200 of the largest
-        eigenvalue. 0 flattens none.
+        eigenvalue. 0 flattens none. A given rank is a limit: directions whose eigenvalues lie below λ/n are left as
+        they are.
     n_subsample : int, optional
         M, the number of training points from which the eigensystem is computed. None takes about 9√n, at least 500
         and at most 12,000, as the memory allows; all of up to 1,000 points.
@@ -55,8 +58,8 @@ class FeatureEigenProClassifier(FeatureEigenProFit, LeastSquaresClassifier):
         a: directions are shrunk by τ (λ_{q+1}/λᵢ)^a. "full" takes the eigenvalues of the operator, "sqrt" the
         singular values of the features, as the paper prints it: slower, and forgiving where the eigensystem is noisy.
     batch_size : int, optional
-        m, the rows of a step. None takes half of β/λ, the size up to which an epoch with larger batches makes the
-        same progress.
+        m, the rows of a step. None takes half of β/μ, the size up to which an epoch with larger batches makes the
+        same progress: β is the largest value of the preconditioned kernel's diagonal, μ its largest eigenvalue.
     step_size : float, optional
         η, for a sum over the batch. None takes the step by ``step_rule``, and an epoch in which training diverges
         is then repeated with half of it.
@@ -141,8 +144,10 @@ class FeatureEigenProRegressor(FeatureEigenProFit, LeastSquaresRegressor):
     features : str or object, default="fourier"
         "fourier" (cosines and sines of random frequencies), "fourier_cosine", "orthogonal" (random frequencies at
         right angles), "rbf" (kernel functions at points of the data), "rbf_kmeans" (at centres of K-means),
-        "nystrom", "nystrom_kmeans" (the same, whitened), or "linear" (the inputs and a constant). An object has
-        ``map(x)`` of shape (m, n_features) and ``n_features``; it receives the inputs without centring.
+        "nystrom", "nystrom_kmeans" (the same, whitened), or "linear" (the inputs and a constant); further names are the
+        keys of `shallows.features.FEATURE_MAPS`. An object has ``map(x)`` of shape (m, n_features) and ``n_features``;
+        it receives the inputs without centring. A transformer goes into a pipeline before a linear model, or into
+        `FeatureRidgeClassifier`.
     n_features : int, default=4000
         How many features. A cosine and a sine are two, so that for pairs an odd number becomes the next even one.
         "linear" and objects have their own number.
@@ -166,7 +171,8 @@ class FeatureEigenProRegressor(FeatureEigenProFit, LeastSquaresRegressor):
     rank : int, optional
         q, the number of directions that the preconditioner flattens. None takes a fifth of the subsample, or fewer
         where the spectrum falls below 1/n before; up to 1,000 points, the directions above 1/200 of the largest
-        eigenvalue. 0 flattens none.
+        eigenvalue. 0 flattens none. A given rank is a limit: directions whose eigenvalues lie below λ/n are left as
+        they are.
     n_subsample : int, optional
         M, the number of training points from which the eigensystem is computed. None takes about 9√n, at least 500
         and at most 12,000, as the memory allows; all of up to 1,000 points.
@@ -178,8 +184,8 @@ class FeatureEigenProRegressor(FeatureEigenProFit, LeastSquaresRegressor):
         a: directions are shrunk by τ (λ_{q+1}/λᵢ)^a. "full" takes the eigenvalues of the operator, "sqrt" the
         singular values of the features, as the paper prints it: slower, and forgiving where the eigensystem is noisy.
     batch_size : int, optional
-        m, the rows of a step. None takes half of β/λ, the size up to which an epoch with larger batches makes the
-        same progress.
+        m, the rows of a step. None takes half of β/μ, the size up to which an epoch with larger batches makes the
+        same progress: β is the largest value of the preconditioned kernel's diagonal, μ its largest eigenvalue.
     step_size : float, optional
         η, for a sum over the batch. None takes the step by ``step_rule``, and an epoch in which training diverges
         is then repeated with half of it.

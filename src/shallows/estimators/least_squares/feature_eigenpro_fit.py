@@ -155,7 +155,7 @@ class FeatureEigenProFit:
             weights=weights,
             # Once λ_{q+1} is 1/n of κ a single batch of all points loses no progress: to flatten more gains nothing.
             smallest_share=0.0 if not small else feature_sizes.floor(self.features) * (RIDGE_FLOOR if ridge else 1.0),
-            smallest=0.0 if self.rank is not None else level / n,
+            smallest=(ridge if self.rank is not None else level) / n,
         )
         whole = n <= SMALL and p.n_subsample == n
         critical = n if whole else max(16, p.critical_batch_size() / 2)

@@ -16,7 +16,7 @@ from ...kernels import Kernel
 from ...solvers.least_squares.kernel_problem import KernelProblem
 from ...spectrum import Preconditioner
 from .. import early_stopping, precomputed, warm_starts
-from ..base import SMALL, Estimator
+from ..base import SMALL, Estimator, kept_rows
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
 from ..parameter_checks import check_positive, check_whole, is_number
@@ -40,6 +40,7 @@ class KernelLeastSquares(Estimator):
     other functions than those of a kernel define how points, problem and model are made as well.
     """
 
+    _sums_losses = True  # λ stands beside the sum of the squared errors.
     _n_arrays = 6
     """Arrays of the targets' shape that a fit holds at most: the targets, the iterate, the iterate at the start of the
     epoch, the best one, a copy for a checkpoint and one for intermediate results."""
@@ -97,8 +98,8 @@ class KernelLeastSquares(Estimator):
             Memory maps are read block by block. Sparse input is not made dense as a whole unless its points fit.
         y : array-like, shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array-like, shape (n_samples,), optional
-            Weights of the square loss, in any unit; rows of weight zero are left out, and
-            ``support_`` counts the others alone.
+            Factors wᵢ of the squared errors; rows of weight zero are left out. Ten times the weights at a given
+            ``regularisation`` are a tenth of the regularisation; without one their ratios alone count.
         observers : sequence of shallows.training.Observer
             `Progress`, `Curve` and others, called after every batch and epoch.
         checkpoint : shallows.training.Checkpoint, optional
@@ -123,6 +124,7 @@ class KernelLeastSquares(Estimator):
             vars(self).pop(name, None)
         self._check_parameters()
         X, y, weights = self._validated_training_set(X, y, sample_weight)
+        self._kept_rows, _ = kept_rows(sample_weight, X.shape[0])
         seed = self._seed()
         self._held_out = None
         if getattr(self, "early_stopping", False):
@@ -201,7 +203,8 @@ class KernelLeastSquares(Estimator):
             arrays.synchronise(points)
         finished = time.perf_counter()
 
-        self._store_model(run.state, plan, points, order if held_out is None else held_out.training_rows[order])
+        trained_rows = order if held_out is None else held_out.training_rows[order]
+        self._store_model(run.state, plan, points, self._kept_rows[trained_rows])
         self._set_fitted_attributes(run, plan, held_out, kept_fraction, budget, dtype, device, seed)
         self.timings_ = {
             "preparation": prepared - started,
@@ -213,7 +216,7 @@ class KernelLeastSquares(Estimator):
             "evaluation": max(0.0, trained - built - run.seconds),
         }
         self._warn_if_unconverged(run)
-        del self._choices, self._weight_unit
+        del self._choices, self._weight_unit, self._kept_rows
         return self
 
     def _set_fitted_attributes(

@@ -100,22 +100,23 @@ class KernelSGDClassifier(_KernelSGD, LeastSquaresClassifier):
         A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
         points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
         the kernel matrix in a fit, and the values of new points with all training points in a prediction.
-    bandwidth : float, optional
-        σ, in the units of the features, of the kernels that have one. None takes the median distance between points
-        of a subsample.
+    bandwidth : float, "median" or None, default=None
+        σ, in the units of the features, of the kernels that have one. "median" and None take the median distance
+        between points of a subsample.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
     batch_size : int, optional
-        m, the rows of a step. None takes β/λ, beyond which larger batches no longer pay, and 16 at least.
+        m, the rows of a step. None takes β/μ, beyond which larger batches no longer pay, and 16 at least: β is the
+        largest value of the kernel's diagonal, μ the largest eigenvalue of its matrix over n.
     step_size : float, optional
         η, for a sum over the batch, constant. None takes the step by ``step_rule``, and an epoch in which training
         diverges is then repeated with half of it.
     step_rule : {"certified", "constant"}, default="certified"
         "certified" is the rule of `EigenProClassifier` with nothing flattened. Where batches are hardly noisy, the
-        steps vary about 2/(β + (m − 1)λ), the edge of stability; else the step is constant and the model is an
+        steps vary about 2/(β + (m − 1)μ), the edge of stability; else the step is constant and the model is an
         average of the iterates that lies half an epoch behind (`shallows.solvers.least_squares.step_rules.Certified`).
         Few batches do not go through conjugate residuals here: the method stays a method of gradients. "constant" is
-        1.5/(β + (m − 1)λ), as in the release of Ma and Belkin (2017), and the model is the last iterate. β and λ are
+        1.5/(β + (m − 1)μ), as in the release of Ma and Belkin (2017), and the model is the last iterate. β and μ are
         measured on training points.
     max_epochs : int, default=100
         The most passes over the training data.
@@ -163,22 +164,23 @@ class KernelSGDRegressor(_KernelSGD, LeastSquaresRegressor):
         A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
         points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
         the kernel matrix in a fit, and the values of new points with all training points in a prediction.
-    bandwidth : float, optional
-        σ, in the units of the features, of the kernels that have one. None takes the median distance between points
-        of a subsample.
+    bandwidth : float, "median" or None, default=None
+        σ, in the units of the features, of the kernels that have one. "median" and None take the median distance
+        between points of a subsample.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
     batch_size : int, optional
-        m, the rows of a step. None takes β/λ, beyond which larger batches no longer pay, and 16 at least.
+        m, the rows of a step. None takes β/μ, beyond which larger batches no longer pay, and 16 at least: β is the
+        largest value of the kernel's diagonal, μ the largest eigenvalue of its matrix over n.
     step_size : float, optional
         η, for a sum over the batch, constant. None takes the step by ``step_rule``, and an epoch in which training
         diverges is then repeated with half of it.
     step_rule : {"certified", "constant"}, default="certified"
         "certified" is the rule of `EigenProClassifier` with nothing flattened. Where batches are hardly noisy, the
-        steps vary about 2/(β + (m − 1)λ), the edge of stability; else the step is constant and the model is an
+        steps vary about 2/(β + (m − 1)μ), the edge of stability; else the step is constant and the model is an
         average of the iterates that lies half an epoch behind (`shallows.solvers.least_squares.step_rules.Certified`).
         Few batches do not go through conjugate residuals here: the method stays a method of gradients. "constant" is
-        1.5/(β + (m − 1)λ), as in the release of Ma and Belkin (2017), and the model is the last iterate. β and λ are
+        1.5/(β + (m − 1)μ), as in the release of Ma and Belkin (2017), and the model is the last iterate. β and μ are
         measured on training points.
     max_epochs : int, default=100
         The most passes over the training data.

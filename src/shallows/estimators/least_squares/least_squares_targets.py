@@ -88,10 +88,11 @@ class LeastSquaresClassifier(ClassifierMixin, KernelLeastSquares):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Estimates of the class probabilities.
 
-        With ``calibration="auto"`` they come from a sigmoid, or a linear map and the softmax for several classes, that
-        was learnt on the outputs at training points of functions that were fitted without them. Without: the minimiser
-        of the square loss is 2 P(class | x) − 1, so (f + 1)/2, clipped and normalised, estimates the probability; a
-        function trained until it interpolates is then too sure of itself.
+        Estimators with a parameter ``calibration`` learn, with "auto", a sigmoid, or a linear map and the softmax for
+        several classes, on the outputs at training points of functions that were fitted without them. The others, and
+        with None: the minimiser of the square loss is 2 P(class | x) − 1, so (f + 1)/2, clipped and normalised,
+        estimates the probability; a function trained until it interpolates is then too sure of itself, and
+        scikit-learn's ``CalibratedClassifierCV`` helps.
 
         Parameters
         ----------

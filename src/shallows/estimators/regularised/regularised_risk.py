@@ -16,7 +16,7 @@ from ...features import Blocks, Design
 from ...solvers.regularised.risk import FeatureSpan, KernelSpan, RiskProblem, RiskState
 from ...spectrum.leave_one_out import RidgeChoice
 from .. import early_stopping, leave_one_out_choice, precomputed, warm_starts
-from ..base import SMALL, Estimator
+from ..base import SMALL, Estimator, kept_rows
 from ..centring import Centring
 from ..feature_scores import feature_scores
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
@@ -138,8 +138,7 @@ class RiskModel(Estimator):
         X : array-like or CSR matrix, shape (n_samples, n_features)
         y : array-like, shape (n_samples,) or, for values, (n_samples, n_outputs)
         sample_weight : array-like, shape (n_samples,), optional
-            Weights of the losses, in any unit; rows of weight zero are left out, and
-            ``support_`` counts the others alone.
+            Weights of the losses, in any unit; rows of weight zero are left out.
         observers : sequence of shallows.training.Observer
             `Progress`, `Curve` and others, called after every batch and epoch.
         checkpoint : shallows.training.Checkpoint, optional
@@ -163,6 +162,7 @@ class RiskModel(Estimator):
         vars(self).pop("_model", None)
         self._check_parameters()
         X, y, weights = self._validated_training_set(X, y, sample_weight)
+        kept, _ = kept_rows(sample_weight, X.shape[0])
         device, seed = arrays.resolve_device(self.device), self._seed()
         held_out = None
         if self.early_stopping:
@@ -218,7 +218,7 @@ class RiskModel(Estimator):
                 del self._order, self._fitted, self._held_out
             arrays.synchronise(points)
         finished = time.perf_counter()
-        order = order if held_out is None else held_out.training_rows[order]
+        order = kept[order if held_out is None else held_out.training_rows[order]]
         self._set_fitted_attributes(run, problem, kernel, blocks, order, size, seed, device, budget, float(reg))
         self.effective_params_ |= leave_one_out_choice.report(choice)
         self.timings_ = {

@@ -17,10 +17,10 @@ from ...solvers.support_vectors.core_vectors import CoreProblem, CoreState, Core
 from ...spectrum.leave_one_out import RidgeChoice
 from .. import leave_one_out_choice, precomputed
 from ..array_inputs import follows_input
-from ..base import keeps_model_on_failure
+from ..base import keeps_model_on_failure, kept_rows
 from ..parameter_checks import check_positive, check_whole
 from .dual_classifier import DualClassifier, Solution, TwoClasses
-from .dual_model import DualModel, kept_rows
+from .dual_model import DualModel
 
 LEAST_REGULARISATION = 1e-3
 """The least λ of regression that "auto" takes. With smaller ones fits of clean values may take minutes."""

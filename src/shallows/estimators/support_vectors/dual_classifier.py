@@ -15,9 +15,9 @@ from ... import arrays, kernels
 from ...errors import ShallowsError
 from .. import class_weights, leave_one_out_choice, precomputed
 from ..array_inputs import follows_input
-from ..base import keeps_model_on_failure
+from ..base import keeps_model_on_failure, kept_rows
 from ..label_checks import check_two_classes, single_column
-from .dual_model import DualModel, kept_rows
+from .dual_model import DualModel
 
 
 @dataclass(frozen=True)

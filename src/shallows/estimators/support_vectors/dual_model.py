@@ -10,20 +10,10 @@ from ... import arrays, gram, kernels
 from ...errors import ShallowsError
 from ...spectrum.leave_one_out import RidgeChoice
 from .. import leave_one_out_choice, precomputed
-from ..array_inputs import on_host
 from ..base import SMALL, Estimator
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
 from ..parameter_checks import check_positive, check_whole
-
-
-def kept_rows(sample_weight: Any, n: int) -> tuple[np.ndarray, int]:
-    """Which of the user's rows are left where those of weight zero are dropped, and how many rows there were.
-
-    n is how many are left.
-    """
-    weights = np.asarray(on_host(sample_weight))  # of shape () where there are none, or one for all
-    return (np.flatnonzero(weights), len(weights)) if weights.ndim else (np.arange(n), n)
 
 
 class DualModel(Estimator):
@@ -35,9 +25,6 @@ class DualModel(Estimator):
     def _check_parameters(self) -> None:
         leave_one_out_choice.check_bandwidth(self.bandwidth)
         check_positive(self, "tol", "C")
-        for name in ("tol", "C"):
-            if getattr(self, name, 1.0) is None:
-                raise ShallowsError(f"{name} must be a positive number, got None.")
         kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
         check_whole(self, "max_iterations", optional=True)
         if self.dtype not in ("auto", "float32", "float64"):

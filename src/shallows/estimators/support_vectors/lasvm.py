@@ -10,11 +10,10 @@ import numpy as np
 from ... import arrays, streams, training
 from ...solvers.support_vectors.lasvm import LASVM, ExampleProblem, LASVMState
 from .. import class_weights, leave_one_out_choice, precomputed
-from ..base import keeps_model_on_failure
+from ..base import keeps_model_on_failure, kept_rows
 from ..label_checks import check_two_classes, single_column
 from ..parameter_checks import check_whole
 from .dual_classifier import DualClassifier, two_class_problems
-from .dual_model import kept_rows
 
 BATCH = 64
 """Examples whose kernel values are computed together."""
@@ -198,6 +197,11 @@ class LASVMClassifier(DualClassifier):
         y = single_column(y)
         if first:
             self.classes_ = np.unique(y if classes is None else np.asarray(classes))
+            if classes is None and len(self.classes_) == 1:
+                raise ValueError(
+                    f"The first batch holds one class only ({self.classes_[0]}). Name all classes in the first call: "
+                    "partial_fit(X, y, classes=[...])."
+                )
             check_two_classes(self.classes_)
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):
