@@ -11,7 +11,8 @@ import cuda_on_cpu
 from counted_arrays import counted
 from pretended_gpu import pretended_gpu
 from shallows import arrays, cuda, losses
-from shallows.losses.in_c import in_c
+from shallows.fused_expressions import FusedExpression
+from shallows.losses.in_c import has_text
 from shallows.solvers.examples import Examples
 from shallows.solvers.expansions import batch_losses
 from shallows.solvers.expansions.expansion import ExpansionState
@@ -82,7 +83,7 @@ def test_a_score_that_is_no_number_is_noticed_in_the_loss(name, monkeypatch, fol
 @pytest.mark.parametrize("name", sorted(set(losses.LOSSES) - set(SUMS_OVER_OUTPUTS) - {"novelty"}))
 def test_a_loss_of_all_scores_together_keeps_its_plain_form(name, monkeypatch):
     loss = losses.make(name)
-    assert in_c(loss) is None
+    assert not has_text(loss)
     draws = np.random.default_rng(0)
     scores = draws.normal(size=(50, 3)).astype(np.float32)
     targets = np.eye(3, dtype=np.float32)[draws.integers(3, size=50)]
@@ -97,5 +98,36 @@ def test_a_loss_of_the_users_own_has_no_text_in_c_even_under_a_known_name():
         def derivative(self, scores, targets):
             return 2.0 * (scores - targets)
 
-    assert in_c(Doubled()) is None
-    assert in_c(losses.LOSSES["square"]()) is not None
+    assert not has_text(Doubled())
+    assert has_text(losses.LOSSES["square"]())
+
+
+@pytest.mark.skipif(cuda_on_cpu.COMPILER is None, reason="there is no g++")
+@pytest.mark.parametrize("epsilon", [0.01, 3.0])
+def test_another_parameter_of_a_loss_needs_no_other_kernel(epsilon, monkeypatch, folder):
+    # With 3 an example's losses are all zero, which is no reason to refuse the kernel.
+    loss = losses.make("epsilon_insensitive", epsilon=epsilon)
+    scores, targets, _ = quarters(loss, "float32")
+    expected = observed(loss, np.asarray, scores, targets, None, 0.0)
+    batch_losses.expressions.cache_clear()
+    with pretended_gpu(monkeypatch, folder):
+        for other in (0.5, epsilon):
+            found = observed(losses.make("epsilon_insensitive", epsilon=other), counted, scores, targets, None, 0.0)
+        assert found["loss"] == pytest.approx(expected["loss"], rel=1e-4)
+        assert len([key for key in cuda._made if "losses_epsilon_insensitive" in str(key)]) == 1
+
+
+def test_a_kernel_that_gives_no_number_for_one_output_is_not_used(monkeypatch, folder):
+    spoilt = FusedExpression(
+        "spoilt", ("x",), ("first", "second"), "first = x; second = x / T(0) - x / T(0)", _plain_pair, ((5, 3),)
+    )
+    x = np.ones((5, 3), dtype=np.float32)
+    with pretended_gpu(monkeypatch, folder), pytest.warns(RuntimeWarning, match="cannot be used here"):
+        first, second = counted(0 * x), counted(0 * x)
+        spoilt(counted(x), into=(first, second))
+        assert np.array_equal(arrays.to_numpy(second), x)
+
+
+def _plain_pair(x, first, second):
+    first[...] = x
+    second[...] = x

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from shallows import EigenProRegressor, arrays, gpu_checks
+import shallows
+from shallows import EigenProRegressor, arrays, gpu_checks, training
 from shallows.arrays import Device
-from shallows.errors import ShallowsError
+from shallows.errors import DeviceError, ShallowsError
 
 
 def fake(driver=13000, runtime=13000, count=1, free=80, total=80, own=0, compiler=None):
     """CuPy on a machine with such a driver, so many devices, and so many GB free of the total."""
 
-    def ones(*arguments, **options):
+    def ones(shape, **options):
         if compiler is not None:
             raise RuntimeError(compiler)
-        return np.ones(1)
+        return np.ones(shape)
 
     def number(value):
         if isinstance(value, Exception):
@@ -65,15 +67,26 @@ def machine(monkeypatch):
             {"count": 4, "compiler": 'catastrophic error: cannot open source file "vector_types.h"'},
             r"headers of the CUDA toolkit are missing.*shallows\[gpu\].*vector_types",
         ),
+        (
+            {"count": 4, "compiler": "CuPy failed to load libcublas.so.13: cannot open shared object file"},
+            r"does not find a library of the CUDA toolkit.*shallows\[gpu\].*libcublas",
+        ),
     ],
-    ids=["old driver", "no driver", "no start", "no device", "no such number", "no headers"],
+    ids=["old driver", "no driver", "no start", "no device", "no such number", "no headers", "no library"],
 )
 def test_a_gpu_that_cannot_be_used_is_refused_with_its_cause(facts, words, machine):
     machine(**facts)
     with pytest.raises(ShallowsError, match=words):
         gpu_checks.check_gpu("gpu:2")
+    X, y = np.arange(60.0).reshape(30, 2), np.arange(30.0)
+    for name in ("EigenPro", "KernelSGD", "DoublyStochastic", "SDCA", "CoreVectorMachine"):
+        with pytest.raises(ShallowsError, match=words):
+            getattr(shallows, f"{name}Regressor")(device="gpu:2").fit(X, y)
+    for model in (shallows.SMOClassifier, shallows.FourierFeatures, shallows.DoublyStochasticKernelPCA):
+        with pytest.raises(ShallowsError, match=words):
+            model(device="gpu:2").fit(X, y > 10)
     with pytest.raises(ShallowsError, match=words):
-        EigenProRegressor(device="gpu:2").fit(np.eye(5), np.arange(5.0))
+        shallows.DoublyStochasticRegressor(device="gpu:2").partial_fit(X, y)
 
 
 @pytest.mark.parametrize("hidden", ["", "-1"])
@@ -105,10 +118,66 @@ def test_nothing_is_asked_for_a_cpu(machine):
 
 
 @pytest.mark.parametrize("name", gpu_checks.TF32_VARIABLES)
-def test_tf32_of_the_environment_is_told_and_in_the_record(name, machine, monkeypatch):
+def test_tf32_of_the_environment_is_told_before_a_fit_and_in_the_record(name, machine, monkeypatch):
+    machine()
     monkeypatch.setenv(name, "1")
-    with pytest.warns(RuntimeWarning, match=f"{name}=1 .*three digits"):
-        assert gpu_checks.precision_of_products(Device("gpu"), "float32") == {"products": f"tf32 ({name}=1)"}
-    assert gpu_checks.precision_of_products(Device("gpu"), "float64") == {"products": "float64"}
-    monkeypatch.setenv(name, "0")
-    assert gpu_checks.precision_of_products(Device("gpu"), "float32") == {"products": "float32"}
+    for dtype in ("float32", "auto"):
+        with pytest.warns(RuntimeWarning, match=f"{name}=1 .*three digits"):
+            assert shallows.SDCAClassifier(device="gpu", dtype=dtype)._fit_device() == Device("gpu")
+    assert gpu_checks.precision_of_products(Device("gpu"), "float32") == {"products": f"tf32 ({name}=1)"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        shallows.SDCAClassifier(device="gpu", dtype="float64")._fit_device()
+        shallows.SDCAClassifier(device="cpu")._fit_device()
+        assert gpu_checks.precision_of_products(Device("gpu"), "float64") == {"products": "float64"}
+        monkeypatch.setenv(name, "0")
+        shallows.SDCAClassifier(device="gpu")._fit_device()
+        assert gpu_checks.precision_of_products(Device("gpu"), "float32") == {"products": "float32"}
+
+
+# ------------------------------------------------------------------------------------------ a device that is lost
+
+CUDARuntimeError = type("CUDARuntimeError", (RuntimeError,), {"__module__": "cupy_backends.cuda.api.runtime"})
+
+
+class LosesTheDevice(training.Observer):
+    """Fails like CUDA after some batches."""
+
+    def __init__(self, n):
+        self.left = n
+
+    def on_batch(self, run):
+        self.left -= 1
+        if self.left == 0:
+            raise CUDARuntimeError("cudaErrorIllegalAddress: an illegal memory access was encountered")
+
+
+@pytest.mark.parametrize("Estimator", [EigenProRegressor, shallows.DoublyStochasticRegressor])
+def test_a_device_that_is_lost_leaves_the_checkpoint_from_which_the_same_model_comes(Estimator, tmp_path):
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    y, options = X[:, 0] + np.sin(X[:, 1]), {"random_state": 0, "batch_size": 50, "bandwidth": 2.0}
+    undisturbed = Estimator(**options).fit(X, y)
+    with pytest.raises(DeviceError, match=r"GPU failed in epoch .*IllegalAddress.*goes on from .*checkpoint.npz"):
+        Estimator(**options).fit(
+            X, y, observers=[LosesTheDevice(5)], checkpoint=training.Checkpoint(tmp_path, "key", every_seconds=0)
+        )
+    checkpoint = training.Checkpoint(tmp_path, "key", every_seconds=0)
+    resumed = Estimator(**options).fit(X, y, checkpoint=checkpoint)
+    assert checkpoint.n_resumes == 1
+    assert np.array_equal(resumed.predict(X), undisturbed.predict(X))
+
+
+def test_without_a_checkpoint_a_lost_device_says_that_there_could_be_one():
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    with pytest.raises(DeviceError, match="with a checkpoint"):
+        EigenProRegressor(random_state=0).fit(X, X[:, 0], observers=[LosesTheDevice(1)])
+
+
+def test_an_error_of_something_else_stays_as_it_is():
+    class Fails(training.Observer):
+        def on_batch(self, run):
+            raise ZeroDivisionError("mine")
+
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        EigenProRegressor(random_state=0).fit(X, X[:, 0], observers=[Fails()])

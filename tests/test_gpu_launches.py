@@ -181,10 +181,10 @@ def test_a_step_that_is_too_long_is_noticed_before_the_epoch_ends(monkeypatch):
     ("loss", "preconditioning", "search", "launches"),
     [
         ("square", None, False, 19),
-        ("square", "block", False, 27),
-        ("logistic", "block", False, 27),
+        ("square", "block", False, 25),
+        ("logistic", "block", False, 25),
         # With a search: the values of the last block, and two launches and a wait for each slope.
-        ("logistic", "block", True, 33),
+        ("logistic", "block", True, 31),
     ],
 )
 def test_a_step_with_new_frequencies_waits_once(loss, preconditioning, search, launches, monkeypatch, folder):

@@ -51,7 +51,8 @@ def first_use(key: Hashable, make: Callable[[], Function], x: Array) -> Function
     key : hashable
         What is made, with all that it depends on but the device.
     make : callable
-        Compiles a function and holds it against the plain expression. Whatever it raises ends in one warning a process.
+        Compiles a function and holds it against the plain expression. What it raises, but for a want of memory, ends in
+        one warning a process.
     x : array
         Whose device is meant.
 
@@ -64,6 +65,8 @@ def first_use(key: Hashable, make: Callable[[], Function], x: Array) -> Function
     if key not in _made:
         try:
             _made[key] = make()
+        except MemoryError:
+            raise
         except Exception as error:
             _made[key] = None
             # The compiler's whole log helps nobody; its first lines name the cause.

@@ -54,6 +54,10 @@ class DivergenceError(ShallowsError, ArithmeticError):
     """Training left the numbers; the message names the step size."""
 
 
+class DeviceError(ShallowsError, RuntimeError):
+    """A GPU failed in the middle of a training; the message says what is kept and what to do."""
+
+
 class TrainingInterrupted(ShallowsError):
     """Training was asked to stop; a checkpoint was written and the next run goes on from it."""
 

@@ -72,8 +72,14 @@ class FusedExpression:
             made(*(arrays.like(part, like) if part.ndim else dtype.type(part) for part in inputs), *there)
             exact = [part.astype(np.float64) for part in before]
             self.plain(*(part.astype(np.float64) for part in inputs), *exact)
-            error = max(
-                float(np.abs(arrays.to_numpy(a) - b).max() / np.abs(b).max()) for a, b in zip(there, exact, strict=True)
+            # NumPy's max keeps what is no number. An output may be zero everywhere.
+            error = float(
+                np.max(
+                    [
+                        np.abs(arrays.to_numpy(a) - b).max() / (np.abs(b).max() or 1.0)
+                        for a, b in zip(there, exact, strict=True)
+                    ]
+                )
             )
             if not error < 32 * np.finfo(dtype).eps:
                 raise ArithmeticError(f"values of {self.name} are off by {error:.1e}")

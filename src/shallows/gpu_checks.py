@@ -20,6 +20,8 @@ HELD_BY_OTHERS = 0.5
 
 _HEADERS = re.compile(r"cannot open source file|could not open source file|failed to find .*(headers|CUDA_PATH)", re.I)
 
+_LIBRARIES = re.compile(r"failed to load .*lib|lib(nvrtc|cublas|cusolver|curand)\S*: cannot open", re.I)
+
 
 def check_gpu(device: str | Device) -> None:
     """Refuse a GPU that was asked for by name and cannot be used, with its cause; warn of one that is mostly taken.
@@ -71,30 +73,40 @@ def tf32_asked_for() -> str | None:
 
 
 def precision_of_products(device: Device, dtype: str) -> dict[str, str]:
-    """What a record says of the products on a GPU, and a warning if the environment makes them less precise.
+    """What a record says of the products on a GPU.
 
     Returns
     -------
     dict
         ``products``: "float64", "float32" or "tf32 (VARIABLE=VALUE)"; empty for a CPU.
-
-    Warns
-    -----
-    RuntimeWarning
-        If TF32 is on and the fit is in float32.
     """
     if device.kind == "cpu":
         return {}
     asked = tf32_asked_for() if dtype == "float32" else None
+    return {"products": dtype if asked is None else f"tf32 ({asked})"}
+
+
+def tell_of_tf32(device: Device, dtype: str) -> None:
+    """Warn, before a fit that may be in float32, if the environment makes a GPU's products less precise.
+
+    Parameters
+    ----------
+    device : Device
+    dtype : {"auto", "float32", "float64"}
+
+    Warns
+    -----
+    RuntimeWarning
+    """
+    asked = tf32_asked_for() if device.kind != "cpu" and dtype != "float64" else None
     if asked is None:
-        return {"products": dtype}
+        return
     warnings.warn(
         f"{asked} in the environment rounds the factors of all products to 10 bits (TF32): kernel values of products "
         "keep about three digits. Leave it out for full single precision.",
         RuntimeWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
-    return {"products": f"tf32 ({asked})"}
 
 
 def _check_driver(cupy: object, device: str | Device) -> None:
@@ -138,8 +150,14 @@ def _check_index(cupy: object, device: str | Device, index: int) -> None:
 
 def _check_compiler(cupy: object) -> None:
     try:
-        cupy.ones(1, dtype="float32") + 1.0
+        x = cupy.ones((2, 2), dtype="float32") + 1.0
+        x @ x
     except Exception as error:
+        if _LIBRARIES.search(str(error)):
+            raise ShallowsError(
+                "CuPy does not find a library of the CUDA toolkit; install them with pip install 'shallows[gpu]' (or "
+                f"'cupy-cuda13x[ctk]'), or use device='cpu'. It says: {_cause(error)}"
+            ) from error
         if _HEADERS.search(str(error)):
             raise ShallowsError(
                 "CuPy cannot compile for this GPU, since the headers of the CUDA toolkit are missing; install them "

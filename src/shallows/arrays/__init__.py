@@ -15,6 +15,7 @@ from .devices import (
     device_of,
     gpu_is_available,
     gpu_name,
+    is_device_failure,
     is_numpy,
     itemsize,
     like,
@@ -27,7 +28,13 @@ from .devices import (
     to_device,
     to_numpy,
 )
-from .linear_systems import cholesky_in_place, solve_damped, solve_positive_definite, solve_triangular
+from .linear_systems import (
+    cholesky_in_place,
+    solve_damped,
+    solve_positive_definite,
+    solve_triangular,
+    told_failures,
+)
 from .memory import available_memory, memory_budget, parse_bytes, peak_memory, resident_memory
 from .operations import (
     apply_in_place,
@@ -60,6 +67,7 @@ __all__ = [
     "gpu_is_available",
     "gpu_name",
     "in_threads",
+    "is_device_failure",
     "is_numpy",
     "itemsize",
     "like",
@@ -84,5 +92,6 @@ __all__ = [
     "thin_product",
     "to_device",
     "to_numpy",
+    "told_failures",
     "workers_for",
 ]

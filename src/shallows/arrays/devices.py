@@ -71,6 +71,16 @@ def gpu_name(index: int = 0) -> str | None:
     return _cupy().cuda.runtime.getDeviceProperties(index)["name"].decode()
 
 
+def is_device_failure(error: BaseException) -> bool:
+    """Whether an error is CUDA's own: of the driver, the runtime or one of its libraries, and not of a compilation.
+
+    After most of them no call of CUDA succeeds in the process any more.
+    """
+    kind = type(error)
+    of_cupy = kind.__module__.partition(".")[0] in ("cupy", "cupy_backends")
+    return of_cupy and re.fullmatch(r"(CUDARuntime|CUDADriver|CUBLAS|CUSOLVER|CURAND)Error", kind.__name__) is not None
+
+
 def resolve_device(device: str | Device = "auto") -> Device:
     """The device that a user's word means.
 

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
 import math
 
 import numpy as np
 
-from .devices import Array, astype, is_numpy, namespace
+from .devices import Array, astype, is_numpy, namespace, supports_out
+
+
+def told_failures(x: Array) -> contextlib.AbstractContextManager:
+    """A context in which a factorisation that fails raises; left alone, CuPy returns the finite numbers it came to."""
+    if type(x).__module__.partition(".")[0] != "cupy" or importlib.util.find_spec("cupyx") is None:
+        return contextlib.nullcontext()
+    import cupyx
+
+    return cupyx.errstate(linalg="raise")
 
 
 def solve_triangular(factor: Array, b: Array) -> Array:
@@ -38,7 +49,8 @@ def cholesky_in_place(matrix: Array) -> Array:
         # The transpose lies in Fortran order, so LAPACK factors it in place; its upper factor is Lᵀ.
         return cho_factor(matrix.T, lower=False, overwrite_a=True, check_finite=False)[0].T
     xp = namespace(matrix)
-    factor = xp.linalg.cholesky(matrix)
+    with told_failures(matrix):
+        factor = xp.linalg.cholesky(matrix)
     if not bool(xp.all(xp.isfinite(factor))):
         raise np.linalg.LinAlgError("the matrix is not positive definite")
     return factor
@@ -59,7 +71,8 @@ def solve_positive_definite(matrix: Array, b: Array) -> Array:
         factor = cho_factor(matrix.T, lower=False, overwrite_a=True, check_finite=False)
         return cho_solve(factor, b, check_finite=False)
     xp = namespace(matrix)
-    factor = xp.linalg.cholesky(matrix)
+    with told_failures(matrix):
+        factor = xp.linalg.cholesky(matrix)
     if not bool(xp.all(xp.isfinite(factor))):
         raise np.linalg.LinAlgError("the matrix is not positive definite")
     halfway = solve_triangular(factor, b)
@@ -73,9 +86,14 @@ def solve_positive_definite(matrix: Array, b: Array) -> Array:
 def solve_damped(matrix: Array, b: Array, damping: float) -> Array:
     """``x`` with ``(matrix + damping I) @ x = b`` for a positive semi-definite matrix, solved in float64.
 
-    Where rounding has made the damped matrix indefinite, the damping grows tenfold until it is not.
+    Where rounding has made the damped matrix indefinite, the damping grows tenfold until it is not; on a GPU, whose
+    host would have to wait to know, it is solved as it is, by LU factors.
     """
     xp = namespace(matrix)
+    if supports_out(matrix) and not is_numpy(matrix):
+        n, wide = matrix.shape[0], xp.array(matrix, dtype=xp.float64, copy=True)
+        xp.reshape(wide, (-1,))[:: n + 1] += damping
+        return astype(xp.linalg.solve(wide, astype(b, xp.float64)), b.dtype)
     wide, right = astype(matrix, xp.float64), astype(b, xp.float64)
     eye = xp.eye(wide.shape[0], dtype=wide.dtype)
     if not is_numpy(matrix):

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from .. import arrays, training
+from .. import arrays, gpu_checks, training
 from ..training import keeps_model_on_failure as keeps_model_on_failure
 from . import class_weights, precomputed
 from .array_inputs import on_host
@@ -144,6 +144,13 @@ class Estimator(BaseEstimator):
         if isinstance(self.random_state, numbers.Integral):
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _fit_device(self) -> arrays.Device:
+        """The device of a fit, once nothing is found that keeps it from being used; warnings of what slows it down."""
+        gpu_checks.check_gpu(self.device)
+        device = arrays.resolve_device(self.device)
+        gpu_checks.tell_of_tf32(device, getattr(self, "dtype", "auto"))
+        return device
 
     def _working_budget(self, device: arrays.Device) -> int:
         """Bytes that the fit may use.

@@ -88,7 +88,8 @@ def orthonormal(y: Array) -> Array:
     q = y
     try:
         for _ in range(2):
-            factor = xp.linalg.cholesky(q.T @ q)
+            with arrays.told_failures(q):
+                factor = xp.linalg.cholesky(q.T @ q)
             if not bool(xp.all(xp.isfinite(factor))):
                 raise np.linalg.LinAlgError
             q = arrays.solve_triangular(factor, q.T).T

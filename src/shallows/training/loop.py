@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..errors import DivergenceError, ShallowsError, TrainingInterrupted
+from .. import arrays
+from ..errors import DeviceError, DivergenceError, ShallowsError, TrainingInterrupted
 from .batches import Listing, Stream
 from .checkpoints import Checkpoint
 from .monitors import monitor_of
@@ -109,9 +110,25 @@ class _Training:
             while not self.run.stopped_by:
                 self.go_through_epoch()
             self.best.put_back(self.run.state)
+        except Exception as error:
+            if arrays.is_device_failure(error):
+                raise self.device_failure(error) from error
+            raise
         finally:
             for observer in self.observers:
                 observer.on_end(self.run)
+
+    def device_failure(self, error: Exception) -> DeviceError:
+        """What to say, and to do, of a GPU that failed in the middle of a training."""
+        where = f"epoch {self.run.epoch + 1}" if self.run.n_batches else f"batch {self.run.position + 1} of the stream"
+        kept = self.checkpoint is not None and self.checkpoint.path.exists()
+        what = (
+            f"Run the same again in a new process: it goes on from {self.checkpoint.path}."
+            if kept
+            else "Start again in a new process; with a checkpoint (checkpoint=...) it would go on where it was."
+        )
+        cause = " ".join(str(error).split())[:200]
+        return DeviceError(f"The GPU failed in {where} ({cause}). This process cannot use it any more. {what}")
 
     # ---------------------------------------------------------------------------------------- steps and epochs
 

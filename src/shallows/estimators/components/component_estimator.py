@@ -149,7 +149,7 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
         self._check_parameters()
         views = self._validated_views(*views, first=True)
         n = views[0].shape[0]
-        device = arrays.resolve_device(self.device)
+        device = self._fit_device()
         seed = self._seed()
         with device.active():
             self._initialise(views, n, seed, device)

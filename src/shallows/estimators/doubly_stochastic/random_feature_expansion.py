@@ -148,7 +148,7 @@ class RandomFeatureExpansion(PlannedExpansion):
         self._check_parameters()
         X, y, weights = self._validated_training_set(X, y, sample_weight)
         n = X.shape[0]
-        device = arrays.resolve_device(self.device)
+        device = self._fit_device()
         seed = self._seed()
         with device.active():
             self._initialise(X, y, weights, n, seed, device)

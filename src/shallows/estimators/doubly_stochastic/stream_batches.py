@@ -56,7 +56,7 @@ def begin(estimator: Any, source: Iterator[Batch], classes: Any, n_most: int | N
     taken, first, source = _first_batches(estimator, held, source, n_most)
     if first is None:
         raise ShallowsError("The stream ended before its first batch.")
-    device, seed = arrays.resolve_device(estimator.device), estimator._seed()
+    device, seed = estimator._fit_device(), estimator._seed()
     n_rows = first[0].shape[0]
     if held and n_rows < min(FIRST_ROWS, 2 * estimator._n_first_rows):
         estimator._first_batches = taken
@@ -157,6 +157,8 @@ def examples(estimator: Any, source: Iterable[tuple[Any, Any, Any]], device: arr
             X, y, weights = estimator._validated_training_set(X, y, sample_weight, first=False)
             targets = estimator._encode(y)
             points = estimator._centring.training_points(X, np.arange(X.shape[0]), device, estimator._dtype)[:, :-2]
+            if device.kind == "gpu":
+                points = arrays.contiguous(points)  # Else each product would copy them.
         except (ValueError, ShallowsError) as error:
             if number == 1:
                 raise

@@ -74,7 +74,7 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         """
         self._check_parameters()
         X, _, _ = self._validated_training_set(X, None, None)
-        device, seed = arrays.resolve_device(self.device), self._seed()
+        device, seed = self._fit_device(), self._seed()
         self._dtype = np.dtype(X.dtype if self.dtype == "auto" else self.dtype)
         kind = kernels.kind(self.kernel)
         kind.check_inputs(X.shape[1])

@@ -99,7 +99,6 @@ class EigenProFit:
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        gpu_checks.check_gpu(self.device)
         if self.precision not in PRECISIONS:
             raise ShallowsError(f"precision must be 'full' or 'split', got {self.precision!r}.")
         check_preconditioning(self)

@@ -135,7 +135,7 @@ class KernelLeastSquares(Estimator):
         start, n = warm_starts.Start(self, X, y, weights, seed), X.shape[0]
         targets = self._encode(y, weights)
 
-        device = arrays.resolve_device(self.device)
+        device = self._fit_device()
         budget = self._working_budget(device)
         dtype = np.dtype(self._precision(n, budget) if self.dtype == "auto" else self.dtype)
         self._check_memory(X, targets.shape[1], dtype, device)
@@ -201,10 +201,9 @@ class KernelLeastSquares(Estimator):
                 kept_fraction, held_out = self._gram.kept_fraction, self._held_out
                 del self._gram, self._order, self._evaluation_cache, self._held_out
             arrays.synchronise(points)
-        finished = time.perf_counter()
-
-        trained_rows = order if held_out is None else held_out.training_rows[order]
-        self._store_model(run.state, plan, points, self._kept_rows[trained_rows])
+            finished = time.perf_counter()
+            trained_rows = order if held_out is None else held_out.training_rows[order]
+            self._store_model(run.state, plan, points, self._kept_rows[trained_rows])
         self._set_fitted_attributes(run, plan, held_out, kept_fraction, budget, dtype, device, seed)
         self.timings_ = {
             "preparation": prepared - started,

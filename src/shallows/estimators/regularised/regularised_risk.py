@@ -163,7 +163,7 @@ class RiskModel(Estimator):
         self._check_parameters()
         X, y, weights = self._validated_training_set(X, y, sample_weight)
         kept, _ = kept_rows(sample_weight, X.shape[0])
-        device, seed = arrays.resolve_device(self.device), self._seed()
+        device, seed = self._fit_device(), self._seed()
         held_out = None
         if self.early_stopping:
             of_labels = not self._y_is_numeric

@@ -328,7 +328,7 @@ class CoreVectorMachineRegressor(RegressorMixin, _CoreVectorMachine):
         self._check_parameters()
         X, y, weights = self._validated_training_set(X, y, sample_weight)
         y = column_or_1d(y, warn=True).astype(np.float64)
-        n, device, seed = len(y), arrays.resolve_device(self.device), self._seed()
+        n, device, seed = len(y), self._fit_device(), self._seed()
         weights = np.ones(n) if weights is None else weights / weights.mean()
         mean = float(np.average(y, weights=weights))
         spread = float(np.sqrt(np.average((y - mean) ** 2, weights=weights)))

@@ -101,7 +101,7 @@ class DualClassifier(ClassifierMixin, DualModel):
         self.classes_, numbers = np.unique(y, return_inverse=True)
         check_two_classes(self.classes_)
         class_weights.check(self.class_weight, self.classes_)
-        n, device, seed = len(y), arrays.resolve_device(self.device), self._seed()
+        n, device, seed = len(y), self._fit_device(), self._seed()
         weights = np.ones(n) if weights is None else weights
         budget = self._working_budget(device)
         with device.active():

@@ -6,14 +6,15 @@ launch and a sum on a GPU, where every operation of the plain form would be a la
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any
 
 from ... import arrays, cuda
 from ...arrays import Array
 from ...fused_expressions import FusedExpression
-from ...losses.in_c import in_c
+from ...losses import LOSSES
+from ...losses.in_c import BODIES, has_text, parameter
 from ..examples import Examples
 from .expansion import ExpansionProblem, ExpansionState
 
@@ -62,7 +63,7 @@ def observe(
         κ, what a step of one shrinks f by.
     """
     targets = state.targets_for(problem, examples, scores)
-    if problem.loss.coding != "offset" and cuda.wanted(scores) and in_c(problem.loss) is not None:
+    if cuda.wanted(scores) and has_text(problem.loss) and targets.dtype == scores.dtype:
         return _in_one_launch(problem.loss, scores, targets, examples.weights, kappa)
     xp, w = arrays.namespace(scores), examples.weights
     G = state.gradient(problem, scores, targets, w)
@@ -82,9 +83,10 @@ def slope_along(
 ) -> float:
     """The derivative in s of the loss of f + s g on a batch, from the values of f and g there, shape (m, c) each."""
     loss, w, xp = problem.loss, examples.weights, arrays.namespace(before)
-    if loss.coding != "offset" and cuda.wanted(before) and in_c(loss) is not None:
+    if cuda.wanted(before) and has_text(loss) and examples.targets.dtype == before.dtype:
         slopes = xp.empty_like(before)
-        expressions(loss)[1](before, direction, -s, examples.targets, 1.0 if w is None else w, into=(slopes,))
+        inputs = (before, direction, -s, examples.targets, 1.0 if w is None else w, parameter(loss))
+        expressions(loss.name)[1](*inputs, into=(slopes,))
         return float(xp.sum(slopes))
     at = before + s * direction
     G = loss.derivative(at, state.targets_for(problem, examples, at))
@@ -95,7 +97,7 @@ def _in_one_launch(loss: Any, scores: Array, targets: Array, w: Array | None, ka
     xp, (m, c) = arrays.namespace(scores), scores.shape
     parts = xp.empty((5, m, c), dtype=scores.dtype)
     each = tuple(parts[k, :, :] for k in range(5))
-    expressions(loss)[0](scores, targets, 1.0 if w is None else w, float(kappa), into=each)
+    expressions(loss.name)[0](scores, targets, 1.0 if w is None else w, float(kappa), parameter(loss), into=each)
     sums = xp.sum(parts[:4, :, :], axis=1)
     _, loss_sum, zero_sum, squares = arrays.to_numpy(sums).sum(axis=1).tolist()
     gradient, less = each[0], each[4] if kappa else each[0]
@@ -103,11 +105,22 @@ def _in_one_launch(loss: Any, scores: Array, targets: Array, w: Array | None, ka
 
 
 @cache
-def expressions(loss: Any) -> tuple[FusedExpression, FusedExpression]:
-    """The elementwise part of `observe` and of `slope_along` for a loss that is a sum over outputs."""
-    body = in_c(loss)
+def expressions(name: str) -> tuple[FusedExpression, FusedExpression]:
+    """The elementwise part of `observe` and of `slope_along` for the loss of a name, a sum over outputs.
 
-    def observed(scores, targets, weight, kappa, gradient, value, zero, square, less_function):
+    The parameter of the loss is an operand, so that fits with other ones need nothing compiled anew.
+    """
+    body = BODIES[name]
+
+    def loss_with(number: float) -> Any:
+        # Not checked: the number of an example need not be one that the loss takes.
+        loss = object.__new__(LOSSES[name])
+        for field in fields(loss):
+            object.__setattr__(loss, field.name, float(number))
+        return loss
+
+    def observed(scores, targets, weight, kappa, number, gradient, value, zero, square, less_function):
+        loss = loss_with(number)
         gradient[...] = weight * loss.derivative(scores, targets)
         for of, into in ((scores, value), (scores * 0.0, zero)):
             into[...] = weight * loss._each(of, targets)
@@ -115,27 +128,28 @@ def expressions(loss: Any) -> tuple[FusedExpression, FusedExpression]:
         less_function[...] = gradient - weight * (kappa * scores)
 
     # With the step's opposite, so that the positive numbers of an example give scores on both sides of a hinge.
-    def slopes(before, direction, opposite, targets, weight, slope_of_each):
+    def slopes(before, direction, opposite, targets, weight, number, slope_of_each):
+        loss = loss_with(number)
         slope_of_each[...] = weight * loss.derivative(before - opposite * direction, targets) * direction
 
     return (
         FusedExpression(
-            f"losses_{loss.name}",
-            ("score", "target", "weight", "kappa"),
+            f"losses_{name}",
+            ("score", "target", "weight", "kappa", "parameter"),
             ("gradient", "of_function", "of_zero", "square", "less_function"),
             f"T value, slope; const T y = target; {{ const T u = T(0); {body} }} of_zero = weight * value; "
             f"{{ const T u = score; {body} }} of_function = weight * value; gradient = weight * slope; "
             "square = gradient * gradient; less_function = gradient - weight * (kappa * score)",
             observed,
-            (EXAMPLE, EXAMPLE, (EXAMPLE[0], 1), ()),
+            (EXAMPLE, EXAMPLE, (EXAMPLE[0], 1), (), ()),
         ),
         FusedExpression(
-            f"slopes_{loss.name}",
-            ("before", "direction", "opposite", "target", "weight"),
+            f"slopes_{name}",
+            ("before", "direction", "opposite", "target", "weight", "parameter"),
             ("slope_of_each",),
             f"T value, slope; const T y = target; const T u = before - opposite * direction; {body} "
             "slope_of_each = weight * slope * direction",
             slopes,
-            (EXAMPLE, EXAMPLE, (), EXAMPLE, (EXAMPLE[0], 1)),
+            (EXAMPLE, EXAMPLE, (), EXAMPLE, (EXAMPLE[0], 1), ()),
         ),
     )

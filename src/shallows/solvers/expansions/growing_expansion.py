@@ -85,8 +85,10 @@ class GrowingExpansion:
         return total if self.mixing is None else total @ arrays.astype(self.mixing, total.dtype)
 
     def _unfolded(self, buffer: Array) -> Array:
-        used = buffer[: self.n_blocks, ...] * self.scale
-        return used if self.mixing is None else used @ arrays.astype(self.mixing, used.dtype)
+        # Asked for after a fit as well, when another device may be the current one.
+        with arrays.device_of(buffer).active():
+            used = buffer[: self.n_blocks, ...] * self.scale
+            return used if self.mixing is None else used @ arrays.astype(self.mixing, used.dtype)
 
     # ---------------------------------------------------------------------------------- changes of all blocks
 
@@ -171,9 +173,10 @@ class GrowingExpansion:
     def is_finite(self) -> bool:
         """Whether all coefficients are numbers."""
         xp = arrays.namespace(self.buffer)
-        used = self.buffer[: self.n_blocks, :, :]
-        mixes = self.mixing is None or bool(xp.all(xp.isfinite(self.mixing)))
-        return math.isfinite(self.scale) and mixes and bool(xp.all(xp.isfinite(used)))
+        with arrays.device_of(self.buffer).active():
+            used = self.buffer[: self.n_blocks, :, :]
+            mixes = self.mixing is None or bool(xp.all(xp.isfinite(self.mixing)))
+            return math.isfinite(self.scale) and mixes and bool(xp.all(xp.isfinite(used)))
 
 
 def zeros(features: Any, n_outputs: int, like: Array) -> Array:

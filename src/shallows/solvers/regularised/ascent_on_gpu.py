@@ -77,7 +77,7 @@ def _function(loss: int, parameter: float, dtype: str, like: Array) -> Any:
         scores, products, targets, weights = given
         expected = ascent.ascend(loss, parameter, scores, products, scale, np.zeros((m, c)), targets, weights)
         found = [arrays.to_numpy(dual), change / scale]
-        error = max(float(np.abs(part - expected).max()) for part in found) / float(np.abs(expected).max())
+        error = float(np.max([np.abs(part - expected).max() for part in found]) / np.abs(expected).max())
         if not error < 64 * np.finfo(dtype).eps:
             raise ArithmeticError(f"dual variables are off by {error:.1e}")
         return made
