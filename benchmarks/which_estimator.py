@@ -315,13 +315,15 @@ def page(found: dict[Any, dict[str, str]]) -> str:
         lines += [f"{title}:", ""]
         lines += [f"- {advice(problem, size, found)}" for size in sizes] + [""]
     lines += [
-        "These estimators of this package choose bandwidth and regularisation from the training rows. So do block",
-        "kernel ridge regression, NORMA, SAG, SDCA, SVRG, core vector regression and the low-rank linearised machine;",
-        "the other support vector machines and Pegasos choose the bandwidth, by the same",
-        "leave-one-out errors of kernel ridge regression,",
-        "and leave C at 1. The rest take the median distance between points and a fixed regularisation:",
-        "their defaults are a start for `GridSearchCV`. `benchmarks/RESULTS-defaults.md` holds all of them on small",
-        "data beside scikit-learn's.",
+        "These estimators of this package choose bandwidth and regularisation from the training rows. So do ridge",
+        "regression in blocks and on features, extreme learning machines, NORMA, SAG, SDCA, SVRG, core vector regression",
+        "and the low-rank linearised machine; the other support vector machines and Pegasos choose the bandwidth, by the",
+        "same leave-one-out errors of kernel ridge regression, and leave C at 1. Kernel SGD, random kitchen sinks, the",
+        "novelty detector, component analysis and the transformers take the median distance between points: their",
+        "defaults are a start for `GridSearchCV`. Linear machines and AMM have no bandwidth.",
+        "`benchmarks/RESULTS-defaults.md` holds all of them on small data beside scikit-learn's.",
+        "",
+        "An error comes near the lowest where it is within a tenth of it, or within the error of counting if that is more.",
         "",
         "Your own data decide: `snakemake --cores 4 compare --config dataset=my.csv` measures the methods on them and",
         "says which one to take.",

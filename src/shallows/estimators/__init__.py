@@ -37,9 +37,10 @@ What users of scikit-learn look for:
     ``n_jobs``: in processes, joblib gives each its share of the cores; in threads, set the number of the BLAS to the
     cores divided by ``n_jobs``. Models do not depend on what runs beside them.
 *warm_start, tol, early_stopping*
-    Methods that go through the data in epochs have all three. Exact ridge regression starts warm from its coefficients,
-    also with another regularisation; its tolerance is that of the residual, and there is nothing to stop early. Doubly
-    stochastic gradients go on by ``partial_fit``.
+    EigenPro and its variants, kernel SGD, Pegasos, NORMA, SDCA, SAG and SVRG have all three; kernel ridge regression in
+    blocks has the first two. Exact ridge regression starts warm from its coefficients, also with another regularisation;
+    its tolerance is that of the residual, and there is nothing to stop early. Doubly stochastic gradients, and those
+    machines that take their data row by row, go on by ``partial_fit``.
 *saving*
     `shallows.save` and `shallows.load`, without pickle.
 *array libraries*

@@ -119,7 +119,8 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         Returns
         -------
         ndarray, shape (n_samples, n_features_out)
-            In the precision of the fit. The inner product of two rows approximates the kernel of their points.
+            In the precision of the fit. For maps of a kernel the inner product of two rows approximates the kernel of
+            their points; random units and networks have no such kernel.
         """
         X = self._validated(X)
         device = arrays.resolve_device(self.device)
