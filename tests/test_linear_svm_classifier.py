@@ -122,6 +122,9 @@ def test_partial_fit_goes_on_from_a_fit_and_from_a_file(tmp_path):
 def test_partial_fit_refuses_what_it_cannot_take():
     X, y = points(n=50)
     assert not hasattr(LinearSVMClassifier(), "partial_fit")
+    with pytest.raises(AttributeError) as refused:
+        LinearSVMClassifier().partial_fit  # noqa: B018
+    assert "'pegasos', 'svm_sgd', 'folos'" in str(refused.value.__cause__)
     model = LinearSVMClassifier("pegasos")
     with pytest.raises(ValueError, match="classes must be given"):
         model.partial_fit(X, y)

@@ -28,7 +28,10 @@ from .solver_choice import SOLVERS, Choice, check_parameters, epochs_of, loss_of
 
 
 def _is_online(model: Any) -> bool:
-    return model.solver in SOLVERS and SOLVERS[model.solver].online
+    if model.solver in SOLVERS and not SOLVERS[model.solver].online:
+        able = ", ".join(repr(name) for name, solver in SOLVERS.items() if solver.online)
+        raise AttributeError(f"partial_fit needs a solver that takes rows one by one ({able}), got {model.solver!r}.")
+    return model.solver in SOLVERS
 
 
 class LinearSVMClassifier(ClassifierMixin, Estimator):
