@@ -38,9 +38,9 @@ What users of scikit-learn look for:
     cores divided by ``n_jobs``. Models do not depend on what runs beside them.
 *warm_start, tol, early_stopping*
     EigenPro and its variants, kernel SGD, Pegasos, NORMA, SDCA, SAG and SVRG have all three; kernel ridge regression in
-    blocks has the first two. Exact ridge regression starts warm from its coefficients, also with another regularisation;
-    its tolerance is that of the residual, and there is nothing to stop early. Doubly stochastic gradients, and those
-    machines that take their data row by row, go on by ``partial_fit``.
+    blocks has the first two. Exact ridge regression starts warm from its coefficients, also with another
+    regularisation; its tolerance is that of the residual, and there is nothing to stop early. Doubly stochastic
+    gradients, and those machines that take their data row by row, go on by ``partial_fit``.
 *saving*
     `shallows.save` and `shallows.load`, without pickle.
 *array libraries*
