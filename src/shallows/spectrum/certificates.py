@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from .. import arrays, streams
 from ..arrays import Array
 
@@ -78,17 +80,18 @@ def certify(matrix: Array, functions: Array, shrink: Array, weights: Array | Non
     """
     xp = arrays.namespace(matrix)
     n = matrix.shape[0]
+    # One number a point goes to the host at once: on a GPU each operation on it would be compiled and waited for.
     own = diagonal(matrix)
-    bound = float(xp.max(own if weights is None else own * weights))
+    bound = float(np.max(arrays.to_numpy(own if weights is None else own * weights)))
     reduced = functions * xp.sqrt(xp.clip(shrink, 0.0, None))[None, :]
     for rows in arrays.blocks(n, 1024):
         matrix[rows, :] -= reduced[rows, :] @ reduced.T
     if weights is not None:
         root = xp.sqrt(weights)[:, None]
         matrix = matrix * root * root.T
-    on_diagonal = diagonal(matrix)
-    largest = float(xp.max(on_diagonal))
-    upper = float(xp.mean(xp.sort(on_diagonal)[-math.ceil(UPPER_SHARE * n) :]))
+    on_diagonal = arrays.to_numpy(diagonal(matrix))
+    largest = float(np.max(on_diagonal))
+    upper = float(np.mean(np.sort(on_diagonal)[-math.ceil(UPPER_SHARE * n) :]))
     block = streams.normal(seed, "certificate", 0, (n, min(N_RITZ, n)), like=matrix, dtype=matrix.dtype)
     with arrays.one_blas_thread():
         for _ in range(6):
@@ -97,15 +100,16 @@ def certify(matrix: Array, functions: Array, shrink: Array, weights: Array | Non
             block = xp.linalg.qr(block)[0]
         small = block.T @ (matrix @ block)
         values, rotation = xp.linalg.eigh((small + small.T) / 2)
+    values, leading = arrays.to_numpy(values), arrays.to_numpy(block @ rotation[:, -1])
     tiny = float(xp.finfo(matrix.dtype).eps)
     top = max(float(values[-1]), tiny) / n
     # V = E k_P(x, x) k_x ⊗ k_x − H², written in the points: its trace, and its value along the top eigenfunction u.
     squared = sum(float(xp.sum(matrix[rows, :] ** 2)) for rows in arrays.blocks(n, 1024)) / n**2
-    trace = float(xp.mean(on_diagonal**2)) - squared
-    along = top * (float(xp.sum((block @ rotation[:, -1]) ** 2 * on_diagonal)) - top)
+    trace = float(np.mean(on_diagonal**2)) - squared
+    along = top * (float(np.sum(leading**2 * on_diagonal)) - top)
     dimension = trace / along if trace > along > 0 else 1.0
-    mean = float(xp.mean(on_diagonal))
-    remainder = max(0.0, 1.0 - float(xp.sum(values)) / n / max(mean, tiny))
+    mean = float(np.mean(on_diagonal))
+    remainder = max(0.0, 1.0 - float(np.sum(values)) / n / max(mean, tiny))
     return Certificate(top, *(max(value, tiny) for value in (largest, upper, mean, bound)), dimension, remainder)
 
 
@@ -126,8 +130,6 @@ def different(points: Array) -> int:
     xp = arrays.namespace(points)
     n, d = points.shape
     direction = streams.normal(0, "direction", 0, (d, 1), like=points, dtype=xp.float64)
-    along = xp.concat(
-        [(arrays.astype(points[rows, :], xp.float64) @ direction)[:, 0] for rows in arrays.blocks(n, 4096)]
-    )
-    along = xp.sort(along)
-    return 1 + int(xp.sum(arrays.astype(along[1:] - along[:-1] > 1e-14 * float(xp.max(xp.abs(along))), xp.int64)))
+    parts = [(arrays.astype(points[rows, :], xp.float64) @ direction)[:, 0] for rows in arrays.blocks(n, 4096)]
+    along = np.sort(np.concatenate([arrays.to_numpy(part) for part in parts]))
+    return 1 + int(np.sum(np.diff(along) > 1e-14 * float(np.max(np.abs(along)))))

@@ -7,6 +7,8 @@ import numbers
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
+
 from .. import arrays
 from ..arrays import Array
 from ..errors import ShallowsError
@@ -99,12 +101,12 @@ def choose_rank(eigenvalues: Array, *, rank: int, level: float, rounding: float)
     rounding : float
         Share of the largest eigenvalue below which eigenvalues carry no direction.
     """
-    xp = arrays.namespace(eigenvalues)
+    values = arrays.to_numpy(eigenvalues)
 
     def count_above(limit: float) -> int:
-        return int(xp.sum(arrays.astype(eigenvalues > limit, xp.int64)))
+        return int(np.sum(values > limit))
 
-    n_resolved = count_above(float(eigenvalues[0]) * rounding)
+    n_resolved = count_above(float(values[0]) * rounding)
     return max(0, min(rank, eigenvalues.shape[0] - 1, n_resolved - 1, count_above(level)))
 
 
