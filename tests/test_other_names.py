@@ -121,7 +121,7 @@ def test_a_preconditioner_goes_with_the_names_of_scikit_learn():
     [
         (EigenProClassifier, {"gamma": 0.125}, r"no parameter 'gamma': use bandwidth .* bandwidth=2 here; or .*'rbf'"),
         (FeatureEigenProRegressor, {"gamma": 0.125}, "bandwidth=2 here"),
-        (PegasosClassifier, {"C": 1.0}, r"no parameter 'C': use regularisation \(of a mean of losses it is 1/\(C n\)"),
+        (PegasosClassifier, {"C": 1.0}, r"no parameter 'C': use regularisation \(which is 1/\(C n\)"),
         (ExactKernelRidgeRegressor, {"alpha": 1.0}, "use regularisation"),
         (FourierFeatures, {"n_components": 10}, "use n_features"),
         (EigenProRegressor, {"max_iter": 10}, "use max_epochs"),
@@ -143,7 +143,7 @@ def test_the_signature_of_an_estimator_is_that_of_its_constructor():
 
 
 def test_other_wrong_names_are_told_as_ever():
-    with pytest.raises(TypeError, match="unexpected keyword argument 'bandwith'"):
+    with pytest.raises(TypeError, match="EigenProClassifier has no parameter 'bandwith'"):
         EigenProClassifier(bandwith=1.0)
     with pytest.raises(ValueError, match="Invalid parameter 'bandwith'"):
         EigenProClassifier().set_params(bandwith=1.0)

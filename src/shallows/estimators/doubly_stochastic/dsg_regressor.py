@@ -41,7 +41,7 @@ class DoublyStochasticRegressor(RegressorMixin, MultiOutputMixin, RandomFeatureE
         or an old one wherever the variance bound then allows a longer step ("cdsg").
     regularisation : float, optional
         λ, for λ/2 ‖f‖² beside the mean loss. None takes the one with the smallest leave-one-out error on the points
-        that the bandwidth is chosen with.
+        that the bandwidth is chosen with, for a loss of classes in units of its curvature.
     block_size : int, optional
         F, the frequencies of a block. None takes n/32 rounded up to a power of two, between 32 and 1,024; 256 for a
         stream.

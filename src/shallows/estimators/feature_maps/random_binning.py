@@ -100,8 +100,8 @@ class RandomBinning(FeatureMapTransformer):
 
         Returns
         -------
-        CSR matrix, shape (n_samples, n_features_out)
-            In the precision of the fit; SciPy's also for points of another library.
+        ndarray, shape (n_samples, n_features_out)
+            As a CSR matrix, in the precision of the fit; SciPy's also for points of another library.
         """
         X = self._validated(X)
         points = self._centring.new_points(X, arrays.Device("cpu"), self._dtype)
