@@ -69,7 +69,7 @@ def test_the_mean_of_a_re_used_step_is_the_step_on_all_old_features():
     problem, m = make(), 5
     solver = DoublyStochastic(1.0)
     x, z, G = problem.points[:B], sample(9, D, seed=2), problem.targets[:B]
-    steps = [problem.features.block(k, z) @ solver._direction(problem, k, x, G, None, None) for k in range(m)]
+    steps = [problem.features.block(k, z) @ solver._direction(problem, k, Examples(x), G) for k in range(m)]
     Phi, Psi = (problem.features.map(points, m) for points in (x, z))
     assert np.abs(np.mean(steps, axis=0) + Psi @ (Phi.T @ G) / B).max() < 1e-13
 

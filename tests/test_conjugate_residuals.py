@@ -141,7 +141,9 @@ def test_contradictory_targets_of_one_place_are_left_as_they_are(dtype, n_batche
             state = solver.step(held, state, batch)
         losses.append(np.sum((p.y - p.kernel(x, x) @ state.coefficients) ** 2))
     assert n_batches > 1 or state.loss == pytest.approx(losses[-1], rel=1e-3)
-    assert all(later <= before * (1 + 1e-4) for before, later in itertools.pairwise(losses[::25]))
+    # In float32, near the end, rounding moves the loss by 0.2 % on some processors.
+    rise = 5e-3 if dtype == np.float32 else 1e-4
+    assert all(later <= before * (1 + rise) for before, later in itertools.pairwise(losses[::25]))
     least = np.sum((p.y[39:] - p.y[39:].mean(axis=0)) ** 2)
     if n_batches == 1:
         assert losses[-1] == pytest.approx(least, rel=1e-6 if dtype == np.float64 else 0.15)

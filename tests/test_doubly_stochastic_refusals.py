@@ -28,7 +28,7 @@ def test_one_class_in_all_is_an_error():
         ({"preconditioning": "full"}, "preconditioning must be one of None, 'block'"),
         ({"features": "sine"}, "features must be one of 'pair', 'cosine'"),
         ({"loss": "hinges"}, "no loss 'hinges'.*Did you mean 'hinge'"),
-        ({"loss": "huber"}, "is none for classes"),
+        ({"loss": "huber"}, "is not for classes"),
         ({"kernel": "gausian"}, "no kernel 'gausian'.*Did you mean 'gaussian'"),
         ({"kernel": "polynomial"}, "polynomial.*no"),
         ({"bandwidth": -2.0}, "bandwidth must be a positive number, 'auto', 'median' or None"),
@@ -55,7 +55,7 @@ def test_a_parameter_out_of_its_range_is_one_clear_error(options, message):
 
 
 def test_a_loss_of_classes_is_none_for_numbers():
-    with pytest.raises(ShallowsError, match="'hinge' is none for numbers"):
+    with pytest.raises(ShallowsError, match="'hinge' is not for numbers"):
         DoublyStochasticRegressor(loss="hinge").fit(*waves())
     with pytest.raises(ShallowsError, match=r"fraction .* must be a number in \(0, 1\]"):
         DoublyStochasticNoveltyDetector(fraction=0.0).fit(waves()[0])

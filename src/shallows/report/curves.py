@@ -166,7 +166,7 @@ def _draw(ax: Axes, part: pandas.DataFrame, look: Mapping[str, Any], spec: Mappi
     other = [key for key in part if key not in ("mean", "sd", "published", "verdict", "drawn", "at")]
     shaped = part.groupby([key for key in other if key != "at" and not _along(part, key)], dropna=False, sort=False)
     for _, one in shaped:
-        one = one.sort_values("at")
+        one = one.sort_values("at", kind="stable")
         one = one[one["mean"].map(math.isfinite) | one["mean"].isna()]
         measured = one.dropna(subset=["mean"])
         if one["metric"].isin(bounds).all():

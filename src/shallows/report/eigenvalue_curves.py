@@ -35,7 +35,7 @@ def spectrum(target: Target) -> Figure:
 
     figure, axes = sheet(target, rows=1, columns=2, width=4.7, height=3.5)
     for ax, (panel, hue) in zip(axes[0], hues.items(), strict=True):
-        part = table[table["panel"] == panel].sort_values(x)
+        part = table[table["panel"] == panel].sort_values(x, kind="stable")
         lines = ordered(part[hue])
         absent = [
             name_of(target, hue, value)

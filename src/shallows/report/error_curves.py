@@ -53,7 +53,7 @@ def error_curves(target: Target) -> Figure:
             ax = axes[row][column]
             part = values[values[facet] == value]
             for method in methods:
-                one = part[part[hue] == method].sort_values(x)
+                one = part[part[hue] == method].sort_values(x, kind="stable")
                 _published_and_measured(ax, one, x, colours[method])
             ax.set_title(_facet_title(target, facet, value) if row == 0 else "", loc="left")
             ax.set_xlabel(spec.get("x_label", key_title(target, x)) if row == len(metrics) - 1 else "")
