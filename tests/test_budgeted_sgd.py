@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -209,3 +213,26 @@ def test_parameters_out_of_range_are_told():
         BudgetedSGD(GAUSSIAN, 5, 0.1, line_search="bisection")
     with pytest.raises(ShallowsError, match="two classes"):
         BudgetedSGD(GAUSSIAN, 5, 0.1, line_search="lookup").init(problem(n_classes=3))
+
+
+COMPILED = """
+import numba.core.event as event, numpy as np, shallows
+with event.install_recorder("numba:compile") as seen:
+    x, y = np.random.default_rng(0).normal(size=(80, 3)), np.arange(80) % 2
+    shallows.BudgetedSVMClassifier(10, random_state=0).fit(x, y)
+    shallows.AMMClassifier(random_state=0, prune_every=50).fit(x, y)
+names = {str(found.data["dispatcher"]) for _, found in seen.buffer}
+assert any("budgeted_steps" in name or "go_through" in name for name in names), names
+print(*sorted(name for name in names if "unicode" in name or "shape_context" in name), sep="\\n")
+"""
+
+
+def test_a_first_fit_compiles_no_text_of_errors(tmp_path):
+    ran = subprocess.run(
+        [sys.executable, "-c", COMPILED],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert not ran.stdout.strip()

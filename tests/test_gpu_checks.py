@@ -12,7 +12,7 @@ import pytest
 import shallows
 from shallows import EigenProRegressor, arrays, gpu_checks, training
 from shallows.arrays import Device
-from shallows.errors import DeviceError, ShallowsError
+from shallows.errors import DeviceError, DeviceMemoryError, ShallowsError
 
 
 def fake(driver=13000, runtime=13000, count=1, free=80, total=80, own=0, compiler=None):
@@ -171,6 +171,45 @@ def test_without_a_checkpoint_a_lost_device_says_that_there_could_be_one():
     X = np.random.default_rng(0).normal(size=(100, 3))
     with pytest.raises(DeviceError, match="with a checkpoint"):
         EigenProRegressor(random_state=0).fit(X, X[:, 0], observers=[LosesTheDevice(1)])
+
+
+OutOfMemoryError = type("OutOfMemoryError", (MemoryError,), {"__module__": "cupy.cuda.memory"})
+
+
+class FillsTheDevice(training.Observer):
+    """Fails like CuPy where there is no room for an array."""
+
+    def on_batch(self, run):
+        raise OutOfMemoryError("Out of memory allocating 4,294,967,296 bytes (allocated so far: 3,221,225,472 bytes).")
+
+
+@pytest.mark.parametrize("Estimator", [EigenProRegressor, shallows.DoublyStochasticRegressor, shallows.SAGRegressor])
+def test_a_device_without_room_is_told_with_what_to_do(Estimator):
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    with pytest.raises(DeviceMemoryError, match=r"no room for this fit: Out of memory .*device='cpu'") as told:
+        Estimator(random_state=0, batch_size=50).fit(X, X[:, 0], observers=[FillsTheDevice()])
+    assert isinstance(told.value, MemoryError)
+
+
+def test_memory_that_the_host_lacks_stays_as_it_is():
+    class Fails(training.Observer):
+        def on_batch(self, run):
+            raise MemoryError("of the host")
+
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    with pytest.raises(MemoryError, match="of the host") as told:
+        EigenProRegressor(random_state=0).fit(X, X[:, 0], observers=[Fails()])
+    assert not isinstance(told.value, ShallowsError)
+
+
+def test_a_stream_of_components_is_checked_before_its_first_batch_alone(machine, monkeypatch):
+    asked = []
+    monkeypatch.setattr(gpu_checks, "check_gpu", lambda device: asked.append(device))
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    model = shallows.DoublyStochasticKernelPCA(2, bandwidth=1.0, random_state=0, device="cpu", batch_size=50)
+    model.partial_fit(X)
+    model.partial_fit(X)
+    assert asked == ["cpu"]
 
 
 def test_an_error_of_something_else_stays_as_it_is():

@@ -58,6 +58,10 @@ class DeviceError(ShallowsError, RuntimeError):
     """A GPU failed in the middle of a training; the message says what is kept and what to do."""
 
 
+class DeviceMemoryError(ShallowsError, MemoryError):
+    """A GPU has no room for an array of a fit; the message says what there was and what to do."""
+
+
 class TrainingInterrupted(ShallowsError):
     """Training was asked to stop; a checkpoint was written and the next run goes on from it."""
 

@@ -81,6 +81,12 @@ def is_device_failure(error: BaseException) -> bool:
     return of_cupy and re.fullmatch(r"(CUDARuntime|CUDADriver|CUBLAS|CUSOLVER|CURAND)Error", kind.__name__) is not None
 
 
+def is_out_of_device_memory(error: BaseException) -> bool:
+    """Whether an error is CuPy's own for a GPU that has no room for an array."""
+    kind = type(error)
+    return kind.__name__ == "OutOfMemoryError" and kind.__module__.partition(".")[0] == "cupy"
+
+
 def resolve_device(device: str | Device = "auto") -> Device:
     """The device that a user's word means.
 

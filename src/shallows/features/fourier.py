@@ -290,6 +290,9 @@ def _without_frequencies(kernel: Any) -> str:
 
 
 def _kind(x: Array) -> tuple[Any, ...]:
+    """Library, precision and device of an array, as a part of keys; cheap, since each visit of a block asks."""
+    if arrays.is_numpy(x):
+        return "numpy", x.dtype
     return arrays.namespace(x).__name__, str(x.dtype), str(arrays.device_of(x))
 
 

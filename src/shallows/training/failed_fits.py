@@ -7,7 +7,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .. import progress
+from .. import arrays, progress
+from ..errors import DeviceMemoryError
 
 _SILENT = contextlib.nullcontext()
 
@@ -29,8 +30,14 @@ def keeps_model_on_failure(fit: Callable[..., Any]) -> Callable[..., Any]:
         try:
             with told:
                 return fit(self, *args, **kwargs)
-        except BaseException:
+        except BaseException as error:
             restore_attributes(self, before)
+            if arrays.is_out_of_device_memory(error):
+                raise DeviceMemoryError(
+                    f"The GPU has no room for this fit: {' '.join(str(error).split())[:200]} Free it of what other "
+                    "processes hold ('nvidia-smi' lists them), fit on fewer rows or in batches that are smaller "
+                    "(batch_size), take dtype='float32', or device='cpu'."
+                ) from error
             raise
 
     return fit_or_restore

@@ -199,8 +199,9 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
         started = time.perf_counter()
         size = getattr(self, "batch_size_", None) or self.batch_size or component_plan.BATCH_OF_A_STREAM
         source = stream_batches.batches_of(views, size)
-        device = arrays.resolve_device(self.device)
-        if not hasattr(self, "_state"):
+        begun = hasattr(self, "_state")
+        device = arrays.resolve_device(self.device) if begun else self._fit_device()
+        if not begun:
             first = next(source, None)
             if first is None:
                 raise ShallowsError("The stream ended before its first batch.")

@@ -2,6 +2,9 @@
 
 The points lie in columns, so that sums over a sparse row run along the points. Row d of ``columns`` has their squared
 norms.
+
+Rows and columns are copied and added entry by entry: for an assignment to a part of an array numba also compiles the
+text of the error about its shape, and a first fit would wait for that more than for the steps.
 """
 
 from __future__ import annotations
@@ -75,11 +78,15 @@ def interpolated(table, share, k):
 def drop(j, n_points, columns, buffer, gram):
     """Take out a point; the last one gets its number. The number of points that are left."""
     last = n_points - 1
-    columns[:, j] = columns[:, last]
-    buffer[j] = buffer[last]
+    for k in range(columns.shape[0]):
+        columns[k, j] = columns[k, last]
+    for c in range(buffer.shape[1]):
+        buffer[j, c] = buffer[last, c]
     if gram.shape[0]:
-        gram[j, :n_points] = gram[last, :n_points]
-        gram[:n_points, j] = gram[:n_points, last]
+        for m in range(n_points):
+            gram[j, m] = gram[last, m]
+        for m in range(n_points):
+            gram[m, j] = gram[m, last]
         gram[j, j] = gram[last, last]
     return last
 
@@ -118,13 +125,16 @@ def project(i, n_points, columns, buffer, gram):
         if curvature <= 0.0:
             break
         step = rest / curvature
-        beta += step * direction
-        residual -= step * product
+        for j in range(n_points):
+            beta[j] += step * direction[j]
+            residual[j] -= step * product[j]
         new = np.dot(residual, residual)
-        direction = residual + (new / rest) * direction
+        for j in range(n_points):
+            direction[j] = residual[j] + (new / rest) * direction[j]
         rest = new
     for j in range(n_points):
-        buffer[j] += beta[j] * own
+        for c in range(len(own)):
+            buffer[j, c] += beta[j] * own[c]
     # ‖φ − Σ βφ‖² = 1 − βᵀk − βᵀ(k − Kβ)
     left = max(0.0, 1.0 - np.dot(beta, k) - np.dot(beta, residual))
     return n_points, left * np.dot(own, own)
@@ -141,7 +151,7 @@ def merge(n_points, columns, buffer, gram, gamma, table, precision):
         if value != 0.0:
             for j in range(n_points):
                 products[j] += value * columns[k, j]
-    best, least = -1, math.inf
+    best, least = i, math.inf
     for j in range(n_points):
         if j == i:
             continue
@@ -161,7 +171,7 @@ def merge(n_points, columns, buffer, gram, gamma, table, precision):
             lost = a + b + 2.0 * g * math.exp(log_k) - kept
         if lost < least:
             best, least = j, lost
-    if best < 0 or least >= a:
+    if best == i or least >= a:
         # No other point has a like sign, or the loss of the point alone is less.
         return drop(i, n_points, columns, buffer, gram), a
     b = g = 0.0
@@ -171,7 +181,8 @@ def merge(n_points, columns, buffer, gram, gamma, table, precision):
     log_k = -gamma * max(0.0, columns[d, i] + columns[d, best] - 2.0 * products[best])
     h_best, kept = golden_section(log_k, a, b, g, 1e-3 * precision)
     first, second = math.exp((1.0 - h_best) ** 2 * log_k), math.exp(h_best**2 * log_k)
-    buffer[i] = first * buffer[i] + second * buffer[best]
+    for c in range(buffer.shape[1]):
+        buffer[i, c] = first * buffer[i, c] + second * buffer[best, c]
     norm = 0.0
     for k in range(d):
         value = h_best * columns[k, i] + (1.0 - h_best) * columns[k, best]
@@ -210,19 +221,22 @@ def go_through(rows, problem, columns, buffer, gram, counts, numbers, settings, 
     for row in rows:
         n_points, scale = counts[0], numbers[0]
         norm = 0.0
-        k[:n_points] = 0.0
+        for j in range(n_points):
+            k[j] = 0.0
         for place in range(indptr[row], indptr[row + 1]):
             value = values[place]
             norm += value * value
             of_points = columns[indices[place]]
             for j in range(n_points):
                 k[j] += value * of_points[j]
-        f[:] = 0.0
+        for c in range(n_outputs):
+            f[c] = 0.0
         for j in range(n_points):
             k[j] = math.exp(-gamma * max(0.0, norm + columns[d, j] - 2.0 * k[j]))
             for c in range(n_outputs):
                 f[c] += buffer[j, c] * k[j]
-        f *= scale
+        for c in range(n_outputs):
+            f[c] *= scale
 
         label, other = labels[row], 0
         if n_outputs == 1:
@@ -240,25 +254,29 @@ def go_through(rows, problem, columns, buffer, gram, counts, numbers, settings, 
 
         scale *= 1.0 - 1.0 / counts[1]
         if scale < fold_below:
-            buffer[:n_points] *= scale
+            for j in range(n_points):
+                for c in range(n_outputs):
+                    buffer[j, c] *= scale
             scale = 1.0
         if margin < 1.0:
             counts[2] += 1
             change = weights[row] * step / scale
             new = n_points
-            columns[:, new] = 0.0
+            for m in range(d):
+                columns[m, new] = 0.0
             for place in range(indptr[row], indptr[row + 1]):
                 columns[indices[place], new] = values[place]
             columns[d, new], columns[d + 1, new] = norm, 1.0
-            buffer[new] = 0.0
+            for c in range(n_outputs):
+                buffer[new, c] = 0.0
             if n_outputs == 1:
                 buffer[new, 0] = change if label == 1 else -change
             else:
                 buffer[new, label] = change
                 buffer[new, other] = -change
             if gram.shape[0]:
-                gram[new, :new] = k[:new]
-                gram[:new, new] = k[:new]
+                for j in range(new):
+                    gram[new, j] = gram[j, new] = k[j]
                 gram[new, new] = 1.0
             n_points += 1
             if n_points == capacity:

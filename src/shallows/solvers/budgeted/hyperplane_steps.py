@@ -27,15 +27,23 @@ def prune(n_weights, columns, classes, names, threshold):
     for k in range(columns.shape[0]):
         for j in range(n_weights):
             norms[j] += columns[k, j] * columns[k, j]
-    stays = np.zeros(n_weights, dtype=np.bool_)
+    stays, summed = np.ones(n_weights, dtype=np.bool_), np.zeros(n_weights, dtype=np.bool_)
     lost = 0.0
     total = 0.0
-    largest = np.full(classes[:n_weights].max() + 1, -1)
+    n_classes = 0
+    for j in range(n_weights):
+        n_classes = max(n_classes, classes[j] + 1)
+    largest = np.full(n_classes, -1)
     for j in range(n_weights):
         if largest[classes[j]] < 0 or norms[j] > norms[largest[classes[j]]]:
             largest[classes[j]] = j
-    stays[:] = True
-    for j in np.argsort(norms):
+    # From the smallest on; few are taken, so that looking for the next one costs less than an order of all.
+    for _ in range(n_weights):
+        j = -1
+        for other in range(n_weights):
+            if not summed[other] and (j < 0 or norms[other] < norms[j]):
+                j = other
+        summed[j] = True
         total += norms[j]
         if total > threshold:
             break
@@ -45,7 +53,8 @@ def prune(n_weights, columns, classes, names, threshold):
     left = 0
     for j in range(n_weights):
         if stays[j]:
-            columns[:, left] = columns[:, j]
+            for k in range(columns.shape[0]):
+                columns[k, left] = columns[k, j]
             classes[left], names[left] = classes[j], names[j]
             left += 1
     return left, lost
@@ -79,7 +88,8 @@ def go_through(rows, problem, columns, classes, names, assigned, counts, numbers
     scores = np.empty(capacity)
     for row in rows:
         n_weights, scale, label = counts[0], numbers[0], labels[row]
-        scores[:n_weights] = constant * columns[d, :n_weights]
+        for j in range(n_weights):
+            scores[j] = constant * columns[d, j]
         for place in range(indptr[row], indptr[row + 1]):
             value, of_weights = values[place], columns[indices[place]]
             for j in range(n_weights):
@@ -108,7 +118,9 @@ def go_through(rows, problem, columns, classes, names, assigned, counts, numbers
 
         scale *= 1.0 - 1.0 / counts[1]
         if scale < fold_below:
-            columns[:, :n_weights] *= scale
+            for k in range(d + 1):
+                for j in range(n_weights):
+                    columns[k, j] *= scale
             scale = 1.0
         if loss > 0.0:
             counts[2] += 1
@@ -116,7 +128,8 @@ def go_through(rows, problem, columns, classes, names, assigned, counts, numbers
             if own_score <= 0.0 and own == best and n_own < most:
                 # The zero vector is no worse: it becomes a hyperplane of the class.
                 own = n_weights
-                columns[:, own] = 0.0
+                for k in range(d + 1):
+                    columns[k, own] = 0.0
                 classes[own], names[own] = label, counts[3]
                 if assigned.shape[0]:
                     assigned[row] = counts[3]
