@@ -224,11 +224,29 @@ def test_short_runs_that_are_wanted_and_need_the_same_inputs_share_a_process():
         assert len(alike) == 1 or run.preconditioner == first.preconditioner
 
 
+def test_a_process_is_told_of_runs_on_other_data_that_need_no_preconditioner(plan):
+    sharing, runs = scheduling.Sharing(plan), list(plan.runs("demo").values())
+    for run in runs:
+        sharing.want("demo", run)
+    short = [run for run in runs if run.cost.seconds < sharing.seconds]
+    begins = set()
+    for run in short[:: len(short) // 20]:
+        beside = [(plan.run_named("demo", spec["id"]), *data) for spec, *data in sharing.beside("demo", run)]
+        assert all((one.dataset, one.variant) == tuple(data) for one, *data in beside)
+        assert not any(one.preconditioner or one not in short for one, *_ in beside)
+        assert all(one.cost.memory_bytes <= run.cost.memory_bytes for one, *_ in beside)
+        # Those on the same data are told by `others`, unless the run needs a preconditioner and they do not.
+        assert run.preconditioner or (run.dataset, run.variant) not in {tuple(data) for _, *data in beside}
+        assert len(beside) == len({one.id for one, *_ in beside}) <= scheduling.MOST_BESIDE
+        begins.add(beside[0][0].id if beside else None)
+    assert len(begins) > 5
+
+
 def test_long_runs_share_no_process():
     plan = small(two_batch_sizes, batch_seconds=0)
     sharing, runs = scheduling.Sharing(plan), plan.runs("demo").values()
     assert not any(sharing.want("demo", run) for run in runs)
-    assert not any(sharing.others("demo", run) for run in runs)
+    assert not any(sharing.others("demo", run) or sharing.beside("demo", run) for run in runs)
 
 
 def test_a_parameter_that_a_scale_alters_is_told():

@@ -19,7 +19,7 @@ from shallows.experiments.planning.runs import digest
 from shallows.experiments.running import finished, record, run, single_fit
 from shallows.experiments.running.job import Conditions, Job, key_of
 from shallows.experiments.running.measures import predictions
-from shallows.experiments.running.shared_process import RunTask, work
+from shallows.experiments.running.shared_process import RunTask, on_prepared_data, work
 from workflow_runs import PROJECT
 
 METHODS = configuration.load(PROJECT).methods
@@ -149,6 +149,17 @@ def test_what_a_process_does_besides_is_found_finished_by_its_own_job(job, capsy
     assert "found finished" in capsys.readouterr().out
     kept, _ = record.read(second.out)
     assert kept["run"]["target_ids"] == ["another"] and kept["run"]["parameters"]["rank"] == 10
+
+
+def test_runs_on_other_data_wait_for_no_preparation(job, prepared, tmp_path):
+    one, half = eigenpro(job), tmp_path / "half"
+    half.mkdir()
+    (half / "prepared.json").write_text("{", encoding="utf-8")
+    beside = [(one.spec, str(folder)) for folder in (tmp_path / "not there", half, prepared)]
+    tasks = list(on_prepared_data(beside, one.checkpoints, CONDITIONS))
+    assert [task.job for task in tasks] == [replace(one, out=None)]
+    work(RunTask(eigenpro(job, rank=10), CONDITIONS), tasks, seconds=60)
+    assert tasks[0].is_finished()
 
 
 def test_nothing_more_is_begun_when_the_time_is_over(job):

@@ -184,6 +184,16 @@ def others_of(wildcards, prepared):
     return SHARING.others(wildcards.scale, run_of(wildcards))
 
 
+def beside_of(wildcards, prepared):
+    """What the process of a run may do after those, on other data: runs, each with the folder of its data."""
+    if finished_of(wildcards, prepared):
+        return []
+    return [
+        (spec, str(Path(prepared_of(dataset, variant)).parent))
+        for spec, dataset, variant in SHARING.beside(wildcards.scale, run_of(wildcards))
+    ]
+
+
 def record_of(run):
     """The record that a run leaves."""
     return below(run.scale, f"{run.folder}/record.json")

@@ -1,4 +1,5 @@
-"""Runs: one job a run. A process that is done with a short run goes on with others that want the same inputs.
+"""Runs: one job a run. A process that is done with a short run goes on with others that want the same inputs, and then
+with some on other data that are prepared by then.
 
 The results of those others are kept beside the checkpoints, in a folder that is no declared output, since Snakemake
 deletes the outputs of a job before it starts and when it fails. Their own jobs find them there and only copy them, by
@@ -49,6 +50,7 @@ rule train:
         # What depends on `input` is no reason to run it again: another target that wants the run too, other runs.
         targets=lambda wildcards, input: run_of(wildcards).targets,
         others=lambda wildcards, input: others_of(wildcards, input.prepared),
+        beside=lambda wildcards, input: beside_of(wildcards, input.prepared),
         checkpoints=lambda wildcards, input: below(wildcards.scale, "checkpoints"),
         # Before `finished`, since a run may be finished by another process between the two.
         script=lambda wildcards, input: (

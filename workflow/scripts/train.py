@@ -1,9 +1,10 @@
+from itertools import chain
 from pathlib import Path
 
 from shallows.experiments.running import cards
 from shallows.experiments.running.job import Conditions, Job
 from shallows.experiments.running.journal import journal
-from shallows.experiments.running.shared_process import RunTask, work
+from shallows.experiments.running.shared_process import RunTask, on_prepared_data, work
 
 with journal(snakemake.log[0], snakemake.resources), cards.one_of_them(snakemake.resources.get("gpu", 0)):
     params, conditions = snakemake.params, Conditions.of(snakemake.config, snakemake.resources)
@@ -15,6 +16,9 @@ with journal(snakemake.log[0], snakemake.resources), cards.one_of_them(snakemake
     }
     work(
         RunTask(Job(spec=spec, out=Path(snakemake.output.record).parent, **places), conditions),
-        (RunTask(Job(spec=other, out=None, **places), conditions) for other in params.others),
+        chain(
+            (RunTask(Job(spec=other, out=None, **places), conditions) for other in params.others),
+            on_prepared_data(params.beside, places["checkpoints"], conditions),
+        ),
         snakemake.config["batch_seconds"],
     )

@@ -9,6 +9,9 @@ from shallows import memory_limits
 from .plan import Plan
 from .runs import Preconditioner, Run
 
+MOST_BESIDE = 40
+"""Runs on other data that a process is told of: enough for the time it has, few enough to be listed for every job."""
+
 
 def main_memory() -> int:
     """Bytes of main memory that this machine has, or that a container's or a batch system's share of it holds."""
@@ -22,7 +25,7 @@ class Sharing:
 
     Snakemake asks for the inputs of every job that it considers before it starts any; there `want` notes the job. When
     one starts, `others` tells the noted ones that are short and need the same inputs, which are there by then. The
-    process that is done with its own job can go on with these.
+    process that is done with its own job can go on with these, and after them with what `beside` tells.
 
     Parameters
     ----------
@@ -50,6 +53,27 @@ class Sharing:
             for _, one in sorted(noted.items())
             if one.id != member.id and one.cost.memory_bytes <= member.cost.memory_bytes
         ]
+
+    def beside(self, scale: str, member: Run | Preconditioner) -> list[tuple[dict[str, Any], str, str]]:
+        """Noted runs on other data, each with its dataset and variant; whether those are prepared is not known here.
+
+        They are those of the groups that follow in a fixed order, so that the processes of different groups begin at
+        different places. None of them takes a preconditioner: a file that is there may be one that is made anew.
+        """
+        if not self._is_short(member):
+            return []
+        own, groups = _inputs(scale, member), sorted(self._wanted)
+        start = groups.index(own) + 1 if own in self._wanted else 0
+        found: list[tuple[dict[str, Any], str, str]] = []
+        for group in (*groups[start:], *groups[:start]):
+            if group[:2] != ("train", scale) or group[4] or group == own:
+                continue
+            for _, one in sorted(self._wanted[group].items()):
+                if len(found) == MOST_BESIDE:
+                    return found
+                if one.cost.memory_bytes <= member.cost.memory_bytes:
+                    found.append((self.plan.job(one), one.dataset, one.variant))
+        return found
 
     def _is_short(self, member: Run | Preconditioner) -> bool:
         return member.cost.seconds < self.seconds

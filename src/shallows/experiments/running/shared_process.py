@@ -122,6 +122,26 @@ class RunTask:
             finished.bring(self.job, self.folder)
 
 
+def on_prepared_data(
+    beside: Iterable[tuple[dict[str, Any], str]], checkpoints: Path, conditions: Conditions
+) -> Iterator[RunTask]:
+    """Runs whose data are prepared when their turn comes; others are passed over.
+
+    Parameters
+    ----------
+    beside : iterable of (dict, str)
+        Runs, each with the folder of its prepared data.
+    checkpoints : Path
+    conditions : Conditions
+    """
+    for spec, prepared in beside:
+        try:
+            task = RunTask(Job(spec, Path(prepared), None, checkpoints), conditions)
+        except (OSError, ValueError):  # no record yet, or half of one
+            continue
+        yield task
+
+
 class PreconditionerTask:
     """A preconditioner: one file."""
 
