@@ -190,8 +190,19 @@ def beside_of(wildcards, prepared):
         return []
     return [
         (spec, str(Path(prepared_of(dataset, variant)).parent))
-        for spec, dataset, variant in SHARING.beside(wildcards.scale, run_of(wildcards))
+        for spec, dataset, variant in SHARING.beside(
+            wildcards.scale, run_of(wildcards), is_open
+        )
     ]
+
+
+def is_open(run):
+    """Whether the data of a run are prepared, and the run is neither finished nor left finished by another process."""
+    prepared = Path(prepared_of(run.dataset, run.variant))
+    if not prepared.exists() or Path(record_of(run)).exists():
+        return False
+    checkpoints = Path(below(run.scale, "checkpoints"))
+    return not finished.to_copy(Job(PLAN.job(run), prepared.parent, None, checkpoints))
 
 
 def record_of(run):

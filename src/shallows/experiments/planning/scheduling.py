@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from shallows import memory_limits
@@ -54,9 +55,21 @@ class Sharing:
             if one.id != member.id and one.cost.memory_bytes <= member.cost.memory_bytes
         ]
 
-    def beside(self, scale: str, member: Run | Preconditioner) -> list[tuple[dict[str, Any], str, str]]:
-        """Noted runs on other data, each with its dataset and variant; whether those are prepared is not known here.
+    def beside(
+        self, scale: str, member: Run | Preconditioner, is_open: Callable[[Run], bool]
+    ) -> list[tuple[dict[str, Any], str, str]]:
+        """Noted runs on other data that are still to be done and could be, each with its dataset and variant.
 
+        Parameters
+        ----------
+        scale : str
+        member : Run or Preconditioner
+            The job whose process asks.
+        is_open : callable
+            Whether the data of a run are prepared and it is not finished.
+
+        Notes
+        -----
         They are those of the groups that follow in a fixed order, so that the processes of different groups begin at
         different places. None of them takes a preconditioner: a file that is there may be one that is made anew.
         """
@@ -71,7 +84,7 @@ class Sharing:
             for _, one in sorted(self._wanted[group].items()):
                 if len(found) == MOST_BESIDE:
                     return found
-                if one.cost.memory_bytes <= member.cost.memory_bytes:
+                if one.cost.memory_bytes <= member.cost.memory_bytes and is_open(one):
                     found.append((self.plan.job(one), one.dataset, one.variant))
         return found
 
