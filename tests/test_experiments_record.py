@@ -31,6 +31,14 @@ def test_provenance_agrees_with_the_schema():
     assert record.blas()["threads"] >= 1
 
 
+def test_a_record_names_the_card_that_was_used(monkeypatch):
+    monkeypatch.setattr("shallows.arrays.gpu_name", lambda index: f"card {index}")
+    record.hardware.cache_clear()
+    named = {device: record.provenance(device)["hardware"]["gpu"] for device in ("cpu", "auto", "gpu", "gpu:1")}
+    record.hardware.cache_clear()
+    assert named == {"cpu": "card 0", "auto": "card 0", "gpu": "card 0", "gpu:1": "card 1"}
+
+
 def test_a_record_that_lacks_something_is_refused_with_its_place():
     with pytest.raises(ShallowsError, match="schema"):
         record.check({"schema_version": record.SCHEMA_VERSION})

@@ -111,9 +111,16 @@ def plain(value: Any) -> Any:
 # Provenance ----------------------------------------------------------------------------------------------------------
 
 
-def provenance() -> dict[str, Any]:
-    """Code, packages, hardware and BLAS of this process, as a record holds them."""
-    return {"code": code.commit(), "packages": packages(), "hardware": hardware(), "blas": blas()}
+def provenance(device: str = "cpu") -> dict[str, Any]:
+    """Code, packages, hardware and BLAS of this process, as a record holds them.
+
+    Parameters
+    ----------
+    device : str
+        What was computed on: of several GPUs the record names that of ``"gpu:N"``, else the first.
+    """
+    made_on = hardware(int(device.partition(":")[2] or 0))
+    return {"code": code.commit(), "packages": packages(), "hardware": made_on, "blas": blas()}
 
 
 @cache
@@ -129,8 +136,8 @@ def packages() -> dict[str, str]:
 
 
 @cache
-def hardware() -> dict[str, Any]:
-    """Processor, cores this process may use, main memory and graphics processor."""
+def hardware(gpu: int = 0) -> dict[str, Any]:
+    """Processor, cores this process may use, main memory and, of the graphics processors, the one of a number."""
     import psutil
 
     from shallows import arrays
@@ -140,7 +147,7 @@ def hardware() -> dict[str, Any]:
         "cpu": _cpu_field("model name") or platform.processor() or platform.machine(),
         "cores": allowed,
         "memory_bytes": psutil.virtual_memory().total,
-        "gpu": arrays.gpu_name(),
+        "gpu": arrays.gpu_name(gpu),
     }
 
 

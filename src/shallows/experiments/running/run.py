@@ -53,7 +53,7 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
             **found,
             "times": {**found["times"], "total": seconds},
             "peak_memory_bytes": record.peak_memory() if peak is None else peak,
-            **record.provenance(),
+            **record.provenance(str(found["effective"].get("device", conditions.device))),
             "started": started.isoformat(timespec="seconds"),
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         }

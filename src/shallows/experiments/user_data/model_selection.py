@@ -160,7 +160,7 @@ def _run(spec: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions:
             "peak_memory_bytes": record.peak_memory(),
             "resumes": 0,
             "rollbacks": getattr(fitted.estimator, "n_rollbacks_", 0),
-            **record.provenance(),
+            **record.provenance(getattr(fitted.estimator, "effective_params_", {}).get("device", "cpu")),
             "started": started.isoformat(timespec="seconds"),
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         }
