@@ -20,6 +20,8 @@ rule prepare:
         f"{DATA}/logs/prepare/{{dataset}}/{{variant}}.log",
     group:
         batch_of_preparation
+    # First of all, so that whatever process has time left finds the data of other runs.
+    priority: 1
     conda:
         ENVIRONMENT
     resources:
