@@ -13,6 +13,7 @@ from shallows.experiments import command_line
 from shallows.experiments.planning import configuration, costs, measured_costs, scheduling, signatures
 from shallows.experiments.planning.configuration import SCALES, ConfigurationError
 from shallows.experiments.planning.plan import Plan
+from shallows.experiments.planning.requests import Requests
 from shallows.experiments.planning.runs import digest, slug
 from workflow_runs import PROJECT, environment
 
@@ -75,6 +76,7 @@ import sys
 from shallows.experiments.identity import code
 from shallows.experiments import command_line
 from shallows.experiments.planning.plan import Plan
+from shallows.experiments.planning.requests import Requests
 Plan.load({str(PROJECT)!r})
 code.digest_of_module("shallows:EigenProClassifier")
 print([name for name in {heavy!r} if name in sys.modules])
@@ -235,7 +237,9 @@ def test_a_process_is_told_of_runs_on_other_data_that_need_no_preconditioner(pla
         beside = [(plan.run_named("demo", spec["id"]), *data) for spec, *data in told]
         assert all((one.dataset, one.variant) == tuple(data) for one, *data in beside)
         assert not any(one.preconditioner or one.seed or one not in short for one, *_ in beside)
-        assert all(one.cost.memory_bytes <= run.cost.memory_bytes for one, *_ in beside)
+        # Measured runs take up to one and a half times their estimate.
+        room = Requests().megabytes(run.cost)
+        assert all(1.5 * one.cost.memory_bytes / 1e6 <= room for one, *_ in beside)
         # Those on the same data are told by `others`, unless the run needs a preconditioner and they do not.
         assert run.preconditioner or (run.dataset, run.variant) not in {tuple(data) for _, *data in beside}
         assert len(beside) == len({one.id for one, *_ in beside}) <= scheduling.MOST_BESIDE

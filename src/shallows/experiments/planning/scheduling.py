@@ -10,6 +10,9 @@ from shallows import memory_limits
 from .plan import Plan
 from .runs import Preconditioner, Run
 
+MEMORY_BESIDE = 2 * 10**8
+"""Bytes by which the estimate of another run may exceed that of the job itself; each job asks for twice as much room."""
+
 MOST_BESIDE = 40
 """Runs on other data that a process is told of: enough for the time it has, few enough to be listed for every job."""
 
@@ -49,11 +52,7 @@ class Sharing:
         if not self._is_short(member):
             return []
         noted = self._wanted.get(_inputs(scale, member), {})
-        return [
-            self.plan.job(one)
-            for _, one in sorted(noted.items())
-            if one.id != member.id and one.cost.memory_bytes <= member.cost.memory_bytes
-        ]
+        return [self.plan.job(one) for _, one in sorted(noted.items()) if one.id != member.id and _fits(one, member)]
 
     def beside(
         self, scale: str, member: Run | Preconditioner, is_open: Callable[[Run], bool]
@@ -84,12 +83,17 @@ class Sharing:
             for _, one in sorted(self._wanted[group].items()):
                 if len(found) == MOST_BESIDE:
                     return found
-                if one.cost.memory_bytes <= member.cost.memory_bytes and is_open(one):
+                if _fits(one, member) and is_open(one):
                     found.append((self.plan.job(one), one.dataset, one.variant))
         return found
 
     def _is_short(self, member: Run | Preconditioner) -> bool:
         return member.cost.seconds < self.seconds
+
+
+def _fits(one: Run | Preconditioner, member: Run | Preconditioner) -> bool:
+    """Whether the memory that is asked for a job is enough for another run as well."""
+    return one.cost.memory_bytes <= member.cost.memory_bytes + MEMORY_BESIDE
 
 
 def _inputs(scale: str, member: Run | Preconditioner) -> tuple[str, ...]:
