@@ -11,7 +11,7 @@ from .plan import Plan
 from .runs import Preconditioner, Run
 
 MEMORY_BESIDE = 2 * 10**8
-"""Bytes by which the estimate of another run may exceed that of the job itself; twice as many are asked for beyond it."""
+"""Bytes by which the estimate of another run may exceed that of the job; twice as many are asked for beyond it."""
 
 MOST_BESIDE = 40
 """Runs on other data that a process is told of: enough for the time it has, few enough to be listed for every job."""
