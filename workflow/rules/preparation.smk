@@ -18,10 +18,10 @@ rule prepare:
         ),
     log:
         f"{DATA}/logs/prepare/{{dataset}}/{{variant}}.log",
-    group:
-        batch_of_preparation
     # First of all, so that whatever process has time left finds the data of other runs.
     priority: 1
+    group:
+        batch_of_preparation
     conda:
         ENVIRONMENT
     resources:
