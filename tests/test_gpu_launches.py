@@ -107,6 +107,19 @@ def test_a_wait_stands_at_every_k_th_step_and_at_the_end_of_an_epoch(monkeypatch
         assert waits == [0, 0, 0, 1, 0, 0, 0, 1, 0, 1]
 
 
+@needs_compiler
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("regularisation", "launches"), [(0.0, 31), (0.01, 33)])
+def test_a_step_of_conjugate_residuals_on_a_whole_matrix(regularisation, launches, weighted, monkeypatch, folder):
+    with pretended_gpu(monkeypatch, folder) as ledger:
+        problem = kernel_problem(128, regularisation, whole=True)
+        if weighted:
+            problem = replace(problem, weights=counted(np.ones((N, 1), dtype=np.float32)))
+        # Weighted: the residual, the image, and what is left of it.
+        expected = (launches + 3 * weighted, 0, 1)
+        assert of_one_step(ledger, ConjugateResiduals(1.0, n_batches=N // BATCH), problem, BELOW) == expected
+
+
 @pytest.mark.parametrize("whole", [False, True])
 def test_a_step_of_conjugate_residuals_takes_fewer_products_of_a_whole_matrix(whole, monkeypatch):
     with pretended_gpu(monkeypatch) as ledger, cuda.off():

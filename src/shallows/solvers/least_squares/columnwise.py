@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ... import arrays
 from ...arrays import Array
+from ...fused_expressions import FusedExpression
 
 
 def dots(a: Array, b: Array) -> Array:
@@ -11,8 +12,20 @@ def dots(a: Array, b: Array) -> Array:
     return arrays.namespace(a).sum(a * b, axis=0)[None, :]
 
 
-def ratio(a: Array, b: Array) -> Array:
-    """A / b, and 0 where b is not positive."""
+def _plain_quotient(a: Array, b: Array, quotient: Array) -> None:
     xp = arrays.namespace(a)
     positive = b > 0
-    return xp.where(positive, a / xp.where(positive, b, xp.ones_like(b)), xp.zeros_like(a))
+    quotient[...] = xp.where(positive, a / xp.where(positive, b, xp.ones_like(b)), xp.zeros_like(a))
+
+
+QUOTIENT = FusedExpression(
+    "quotient", ("a", "b"), ("quotient",), "quotient = b > 0 ? a / b : T(0)", _plain_quotient, ((5, 3), (5, 3))
+)
+"""A / b, and 0 where b is not positive."""
+
+
+def ratio(a: Array, b: Array) -> Array:
+    """A / b, and 0 where b is not positive, for arrays of one shape and dtype."""
+    quotient = arrays.namespace(a).empty_like(a)
+    QUOTIENT(a, b, into=(quotient,))
+    return quotient

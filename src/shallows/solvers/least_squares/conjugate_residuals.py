@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ... import arrays
 from ...arrays import Array
+from ...fused_expressions import FusedExpression
 from .columnwise import dots, ratio
 from .kernel_problem import KernelProblem
 
@@ -13,6 +14,81 @@ CHECK_EVERY = 25
 """Epochs after which the residual is computed anew: in float32 that of the recursion drifts from the true one."""
 
 _KEPT = ("coefficients", "residual", "directions", "images", "norms", "checked", "checked_residual", "going")
+
+
+def _plain_beyond(direction, image, known_direction, known_image, new_direction, new_image):
+    new_direction[...] = direction - known_direction
+    new_image[...] = image - known_image
+
+
+BEYOND = FusedExpression(
+    "beyond",
+    ("direction", "image", "known_direction", "known_image"),
+    ("new_direction", "new_image"),
+    "new_direction = direction - known_direction; new_image = image - known_image",
+    _plain_beyond,
+    ((5, 3), (5, 3), (5, 3), (5, 3)),
+)
+"""What a direction and its image have beyond those of the steps before."""
+
+
+def _plain_verdicts(going, energy, square, noise, left, own, eps, moves, good, norm):
+    moves[...] = going * (energy > noise * square)
+    good[...] = left > eps * own
+    norm[...] = arrays.namespace(norm).where(left > eps * own, left, own)
+
+
+VERDICTS = FusedExpression(
+    "verdicts",
+    ("going", "energy", "square", "noise", "left", "own", "eps"),
+    ("moves", "good", "norm"),
+    "moves = energy > noise * square ? going : T(0); good = left > eps * own ? T(1) : T(0); "
+    "norm = left > eps * own ? left : own",
+    _plain_verdicts,
+    ((1, 3), (1, 3), (1, 3), (), (1, 3), (1, 3), ()),
+)
+"""Of each output whether it moves, whether more than rounding is left of its direction, and what its image measures.
+
+Where hardly anything of the residual is left but what the matrix sends to rounding, as contradictory targets of points
+that coincide, an output stays as it is. What rounding alone has left of a direction is none: such an output goes along
+its own.
+"""
+
+
+def _plain_chosen(direction, image, good, new_direction, new_image):
+    xp = arrays.namespace(image)
+    new_direction[...] = xp.where(good < 1, direction, new_direction)
+    new_image[...] = xp.where(good < 1, image, new_image)
+
+
+CHOSEN = FusedExpression(
+    "chosen",
+    ("direction", "image", "good"),
+    ("new_direction", "new_image"),
+    "if (good < T(1)) { new_direction = direction; new_image = image; }",
+    _plain_chosen,
+    ((5, 3), (5, 3), (1, 3)),
+)
+"""The new direction and image, or the old ones of outputs of whose direction only rounding is left."""
+
+
+def _plain_moved(before, residual, direction, image, moves, fitting, norm, after, left, kept_direction, kept_image):
+    length = moves * ratio(fitting, norm)
+    after[...] = before + length * direction
+    left[...] = residual - length * image
+    kept_direction[...], kept_image[...] = direction, image
+
+
+MOVED = FusedExpression(
+    "moved",
+    ("before", "residual", "direction", "image", "moves", "fitting", "norm"),
+    ("after", "left", "kept_direction", "kept_image"),
+    "const T length = norm > 0 ? moves * (fitting / norm) : T(0); after = before + length * direction; "
+    "left = residual - length * image; kept_direction = direction; kept_image = image",
+    _plain_moved,
+    ((5, 3), (5, 3), (5, 3), (5, 3), (1, 3), (1, 3), (1, 3)),
+)
+"""Coefficients and residual after a step along a direction, which is remembered."""
 
 
 @dataclass
@@ -39,6 +115,8 @@ class ConjugateResidualState:
         1, or 0 for an output that gains no more.
     projection : array, shape (n, q), or None
         Ψ, see `ConjugateResiduals`.
+    ridge : array, shape (n, 1) or (n, c), or float, or None
+        λ/w, 0 where w is.
     n_steps : int
     """
 
@@ -53,6 +131,7 @@ class ConjugateResidualState:
     checked_residual: Array | None = None
     going: Array | None = None
     projection: Array | None = None
+    ridge: Array | float | None = None
     n_steps: int = 0
 
     def remember(self) -> tuple[dict[str, Array], dict[str, int]]:
@@ -141,37 +220,41 @@ class ConjugateResiduals:
         gradient = weighted[batch, :]
         s.loss = float(xp.sum(gradient * s.residual[batch, :]))
         direction, image = _applied(problem, s, gradient, batch)
-        image = _with_ridge(problem, image, direction)
-        # Where hardly anything of the residual is left but what the matrix sends to rounding, as contradictory targets
-        # of points that coincide, an output stays as it is.
+        image = _with_ridge(problem, s, image, direction)
+        self._remember_room(s)
+        energy, square = dots(gradient, image[batch, :]), dots(gradient, gradient)
         eps, p = float(xp.finfo(s.coefficients.dtype).eps), problem.preconditioner
         noise = eps * (batch.stop - batch.start) * p.top_eigenvalue
-        moves = s.going * (dots(gradient, image[batch, :]) > noise * dots(gradient, gradient))
-        direction, image = self._conjugate(problem, s, direction, image)
-        norm = _norms(problem, image)
-        length = moves * ratio(dots(weighted, image), norm)
-        s.coefficients = s.coefficients + length * direction
-        s.residual = s.residual - length * image
+
+        turned = arrays.contiguous(_weighted(problem, image).T)
+        share = ratio((s.images @ turned[:, :, None])[:, :, 0], s.norms)[:, None, :]
+        known = ((share @ held)[:, 0, :].T for held in (s.directions, s.images))
+        new = xp.empty_like(direction), xp.empty_like(image)
+        BEYOND(direction, image, *known, into=new)
+
         place = s.n_steps % s.norms.shape[1]
-        s.directions[:, place, :], s.images[:, place, :], s.norms[:, place] = direction.T, image.T, norm[0]
+        moves, good, norm = xp.empty_like(s.going), xp.empty_like(s.going), s.norms[:, place][None, :]
+        left, own = _norms(problem, new[1]), dots(image, turned.T)
+        VERDICTS(s.going, energy, square, noise, left, own, eps, into=(moves, good, norm))
+        CHOSEN(direction, image, good, into=new)
+
+        after = xp.empty_like(s.coefficients), xp.empty_like(s.residual)
+        fitting, kept = dots(weighted, new[1]), (s.directions[:, place, :].T, s.images[:, place, :].T)
+        MOVED(s.coefficients, s.residual, *new, moves, fitting, norm, into=(*after, *kept))
+        s.coefficients, s.residual = after
         s.n_steps += 1
         return s
 
-    def _conjugate(
-        self, problem: KernelProblem, s: ConjugateResidualState, direction: Array, image: Array
-    ) -> tuple[Array, Array]:
-        """What a direction and its image, each of shape (n, c), have beyond those of the steps before."""
-        xp = arrays.namespace(image)
+    def _remember_room(self, s: ConjugateResidualState) -> None:
+        """Make room for the directions of the steps to come, if there is none."""
         if s.norms is None:
-            (n, c), k = image.shape, self.n_remembered
-            s.directions, s.images = (xp.zeros((c, k, n), dtype=image.dtype) for _ in range(2))
-            s.norms = xp.zeros((c, k), dtype=image.dtype)
-        turned = arrays.contiguous(_weighted(problem, image).T)
-        share = ratio((s.images @ turned[:, :, None])[:, :, 0], s.norms)[:, None, :]
-        new = tuple(old - (share @ held)[:, 0, :].T for old, held in ((direction, s.directions), (image, s.images)))
-        # What rounding alone has left of a direction is none: such an output goes along its own.
-        good = _norms(problem, new[1]) > float(xp.finfo(image.dtype).eps) * dots(image, turned.T)
-        return xp.where(good, new[0], direction), xp.where(good, new[1], image)
+            xp, ((n, c), k), dtype = (
+                arrays.namespace(s.residual),
+                (s.residual.shape, self.n_remembered),
+                s.residual.dtype,
+            )
+            s.directions, s.images = (xp.zeros((c, k, n), dtype=dtype) for _ in range(2))
+            s.norms = xp.zeros((c, k), dtype=dtype)
 
 
 def _applied(problem: KernelProblem, s: ConjugateResidualState, g: Array, batch: slice) -> tuple[Array, Array]:
@@ -198,7 +281,7 @@ def _check(problem: KernelProblem, s: ConjugateResidualState) -> None:
         s.residual = problem.targets
         s.going = xp.ones((1, problem.targets.shape[1]), dtype=s.coefficients.dtype)
     else:
-        true = problem.targets - _with_ridge(problem, problem.gram.dot(s.coefficients), s.coefficients)
+        true = problem.targets - _with_ridge(problem, s, problem.gram.dot(s.coefficients), s.coefficients)
         nearer = (_norms(problem, true) < _norms(problem, s.checked_residual)) & (s.going > 0)
         s.coefficients = xp.where(nearer, s.coefficients, s.checked)
         s.residual = xp.where(nearer, true, s.checked_residual)
@@ -206,11 +289,13 @@ def _check(problem: KernelProblem, s: ConjugateResidualState) -> None:
     s.checked, s.checked_residual = s.coefficients, s.residual
 
 
-def _with_ridge(problem: KernelProblem, values: Array, coefficients: Array) -> Array:
+def _with_ridge(problem: KernelProblem, s: ConjugateResidualState, values: Array, coefficients: Array) -> Array:
     """(K + λW⁻¹) a from the values K a."""
     if not problem.regularisation:
         return values
-    return values + problem.regularisation * problem.inverse_weights(slice(0, problem.gram.n)) * coefficients
+    if s.ridge is None:
+        s.ridge = problem.regularisation * problem.inverse_weights(slice(0, problem.gram.n))
+    return values + s.ridge * coefficients
 
 
 def _weighted(problem: KernelProblem, r: Array) -> Array:
