@@ -254,6 +254,13 @@ def test_long_runs_share_no_process():
     assert not any(sharing.others("demo", run) or sharing.beside("demo", run, lambda one: True) for run in runs)
 
 
+def test_a_default_of_a_method_is_no_value_that_a_scale_alters(plan):
+    # The σ and λ of these runs are of their dataset: where the target says none, the method's are not the paper's.
+    (*series,) = plan.series("eigenpro_table_krls", "laptop")
+    assert len(series) == 6
+    assert not any(one.altered for one in series)
+
+
 def test_a_parameter_that_a_scale_alters_is_told():
     def altered(paper):
         paper["targets"]["first"]["scales"]["demo"]["runs"][0]["parameters"] = {"rank": 5}

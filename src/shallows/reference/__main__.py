@@ -1,4 +1,4 @@
-"""``python -m shallows.reference collect|list|report|verify --scale SCALE [TARGET ...]``."""
+"""``python -m shallows.reference collect|judge|list|report|verify --scale SCALE [TARGET ...]``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0; 1 where a number drifted, nothing could be compared, or something is wrong, which stderr tells.
     """
     parser = argparse.ArgumentParser(prog="python -m shallows.reference", description=__doc__)
-    parser.add_argument("command", choices=("collect", "list", "report", "verify"))
+    parser.add_argument("command", choices=("collect", "judge", "list", "report", "verify"))
     parser.add_argument("targets", nargs="*", metavar="TARGET", help="all targets where none is named")
     parser.add_argument("--scale", choices=SCALES, default=SCALES[0])
     parser.add_argument("--results", type=Path, help="folder of results, where it is not the configuration's")
@@ -62,6 +62,13 @@ def _run(options: argparse.Namespace) -> int:
         from .collection import collect
 
         for line in collect(plan, options.scale, results, reference, options.targets, older=options.older):
+            print(line, flush=True)
+        return 0
+
+    if options.command == "judge":
+        from .judging import judge
+
+        for line in judge(plan, options.scale, reference, options.targets):
             print(line, flush=True)
         return 0
 

@@ -9,6 +9,7 @@ from typing import Any
 from ..claim_functions import Point, common_points
 from ..setting_text import parse_setting
 from . import uncertainty, verdicts
+from .evaluations import RunResult
 from .measurements import Measurements
 from .rows import Rows
 
@@ -41,7 +42,8 @@ def cells(measurements: Measurements) -> Iterator[dict[str, Any]]:
         values = [curve[point] for curve in curves if point in curve]
         shown = values if len(values) == len(runs) or point is not None else []
         text, tolerance = (row or {}).get("published", ""), definition.get("tolerance", {})
-        margin = None if number_in(text) is None else uncertainty.margin(text, tolerance, values, runs)
+        spread = (row or {}).get("spread", "")
+        margin = None if number_in(text) is None else uncertainty.margin(text, tolerance, values, runs, spread)
         judgement = _judged(measurements, rows, series, metric, point, values, number_in(text), margin)
         words = verdicts.criterion_of(definition) if margin is not None and tolerance else ""
         yield rows.row(word, method, setting, metric, judgement, row, shown, runs, tolerance=words, margin=margin)
@@ -68,9 +70,7 @@ def _judged(
     """The verdict on one cell, and why."""
     spec, n_runs = measurements.spec, len(series["run_ids"])
     definition, along = spec["metrics"][metric], spec.get("mark", "")
-    altered = [f"{name} = {ours} instead of {theirs}" for name, (ours, theirs) in series["altered"].items()]
-    incomparable = definition.get("incomparable") or rows.incomparable(series["data"], measurements.runs(series))
-    incomparable = incomparable or (altered and "measured with " + ", ".join(altered))
+    incomparable = unlike(rows, definition, series, measurements.runs(series))
     if len(values) < n_runs:
         if "first_passage" not in definition:
             missed = f" in {n_runs - len(values)} of {n_runs} runs" if values else ""
@@ -94,7 +94,22 @@ def _judged(
         drawn = spec["kind"] == "curves" and point is not None
         silent = "the paper draws this curve and prints no number" if drawn else "the paper prints no number"
         return verdicts.NOT_COMPARABLE, silent
-    return verdicts.judge(number, statistics.fmean(values), margin or 0.0, definition.get("better", "lower")), ""
+    side = good_side(definition, series["method"])
+    return verdicts.judge(number, statistics.fmean(values), margin or 0.0, side), ""
+
+
+def unlike(
+    rows: Rows, definition: Mapping[str, Any], series: Mapping[str, Any], runs: Sequence[RunResult]
+) -> str | None:
+    """Why what a series measured cannot stand beside a printed number, or None where it can."""
+    altered = [f"{name} = {ours} instead of {theirs}" for name, (ours, theirs) in series["altered"].items()]
+    other_data = definition.get("incomparable") or rows.incomparable(series["data"], runs)
+    return other_data or ("measured with " + ", ".join(altered) if altered else None)
+
+
+def good_side(definition: Mapping[str, Any], method: str) -> str:
+    """On which side of a printed number a method's is better: what the metric says, neither for a baseline of it."""
+    return "neither" if method in definition.get("baselines", ()) else definition.get("better", "lower")
 
 
 def number_in(text: str) -> float | None:

@@ -97,9 +97,11 @@ def claims(measurements: Measurements) -> Iterator[dict[str, Any]]:
             runs = [run for one in number.series for run in measurements.runs(one)]
             margin = None
             if printed and "tolerance" in claim:
-                margin = uncertainty.margin(printed["published"], claim["tolerance"], number.values, runs)
+                margin = uncertainty.margin(
+                    printed["published"], claim["tolerance"], number.values, runs, printed["spread"]
+                )
             interval = uncertainty.interval(number.values, number.counted) if claim.get("paired") else None
-            verdict, reason = _judged(rows, claim, number, printed, runs, margin, interval)
+            verdict, reason = judgement_of(rows, claim, number, printed, runs, margin, interval)
             values = [statistics.fmean(number.values)] if number.never_passed and number.values else number.values
             values = [] if verdict == verdicts.NOT_RUN else values
             judgement = verdict, "; ".join(filter(None, (reason, number.without)))
@@ -122,7 +124,7 @@ def claims(measurements: Measurements) -> Iterator[dict[str, Any]]:
             yield rows.not_run(one["dataset"], method, setting, one, name)
 
 
-def _judged(
+def judgement_of(
     rows: Rows,
     claim: Mapping[str, Any],
     number: Number,

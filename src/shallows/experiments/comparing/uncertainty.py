@@ -23,7 +23,11 @@ def half_digit(printed: str) -> float:
 
 
 def margin(
-    printed: str, tolerance: Mapping[str, Any], values: Sequence[float] = (), runs: Sequence[RunResult] = ()
+    printed: str,
+    tolerance: Mapping[str, Any],
+    values: Sequence[float] = (),
+    runs: Sequence[RunResult] = (),
+    spread: str = "",
 ) -> float:
     """How far a mean may lie from a printed number.
 
@@ -34,13 +38,16 @@ def margin(
     tolerance : mapping
         Its parts are added: ``absolute``; ``relative`` to the printed value; with ``half_digit`` half a unit of the
         last printed digit; and ``standard_errors``, a multiple of √(c² + s²(1 + 1/n)). There s is the standard
-        deviation over n repetitions: the printed value is taken for one more of them. Where ``counted_on`` says on
-        what an error in percent was counted (``test``, ``train`` or a number of points), c is its standard error. It
-        enters once, since both errors are counted on the same points.
+        deviation over n repetitions: the printed value is taken for one more of them. Where a deviation p is printed
+        as well, of however many repetitions, it is √(c² + s²/n + p²). Where ``counted_on`` says on what an error in
+        percent was counted (``test``, ``train`` or a number of points), c is its standard error. It enters once, since
+        both errors are counted on the same points.
     values : sequence of float
         One a repetition.
     runs : sequence of RunResult
         Whose records tell the number of points.
+    spread : str
+        The standard deviation that is printed beside the number, if there is one.
     """
     published = float(printed)
     total = tolerance.get("absolute", 0.0) + tolerance.get("relative", 0.0) * abs(published)
@@ -51,7 +58,8 @@ def margin(
         n_points = counted if isinstance(counted, int) else min(run.record["data"][f"n_{counted}"] for run in runs)
         variance += standard_error(published, n_points) ** 2
     if len(values) > 1 and all(map(math.isfinite, values)):
-        variance += statistics.variance(values) * (1.0 + 1.0 / len(values))
+        variance += statistics.variance(values) * ((0.0 if spread else 1.0) + 1.0 / len(values))
+    variance += float(spread or 0.0) ** 2
     return total + tolerance.get("standard_errors", 0.0) * math.sqrt(variance)
 
 

@@ -157,7 +157,8 @@ def read_published(path: str | Path) -> list[dict[str, str]]:
     """Rows of a table of published values; none where the file does not exist.
 
     Each has an ``item``, which rows about one printed item share: what the file says, or the number of its line.
-    Where the file says under ``derived`` what a row is derived from, its item is counted there and not again.
+    Where the file says under ``derived`` what a row is derived from, its item is counted there and not again. Under
+    ``spread`` it may say the standard deviation that is printed beside a number.
 
     Raises
     ------
@@ -179,7 +180,8 @@ def read_published(path: str | Path) -> list[dict[str, str]]:
                 raise ConfigurationError(
                     f"{path}, line {reader.line_num}, has not as many fields as columns; a text with a comma is quoted."
                 )
-            rows.append({**row, "item": row.get("item") or str(reader.line_num), "derived": row.get("derived", "")})
+            empty = {"derived": "", "spread": ""}
+            rows.append({**empty, **row, "item": row.get("item") or str(reader.line_num)})
         return rows
 
 

@@ -212,9 +212,10 @@ class Plan:
                     _known("variant", variant, self.configuration.variants, where)
                 own = {name: value for _, _, given in choices for name, value in given.items()}
                 own |= entry.get("parameters", {})
-                own |= {name: value for name, value in definition.get("parameters", {}).items() if name not in own}
                 here = group.get("parameters", {})
+                # Before the method's defaults join: where the target says nothing, they are no values of the paper's.
                 altered = {name: (value, own[name]) for name, value in here.items() if own.get(name, value) != value}
+                own |= {name: value for name, value in definition.get("parameters", {}).items() if name not in own}
                 parameters = {**own, **here, **data.get("parameters", {})}
                 signatures.check(definition, parameters, self.catalogue[data["dataset"]].task, where)
                 runs = [
