@@ -136,7 +136,9 @@ def test_the_largest_gap_is_over_all_common_points():
 @pytest.mark.parametrize(
     ("claim", "verdict"),
     [
-        ({"at_most": 1.5}, "reproduced"),
+        ({"at_most": 1.5}, "undecided"),  # the interval over 0, 1 and 2 reaches from −1.5 to 3.5
+        ({"at_most": 4.0}, "reproduced"),
+        ({"at_most": -2.0}, "deviates"),
         ({"at_most": 1.5, "every_seed": True}, "deviates"),
         ({"at_least": 0.5, "every_seed": True}, "deviates"),
         ({"at_least": 0.0, "every_seed": True}, "reproduced"),
@@ -146,6 +148,30 @@ def test_a_criterion_may_have_to_hold_for_every_seed(claim, verdict):
     curves = {("fast", "g", seed): {"error": {1: float(seed)}} for seed in (0, 1, 2)}
     (row,) = claim_of({"label": "x", **claim}, curves, published="said")
     assert row["verdict"] == verdict and float(row["measured_mean"]) == 1.0
+
+
+def test_one_repetition_is_judged_by_its_value_and_gives_no_interval():
+    (row,) = claim_of({"label": "x", "at_most": 1.5}, {("fast", "g", 0): {"error": {1: 1.0}}}, published="said")
+    assert (row["verdict"], row["low"], row["high"]) == ("reproduced", "", "")
+
+
+def test_what_was_not_waited_for_is_undecided_and_says_so():
+    curves = {("fast", "g", seed): {"error": {1: math.inf}} for seed in (0, 1)}
+    (row,) = claim_of({"label": "x", "at_least": 1, "censored": "it was stopped"}, curves, published="said")
+    assert row["verdict"] == "undecided"
+    assert row["reason"].endswith("it was stopped")
+    (row,) = claim_of({"label": "x", "at_least": 1}, curves, published="said")
+    assert row["verdict"] == "deviates"
+
+
+@pytest.mark.parametrize(("limit", "verdict"), [(2, "deviates"), (3, "deviates"), (4, "not run")])
+def test_a_level_that_is_never_passed_is_too_late_where_the_runs_went_on_for_as_long_as_is_claimed(limit, verdict):
+    metrics = {"error": {"label": "e"}, "passage": {"label": "p", "first_passage": {"of": "error", "at_most": 0.5}}}
+    curves = {("fast", "g", 0): {"error": {1: 3.0, 2: 2.0, 3: 1.0}}}
+    claim = {"label": "x", "metric": "passage", "at_most": limit}
+    (row,) = claim_of(claim, curves, metrics=metrics, published="said")
+    assert row["verdict"] == verdict
+    assert "not reached in 1 of 1 runs" in row["reason"]
 
 
 def test_a_number_at_no_mark_divides_a_curve():

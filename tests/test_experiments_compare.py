@@ -130,12 +130,16 @@ def test_whole_data_at_the_laptop_scale_is_compared(tmp_path, plan, shift, verdi
     assert len(rows) == 84
     measured = [row for row in rows if row["measured_mean"]]
     assert len(measured) == 3 * 2 * (5 + 5)
-    assert {row["verdict"] for row in measured} == {verdict}
+    assert {row["verdict"] for row in measured if row["method"] == "EigenPro"} == {verdict}
+    # Pegasos is what the paper compares its method with: better than printed is not as printed.
+    of_baseline = "deviates" if verdict == "better" else verdict
+    assert {row["verdict"] for row in measured if row["method"] == "Pegasos"} == {of_baseline}
     missing = [row for row in rows if not row["measured_mean"]]
     assert {row["verdict"] for row in missing} == {"not run"}
     assert all(row["reason"] and row["published"] for row in missing)
-    number = len(measured)
-    assert meta["verdict_counts"] == {"number": {verdict: [number, number], "not run": [len(missing), 0]}}
+    counts = {verdict: [len(measured) // 2] * 2, of_baseline: [len(measured) // 2] * 2}
+    counts = counts if of_baseline != verdict else {verdict: [len(measured)] * 2}
+    assert meta["verdict_counts"] == {"number": {**counts, "not run": [len(missing), 0]}}
     assert measured[0]["setting"] == "kernel=Gaussian; epochs=1"
 
 

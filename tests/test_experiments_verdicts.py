@@ -52,6 +52,12 @@ def test_the_spread_over_seeds_counts_for_both_sides():
     assert found == pytest.approx(2 * 0.2 * math.sqrt(1 + 1 / 3))
 
 
+def test_a_printed_deviation_takes_the_place_of_our_own_for_the_printed_side():
+    values = [1.0, 1.2, 1.4]
+    found = uncertainty.margin("1.2", {"standard_errors": 2}, values, runs_of(3), "0.05")
+    assert found == pytest.approx(2 * math.sqrt(0.2**2 / 3 + 0.05**2))
+
+
 def test_the_margin_of_a_cell_stands_beside_it():
     tolerance = {"half_digit": True, "standard_errors": 2, "counted_on": "test", "reason": "chance and rounding"}
     metrics = {"error": {"label": "error", "evidence": "number", "fixed": "after a look", "tolerance": tolerance}}

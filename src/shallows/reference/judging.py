@@ -90,19 +90,20 @@ def _row(comparison: Mapping[str, Any], row: Mapping[str, str], runs: Sequence[R
     printed, word = _printed(comparison, row), _word(comparison, row["dataset"])
     kind = (claim or metric or {}).get("evidence")
     told = any(words in row["reason"] for words in _NOT_IN_THE_MEAN) or not _is_finite(row["measured_mean"])
+    told = told and not ("censored" in (claim or {}) and row["measured_mean"] == "inf")
     told = told or kind not in (*verdicts.KINDS, verdicts.DERIVED) or (claim or {}).get("every_seed")
     # What was not comparable may be so now: of a cell that can be told, of a claim over several series it cannot.
     may_be_judged = row["verdict"] in DECIDED or (row["verdict"] == verdicts.NOT_COMPARABLE and claim is None)
     if not may_be_judged or printed is None or told:
         return dict(row)
-    values = values_of(float(row["measured_mean"]), float(row["measured_sd"] or 0.0), _repetitions(row, runs))
+    deviation = float(row["measured_sd"] or 0.0)
+    values = values_of(float(row["measured_mean"]), deviation, _repetitions(row, runs))
     setting, interval, margin = parse_setting(row["setting"]), None, None
     if claim is not None:
         if "tolerance" in claim:
             margin = uncertainty.margin(printed["published"], claim["tolerance"], values, runs, printed["spread"])
-        if claim.get("paired"):
-            counted = bool(claim.get("counted_on")) and bool(row["low"])
-            interval = (float(row["low"]), float(row["high"])) if counted else uncertainty.interval(values)
+        counted = bool(claim.get("counted_on")) and bool(row["low"])
+        interval = (float(row["low"]), float(row["high"])) if counted else claims.interval_of(claim, values)
         words = [{"data": word, "method": row["method"]}]
         number = claims.Number(words, setting, values)
         judgement = claims.judgement_of(rows, claim, number, printed, runs, margin, interval)
@@ -142,7 +143,7 @@ def _answers(series: Mapping[str, Any], word: str, method: str, setting: Mapping
 
 def values_of(mean: float, deviation: float, n: int) -> list[float]:
     """Values that have a mean and a standard deviation; which ones does not matter to what is computed from the two."""
-    if n < 2:
+    if n < 2 or not math.isfinite(mean):
         return [mean]
     apart = deviation * math.sqrt((n - 1) / 2.0)
     return [mean - apart, mean + apart, *[mean] * (n - 2)]

@@ -46,6 +46,8 @@ class Number:
         Which runs have no value at all.
     counted : float, optional
         A variance of the mean by the points on which all runs are counted.
+    end : float, optional
+        The last evaluation point of runs that never passed a level.
     """
 
     series: Sequence[Mapping[str, Any]]
@@ -56,6 +58,7 @@ class Number:
     without: str = ""
     missing: str = ""
     counted: float | None = None
+    end: float | None = None
 
     @property
     def words(self) -> list[str]:
@@ -98,9 +101,9 @@ def claims(measurements: Measurements) -> Iterator[dict[str, Any]]:
             margin = None
             if printed and "tolerance" in claim:
                 margin = uncertainty.margin(
-                    printed["published"], claim["tolerance"], number.values, runs, printed["spread"]
+                    printed["published"], claim["tolerance"], number.values, runs, printed.get("spread", "")
                 )
-            interval = uncertainty.interval(number.values, number.counted) if claim.get("paired") else None
+            interval = interval_of(claim, number.values, number.counted)
             verdict, reason = judgement_of(rows, claim, number, printed, runs, margin, interval)
             values = [statistics.fmean(number.values)] if number.never_passed and number.values else number.values
             values = [] if verdict == verdicts.NOT_RUN else values
@@ -124,6 +127,11 @@ def claims(measurements: Measurements) -> Iterator[dict[str, Any]]:
             yield rows.not_run(one["dataset"], method, setting, one, name)
 
 
+def _is_too_late(claim: Mapping[str, Any], number: Number) -> bool:
+    """Whether runs that never passed a level went on for at least as long as the criterion leaves them."""
+    return "at_most" in claim and number.end is not None and number.end >= claim["at_most"]
+
+
 def judgement_of(
     rows: Rows,
     claim: Mapping[str, Any],
@@ -134,6 +142,12 @@ def judgement_of(
     interval: tuple[float, float] | None,
 ) -> tuple[str, str]:
     """The verdict on one number, and why."""
+    if printed and number.never_passed and _is_too_late(claim, number):
+        other = next(filter(None, (rows.incomparable(word, runs) for word in number.words)), None)
+        said = f"{verdicts.criterion(claim)}; {number.never_passed}, which went on to {number.end:g}"
+        return (
+            (verdicts.NOT_COMPARABLE, other) if other else (verdicts.DEVIATES, f"our criterion for this claim: {said}")
+        )
     if not number.values:
         missing = number.never_passed or number.missing or "there is nothing to measure it on at this scale"
         return verdicts.NOT_RUN, missing
@@ -168,14 +182,29 @@ def judgement_of(
     reason = f"our criterion for this claim: {text}"
     if "could_fail" in claim:
         reason += f"; it would fail with {claim['could_fail']}"
+    if "censored" in claim and math.inf in number.values:
+        return verdicts.UNDECIDED, f"{reason}; {claim['censored']}"
     if not all(map(math.isfinite, number.values)):
         return verdicts.DEVIATES, f"{reason}; a value is not finite"
-    if not claim.get("paired"):
-        good = all(verdicts.holds(claim, value) for value in values)
-        return verdicts.REPRODUCED if good else verdicts.DEVIATES, reason
-    if interval is None:
+    if interval is not None:
+        return verdicts.of_interval(claim, *interval), reason
+    if claim.get("paired"):
         return verdicts.UNDECIDED, f"{reason}; one repetition gives no interval"
-    return verdicts.of_interval(claim, *interval), reason
+    good = all(verdicts.holds(claim, value) for value in values)
+    return verdicts.REPRODUCED if good else verdicts.DEVIATES, reason
+
+
+def interval_of(
+    claim: Mapping[str, Any], values: Sequence[float], counted: float | None = None
+) -> tuple[float, float] | None:
+    """The interval for the mean by which a claim is judged where there are several repetitions, or None.
+
+    There is none beside a tolerance, whose margin holds the spread, and none where every repetition has to satisfy the
+    criterion by itself.
+    """
+    if "tolerance" in claim or claim.get("every_seed") or claim["evidence"] not in verdicts.KINDS:
+        return None
+    return uncertainty.interval(values, counted if claim.get("paired") else None)
 
 
 def _may_be_large_enough(
@@ -220,7 +249,8 @@ def _of_each_series(measurements: Measurements, claim: Mapping[str, Any]) -> Ite
             # A mean over those that passed would be of the fast ones alone.
             bounds = measurements.lower_bounds(series, metric, claim.get("over"))
             why = f"not reached in {missed} of {len(curves)} runs" + ("" if bounds else ", by one side or both")
-            yield Number([series], series["setting"], bounds, why, values)
+            end = max(series["marks"], default=None) if "over" not in claim and "less" not in claim else None
+            yield Number([series], series["setting"], bounds, why, values, end=end)
         elif any(curves):
             lost = len(curves) - len(values)
             missing = f"no value in {lost} of {len(curves)} runs" if lost else ""

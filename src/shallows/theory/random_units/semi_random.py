@@ -47,7 +47,7 @@ def by_units(
     AnalysisResult
         Over n, test errors in percent: ``semi_random`` with n units, ``semi_random_double`` with 2 n, ``net`` of n
         rectified units that are trained (scikit-learn's ``MLPClassifier``, at most 300 passes), ``random`` with 4 n
-        random cosines.
+        random cosines, ``linear`` on the inputs themselves, the same for every n.
     """
     order_of_rows = streams.permutation(random_state, "units", 0, len(data.x_train))[:n_points]
     x = np.asarray(data.x_train)[np.sort(order_of_rows)].astype(np.float64)
@@ -64,11 +64,13 @@ def by_units(
     def semi(n: int) -> float:
         return _error(SemiRandomFeatures(d, n, order, np.sqrt(d), random_state), x, t, new, truth)
 
-    names = ("semi_random", "semi_random_double", "net", "random")
+    names = ("semi_random", "semi_random_double", "net", "random", "linear")
     found: dict[str, list[float]] = {name: [] for name in names}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # A net that stops at its limit of passes says so.
+        linear = _error(None, x, t, new, truth)
         for n in sizes:
+            found["linear"].append(linear)
             found["semi_random"].append(semi(n))
             found["semi_random_double"].append(semi(2 * n))
             cosines = HiddenUnits("cosine", d, 4 * n, sigma, seed=random_state)
@@ -91,8 +93,15 @@ def _net_error(n: int, x: np.ndarray, t: np.ndarray, new: np.ndarray, truth: np.
 
 
 def _error(features: Any, x: np.ndarray, t: np.ndarray, new: np.ndarray, truth: np.ndarray) -> float:
-    """Test error in percent of ridge regression on features; λ is chosen on the last fifth of the training points."""
-    Z, fitted = arrays.to_numpy(features.map(x)), len(x) - len(x) // 5
+    """Test error in percent of ridge regression on features; λ is chosen on the last fifth of the training points.
+
+    Without features it is on the inputs.
+    """
+
+    def mapped(points: np.ndarray) -> np.ndarray:
+        return points if features is None else arrays.to_numpy(features.map(points))
+
+    Z, fitted = mapped(x), len(x) - len(x) // 5
     Z = np.concatenate([Z, np.ones((len(Z), 1))], axis=1)
 
     def solved(rows: int, ridge: float) -> np.ndarray:
@@ -103,5 +112,5 @@ def _error(features: Any, x: np.ndarray, t: np.ndarray, new: np.ndarray, truth: 
 
     errors = [float(np.mean(np.sign(Z[fitted:] @ solved(fitted, ridge))[:, 0] != t[fitted:])) for ridge in RIDGES]
     beta = solved(len(x), RIDGES[int(np.argmin(errors))])
-    tested = np.concatenate([arrays.to_numpy(features.map(new)), np.ones((len(new), 1))], axis=1)
+    tested = np.concatenate([mapped(new), np.ones((len(new), 1))], axis=1)
     return 100.0 * float(np.mean(np.where(tested @ beta > 0, 1.0, -1.0)[:, 0] != truth))
