@@ -9,7 +9,7 @@ ALTERED = {
     ("pegasos_iteration_complexity", "regularisation"): (0.7, 2.0, "iterations that grow as 1/λ²"),
     ("pegasos_inverse_dependence", "fewer"): (0.3, 1.5, "more iterations with more examples"),
     ("svm_solver_types_slide", "interior_examples"): (2.0, 2.6, "a factorisation in each iteration"),
-    ("svm_solver_types_slide", "interior_accuracy"): (1.4, 4.0, "iterations that grow as log(1/ε)"),
+    ("svm_solver_types_slide", "interior_increments"): (0.4, 1.0, "iterations that grow as log(1/ε)"),
     ("svm_solver_types_slide", "decomposition"): (1.9, 1.0, "time that grows as the examples"),
     ("svm_solver_types_slide", "planes_examples"): (1.0, 0.0, "planes of a sample"),
     ("svm_solver_types_slide", "planes_accuracy"): (0.4, 2.0, "planes that grow as 1/ε²"),

@@ -97,6 +97,9 @@ def shaped(claim, number, reference):
         linear = claim.get("parameters", {}).get("y") == "linear"
         power = number / reference if "over" in claim else number
         return {at: power * math.log(at) if linear else float(at) ** power for at in points}
+    if claim.get("reduce") == "last_increment":
+        increments = [1.0] * (len(points) - 2) + [number]
+        return {at: 5.0 + sum(increments[:place]) for place, at in enumerate(points)}
     if claim.get("reduce") == "growth":
         return {at: 1.0 + (number - 1.0) * place / (len(points) - 1) for place, at in enumerate(points)}
     return dict.fromkeys(points, number)

@@ -31,6 +31,7 @@ FALLING = {("fast", "g", 0): {"error": {1: 8.0, 2: 4.0, 4: 2.0, 8: 1.0}}}
         ({"reduce": "slope", "parameters": {"y": "linear"}}, -2.3 / math.log(2)),
         ({"reduce": "slope", "parameters": {"y": "linear", "share": 0.5}}, -1.0 / math.log(2)),
         ({"reduce": "growth"}, 0.125),
+        ({"reduce": "last_increment"}, 0.25),
     ],
 )
 def test_a_curve_is_reduced_to_the_number_that_the_claim_names(claim, value):

@@ -131,6 +131,17 @@ def growth(curve: Mapping[Point, float]) -> float:
     return ratio(last(curve), first(curve))
 
 
+def last_increment(curve: Mapping[Point, float]) -> float:
+    """The last increment of a curve divided by the first: 1 of a straight line, less of what flattens.
+
+    Evaluation points that grow by one factor make a straight line of a logarithm.
+    """
+    values = [curve[point] for point in in_order(curve)]
+    if len(values) < 3:
+        return math.nan
+    return ratio(values[-1] - values[-2], values[1] - values[0])
+
+
 def slope(curve: Mapping[Point, float], *, x: Axis = "log", y: Axis = "log", share: float = 0.0) -> float | None:
     """The slope of the least-squares line through a curve, on logarithmic axes unless ``x`` or ``y`` says otherwise.
 
@@ -173,6 +184,7 @@ REDUCTIONS: dict[str, Callable[..., Any]] = {
     "slope": slope,
     "mean": mean,
     "growth": growth,
+    "last_increment": last_increment,
 }
 #: Functions over several settings: of the numbers that their curves are reduced to, or of the curves themselves.
 ACROSS: dict[str, Callable[[Sequence[float]], float]] = {"smallest": least, "largest": most, "median": median}

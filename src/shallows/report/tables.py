@@ -37,8 +37,7 @@ def notes(target: Target, table: Pivot) -> list[str]:
     if any(cell.measured.find("±") > 0 for cell in table.cells.values()):
         sentences.append("Measured: mean ± standard deviation over the repetitions (seeds, or parts of the data).")
     for fixed, criteria in table.criteria.items():
-        said = "; ".join(criteria) if len(criteria) <= 3 else f"{len(criteria)}, which the CSV holds"
-        sentences.append(f"{CRITERIA.get(fixed, 'Criteria')}: {said}.")
+        sentences.append(f"{CRITERIA.get(fixed, 'Criteria')}: {'; '.join(criteria)}.")
     if any(row.derived for row in target.rows):
         sentences.append("Values that are derived from other printed values, or repeat them, are counted there alone.")
     return sentences
