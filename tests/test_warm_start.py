@@ -90,12 +90,6 @@ def test_a_fit_to_anything_else_begins_anew(name, change):
     assert np.array_equal(outputs(change(going, X, y), new), outputs(change(fresh, X, y), new))
 
 
-def test_a_fit_without_a_seed_begins_anew():
-    X, y, _ = table("EigenProRegressor")
-    model = EigenProRegressor(warm_start=True, max_epochs=1, step_size=1e-3).fit(X, y)
-    assert model.fit(X, y).losses_[0] == pytest.approx(1.0)
-
-
 def test_nothing_is_kept_for_a_fit_that_is_not_to_go_on():
     X, y, _ = table("SDCARegressor")
     model = SDCARegressor(random_state=0, warm_start=True).fit(X, y)
@@ -216,3 +210,15 @@ def test_defaults_stop_as_before():
         assert Estimator().get_params()["warm_start"] is False
         assert Estimator().get_params()["early_stopping"] is False
     assert NORMARegressor(max_epochs=4, random_state=0).fit(X, y).effective_params_["stopped_by"] == "max_epochs"
+
+
+@pytest.mark.parametrize("name", ["SDCARegressor", "EigenProRegressor"])
+def test_without_a_seed_a_fit_goes_on_with_the_one_that_the_fit_before_drew(name):
+    X, y, _ = table(name)
+    model = unfitted(name, warm_start=True, max_epochs=2).set_params(random_state=None).fit(X, y)
+    first = model.effective_params_["seed"]
+    model.fit(X, y)
+    assert model.effective_params_["seed"] == first
+    assert model._ended.n_epochs == 4
+    again = unfitted(name, max_epochs=2).set_params(random_state=None).fit(X, y).effective_params_["seed"]
+    assert again != first

@@ -72,6 +72,7 @@ _WHERE = {
 _ROOMS = (
     "arrays",
     "datasets",
+    "distributed",
     "errors",
     "estimators",
     "experiments",

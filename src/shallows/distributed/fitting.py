@@ -44,8 +44,8 @@ def fit(
 ) -> Model:
     """Fit an estimator by all processes of an MPI program together.
 
-    Every process calls this with the same estimator and data, and has the whole fitted model afterwards, which is that
-    of one process but for rounding, whatever the number of processes. To start a program of four processes:
+    Every process calls this with the same estimator and data, and has the whole fitted model afterwards, which is the
+    same for any number of processes, but for rounding. To start a program of four processes:
     ``mpiexec -n 4 python program.py``, or ``srun`` in a job of Slurm.
 
     Parameters

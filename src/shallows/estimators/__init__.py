@@ -40,14 +40,34 @@ What users of scikit-learn look for:
     EigenPro and its variants, kernel SGD, Pegasos, NORMA, SDCA, SAG and SVRG have all three; kernel ridge regression in
     blocks has the first two. Exact ridge regression starts warm from its coefficients, also with another
     regularisation; its tolerance is that of the residual, and there is nothing to stop early. Doubly stochastic
-    gradients, and those machines that take their data row by row, go on by ``partial_fit``.
+    gradients, and those machines that take their data row by row, go on by ``partial_fit``. A warm start takes the seed
+    of the fit before it again where ``random_state`` is None.
+*random_state*
+    With None every fit draws a new seed from NumPy's global generator; an int gives the same model every time.
 *saving*
     `shallows.save` and `shallows.load`, without pickle.
 *array libraries*
     Arrays of CuPy and others of the array API standard are taken, see `array_inputs`.
-*labels, weights, kernels*
-    Several labels for each example for every loss that treats each label alone; ``class_weight``;
-    ``kernel="precomputed"`` where the values of the kernel are enough.
+*sparse rows*
+    ``fit`` and ``predict`` take CSR matrices everywhere. NaN and infinity are refused.
+*scaling*
+    Points are centred where that changes no value of the kernel, and never divided by their deviation: put a
+    ``StandardScaler`` before, where features have different units.
+*probabilities*
+    ``predict_proba`` of least squares, ridge regression, extreme learning machines and kitchen sinks; of Pegasos,
+    NORMA, SDCA, SAG, SVRG and doubly stochastic gradients with the losses "logistic" and "softmax". Support vector
+    machines, linear and budgeted machines have ``decision_function`` alone; ``CalibratedClassifierCV`` makes
+    probabilities of it.
+*sample_weight*
+    Of least squares and ridge regression: factors of the squared errors in their sum, so that ten times the weights
+    are a tenth of λ. Of support vector machines: factors of C. Of Pegasos and its like, linear, budgeted and doubly
+    stochastic machines: only their ratios count in ``fit``. Rows of weight zero are left out. ``class_weight``
+    multiplies them.
+*several labels, kernels*
+    Several labels for each example in least squares, ridge regression and kitchen sinks, and in Pegasos, NORMA, SDCA,
+    SAG, SVRG and doubly stochastic gradients with a loss that treats each label alone; support vector machines and
+    budgeted machines go into ``sklearn.multiclass.OneVsRestClassifier``. ``kernel="precomputed"`` where the values of
+    the kernel are enough.
 """
 
 from .budgeted import AMMClassifier, BudgetedSVMClassifier, LowRankLinearizedSVMClassifier

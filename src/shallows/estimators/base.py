@@ -140,9 +140,12 @@ class Estimator(BaseEstimator):
     # ------------------------------------------------------------------------- seed, memory, progress
 
     def _seed(self) -> int:
-        """The seed of all draws, from ``random_state``."""
+        """The seed of all draws, from ``random_state``; a fit that may go on from the one before takes that one's."""
         if isinstance(self.random_state, numbers.Integral):
             return int(self.random_state)
+        before = vars(self).get("_ended")
+        if before is not None and getattr(self, "warm_start", False):
+            return int(before.seed)
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _fit_device(self) -> arrays.Device:

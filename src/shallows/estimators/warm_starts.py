@@ -27,6 +27,8 @@ class Ended:
     ----------
     digest : str
         Of its data, parameters and seed.
+    seed : int
+        The seed, which a fit that may go on takes again where ``random_state`` is no int.
     n_epochs : int
         Epochs of it and of those that it went on from.
     held, numbers : dict
@@ -34,6 +36,7 @@ class Ended:
     """
 
     digest: str
+    seed: int
     n_epochs: int
     held: dict[str, np.ndarray]
     numbers: dict[str, Any]
@@ -77,7 +80,7 @@ class Start:
     """
 
     def __init__(self, estimator: Any, X: Any, y: Any, weights: Any, seed: int):
-        self._estimator, self._digest, self._ended = estimator, None, None
+        self._estimator, self._digest, self._ended, self._seed = estimator, None, None, seed
         if getattr(estimator, "warm_start", False) and not getattr(estimator, "_starts_warm_itself", False):
             # Of a precomputed kernel, X holds the numbers of the rows of this matrix.
             matrix = vars(estimator).get("_training_matrix")
@@ -105,7 +108,7 @@ class Start:
             held, numbers = states.keep(run.state)
             held = {name: np.array(arrays.to_numpy(array)) for name, array in held.items()}
             before = 0 if self._ended is None else self._ended.n_epochs
-            self._estimator._ended = Ended(self._digest, before + run.epoch, held, numbers)
+            self._estimator._ended = Ended(self._digest, self._seed, before + run.epoch, held, numbers)
 
 
 def _digest(estimator: Any, parts: list[Any], seed: int) -> str:

@@ -37,8 +37,16 @@ class Verdict:
 VERDICTS: dict[str, Verdict] = {
     verdict.name: verdict
     for verdict in (
-        Verdict("reproduced", "✓", "within the tolerance, or as the criterion asks: the whole 95 % interval where there are several repetitions"),
-        Verdict("better", "▲", "a number beyond the tolerance, on the good side, of no method that the paper compares its own with"),
+        Verdict(
+            "reproduced",
+            "✓",
+            "within the tolerance, or as the criterion asks: with several repetitions, for the whole 95 % interval",
+        ),
+        Verdict(
+            "better",
+            "▲",
+            "a number beyond the tolerance, on the good side, of no method that the paper compares its own with",
+        ),
         Verdict("agrees", "✓", "a fact that is the same here"),
         Verdict("deviates", "✗", "beyond the tolerance on the bad side, against the criterion, or not finite"),
         Verdict("undecided", "?", "the interval holds both what agrees and what does not, or there is none"),

@@ -52,6 +52,7 @@ class LowRankLinearizedSVMClassifier(ClassifierMixin, Estimator):
         "auto" takes 1/λ with the λ of kernel ridge regression that has the smallest leave-one-out error on the rows
         that the bandwidth is chosen with.
     loss : {"hinge", "squared_hinge"}, default="hinge"
+        max(0, 1 − z), or LIBLINEAR's max(0, 1 − z)², without the half that "squared_hinge" has in the other estimators.
     tol : float, default=1e-3
         Of LIBLINEAR.
     max_iterations : int, default=10000

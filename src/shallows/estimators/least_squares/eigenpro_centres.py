@@ -38,8 +38,9 @@ class EigenProCentresClassifier(EigenProCentresFit, LeastSquaresClassifier):
         and the softmax for several classes, from outputs at training rows of functions that were fitted without them.
         None leaves the outputs as they are. Regressors have it so that one configuration serves both, without effect.
     rank : int, optional
-        q, the number of eigendirections that the preconditioner flattens. None takes a quarter of the subsample. A
-        given rank is a limit: directions whose eigenvalues lie below λ/n are left as they are.
+        q, the number of eigendirections that the preconditioner flattens. None takes a quarter of the subsample,
+        or fewer where the spectrum falls below λ/n; up to 1,000 points, all directions above λ/n. A given rank is a
+        limit: directions whose eigenvalues lie below λ/n are left as they are.
     n_subsample : int, optional
         M, the number of centres from which the eigensystem is computed. None takes 6,000, or all if there are
         fewer.
@@ -151,8 +152,9 @@ class EigenProCentresRegressor(EigenProCentresFit, LeastSquaresRegressor):
         and the softmax for several classes, from outputs at training rows of functions that were fitted without them.
         None leaves the outputs as they are. Regressors have it so that one configuration serves both, without effect.
     rank : int, optional
-        q, the number of eigendirections that the preconditioner flattens. None takes a quarter of the subsample. A
-        given rank is a limit: directions whose eigenvalues lie below λ/n are left as they are.
+        q, the number of eigendirections that the preconditioner flattens. None takes a quarter of the subsample,
+        or fewer where the spectrum falls below λ/n; up to 1,000 points, all directions above λ/n. A given rank is a
+        limit: directions whose eigenvalues lie below λ/n are left as they are.
     n_subsample : int, optional
         M, the number of centres from which the eigensystem is computed. None takes 6,000, or all if there are
         fewer.

@@ -106,9 +106,8 @@ class NORMAClassifier(_NORMA, RiskClassifier):
     ----------
     kernel : str, Kernel or callable, default="gaussian"
         A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or, where there are no
-        explicit features, "precomputed": X is then the kernel matrix in a fit, and the values of new points with all
-        training points in a prediction.
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
+        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
     bandwidth : float, "auto", "median" or None, default="auto"
         σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
         points and the halves, quarters, ... of it, the one with the smallest leave-one-out error of kernel ridge
@@ -130,8 +129,7 @@ class NORMAClassifier(_NORMA, RiskClassifier):
     truncation : int, optional
         Drop the terms of the function that are older than so many examples.
     batch_size : int, optional
-        m, the rows of a step. None takes 256 with a kernel and 64 with features, fewer if there are fewer than
-        5,000 rows.
+        m, the rows of a step. None takes a twentieth of them: 16 to 256.
     max_epochs : int, default=10
         The most passes over the training data.
     max_seconds : float, optional
@@ -200,15 +198,14 @@ class NORMAClassifier(_NORMA, RiskClassifier):
 class NORMARegressor(_NORMA, RiskRegressor):
     """Regression by NORMA: stochastic gradient descent in the space of a kernel, regularised.
 
-    Minimises λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ), yᵢ), without an intercept.
+    Minimises λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ), yᵢ − ȳ) about the mean ȳ of the targets.
 
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
         A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or, where there are no
-        explicit features, "precomputed": X is then the kernel matrix in a fit, and the values of new points with all
-        training points in a prediction.
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
+        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
     bandwidth : float, "auto", "median" or None, default="auto"
         σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
         points and the halves, quarters, ... of it, the one with the smallest leave-one-out error of kernel ridge
@@ -230,8 +227,7 @@ class NORMARegressor(_NORMA, RiskRegressor):
     truncation : int, optional
         Drop the terms of the function that are older than so many examples.
     batch_size : int, optional
-        m, the rows of a step. None takes 256 with a kernel and 64 with features, fewer if there are fewer than
-        5,000 rows.
+        m, the rows of a step. None takes a twentieth of them: 16 to 256.
     max_epochs : int, default=10
         The most passes over the training data.
     max_seconds : float, optional

@@ -51,8 +51,8 @@ class PegasosClassifier(RiskClassifier):
         Make the mean of the iterates the model, later ones with more weight. The last iterate alone depends on its
         last batches, so that the mean is much better after few epochs.
     batch_size : int, optional
-        m, the rows of a step. None takes 256 with a kernel and 64 with features, fewer if there are fewer than
-        5,000 rows.
+        m, the rows of a step. None takes a twentieth of them: 16 to 256 with a kernel, 8 to 64
+        with features.
     max_epochs : int, default=10
         The most passes over the training data.
     max_seconds : float, optional

@@ -89,10 +89,8 @@ class SAGClassifier(_SAG, RiskClassifier):
     n_features : int, default=512
         Columns of a named map; of cosines and sines in pairs an odd number becomes the next even one.
     kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or, where there are no
-        explicit features, "precomputed": X is then the kernel matrix in a fit, and the values of new points with all
-        training points in a prediction.
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
     bandwidth : float, "auto", "median" or None, default="auto"
         σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
         points and the halves, quarters, ... of it, the one with the smallest leave-one-out error of kernel ridge
@@ -112,8 +110,8 @@ class SAGClassifier(_SAG, RiskClassifier):
     unbiased : bool, default=False
         True takes the unbiased direction of SAGA in place of that of SAG.
     batch_size : int, optional
-        m, the rows of a step. None takes 256 with a kernel and 64 with features, fewer if there are fewer than
-        5,000 rows.
+        m, the rows of a step. None takes a twentieth of them: 16 to 256 with a kernel, 8 to 64
+        with features.
     max_epochs : int, default=20
         The most passes over the training data.
     max_seconds : float, optional
@@ -183,7 +181,7 @@ class SAGClassifier(_SAG, RiskClassifier):
 class SAGRegressor(_SAG, RiskRegressor):
     """Regression on explicit features by SAG or SAGA, gradients averaged over a table.
 
-    Minimises λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ), yᵢ), without an intercept.
+    Minimises λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ), yᵢ − ȳ) about the mean ȳ of the targets.
 
     Parameters
     ----------
@@ -194,10 +192,8 @@ class SAGRegressor(_SAG, RiskRegressor):
     n_features : int, default=512
         Columns of a named map; of cosines and sines in pairs an odd number becomes the next even one.
     kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or, where there are no
-        explicit features, "precomputed": X is then the kernel matrix in a fit, and the values of new points with all
-        training points in a prediction.
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
     bandwidth : float, "auto", "median" or None, default="auto"
         σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
         points and the halves, quarters, ... of it, the one with the smallest leave-one-out error of kernel ridge
@@ -217,8 +213,8 @@ class SAGRegressor(_SAG, RiskRegressor):
     unbiased : bool, default=False
         True takes the unbiased direction of SAGA in place of that of SAG.
     batch_size : int, optional
-        m, the rows of a step. None takes 256 with a kernel and 64 with features, fewer if there are fewer than
-        5,000 rows.
+        m, the rows of a step. None takes a twentieth of them: 16 to 256 with a kernel, 8 to 64
+        with features.
     max_epochs : int, default=20
         The most passes over the training data.
     max_seconds : float, optional

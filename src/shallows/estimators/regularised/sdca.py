@@ -48,8 +48,8 @@ class SDCAClassifier(_SDCA, RiskClassifier):
         bandwidth is chosen with, and without a kernel does as None. None takes 1/n, which is C = 1 of a support vector
         machine; C in general is 1/(λn).
     batch_size : int, optional
-        m, the rows of a step. None takes 256 with a kernel and 64 with features, fewer if there are fewer than
-        5,000 rows.
+        m, the rows of a step. None takes a twentieth of them: 16 to 256 with a kernel, 8 to 64
+        with features.
     max_epochs : int, default=10
         The most passes over the training data.
     max_seconds : float, optional
@@ -116,7 +116,7 @@ class SDCAClassifier(_SDCA, RiskClassifier):
 class SDCARegressor(_SDCA, RiskRegressor):
     """Regression by stochastic dual coordinate ascent, on a kernel or on explicit features.
 
-    Minimises λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ), yᵢ), without an intercept. There is no step size:
+    Minimises λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ), yᵢ − ȳ) about the mean ȳ of the targets. There is no step size:
     each dual variable is set to its best value in turn.
 
     A λ that is chosen is at least 1/n, for smaller ones would need more epochs.
@@ -148,8 +148,8 @@ class SDCARegressor(_SDCA, RiskRegressor):
         bandwidth is chosen with, and without a kernel does as None. None takes 1/n, which is C = 1 of a support vector
         machine; C in general is 1/(λn).
     batch_size : int, optional
-        m, the rows of a step. None takes 256 with a kernel and 64 with features, fewer if there are fewer than
-        5,000 rows.
+        m, the rows of a step. None takes a twentieth of them: 16 to 256 with a kernel, 8 to 64
+        with features.
     max_epochs : int, default=10
         The most passes over the training data.
     max_seconds : float, optional

@@ -57,7 +57,7 @@ class _CoreVectorMachine(DualModel):
         most = math.isqrt(budget // (2 * arrays.itemsize(points)))
         most = max(2, min(most, len(signs), self.max_core_points or len(signs)))
         row_of = np.arange(len(signs)) % n
-        problem = CoreProblem(kernel, points, row_of, signs, linear, ridge, self._seed(), most, budget)
+        problem = CoreProblem(kernel, points, row_of, signs, linear, ridge, self._drawn_seed, most, budget)
         state = training.train(
             CoreVectorMachine(float(self.epsilon), self.sample_size),
             problem,
@@ -248,10 +248,9 @@ class CoreVectorMachineRegressor(RegressorMixin, _CoreVectorMachine):
     ----------
     support_ : ndarray of int, shape (n_support,)
         Numbers of the training rows with coefficients other than zero.
-    dual_coef_ : ndarray, shape (n_support, n_outputs)
-        Coefficients of the kernel functions; of more than two classes for the pairs (0, 1), (0, 2), ..., (1, 2), ... or
-        for the classes.
-    intercept_ : ndarray, shape (n_outputs,)
+    dual_coef_ : ndarray, shape (n_support, 1)
+        Coefficients of the kernel functions.
+    intercept_ : ndarray, shape (1,)
     tube_ : float
         Half the width of the tube, in the units of the targets.
     n_iter_ : int
@@ -329,6 +328,7 @@ class CoreVectorMachineRegressor(RegressorMixin, _CoreVectorMachine):
         X, y, weights = self._validated_training_set(X, y, sample_weight)
         y = column_or_1d(y, warn=True).astype(np.float64)
         n, device, seed = len(y), self._fit_device(), self._seed()
+        self._drawn_seed = seed
         weights = np.ones(n) if weights is None else weights / weights.mean()
         mean = float(np.average(y, weights=weights))
         spread = float(np.sqrt(np.average((y - mean) ** 2, weights=weights)))

@@ -102,6 +102,7 @@ class DualClassifier(ClassifierMixin, DualModel):
         check_two_classes(self.classes_)
         class_weights.check(self.class_weight, self.classes_)
         n, device, seed = len(y), self._fit_device(), self._seed()
+        self._drawn_seed = seed
         weights = np.ones(n) if weights is None else weights
         budget = self._working_budget(device)
         with device.active():

@@ -224,7 +224,7 @@ class KernelSVMClassifier(DualClassifier):
         )
 
     def _newton(self) -> KernelNewton:
-        return KernelNewton(float(self.tol), self._seed())
+        return KernelNewton(float(self.tol), self._drawn_seed)
 
     def _decompose(self, kernel: Any, points: Any, signs: np.ndarray, C: np.ndarray, budget: int) -> Solution:
         n, squared = len(C), self._loss() == "squared_hinge"

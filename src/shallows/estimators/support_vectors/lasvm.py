@@ -222,7 +222,8 @@ class LASVMClassifier(DualClassifier):
         class_weights.check(self.class_weight, self.classes_)
         arrays.memory_budget(self.memory)  # refused where it is no size
         codes = leave_one_out_choice.class_codes(np.searchsorted(self.classes_, y), len(self.classes_))
-        _, self._kernel, choice = self._prepare(X, codes, weights, self._seed(), arrays.Device("cpu"))
+        self._drawn_seed = self._seed()
+        _, self._kernel, choice = self._prepare(X, codes, weights, self._drawn_seed, arrays.Device("cpu"))
         self._selection = leave_one_out_choice.report(choice)
         # Rows that come later may differ in a feature that is constant in these.
         self._centring = replace(self._centring, varies=np.ones(X.shape[1], dtype=bool))
@@ -236,7 +237,7 @@ class LASVMClassifier(DualClassifier):
 
         ``sample_weight`` is what the user gave, ``weights`` are those of the rows that are left.
         """
-        n, seed = len(y), self._seed()
+        n, seed = len(y), vars(self).setdefault("_drawn_seed", self._seed())
         kept, n_given = kept_rows(sample_weight, n)
         weights = np.ones(n) if weights is None else weights
         points = self._centring.training_points(X, np.arange(n), arrays.Device("cpu"), self._dtype)
@@ -285,7 +286,7 @@ class LASVMClassifier(DualClassifier):
             "gap": max(state.gap for state in self._states),
             "precision": self._dtype.name,
             "device": str(arrays.resolve_device(self.device)),
-            "seed": self._seed(),
+            "seed": self._drawn_seed,
             **self._selection,
         }
 

@@ -1,0 +1,39 @@
+"""One seed a fit: what `effective_params_` names makes the same model again, and a warm start keeps it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_moons
+
+import shallows
+
+X, y = make_moons(300, noise=0.2, random_state=0)
+X = X.astype(np.float32)
+NEW = X[::7] + np.float32(0.05)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("LASVMClassifier", {}),
+        ("CoreVectorMachineClassifier", {"sample_size": 20}),
+        ("KernelSVMClassifier", {"solver": "newton", "loss": "squared_hinge"}),
+        ("SMOClassifier", {}),
+        ("SDCAClassifier", {"max_epochs": 3}),
+    ],
+)
+def test_the_seed_that_a_fit_drew_makes_the_same_model_again(name, options):
+    Estimator = getattr(shallows, name)
+    drawn = Estimator(random_state=None, **options).fit(X, y)
+    again = Estimator(random_state=drawn.effective_params_["seed"], **options).fit(X, y)
+    assert np.array_equal(drawn.decision_function(NEW), again.decision_function(NEW))
+    other = Estimator(random_state=None, **options).fit(X, y)
+    assert other.effective_params_["seed"] != drawn.effective_params_["seed"]
+
+
+def test_exact_ridge_starts_warm_without_a_seed_too():
+    options = {"solver": "conjugate_gradients", "regularisation": 1e-3, "bandwidth": 0.5, "tol": 1e-8}
+    model = shallows.ExactKernelRidgeRegressor(warm_start=True, random_state=None, **options).fit(X, y)
+    before = model.n_iter_
+    assert model.fit(X, y).n_iter_ < before / 2
