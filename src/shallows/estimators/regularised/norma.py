@@ -106,8 +106,9 @@ class NORMAClassifier(_NORMA, RiskClassifier):
     ----------
     kernel : str, Kernel or callable, default="gaussian"
         A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
-        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or, where there are no
+        explicit features, "precomputed": X is then the kernel matrix in a fit, and the values of new points with all
+        training points in a prediction.
     bandwidth : float, "auto", "median" or None, default="auto"
         σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
         points and the halves, quarters, ... of it, the one with the smallest leave-one-out error of kernel ridge
@@ -204,8 +205,9 @@ class NORMARegressor(_NORMA, RiskRegressor):
     ----------
     kernel : str, Kernel or callable, default="gaussian"
         A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
-        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or, where there are no
+        explicit features, "precomputed": X is then the kernel matrix in a fit, and the values of new points with all
+        training points in a prediction.
     bandwidth : float, "auto", "median" or None, default="auto"
         σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
         points and the halves, quarters, ... of it, the one with the smallest leave-one-out error of kernel ridge
