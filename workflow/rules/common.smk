@@ -6,7 +6,13 @@ from pathlib import Path
 from shallows.experiments import command_line
 from shallows.experiments.dataset_leaderboard.board import Leaderboards
 from shallows.experiments.identity import code
-from shallows.experiments.planning import batches, requests, scheduling, slurm
+from shallows.experiments.planning import (
+    batches,
+    placement,
+    requests,
+    scheduling,
+    slurm,
+)
 from shallows.experiments.planning.plan import SCALES, Plan
 from shallows.experiments.planning.runs import Run
 from shallows.experiments.running import finished
@@ -39,8 +45,11 @@ NODES = slurm.nodes() if slurm.is_used() else None
 if NODES is not None:
     REQUESTS = slurm.fitted(REQUESTS, NODES)
 
+# Where a GPU is asked for, what is short stays on the CPU.
+PLACEMENT = placement.Placement(PLAN)
+
 # Short jobs share processes; see the rule `train`. On a batch system they are sent together, a batch of minutes at a time.
-SHARING = scheduling.Sharing(PLAN)
+SHARING = scheduling.Sharing(PLAN, PLACEMENT.device_of)
 BATCHES = batches.Batches(REQUESTS, config["job_seconds"])
 
 # What starts the processes of a training that several share.
@@ -86,12 +95,12 @@ def below(scale, path):
 def kind_of(member):
     """Jobs of one kind, which read the same data, can be sent to a batch system together."""
     stage = "train" if isinstance(member, Run) else "precondition"
-    return (stage, member.dataset, member.variant)
+    return (stage, member.dataset, member.variant, PLACEMENT.device_of(member))
 
 
 def ranks_of(run):
     """How many processes train together, by MPI: as many as the configuration says, where several can and it takes long."""
-    if config["ranks"] == 1 or GPUS or not run.can_be_shared(METHODS):
+    if config["ranks"] == 1 or PLACEMENT.gpus(run) or not run.can_be_shared(METHODS):
         return 1
     return 1 if run.cost.seconds < config["batch_seconds"] else config["ranks"]
 
@@ -157,6 +166,16 @@ def check_nodes():
     todo = [(name, cost) for name, cost in WANTED.items() if not Path(name).exists()]
     with command_line.one_sentence():
         slurm.check(todo, REQUESTS, NODES, GPUS)
+
+
+def tell_of_idle_gpu():
+    """Say that a GPU that is asked for has nothing to do, since all runs are short."""
+    if PLACEMENT.none_is_used(SCALE) and WANTED:
+        print(
+            f"device=gpu: all runs of the scale {SCALE} are estimated at less than {config['gpu_seconds']:g} s each and "
+            "stay on the CPU, where they are done sooner. --config gpu_seconds=0 puts them on the GPU.",
+            file=sys.stderr,
+        )
 
 
 def run_of(wildcards):

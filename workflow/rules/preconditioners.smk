@@ -24,6 +24,7 @@ rule precondition:
         runtime=lambda wildcards, attempt: minutes_of(
             wildcards.scale, preconditioner_of(wildcards), attempt
         ),
+        gpu=lambda wildcards: PLACEMENT.gpus(preconditioner_of(wildcards)),
         in_turn=1,
     params:
         spec=lambda wildcards: preconditioner_of(wildcards).spec(),
@@ -31,6 +32,9 @@ rule precondition:
             preconditioner_of(wildcards).parameters
         ),
         # What depends on `input` is no reason to make it again.
+        device=lambda wildcards, input: PLACEMENT.device_of(
+            preconditioner_of(wildcards)
+        ),
         others=lambda wildcards, input: SHARING.others(
             wildcards.scale, preconditioner_of(wildcards)
         ),

@@ -37,7 +37,7 @@ rule train:
         runtime=lambda wildcards, attempt: minutes_of(
             wildcards.scale, run_of(wildcards), attempt
         ),
-        gpu=GPUS,
+        gpu=lambda wildcards: PLACEMENT.gpus(run_of(wildcards)),
         # For a training that several processes share; None asks for nothing.
         tasks=lambda wildcards: (
             ranks_of(run_of(wildcards)) if ranks_of(run_of(wildcards)) > 1 else None
@@ -49,6 +49,7 @@ rule train:
         code=lambda wildcards: PLAN.code_of(run_of(wildcards)),
         # What depends on `input` is no reason to run it again: another target that wants the run too, other runs.
         targets=lambda wildcards, input: run_of(wildcards).targets,
+        device=lambda wildcards, input: PLACEMENT.device_of(run_of(wildcards)),
         others=lambda wildcards, input: others_of(wildcards, input.prepared),
         beside=lambda wildcards, input: beside_of(wildcards, input.prepared),
         checkpoints=lambda wildcards, input: below(wildcards.scale, "checkpoints"),

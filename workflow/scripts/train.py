@@ -7,7 +7,7 @@ from shallows.experiments.running.journal import journal
 from shallows.experiments.running.shared_process import RunTask, on_prepared_data, work
 
 with journal(snakemake.log[0], snakemake.resources), cards.one_of_them(snakemake.resources.get("gpu", 0)):
-    params, conditions = snakemake.params, Conditions.of(snakemake.config, snakemake.resources)
+    params, conditions = snakemake.params, Conditions.of(snakemake.config, snakemake.resources, snakemake.params.device)
     spec = {**params.spec, "target_ids": list(params.targets), "code": params.code}
     places = {
         "prepared": Path(snakemake.input.prepared).parent,

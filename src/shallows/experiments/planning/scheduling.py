@@ -34,10 +34,12 @@ class Sharing:
     Parameters
     ----------
     plan : Plan
+    device_of : callable
+        Where a job is done: a process does those of its own device.
     """
 
-    def __init__(self, plan: Plan):
-        self.plan = plan
+    def __init__(self, plan: Plan, device_of: Callable[[Run | Preconditioner], str] = lambda _: ""):
+        self.plan, self._device_of = plan, device_of
         self.seconds: float = plan.configuration.settings["batch_seconds"]
         self._wanted: dict[tuple[str, ...], dict[str, Run | Preconditioner]] = {}
 
@@ -52,7 +54,9 @@ class Sharing:
         if not self._is_short(member):
             return []
         noted = self._wanted.get(_inputs(scale, member), {})
-        return [self.plan.job(one) for _, one in sorted(noted.items()) if one.id != member.id and _fits(one, member)]
+        return [
+            self.plan.job(one) for _, one in sorted(noted.items()) if one.id != member.id and self._fits(one, member)
+        ]
 
     def beside(
         self, scale: str, member: Run | Preconditioner, is_open: Callable[[Run], bool]
@@ -83,17 +87,17 @@ class Sharing:
             for _, one in sorted(self._wanted[group].items()):
                 if len(found) == MOST_BESIDE:
                     return found
-                if _fits(one, member) and is_open(one):
+                if self._fits(one, member) and is_open(one):
                     found.append((self.plan.job(one), one.dataset, one.variant))
         return found
 
+    def _fits(self, one: Run | Preconditioner, member: Run | Preconditioner) -> bool:
+        """Whether the memory that is asked for a job is enough for another one as well, on the same device."""
+        enough = one.cost.memory_bytes <= member.cost.memory_bytes + MEMORY_BESIDE
+        return enough and self._device_of(one) == self._device_of(member)
+
     def _is_short(self, member: Run | Preconditioner) -> bool:
         return member.cost.seconds < self.seconds
-
-
-def _fits(one: Run | Preconditioner, member: Run | Preconditioner) -> bool:
-    """Whether the memory that is asked for a job is enough for another run as well."""
-    return one.cost.memory_bytes <= member.cost.memory_bytes + MEMORY_BESIDE
 
 
 def _inputs(scale: str, member: Run | Preconditioner) -> tuple[str, ...]:

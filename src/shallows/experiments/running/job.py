@@ -39,10 +39,15 @@ class Conditions:
     launcher: str | None = None
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any], resources: Mapping[str, Any] | None = None) -> Conditions:
-        """From the contents of ``config.yaml``, and from what a job asked for where several processes may share it."""
+    def of(
+        cls, settings: Mapping[str, Any], resources: Mapping[str, Any] | None = None, device: str | None = None
+    ) -> Conditions:
+        """From the contents of ``config.yaml``, and from what a job asked for where several processes may share it.
+
+        ``device`` takes the place of the configuration's where a job has one of its own.
+        """
         asked = resources or {}
-        common = settings["device"], settings["memory"], settings["checkpoint_seconds"]
+        common = device or settings["device"], settings["memory"], settings["checkpoint_seconds"]
         return cls(*common, int(asked.get("tasks") or 1), asked.get("mpi"))
 
 
