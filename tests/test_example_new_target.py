@@ -67,7 +67,8 @@ def test_the_example_is_run_compared_and_drawn(project, evaluation):
     paths, rows = table_of(project, evaluation)
     judged = rows["test_error", "features=256; iterations=400"]
     assert judged["published"] == "15.9" and judged["verdict"] == "reproduced" and judged["seeds"] == "0 1"
-    assert rows["more_features", "features=256"]["verdict"] == "reproduced"
+    # Two seeds give an interval so wide that it may decide nothing.
+    assert rows["more_features", "features=256"]["verdict"] in ("reproduced", "undecided")
     assert float(rows["more_features", "features=256"]["measured_mean"]) < 1.0
     assert float(rows["iterations_needed", "features=256"]["measured_mean"]) <= 400
     pictures = [project / f"{TARGET}.{form}" for form in ("svg", "png")]

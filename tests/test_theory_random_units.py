@@ -105,8 +105,9 @@ def test_both_polynomial_machines_learn_the_quadratic_form():
 
 def test_semi_random_features_learn_two_classes_with_few_units():
     found = semi_random.by_units(data(600, 2, classes=True), sizes=[2, 8]).curve
-    assert set(found) == {"semi_random", "semi_random_double", "net", "random"}
+    assert set(found) == {"semi_random", "semi_random_double", "net", "random", "linear"}
     assert found["semi_random"][1] < 15
+    assert found["linear"][0] == found["linear"][1]
     assert found["semi_random_double"][1] < 15
 
 
