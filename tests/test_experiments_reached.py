@@ -6,6 +6,7 @@ import math
 import pytest
 
 from claims_example import RACE, REACHED, claim_of, made, rows_of
+from shallows.experiments.comparing import claims
 from shallows.experiments.comparing.measurements import Measurements
 
 
@@ -201,3 +202,17 @@ def test_levels_of_other_seeds_are_their_mean():
     comparison, measured = made(curves, metrics=REACHED)
     found = Measurements(comparison, measured)
     assert found.curves(comparison["series"][0], "epochs_needed") == [{None: 2.0}]
+
+
+@pytest.mark.parametrize(
+    ("criterion", "largest", "decides"),
+    [
+        ({"at_least": 30}, 5.0, True),
+        ({"between": [30, 70]}, 102.5, True),
+        ({"between": [30, 70]}, 50.0, False),
+        ({"at_most": 9}, 10.0, True),
+        ({"at_most": 9}, 8.0, False),
+    ],
+)
+def test_the_largest_of_what_was_reached_decides_where_a_larger_one_would_say_the_same(criterion, largest, decides):
+    assert claims.decides_without_rest(criterion, largest) is decides

@@ -74,6 +74,22 @@ def test_a_criterion_for_the_whole_interval_takes_it_from_the_deviation(plan):
     assert new["verdict"] == verdicts.of_interval({"between": (-1.2, -0.8)}, low, high)
 
 
+@pytest.mark.parametrize(("limit", "verdict"), [(120, verdicts.DEVIATES), (1000, verdicts.NOT_RUN)])
+def test_a_level_that_no_run_passed_is_judged_by_how_far_the_runs_went(plan, limit, verdict):
+    files, comparison = held("cdsg_fig1_medium"), copy.deepcopy(plan.comparison("cdsg_fig1_medium", "laptop"))
+    comparison["spec"]["claims"]["svrg_stops"]["at_most"] = limit
+    new = next(row for row in judging.judged_anew(comparison, files) if row["metric"] == "svrg_stops")
+    assert (new["dataset"], new["verdict"], new["measured_mean"]) == ("cifar10", verdict, "")
+    assert "not reached in 3 of 3 runs" in new["reason"]
+
+
+@pytest.mark.parametrize(("limit", "verdict"), [(70, verdicts.DEVIATES), (200, verdicts.NOT_RUN)])
+def test_the_largest_of_those_that_were_reached_decides_only_where_a_larger_one_would_as_well(plan, limit, verdict):
+    old, new = changed(plan, "eigenpro_acceleration_claim", "largest", between=[30, limit])
+    assert (old["measured_mean"], new["verdict"]) == ("102.5", verdict)
+    assert "not reached in 1 of 3 runs" in new["reason"]
+
+
 def test_a_derivation_is_judged_no_more(plan):
     files, comparison = held("cdsg_thm3_dsg_rate"), copy.deepcopy(plan.comparison("cdsg_thm3_dsg_rate", "laptop"))
     comparison["spec"]["claims"]["slope"] |= {"evidence": verdicts.DERIVED, "why": "for the test"}

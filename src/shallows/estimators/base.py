@@ -143,10 +143,13 @@ class Estimator(BaseEstimator):
         """The seed of all draws, from ``random_state``; a fit that may go on from the one before takes that one's."""
         if isinstance(self.random_state, numbers.Integral):
             return int(self.random_state)
+        before = self._seed_to_go_on_with()
+        return before if before is not None else int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _seed_to_go_on_with(self) -> int | None:
+        """The seed of the fit before, where this one may go on from it."""
         before = vars(self).get("_ended")
-        if before is not None and getattr(self, "warm_start", False):
-            return int(before.seed)
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
+        return before.seed if before is not None and getattr(self, "warm_start", False) else None
 
     def _fit_device(self) -> arrays.Device:
         """The device of a fit, once nothing is found that keeps it from being used; warnings of what slows it down."""

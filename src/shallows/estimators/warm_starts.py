@@ -28,7 +28,7 @@ class Ended:
     digest : str
         Of its data, parameters and seed.
     seed : int
-        The seed, which a fit that may go on takes again where ``random_state`` is no int.
+        Which a fit that may go on takes again where ``random_state`` is no int.
     n_epochs : int
         Epochs of it and of those that it went on from.
     held, numbers : dict

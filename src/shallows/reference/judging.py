@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,16 +22,16 @@ from . import compaction, folder
 #: Verdicts that a criterion can have given.
 DECIDED = (verdicts.REPRODUCED, verdicts.BETTER, verdicts.AGREES, verdicts.DEVIATES, verdicts.UNDECIDED)
 
-#: Words of reasons that tell of values which the mean does not hold: lower bounds, and levels that were not reached.
-_NOT_IN_THE_MEAN = ("at least this:", "not reached", "is not finite")
+_NEVER_PASSED = re.compile(r"not reached in \d+ of \d+ runs")
 
 
 def judge(plan: Plan, scale: str, reference: str | Path, wanted: Iterable[str] = ()) -> Iterator[str]:
     """Give rows of the reference the verdicts, and targets the words, of the present configuration.
 
-    A criterion that changed needs no run to be made again where it judges a mean over repetitions. What no mean tells
-    (a value that is not finite, a level that was not reached, a criterion for every single repetition) stays as
-    collected, and so does what a changed configuration would measure otherwise.
+    A criterion that changed needs no run to be made again where it judges a mean over repetitions, or a level that no
+    run passed. What these do not tell (lower bounds, a criterion for every single repetition, a value that is not
+    finite) stays as collected, and so does what a changed configuration would measure otherwise: a claim that is
+    computed in another way gets another name.
 
     Parameters
     ----------
@@ -85,53 +86,102 @@ def _runs(comparison: Mapping[str, Any], files: folder.TargetFiles) -> dict[str,
 
 
 def _row(comparison: Mapping[str, Any], row: Mapping[str, str], runs: Sequence[RunResult]) -> dict[str, str]:
-    spec, rows = comparison["spec"], Rows(comparison)
+    spec = comparison["spec"]
     claim, metric = spec.get("claims", {}).get(row["metric"]), spec["metrics"].get(row["metric"])
-    printed, word = _printed(comparison, row), _word(comparison, row["dataset"])
-    kind = (claim or metric or {}).get("evidence")
-    told = any(words in row["reason"] for words in _NOT_IN_THE_MEAN) or not _is_finite(row["measured_mean"])
-    told = told and not ("censored" in (claim or {}) and row["measured_mean"] == "inf")
-    told = told or kind not in (*verdicts.KINDS, verdicts.DERIVED) or (claim or {}).get("every_seed")
-    # What was not comparable may be so now: of a cell that can be told, of a claim over several series it cannot.
-    may_be_judged = row["verdict"] in DECIDED or (row["verdict"] == verdicts.NOT_COMPARABLE and claim is None)
-    if not may_be_judged or printed is None or told:
+    printed, kind = _printed(comparison, row), (claim or metric or {}).get("evidence")
+    if printed is None or kind not in (*verdicts.KINDS, verdicts.DERIVED):
         return dict(row)
-    deviation = float(row["measured_sd"] or 0.0)
-    values = values_of(float(row["measured_mean"]), deviation, _repetitions(row, runs))
-    setting, interval, margin = parse_setting(row["setting"]), None, None
     if claim is not None:
-        if "tolerance" in claim:
-            margin = uncertainty.margin(printed["published"], claim["tolerance"], values, runs, printed["spread"])
-        counted = bool(claim.get("counted_on")) and bool(row["low"])
-        interval = (float(row["low"]), float(row["high"])) if counted else claims.interval_of(claim, values)
-        words = [{"data": word, "method": row["method"]}]
-        number = claims.Number(words, setting, values)
-        judgement = claims.judgement_of(rows, claim, number, printed, runs, margin, interval)
-        tolerance = verdicts.criterion_of(claim) if kind in verdicts.KINDS else ""
-    elif metric is not None:
-        published = cells.number_in(printed["published"])
-        if published is None:
-            return dict(row)
-        rule, measured = metric.get("tolerance", {}), float(row["measured_mean"])
-        margin = uncertainty.margin(printed["published"], rule, values, runs, printed["spread"])
-        (series,) = [one for one in comparison["series"] if _answers(one, word, row["method"], setting)]
-        unlike = cells.unlike(rows, metric, series, runs)
-        verdict = verdicts.judge(published, measured, margin, cells.good_side(metric, row["method"]))
-        judgement = (verdicts.NOT_COMPARABLE, unlike) if unlike else (verdict, "")
-        tolerance = verdicts.criterion_of(metric) if rule else ""
-    else:
+        return _row_of_claim(comparison, row, runs, claim, printed)
+    return _row_of_cell(comparison, row, runs, metric, printed)
+
+
+def _row_of_claim(
+    comparison: Mapping[str, Any],
+    row: Mapping[str, str],
+    runs: Sequence[RunResult],
+    claim: Mapping[str, Any],
+    printed: Mapping[str, str],
+) -> dict[str, str]:
+    number, rows = _number(comparison, row, runs, claim), Rows(comparison)
+    if number is None or claim.get("every_seed"):
         return dict(row)
+    margin, interval = None, claims.interval_of(claim, number.values)
+    if "tolerance" in claim:
+        margin = uncertainty.margin(printed["published"], claim["tolerance"], number.values, runs, printed["spread"])
+    if claim.get("counted_on") and row["low"]:
+        interval = float(row["low"]), float(row["high"])  # which counts points besides the repetitions
+    verdict, reason = claims.judgement_of(rows, claim, number, printed, runs, margin, interval)
     new = rows.row(
-        *(word, row["method"], setting, row["metric"], judgement, printed, values, runs),
-        tolerance=tolerance,
+        *(number.word, row["method"], number.setting, row["metric"]),
+        (verdict, "; ".join(filter(None, (reason, number.without)))),
+        *(printed, number.values, runs),
+        tolerance=verdicts.criterion_of(claim) if claim["evidence"] in verdicts.KINDS else "",
         margin=margin,
         interval=interval,
     )
-    changed = _as_written({name: new[name] for name in ("verdict", "reason", "tolerance", "fixed", "margin")})
-    kept = row["low"] and interval is not None
-    limits = {"low": row["low"], "high": row["high"]} if kept else _as_written({k: new[k] for k in ("low", "high")})
-    told_of = _as_written({name: new[name] for name in ("evidence", "item", "derived", "published")})
-    return {**row, **changed, **limits, **told_of}
+    limits = {} if row["low"] and interval is not None else {name: new[name] for name in ("low", "high")}
+    return _changed(row, new) | _as_written(limits)
+
+
+def _number(
+    comparison: Mapping[str, Any], row: Mapping[str, str], runs: Sequence[RunResult], claim: Mapping[str, Any]
+) -> claims.Number | None:
+    """The number of a claim as far as its row tells it, or None."""
+    word, setting, reason = _word(comparison, row["dataset"]), parse_setting(row["setting"]), row["reason"]
+    series = [{"data": word, "method": row["method"]}]
+    never_passed = _NEVER_PASSED.search(reason)
+    if row["measured_mean"] == "":
+        alone = not {"over", "less", "across"} & set(claim)
+        if never_passed is None or not alone:
+            return None
+        (own,) = [one for one in comparison["series"] if _answers(one, word, row["method"], setting)]
+        return claims.Number(series, setting, [], never_passed=never_passed[0], end=claims.last_mark(own))
+    told = math.isfinite(float(row["measured_mean"])) or ("censored" in claim and row["measured_mean"] == "inf")
+    if row["verdict"] not in DECIDED or not told or "at least this:" in reason:
+        return None
+    without = reason[reason.index("without ") :] if "; without " in reason else ""
+    values = values_of(float(row["measured_mean"]), float(row["measured_sd"] or 0.0), _repetitions(row, runs))
+    if without and not claims.decides_without_rest(claim, float(row["measured_mean"])):
+        return claims.Number(series, setting, [], never_passed=without.removeprefix("without "))
+    return claims.Number(series, setting, values, without=without)
+
+
+def _row_of_cell(
+    comparison: Mapping[str, Any],
+    row: Mapping[str, str],
+    runs: Sequence[RunResult],
+    metric: Mapping[str, Any],
+    printed: Mapping[str, str],
+) -> dict[str, str]:
+    published = cells.number_in(printed["published"])
+    told = row["measured_mean"] != "" and math.isfinite(float(row["measured_mean"]))
+    if published is None or not told or row["verdict"] not in (*DECIDED, verdicts.NOT_COMPARABLE):
+        return dict(row)
+    if _NEVER_PASSED.search(row["reason"]) or "not reached within" in row["reason"]:
+        return dict(row)
+    word, setting, rows = _word(comparison, row["dataset"]), parse_setting(row["setting"]), Rows(comparison)
+    measured, rule = float(row["measured_mean"]), metric.get("tolerance", {})
+    values = values_of(measured, float(row["measured_sd"] or 0.0), _repetitions(row, runs))
+    margin = uncertainty.margin(printed["published"], rule, values, runs, printed["spread"])
+    (series,) = [one for one in comparison["series"] if _answers(one, word, row["method"], setting)]
+    unlike = cells.unlike(rows, metric, series, runs)
+    verdict = verdicts.judge(published, measured, margin, cells.good_side(metric, row["method"]))
+    new = rows.row(
+        *(word, row["method"], setting, row["metric"]),
+        (verdicts.NOT_COMPARABLE, unlike) if unlike else (verdict, ""),
+        *(printed, values, runs),
+        tolerance=verdicts.criterion_of(metric) if rule else "",
+        margin=margin,
+    )
+    return _changed(row, new)
+
+
+def _changed(row: Mapping[str, str], new: Mapping[str, Any]) -> dict[str, str]:
+    """A row with the verdict of another and what the paper prints, and its own measured numbers."""
+    names = ("verdict", "reason", "tolerance", "fixed", "margin", "evidence", "item", "derived", "published")
+    measured = {"measured_mean": "", "measured_sd": ""} if new["verdict"] == verdicts.NOT_RUN else {}
+    return {**row, **measured, **_as_written({name: new[name] for name in names})}
 
 
 def _answers(series: Mapping[str, Any], word: str, method: str, setting: Mapping[str, Any]) -> bool:
@@ -174,10 +224,6 @@ def _word(comparison: Mapping[str, Any], name: str) -> str:
     """The paper's word for a dataset that a row names as `rows.dataset_name` does."""
     sizes = comparison["sizes"]
     return next((word for word in sizes if dataset_name(sizes, word) == name), name)
-
-
-def _is_finite(text: str) -> bool:
-    return bool(text) and math.isfinite(float(text))
 
 
 def _as_written(values: Mapping[str, Any]) -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -123,11 +122,9 @@ class _ExactKernelRidge:
         del self.step_size_, self._before, self._targets
         return self
 
-    def _seed(self) -> int:
-        # A fit that goes on from the coefficients before needs the rows in their order.
-        before = vars(self).get("_seed_used") if vars(self).get("_before") is not None else None
-        drawn = before is None or isinstance(self.random_state, numbers.Integral)
-        return super()._seed() if drawn else before
+    def _seed_to_go_on_with(self) -> int | None:
+        # The coefficients before belong to the rows in their order.
+        return self._seed_used if self._before is not None else None
 
     @property
     def max_epochs(self) -> int:

@@ -18,6 +18,7 @@ from .rows import Rows
 
 #: The dataset of a claim that is about several at once.
 ALL_DATA = "all data"
+_OURS = "our criterion for this claim:"
 _AT_LEAST = (
     "at least this: {}; they count with the last epoch up to which they were looked at after each, so that it is no "
     "measured number and decides nothing"
@@ -129,7 +130,7 @@ def claims(measurements: Measurements) -> Iterator[dict[str, Any]]:
 
 def _is_too_late(claim: Mapping[str, Any], number: Number) -> bool:
     """Whether runs that never passed a level went on for at least as long as the criterion leaves them."""
-    return "at_most" in claim and number.end is not None and number.end >= claim["at_most"]
+    return bool(number.never_passed) and "at_most" in claim and (number.end or 0.0) >= claim["at_most"]
 
 
 def judgement_of(
@@ -142,19 +143,6 @@ def judgement_of(
     interval: tuple[float, float] | None,
 ) -> tuple[str, str]:
     """The verdict on one number, and why."""
-    if printed and number.never_passed and _is_too_late(claim, number):
-        other = next(filter(None, (rows.incomparable(word, runs) for word in number.words)), None)
-        said = f"{verdicts.criterion(claim)}; {number.never_passed}, which went on to {number.end:g}"
-        return (
-            (verdicts.NOT_COMPARABLE, other) if other else (verdicts.DEVIATES, f"our criterion for this claim: {said}")
-        )
-    if not number.values:
-        missing = number.never_passed or number.missing or "there is nothing to measure it on at this scale"
-        return verdicts.NOT_RUN, missing
-    if number.missing:
-        return verdicts.NOT_RUN, number.missing
-    if claim["evidence"] == verdicts.DERIVED:
-        return verdicts.DERIVATION, claim["why"]
     differs = [
         f"{key} {number.setting.get(key)}, published for {value}"
         for key, value in claim.get("comparable", {}).items()
@@ -162,6 +150,16 @@ def judgement_of(
     ]
     other_data = filter(None, (rows.incomparable(word, runs) for word in number.words))
     incomparable = next(other_data, None) or "; ".join(differs)
+    if printed and not incomparable and _is_too_late(claim, number):
+        reason = f"{_OURS} {verdicts.criterion(claim)}; {number.never_passed}, which went on to {number.end:g}"
+        return verdicts.DEVIATES, reason
+    if not number.values:
+        missing = number.never_passed or number.missing or "there is nothing to measure it on at this scale"
+        return verdicts.NOT_RUN, missing
+    if number.missing:
+        return verdicts.NOT_RUN, number.missing
+    if claim["evidence"] == verdicts.DERIVED:
+        return verdicts.DERIVATION, claim["why"]
     mean, better = statistics.fmean(number.values), claim.get("better", "lower")
     if number.never_passed:
         # A lower bound is no measured number. It can be on the good side of a printed one, and shows no agreement.
@@ -179,7 +177,7 @@ def judgement_of(
         said = f"our correction of what the paper prints ({claim['corrects']})" if "corrects" in claim else ""
         good = "holds" if all(verdicts.holds(claim, value) for value in values) else "fails"
         return verdicts.NOT_COMPARABLE, f"{said or 'the paper says nothing of it'}; {text} {good}"
-    reason = f"our criterion for this claim: {text}"
+    reason = f"{_OURS} {text}"
     if "could_fail" in claim:
         reason += f"; it would fail with {claim['could_fail']}"
     if "censored" in claim and math.inf in number.values:
@@ -248,8 +246,9 @@ def _of_each_series(measurements: Measurements, claim: Mapping[str, Any]) -> Ite
         if missed and is_passage:
             # A mean over those that passed would be of the fast ones alone.
             bounds = measurements.lower_bounds(series, metric, claim.get("over"))
-            why = f"not reached in {missed} of {len(curves)} runs" + ("" if bounds else ", by one side or both")
-            end = max(series["marks"], default=None) if "over" not in claim and "less" not in claim else None
+            alone = "over" not in claim and "less" not in claim
+            sides = "" if bounds or alone else ", by one side or both"
+            why, end = f"not reached in {missed} of {len(curves)} runs{sides}", last_mark(series) if alone else None
             yield Number([series], series["setting"], bounds, why, values, end=end)
         elif any(curves):
             lost = len(curves) - len(values)
@@ -265,6 +264,16 @@ def _counted(measurements: Measurements, series: Mapping[str, Any], metric: str,
     on = claim["counted_on"]
     points = on if isinstance(on, int) else min(run.record["data"][f"n_{on}"] for run in measurements.runs(series))
     return uncertainty.counted_variance(first, second, points)
+
+
+def last_mark(series: Mapping[str, Any]) -> float | None:
+    """The last evaluation point of a series, up to which runs that never passed a level were looked at."""
+    return max(series["marks"], default=None)
+
+
+def decides_without_rest(claim: Mapping[str, Any], largest: float) -> bool:
+    """Whether the largest of some numbers decides a claim, where those that are left out could only be larger."""
+    return verdicts.upper_limit(claim) == math.inf or largest > verdicts.upper_limit(claim)
 
 
 def _within(curve: Curve, claim: Mapping[str, Any]) -> Curve:
@@ -301,7 +310,7 @@ def _combined(claim: Mapping[str, Any], group: Sequence[Number], setting: Mappin
         f"{', '.join([one.word, *map(str, one.series[0]['setting'].values())])} {one.never_passed}"
         for one in incomplete
     )
-    if across == "largest" and number.values and "at_most" not in claim and "between" not in claim:
+    if across == "largest" and number.values and decides_without_rest(claim, statistics.fmean(number.values)):
         return replace(number, without=f"without {places}")
     if across == "smallest" and all(one.values for one in incomplete):
         # Where the smallest was measured, what never passed is no smaller; else it is a bound.

@@ -88,6 +88,11 @@ def _limits(claim: Mapping[str, Any]) -> tuple[float, float]:
     return low, high
 
 
+def upper_limit(claim: Mapping[str, Any]) -> float:
+    """What a number may be at most; infinite where nothing is said."""
+    return _limits(claim)[1]
+
+
 def criterion(claim: Mapping[str, Any]) -> str:
     """The criterion of a claim or a metric in words."""
     if "tolerance" in claim:

@@ -221,7 +221,7 @@ class ConjugateResiduals:
         s.loss = float(xp.sum(gradient * s.residual[batch, :]))
         direction, image = _applied(problem, s, gradient, batch)
         image = _with_ridge(problem, s, image, direction)
-        self._remember_room(s)
+        self._make_room(s)
         energy, square = dots(gradient, image[batch, :]), dots(gradient, gradient)
         eps, p = float(xp.finfo(s.coefficients.dtype).eps), problem.preconditioner
         noise = eps * (batch.stop - batch.start) * p.top_eigenvalue
@@ -245,14 +245,11 @@ class ConjugateResiduals:
         s.n_steps += 1
         return s
 
-    def _remember_room(self, s: ConjugateResidualState) -> None:
+    def _make_room(self, s: ConjugateResidualState) -> None:
         """Make room for the directions of the steps to come, if there is none."""
         if s.norms is None:
-            xp, ((n, c), k), dtype = (
-                arrays.namespace(s.residual),
-                (s.residual.shape, self.n_remembered),
-                s.residual.dtype,
-            )
+            xp, dtype = arrays.namespace(s.residual), s.residual.dtype
+            (n, c), k = s.residual.shape, self.n_remembered
             s.directions, s.images = (xp.zeros((c, k, n), dtype=dtype) for _ in range(2))
             s.norms = xp.zeros((c, k), dtype=dtype)
 
