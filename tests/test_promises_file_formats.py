@@ -366,6 +366,7 @@ ARFF_LINES = {
     "{0 1.5, 0 2.5, 2 w}": "line 9: a sparse row states a column twice",
     "{0 1.5, 7 2, 2 w}": "line 9: Bad @DATA instance format",
     "1.5,100 %,w,v": "line 9: .*Error parsing",
+    r"1.5,2,'C:\docs',v": r"line 9: Unsupported escape sequence",
 }
 
 
@@ -386,6 +387,32 @@ def test_lines_of_arff_are_read_or_refused_by_its_own_grammar(tmp_path, line, me
         for code, words in zip(x[0], values, strict=True)
     ]
     assert (*found, y[0]) == meant
+
+
+@pytest.mark.parametrize(
+    ("attribute", "name", "values"),
+    [
+        ("@ATTRIBUTE\tage\tREAL", "age", None),
+        ("@attribute date numeric", "date", None),
+        ("@attribute 'the date' numeric % of birth", "the date", None),
+        ("@attribute real integer [0, 40]", "real", None),
+        ("@attribute 'a  b' { 1.5 , 2.5 }", "a  b", ["1.5", "2.5"]),
+        ('@attribute "date" {1.5,2.5} % two', "date", ["1.5", "2.5"]),
+    ],
+)
+def test_attributes_of_arff_are_read_by_its_own_grammar(tmp_path, attribute, name, values):
+    lines = [f"{i % 2 + 1}.5,{i % 7},{'uv'[i % 2]}" for i in range(N)]
+    header = ["@relation 'of some kind'", attribute, "@attribute b real", "@attribute y {u, v}", "@data"]
+    description = described(write(tmp_path / "my.arff", "\n".join([*header, *lines])))
+    feature = description["entry"]["options"]["features"][0]
+    assert (feature["name"], feature["values"]) == (name, values)
+
+
+@pytest.mark.parametrize("kind", ["date", 'date "yyyy-MM-dd"', "DATE 'yyyy-MM-dd'"])
+def test_dates_of_arff_are_left_out_and_told(tmp_path, kind):
+    lines = [f"2024-01-{i % 28 + 1:02},{a},{'uv'[i % 2]}" for i, a in enumerate(numbers())]
+    path = arff_file(tmp_path / "my.arff", {"'on day'": kind, "a": "real", "y": "{u,v}"}, lines)
+    assert "left out: on day (dates;" in described(path)["told"]
 
 
 #: The header and a row of a table; the name of its first column, the category and the label of the row.
@@ -472,7 +499,7 @@ NPZ = {
         r"target cannot be told: .*a \(40,\), b \(40,\)",
     ),
     "a target of several columns": ({"X": X, "z": X}, r"target cannot be told: .*z \(40, 2\)"),
-    "four without names": ({f"arr_{i}": X for i in range(4)}, "holds the features cannot be told"),
+    "two of features": ({"left": X, "right": X}, r"features cannot be told. It holds left \(40, 2\), right \(40, 2\)"),
     "a test part without its target": ({"X": X, "y": np.array(WORDS), "x_test": X}, WORDS),
     "nothing but dates": ({"arr_0": DATES}, "features cannot be told.* arr_0 .*dates"),
 }

@@ -19,8 +19,6 @@ from shallows.datasets.sources import Block
 
 #: Without these a row of ARFF is one of CSV.
 _SPECIAL = re.compile(r"[\"'{}\\\s]")
-
-
 #: What numbers may have in the place of the question mark of a missing value.
 _NAN = ("NaN", "nan", "NAN")
 
@@ -133,8 +131,8 @@ class CsvRows(io.TextIOBase):
                 waiting.append(line)
                 try:
                     cells = next(rows)
-                except arff.ArffException as error:
-                    why = re.sub(r",? (at|in) line %d\.?", "", error.message)
+                except (arff.ArffException, ValueError) as error:
+                    why = re.sub(r",? (at|in) line %d\.?", "", getattr(error, "message", str(error)))
                     raise ValueError(f"line {number:,}: {why}") from error
             writer.writerow(["" if place in numeric and cell in _NAN else cell for place, cell in enumerate(cells)])
             yield written.getvalue()
@@ -150,7 +148,7 @@ def _header(lines: Iterator[str]) -> list[str]:
         is_attribute, is_data = (line.lower().startswith(word) for word in ("@attribute", "@data"))
         # A range or a comment behind a type is common, and more than liac-arff takes; so are dates, which are words.
         line = re.sub(r"(?i)(\s(?:numeric|real|integer|string)|\})\s+[\[%].*$", r"\1", line)
-        line = re.sub(r"(?i)\sdate(\s+(\".*\"|'.*'|\S+))?$", " string", line)
+        line = re.sub(r"(?i)^(@attribute ('[^']*'|\"[^\"]*\"|[^'\"\s]+)\s+)date\b.*$", r"\1string", line)
         header.append(line if is_attribute else "@data" if is_data else "")
         if is_data:
             break
