@@ -40,9 +40,8 @@ def describe(request: Request) -> dict[str, Any]:
         Wherever the data cannot be used as they are; it says what to do.
     """
     form = request.form or form_of(request.file)
-    # A LIBSVM file often has the ending .txt, or none.
-    if form == "table" and request.form is None and _looks_like_libsvm(Path(request.file)):
-        form = "libsvm"
+    if form == "table" and request.form is None:
+        form = _form_of_text(Path(request.file))
     summary = (summarise_table if FORMS[form].frames else summarise_arrays)(request, FORMS[form])
     if summary.n_train < LEAST_ROWS:
         raise DatasetError(
@@ -132,10 +131,15 @@ def dataset_of(description: Mapping[str, Any]) -> Dataset:
     return Dataset(files=files, **entry)
 
 
-def _looks_like_libsvm(path: Path) -> bool:
+def _form_of_text(path: Path) -> str:
+    """The form of a text file by its first lines: LIBSVM and ARFF files often have the ending .txt, or none."""
     with open_binary(path) as file:
-        lines = [line for line in file.readlines(1 << 14)[:5] if line.strip()]
-    return bool(lines) and all(re.match(rb"\S+(\s+\d+:\S+)+\s*(#.*)?$", line.strip()) for line in lines)
+        lines = [line.strip() for line in file.readlines(1 << 14)[:50]]
+    lines = [line for line in lines if line and not line.startswith((b"#", b"%"))][:5]
+    if lines and re.match(rb"(?i)@(relation|attribute)\b", lines[0]):
+        return "arff"
+    pairs = [re.fullmatch(rb"\S+(\s+qid:\d+)?((\s+\d+:\S+)*)\s*(#.*)?", line) for line in lines]
+    return "libsvm" if all(pairs) and any(pair[2] for pair in pairs) else "table"
 
 
 def _paragraph(request: Request, summary: Summary, form: str, task: str, scaling: str, n_classes: int) -> str:

@@ -96,8 +96,9 @@ def _see_block(summary: Summary, block: Any, number: int) -> None:
         place = "" if sparse else f", column {int(np.argwhere(gaps)[0][1])}"
         where = "" if sparse else f"row {before + int(np.argwhere(gaps)[0][0]) + 1:,}{place}"
         summary.first_missing = summary.first_missing or where or "one of its rows"
-    if y.dtype.kind == "f" and np.isnan(y).any():
-        row = int(np.argwhere(np.isnan(y))[0][0])
+    lacking = np.isnan(y) if y.dtype.kind == "f" else y == "" if y.dtype.kind == "U" else np.zeros(1, dtype=bool)
+    if lacking.any():
+        row = int(np.argwhere(lacking)[0][0])
         summary.missing_in_target = summary.missing_in_target or f"row {before + row + 1:,}"
     else:
         summary.target.update(y)

@@ -13,6 +13,7 @@ from shallows.datasets.files import DatasetError
 from shallows.datasets.user_data.file_forms import FileForm
 from shallows.datasets.user_data.request import Request
 from shallows.datasets.user_data.summary import MOST_CATEGORIES, ColumnSummary, Summary, count_of, some_of
+from shallows.datasets.user_data.table_files import targets_of
 from shallows.errors import UnknownNameError
 
 _TARGET_NAMES = ("target", "label", "class", "y")
@@ -35,7 +36,8 @@ def summarise_table(request: Request, form: FileForm) -> Summary:
     names = list(layout.names)
     targets = target_columns(request, names, summary)
     ignored = {_column(one, names, "ignore") for one in request.ignore}
-    as_text = {_column(one, names, "categorical") for one in request.categorical}
+    asked = {_column(one, names, "categorical") for one in request.categorical}
+    as_text = asked | (set(layout.declared) - set(targets if request.task == "regression" else ()))
     if both := ignored & set(targets):
         raise DatasetError(f"The column {names[both.pop()]} is the target, and cannot be left out.")
     columns = _summaries(request, form, layout, as_text)
@@ -46,8 +48,9 @@ def summarise_table(request: Request, form: FileForm) -> Summary:
     }
     if again != as_text:
         columns = _summaries(request, form, layout, again)
-    features = _features(request, columns, targets, ignored, as_text, summary)
+    features = _features(request, layout, columns, targets, ignored, asked, summary)
     text_target = any(not columns[place].is_number or columns[place].is_boolean for place in targets)
+    text_target |= request.task != "regression" and len(targets) == 1 and columns[targets[0]].exceeds_integers
     if text_target and len(targets) > 1:
         raise DatasetError("Several targets must all be numbers.")
     summary.n_features = len(features)
@@ -88,27 +91,29 @@ def _summaries(request: Request, form: Any, layout: Any, as_text: set[int]) -> l
 
 
 def _targets_of(request: Request, form: Any, layout: Any, options: Mapping[str, Any]) -> Any:
-    types = dict.fromkeys(options["targets"], str if options["text_target"] else np.float64)
+    types = dict.fromkeys(options["targets"], str) if options["text_target"] else {}
     for path in request.files:
         for table in form.frames(Path(path), layout, types, only=options["targets"]):
-            own = table[options["targets"]]
-            values = own.astype(str) if options["text_target"] else own.astype(np.float64)
-            yield values.to_numpy()[:, 0] if len(options["targets"]) == 1 else values.to_numpy()
+            yield targets_of(table, options["targets"], text=options["text_target"])
 
 
 def _features(
     request: Request,
+    layout: Any,
     columns: Sequence[ColumnSummary],
     targets: Sequence[int],
     ignored: set[int],
-    as_text: set[int],
+    asked: set[int],
     summary: Summary,
 ) -> list[dict[str, Any]]:
     features, coded, mixed, left_out = [], [], [], []
+    as_text = asked | set(layout.declared)
     for place, column in enumerate(columns):
         if place in ignored or place in targets:
             continue
-        if column.numbers + column.texts == 0:
+        if place < layout.index and place not in asked:
+            left_out.append(f"{column.name} (the index of a data frame; categorical: {column.name} would use it)")
+        elif column.numbers + column.texts == 0:
             left_out.append(f"{column.name} (it has no value at all)")
         elif column.is_stray:
             row, value = column.first_text
@@ -118,7 +123,9 @@ def _features(
                 "(categorical), or leave it out (ignore), by an entry under config/datasets/."
             )
         elif place in as_text and (column.n_different is None or column.n_different > MOST_CATEGORIES):
-            raise DatasetError(f"The column {column.name} has more than {MOST_CATEGORIES:,} categories.")
+            if place in asked:
+                raise DatasetError(f"The column {column.name} has more than {MOST_CATEGORIES:,} categories.")
+            left_out.append(f"{column.name} (more than {MOST_CATEGORIES:,} categories)")
         elif place not in as_text and column.is_date:
             left_out.append(f"{column.name} (dates; numbers such as the year or the days since a day would be used)")
         elif place not in as_text and column.is_identifier:

@@ -20,7 +20,11 @@ _DATE = re.compile(r"(\d{4}-\d{1,2}-\d{1,2}|\d{1,2}([./])\d{1,2}\2\d{2,4}|\d{4}/
 
 @dataclass
 class ColumnSummary:
-    """One column of a table as it has been seen so far."""
+    """One column of a table as it has been seen so far.
+
+    `exceeds_integers` says whether it holds whole numbers that neither an integer of 64 bits nor, where they are
+    written as text, a floating-point number holds.
+    """
 
     name: str
     as_text: bool = False
@@ -36,6 +40,7 @@ class ColumnSummary:
     high: float = -np.inf
     whole: bool = True
     counts_rows: bool = True
+    exceeds_integers: bool = False
     _last: float | None = None
 
     def update(self, values: Any) -> None:
@@ -60,6 +65,8 @@ class ColumnSummary:
                 self.texts += int(text.sum())
             self._count(values[~gaps].astype(str))
         self._measure(numbers)
+        if self.whole and not pandas.api.types.is_float_dtype(values):
+            self.exceeds_integers |= max(-self.low, self.high) >= (2**63 if is_number else 2**53)
         self.n_rows += len(values)
 
     def _count(self, values: Any) -> None:
@@ -95,7 +102,7 @@ class ColumnSummary:
     @property
     def is_stray(self) -> bool:
         """Whether a few texts stand among numbers."""
-        return 0 < self.texts <= _STRAY_SHARE * (self.texts + self.numbers)
+        return not self.as_text and 0 < self.texts <= _STRAY_SHARE * (self.texts + self.numbers)
 
     @property
     def n_different(self) -> int | None:
