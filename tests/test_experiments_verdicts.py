@@ -1,7 +1,6 @@
 """Verdicts by kind of evidence: tolerances, intervals, missing values, facts, and each printed item counted once."""
 
 import csv
-import json
 import math
 from types import SimpleNamespace
 
@@ -10,7 +9,9 @@ import pytest
 
 from claims_example import claim_of, made, rows_of
 from shallows.experiments.claim_functions import slope
-from shallows.experiments.comparing import target_table, uncertainty, verdicts
+from shallows.experiments.comparing import uncertainty, verdicts
+from shallows.experiments.comparing.measured import Measured
+from shallows.experiments.comparing.rows import Row, counts_by_kind, write_rows
 from shallows.experiments.running import analysis_run
 from shallows.theory.results import AnalysisResult
 
@@ -29,6 +30,9 @@ def test_half_of_the_last_digit_is_read_off_the_printed_text(printed, half):
     assert uncertainty.half_digit(printed) == pytest.approx(half)
 
 
+ONE = Measured((1.0,))
+
+
 def runs_of(n):
     return [SimpleNamespace(record={"data": {"n_test": 10_000, "n_train": 60_000}}) for _ in range(n)]
 
@@ -40,20 +44,20 @@ def test_the_parts_of_a_tolerance_are_added():
 
 def test_an_error_that_is_counted_has_the_standard_error_of_its_count():
     tolerance = {"standard_errors": 2, "counted_on": "test"}
-    assert uncertainty.margin("1.0", tolerance, [1.0], runs_of(1)) == pytest.approx(200 * math.sqrt(0.01 * 0.99 / 1e4))
-    on_train = uncertainty.margin("1.0", {**tolerance, "counted_on": "train"}, [1.0], runs_of(1))
+    assert uncertainty.margin("1.0", tolerance, ONE, runs_of(1)) == pytest.approx(200 * math.sqrt(0.01 * 0.99 / 1e4))
+    on_train = uncertainty.margin("1.0", {**tolerance, "counted_on": "train"}, ONE, runs_of(1))
     assert on_train == pytest.approx(200 * math.sqrt(0.01 * 0.99 / 6e4))
-    assert uncertainty.margin("1.0", {**tolerance, "counted_on": 100}, [1.0], runs_of(1)) > on_train
+    assert uncertainty.margin("1.0", {**tolerance, "counted_on": 100}, ONE, runs_of(1)) > on_train
 
 
 def test_the_spread_over_seeds_counts_for_both_sides():
-    values = [1.0, 1.2, 1.4]  # a standard deviation of 0.2, and the printed value as one more of them
+    values = Measured((1.0, 1.2, 1.4))  # a standard deviation of 0.2, and the printed value as one more of them
     found = uncertainty.margin("1.2", {"standard_errors": 2}, values, runs_of(3))
     assert found == pytest.approx(2 * 0.2 * math.sqrt(1 + 1 / 3))
 
 
 def test_a_printed_deviation_takes_the_place_of_our_own_for_the_printed_side():
-    values = [1.0, 1.2, 1.4]
+    values = Measured((1.0, 1.2, 1.4))
     found = uncertainty.margin("1.2", {"standard_errors": 2}, values, runs_of(3), "0.05")
     assert found == pytest.approx(2 * math.sqrt(0.2**2 / 3 + 0.05**2))
 
@@ -99,9 +103,9 @@ def test_a_difference_between_methods_is_judged_by_its_interval_over_seeds(slow,
 
 
 def test_an_interval_is_that_of_students_t():
-    low, high = uncertainty.interval([1.0, 2.0, 3.0])
+    low, high = uncertainty.interval(Measured((1.0, 2.0, 3.0)))
     assert (low, high) == pytest.approx((2 - 4.302653 / math.sqrt(3), 2 + 4.302653 / math.sqrt(3)), rel=1e-6)
-    assert uncertainty.interval([1.0]) is None and uncertainty.interval([1.0, math.inf]) is None
+    assert uncertainty.interval(ONE) is None and uncertainty.interval(Measured((1.0, math.inf))) is None
 
 
 def test_a_difference_of_counted_errors_has_an_interval_without_seeds():
@@ -187,7 +191,7 @@ def test_a_derivation_is_shown_with_its_reason_and_counted_nowhere():
     (row,) = claim_of(claim, seeds(2.0), published="large")
     assert (row["verdict"], row["measured_mean"]) == ("derivation", "2")
     assert row["reason"] == "it is a product of printed numbers" and row["tolerance"] == ""
-    assert target_table.counts_by_kind([row]) == {}
+    assert counts_by_kind([Row.from_text(row)]) == {}
 
 
 def test_a_theorem_says_what_would_contradict_it():
@@ -200,7 +204,7 @@ def test_a_correction_stands_beside_what_is_corrected():
     claim = {"label": "x", "evidence": "own", "corrects": "the factor 2, erratum E0", "at_most": 3.0}
     (row,) = claim_of(claim, seeds(2.0))
     assert row["reason"] == "our correction of what the paper prints (the factor 2, erratum E0); at most 3 holds"
-    assert row["evidence"] == "" and target_table.counts_by_kind([row]) == {}
+    assert row["evidence"] == "" and counts_by_kind([Row.from_text(row)]) == {}
 
 
 def test_what_can_be_compared_at_no_scale_says_why():
@@ -216,7 +220,8 @@ def test_what_can_be_compared_at_no_scale_says_why():
 
 def counted(*rows):
     names = ("item", "evidence", "verdict", "fixed", "derived")
-    return target_table.counts_by_kind([{"published": "1", **dict(zip(names, row, strict=True))} for row in rows])
+    about = {"target": "toy", "dataset": "", "method": "", "metric": "", "scale": "demo", "published": "1"}
+    return counts_by_kind([Row(**about, **dict(zip(names, row, strict=True))) for row in rows])
 
 
 def test_each_printed_item_is_counted_once_with_the_verdict_that_weighs_most():
@@ -228,7 +233,7 @@ def test_each_printed_item_is_counted_once_with_the_verdict_that_weighs_most():
         ("2", "number", "reproduced", first, ""),
         ("3", "theorem", "undecided", first, ""),
         ("4", "number", "better", first, "143/4 of Table 3"),
-    ) == {"number": {"deviates": [1, 1], "reproduced": [1, 0]}, "theorem": {"undecided": [1, 0]}}
+    ) == {"number": {"deviates": (1, 1), "reproduced": (1, 0)}, "theorem": {"undecided": (1, 0)}}
 
 
 def test_what_is_derived_from_printed_numbers_says_from_which():
@@ -260,7 +265,7 @@ def test_runs_that_used_a_part_of_the_points_do_not_pass_for_runs_on_all_of_them
         run.record["effective"] = {"n_points": n_points}
     found = [row for row in rows_of(comparison, measured) if row["measured_mean"]]
     assert [row["verdict"] for row in found if row["published"]] == [verdict]
-    assert {row["n_train"] for row in found} == {n_points or 10}
+    assert {row["n_train"] for row in found} == {str(n_points or 10)}
 
 
 # Files
@@ -273,8 +278,8 @@ def test_the_numbers_of_a_table_are_read_alike_by_two_parsers(tmp_path):
     said = [("Toy", "", "", "claim", 'first, "second"; third')]
     comparison, measured = made(seeds(2.0, 2.5), metrics={"error": {"label": "e"}}, claims=claims, published=said)
     rows = rows_of(comparison, measured)
-    target_table.write_rows(tmp_path / "t.csv", rows)
+    write_rows(tmp_path / "t.csv", map(Row.from_text, rows))
     with (tmp_path / "t.csv").open(newline="") as stream:
         ours = list(csv.DictReader(stream))
     theirs = pandas.read_csv(tmp_path / "t.csv", dtype=str, keep_default_na=False).to_dict("records")
-    assert ours == theirs == json.loads(json.dumps([{key: str(value) for key, value in row.items()} for row in rows]))
+    assert ours == theirs == rows
