@@ -70,6 +70,17 @@ def test_a_ratio_of_what_some_runs_reached_is_no_number():
     assert row["reason"] == "not reached in 1 of 2 runs, by one side or both"
 
 
+def test_what_some_runs_reached_is_kept_and_not_shown_where_the_others_went_on_for_too_long():
+    curves = {("fast", "g", seed): RACE["fast", "g", 0] for seed in (0, 1)} | {
+        ("exact", "g", 0): {"error": {None: 3.0}}
+    }
+    curves["fast", "g", 2] = {"error": {1: 9.0, 2: 9.0, 3: 9.0}}
+    claim = {"label": "x", "of": {"method": "fast"}, "at_most": 3}
+    row = Row.from_text(claim_of(claim, curves, published="soon", metrics=REACHED)[0])
+    assert (row.verdict, row.measured_mean, row.low, row.high) == ("deviates", None, None, None)
+    assert (row.values, row.repetitions, row.passed) == ((2.0, 2.0), 3, 2)
+
+
 def bounded(slow, claim, *, published="3", others=()):
     """The row of a ratio of a race in which the fast method reaches the level after two epochs with every seed."""
     race = {
@@ -96,6 +107,7 @@ def test_a_run_that_did_not_reach_a_level_counts_from_below_with_the_epochs_it_w
     *found, row = bounded([NEVER, {**NEVER, 10: 3.2}], HIGHER, published=printed)
     assert found == [verdict, pytest.approx(measured, nan_ok=True)]
     assert (row.values, row.repetitions, row.passed, row.is_bound) == ((6.0, 5.0), 2, 1, True)
+    assert row.measured_sd is None
     assert "not reached in 1 of 2 runs" in row.reason
 
 
@@ -157,6 +169,12 @@ def test_a_largest_ratio_tells_what_it_leaves_out():
     assert row.reason.endswith("at least 3; without Toy, l, where not all runs reached the level")
     verdict, _, row = bounded([{**NEVER, 8: 3.2}], {"across": "largest", "by": [], "at_most": 9}, others=other)
     assert (verdict, row.values, row.left_out) == ("not run", (4.0,), ("Toy, l",))
+
+
+def test_a_median_over_settings_needs_all_of_them():
+    claim = {"across": "median", "by": [], "at_least": 1}
+    verdict, _, row = bounded([{**NEVER, 8: 3.2}], claim, others=two_kernels({1: 2.0}, NEVER))
+    assert (verdict, row.values, row.left_out) == ("not run", (), ("Toy, l",))
 
 
 def test_a_group_in_which_nothing_was_reached_is_told_so():

@@ -12,6 +12,7 @@ from shallows.experiments.claim_functions import slope
 from shallows.experiments.comparing import uncertainty, verdicts
 from shallows.experiments.comparing.measured import Measured
 from shallows.experiments.comparing.rows import Row, counts_by_kind, write_rows
+from shallows.experiments.comparing.verdicts import Verdict
 from shallows.experiments.running import analysis_run
 from shallows.theory.results import AnalysisResult
 
@@ -54,6 +55,12 @@ def test_the_spread_over_seeds_counts_for_both_sides():
     values = Measured((1.0, 1.2, 1.4))  # a standard deviation of 0.2, and the printed value as one more of them
     found = uncertainty.margin("1.2", {"standard_errors": 2}, values, runs_of(3))
     assert found == pytest.approx(2 * 0.2 * math.sqrt(1 + 1 / 3))
+
+
+def test_a_mean_over_some_of_the_repetitions_is_over_as_many_as_gave_a_value():
+    some = Measured((1.0, 1.2, 1.4), 5)
+    assert (some.count, some.n_without) == (3, 2)
+    assert uncertainty.margin("1.2", {"standard_errors": 2}, some) == pytest.approx(2 * 0.2 * math.sqrt(1 + 1 / 3))
 
 
 def test_a_printed_deviation_takes_the_place_of_our_own_for_the_printed_side():
@@ -131,9 +138,11 @@ def test_a_curve_that_diverges_has_no_slope(broken):
     assert row["verdict"] == "deviates" and "not finite" in row["reason"]
 
 
-@pytest.mark.parametrize("criterion", [{"at_least": 1.0}, {"at_least": 1.0, "every_seed": True}])
+@pytest.mark.parametrize("criterion", [{"at_least": 1.0}, {"at_least": 1.0, "every_seed": True}, PAIRED])
 def test_what_is_infinite_is_at_least_nothing(criterion):
-    (row,) = claim_of({"label": "x", **criterion}, seeds(2.0, math.inf), published="large")
+    beside = seeds(2.0, 2.0) if "of" in criterion else {}
+    curves = {**beside, **seeds(2.0, -math.inf, method="slow")} if beside else seeds(2.0, math.inf)
+    (row,) = claim_of({"label": "x", **criterion}, curves, published="large")
     assert row["verdict"] == "deviates"
 
 
@@ -236,6 +245,12 @@ def test_each_printed_item_is_counted_once_with_the_verdict_that_weighs_most():
     ) == {"number": {"deviates": (1, 1), "reproduced": (1, 0)}, "theorem": {"undecided": (1, 0)}}
 
 
+def test_items_of_two_targets_with_one_number_are_two():
+    about = {"dataset": "", "method": "", "metric": "", "scale": "demo", "published": "1", "evidence": "fact"}
+    rows = [Row(target=name, item="1", verdict=Verdict.AGREES, **about) for name in ("one", "other")]
+    assert counts_by_kind(rows) == {"fact": {Verdict.AGREES: (2, 0)}}
+
+
 def test_what_is_derived_from_printed_numbers_says_from_which():
     printed = {**dict(zip(("dataset", "method", "setting"), ("Toy", "", ""), strict=True)), "metric": "claim"}
     claims = {"claim": {"label": "x", "evidence": "order", "at_most": 3.0}}
@@ -269,6 +284,13 @@ def test_runs_that_used_a_part_of_the_points_do_not_pass_for_runs_on_all_of_them
 
 
 # Files
+
+
+def test_a_row_keeps_every_digit_of_its_values_in_a_file():
+    values = (1 / 3, 1e-300, 12345678.123456789, math.inf)
+    about = {"target": "t", "dataset": "", "method": "", "metric": "", "scale": "demo", "verdict": Verdict.MEASURED}
+    row = Row(**about, values=values, left_out=("Toy, l", "Toy, m"), is_bound=True, passed=0)
+    assert Row.from_text(row.as_text()) == row
 
 
 def test_the_numbers_of_a_table_are_read_alike_by_two_parsers(tmp_path):

@@ -48,6 +48,12 @@ def test_the_margin_is_two_standard_errors_and_a_share():
     assert agreement.margin_between(row("4.0"), row("4.1"), 4.0)[0] == pytest.approx(wanted, rel=1e-12)
 
 
+def test_a_claim_that_compares_methods_has_fewer_repetitions_than_runs():
+    records = {"records": "a;b;c;d", "unit": "", "evidence": "order"}
+    wanted = 2 * (0.1**2 / 2 + 0.1**2 / 2) ** 0.5 + 0.04
+    assert agreement.margin_between(row("4.0", **records), row("4.1", **records), 4.0)[0] == pytest.approx(wanted)
+
+
 def test_one_seed_of_what_is_not_counted_may_differ_by_its_share_alone():
     given = {"unit": "", "measured_sd": "", "repetitions": "1"}
     share = agreement.RELATIVE_ALONE

@@ -100,19 +100,24 @@ CRITERIA = [
 ]
 
 
+def held_of(comparison, measured, metric):
+    """What a reference holds of a comparison: the rows of a metric as they are read from a file."""
+    measured = {name: replace(one, folder=name) for name, one in measured.items()}
+    rows = [row for row in target_table.rows_of(comparison, measured) if row.metric == metric]
+    runs = [{"data": 0, "made_by": 0, "run": one.record["run"], "metrics": {}} for one in measured.values()]
+    record = {"data": [{"n_test": 10_000}], "made_by": [{}], "runs": runs}
+    return folder.TargetFiles([Row.from_text(row.as_text()) for row in rows], record)
+
+
 def collected(case, criterion):
-    """A comparison, and what a reference holds of it: its rows as they are read from a file."""
+    """The comparison of a case by a criterion, and what a reference holds of it."""
     curves, claim = CASES[case]
     metrics = REACHED if any(method == "slow" for method, *_ in curves) else {"error": {"label": "error"}}
     claim = {"label": "x", "evidence": "order", "fixed": "first commit", **claim, **criterion}
     printed = {"dataset": "", "method": "", "setting": "", "metric": "claim", "published": "3"}
     comparison, measured = made(curves, metrics=metrics, claims={"claim": claim})
     comparison["published"] = [printed | {"spread": "", "item": "1", "derived": ""}]
-    measured = {name: replace(one, folder=name) for name, one in measured.items()}
-    rows = [row for row in target_table.rows_of(comparison, measured) if row.metric == "claim"]
-    runs = [{"data": 0, "made_by": 0, "run": one.record["run"], "metrics": {}} for one in measured.values()]
-    record = {"data": [{"n_test": 10_000}], "made_by": [{}], "runs": runs}
-    return comparison, folder.TargetFiles([Row.from_text(row.as_text()) for row in rows], record)
+    return comparison, held_of(comparison, measured, "claim")
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -138,6 +143,18 @@ def test_mean_and_deviation_judge_as_the_values_do_and_what_needs_these_stays_as
         assert again == replace(bare, as_collected=True)
     else:
         assert again.as_text() == row.as_text() | {"values": ""}
+
+
+def test_a_cell_is_judged_again_by_its_own_series():
+    curves = {("fast", kernel, 0): {"error": {None: 2.0}} for kernel in "gl"}
+    metrics = {"error": {"label": "e", "evidence": "number", "tolerance": {"absolute": 1.0}}}
+    said = [("Toy", "fast", f"kernel={kernel}", "error", "2.5") for kernel in "gl"]
+    comparison, measured = made(curves, metrics=metrics, published=said)
+    comparison["series"][0]["altered"] = {"rank": (160, 40)}
+    files = held_of(comparison, measured, "error")
+    assert [row.verdict for row in files.rows] == [Verdict.NOT_COMPARABLE, Verdict.REPRODUCED]
+    spoilt = [replace(row, reason=NONSENSE, verdict=Verdict.DEVIATES) for row in files.rows]
+    assert texts(judging.judged_again(comparison, folder.TargetFiles(spoilt, files.record))) == texts(files.rows)
 
 
 def test_a_row_whose_series_or_printed_item_is_planned_no_more_stays_as_collected():

@@ -83,6 +83,13 @@ def test_a_name_that_nothing_has_is_refused(tmp_path, targets):
         summaries.read(written(tmp_path, picture="invented_spectra"), targets)
 
 
+def test_a_dataset_is_meant_by_its_own_name_whichever_word_stands_behind_it():
+    about = {"target": "t", "method": "", "metric": "", "scale": "demo", "published": "1", "verdict": "not run"}
+    rows = [Row(dataset=f"mnist ({word})", printed_data=(word,), **about) for word in ("MNIST", "MNIST (again)")]
+    assert summaries.find(rows, {"dataset": "mnist"}) == rows
+    assert summaries.find(rows, {"dataset": "mnist (MNIST)"}) == []
+
+
 def printed_rows(target, scale):
     """Rows of the published file as the table has them, but for what is measured."""
     comparison = PLAN.comparison(target, scale)

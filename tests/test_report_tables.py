@@ -1,6 +1,7 @@
 """Tables: one pivot, in Markdown and in HTML."""
 
 import csv
+import dataclasses
 import html.parser
 import json
 from collections import Counter
@@ -9,7 +10,7 @@ import pytest
 
 import report_example
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.experiments.comparing.rows import counts_by_kind
+from shallows.experiments.comparing.rows import counts_by_kind, write_rows
 from shallows.experiments.setting_text import parse_setting
 from shallows.report import folding, pivot, tables
 from shallows.report.target import read
@@ -87,6 +88,14 @@ def test_published_stands_beside_measured(errors):
     assert (cell.published, cell.measured, cell.verdict) == ("1.8", "1.91 ± 0.04", "reproduced")
 
 
+def test_a_deviation_is_explained_where_one_is_shown(errors):
+    explained = "mean ± standard deviation over the repetitions"
+    assert explained in tables.markdown(read(*errors))
+    rows = [dataclasses.replace(row, measured_sd=None) for row in read(*errors).rows]
+    write_rows(errors[0], rows)
+    assert explained not in tables.markdown(read(*errors))
+
+
 def test_a_bound_from_below_says_so(errors):
     with errors[0].open(newline="") as stream:
         rows = list(csv.DictReader(stream))
@@ -102,6 +111,7 @@ def test_a_bound_from_below_says_so(errors):
 def test_a_value_that_was_not_run_says_so_and_its_reason_is_listed(errors):
     target = read(*errors)
     assert tables.pivot(target).cells[("1", "train_error"), ("laplace", "Pegasos")].measured == "not run"
+    assert tables.html(target).count('<td class="not-run">not run</td>') == 16
     text = tables.markdown(target)
     assert "not run (16 values, kernel Laplace): the kernel has no entry at this scale" in text
 
