@@ -11,10 +11,10 @@ from pathlib import Path
 from shallows.experiments.comparing.rows import Row, counts_by_kind
 
 from . import sheet_margins
-from .numbers import separated
+from .numbers import is_number, separated
 from .pivot import writer
 from .target import Target, ordered
-from .wording import heading_of, name_of, quantity
+from .wording import key_title, name_of, quantity
 
 #: Pixels of a small picture, which is shown at half of them.
 WIDTH, HEIGHT = 520, 300
@@ -98,7 +98,10 @@ def _values(target: Target) -> Iterable[Value]:
 
 def _name(target: Target, row: Row, varying: list[str]) -> str:
     """What tells a row apart from the others, or else its metric."""
-    parts = [heading_of(target, key, row.keys[key]) for key in varying if row.keys.get(key)]
+    named = {key: row.keys[key] for key in varying if row.keys.get(key)}
+    parts = [
+        f"{key_title(target, key)} " * is_number(value) + name_of(target, key, value) for key, value in named.items()
+    ]
     return ", ".join(parts) or name_of(target, "metric", row.keys["metric"])
 
 
