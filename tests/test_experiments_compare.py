@@ -43,18 +43,6 @@ def test_a_verdict_is_the_tolerance_and_the_side(published, measured, better, ve
     assert verdicts.judge(published, measured, margin, better) == verdict
 
 
-def test_data_can_be_compared_where_it_is_the_papers():
-    used = {"dataset": "mnist", "title": "MNIST", "n_train": 60000, "n_test": 10000}
-    assert verdicts.incomparable_data("MNIST", {"dataset": "mnist", "n_train": 60000}, used) is None
-    assert "4,000" in verdicts.incomparable_data(
-        "MNIST", {"dataset": "mnist", "n_train": 60000}, {**used, "n_train": 4000}
-    )
-    assert "subset" in verdicts.incomparable_data(
-        "MNIST", {"dataset": "mnist"}, {**used, "dataset": "mnist_demo", "title": "a subset"}
-    )
-    assert "not among" in verdicts.incomparable_data("Other", None, used)
-
-
 def test_drawn_indices_are_whole_and_hold_both_ends():
     chosen = cells.log_spaced(400, 60)
     assert chosen[0] == 1 and chosen[-1] == 400 and chosen == sorted(set(chosen)) and len(chosen) <= 60

@@ -21,17 +21,10 @@ _ROOTS = r"(?<![\w.:/])/(?:home|root|tmp|Users|mnt|scratch|var)/"
 
 
 def compact_records(records: Mapping[str, Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Records of runs without their curves; what many of them say alike (data, code, machine) stands once.
+    """Records of runs, by their folders, without their curves.
 
-    Parameters
-    ----------
-    records : mapping
-        ``record.json`` by the folder of the run, below the folder of the scale.
-
-    Returns
-    -------
-    dict
-        ``data`` and ``made_by``, lists of what is shared, and ``runs``, of which each names its own by their place.
+    What many of them say alike stands once, in the lists ``data`` and ``made_by`` (code, machine); each of ``runs``
+    names its own by their place.
     """
     data: list[Any] = []
     made_by: list[Any] = []
@@ -52,18 +45,9 @@ def compact_records(records: Mapping[str, Mapping[str, Any]]) -> dict[str, list[
 
 
 def whole_record(run: Mapping[str, Any], shared: Mapping[str, Any], target: str, version: int) -> dict[str, Any]:
-    """The record of a run again, with no evaluation points.
+    """The record of one of the ``runs`` of `compact_records` again, with no evaluation points and for one target.
 
-    Parameters
-    ----------
-    run : mapping
-        One of the ``runs`` of `compact_records`.
-    shared : mapping
-        Has its ``data`` and ``made_by``.
-    target : str
-        Which the record names as the one that it is for.
-    version : int
-        The form of records, ``schema_version``.
+    ``shared`` has its ``data`` and ``made_by``; ``version`` is the form of records, ``schema_version``.
     """
     rest = {key: value for key, value in run.items() if key not in ("folder", "data", "made_by", "run", "metrics")}
     return {

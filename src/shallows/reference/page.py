@@ -98,13 +98,8 @@ def _notes(entry: Mapping[str, Any]) -> Iterator[str]:
     changes = ", with changes beside" if entry["with_changes_beside"] else ""
     yield (
         f"Reference results, drawn without training: {entry['runs']} runs by commit {commits}{changes}, on "
-        f"{'; '.join(map(_machine, entry['machines']))}, finished {str(entry['finished'])[:10]}, "
+        f"{'; '.join(map(target_table.machine_text, entry['machines']))}, finished {str(entry['finished'])[:10]}, "
         f"{entry['seconds']:,.0f} s in all."
     )
     if entry["thinned"] > 1:
         yield f"Of {entry['thinned']} points along a curve the reference keeps one, and the last."
-
-
-def _machine(one: Mapping[str, Any]) -> str:
-    gpu = f", {one['gpu']}" if one["gpu"] else ""
-    return f"{one['cpu']}, {one['cores']} cores, {one['memory_bytes'] / 2**30:.0f} GiB{gpu}"

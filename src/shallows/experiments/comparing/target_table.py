@@ -105,8 +105,13 @@ def describe_runs(
 
 
 def _hardware(record: Mapping[str, Any]) -> str:
-    machine, device = record["hardware"], str(record["effective"].get("device") or "")
-    gpu = f", {machine['gpu']}" if machine["gpu"] and "gpu" in device else ""
+    has_used_gpu = "gpu" in str(record["effective"].get("device") or "")
+    return machine_text(record["hardware"] if has_used_gpu else {**record["hardware"], "gpu": None})
+
+
+def machine_text(machine: Mapping[str, Any]) -> str:
+    """A machine for people, from the ``hardware`` of a record."""
+    gpu = f", {machine['gpu']}" if machine["gpu"] else ""
     return f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_bytes'] / 2**30:.0f} GiB{gpu}"
 
 
