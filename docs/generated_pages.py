@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 import shallows
-from shallows.experiments.comparing.cells import number_in
+from shallows.experiments.comparing.rows import number_in
 from shallows.experiments.comparing.verdicts import criterion
 from shallows.experiments.planning.plan import Plan
 

@@ -48,7 +48,7 @@ def describe(request: Request) -> dict[str, Any]:
             f"{request.file} holds {count_of(summary.n_train, 'row')}; at least {LEAST_ROWS} are needed."
         )
     if summary.n_features == 0:
-        why = next((f" ({guess})" for guess in summary.guesses if guess.startswith("left out")), "")
+        why = f" ({summary.left_out[0]})" if summary.left_out else ""
         raise DatasetError(f"{request.file} has no column of features beside the target{why}.")
     if summary.missing_in_target:
         raise DatasetError(f"The target of {request.file} is missing in {summary.missing_in_target}. Remove such rows.")

@@ -149,9 +149,10 @@ def _features(
             "empty"
         )
     if left_out:
-        summary.guesses.append(f"left out: {some_of(left_out)}")
+        summary.left_out.append(f"left out: {some_of(left_out)}")
     if ignored:
-        summary.guesses.append(f"left out as asked: {some_of([columns[place].name for place in sorted(ignored)])}")
+        summary.left_out.append(f"left out as asked: {some_of([columns[place].name for place in sorted(ignored)])}")
+    summary.guesses += summary.left_out
     return features
 
 

@@ -176,6 +176,7 @@ class Summary:
     options: dict[str, Any] = field(default_factory=dict)
     categorical: tuple[int, ...] = ()
     guesses: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
 
 
 def count_of(number: int, noun: str) -> str:

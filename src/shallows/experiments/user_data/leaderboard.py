@@ -13,7 +13,7 @@ import numpy as np
 
 from shallows.datasets.files import write_json
 
-from ..comparing.target_table import write_rows
+from ..comparing.rows import Row, write_rows
 from .comparison import TABLES, TARGET, has_test_rows
 from .final_model import target_names
 from .intervals import Interval
@@ -61,7 +61,7 @@ def write_tables(results: Results, folder: str | Path, names: Iterable[str] = TA
 # The methods ----------------------------------------------------------------------------------------------------------
 
 
-def _methods(results: Results, found: Recommendation | None) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def _methods(results: Results, found: Recommendation | None) -> tuple[list[Row], dict[str, Any]]:
     task = results.task
     rows = []
     for one in results.methods:
@@ -134,7 +134,7 @@ def _seeds(one: MethodResult) -> str:
 # Defaults against search ----------------------------------------------------------------------------------------------
 
 
-def _defaults(results: Results, found: Recommendation | None) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def _defaults(results: Results, found: Recommendation | None) -> tuple[list[Row], dict[str, Any]]:
     task, rows = results.task, []
     within: dict[bool, list[str]] = {True: [], False: []}
     for one in results.done:
@@ -176,7 +176,7 @@ def _range(gap: Interval) -> str:
 # Predictions of the method to take ------------------------------------------------------------------------------------
 
 
-def _predictions(results: Results, found: Recommendation | None) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def _predictions(results: Results, found: Recommendation | None) -> tuple[list[Row], dict[str, Any]]:
     described: dict[str, Any] = {
         "title": "Predicted and true",
         "caption": "",
@@ -208,7 +208,7 @@ def _predictions(results: Results, found: Recommendation | None) -> tuple[list[d
     return rows, described
 
 
-def _confusion(results: Results, one: MethodResult, true: Any, predicted: Any) -> list[dict[str, Any]]:
+def _confusion(results: Results, one: MethodResult, true: Any, predicted: Any) -> list[Row]:
     names = _classes(one)
     counts = np.zeros((len(names), len(names)), dtype=int)
     np.add.at(counts, (true.astype(int), predicted.astype(int)), 1)
@@ -219,7 +219,7 @@ def _confusion(results: Results, one: MethodResult, true: Any, predicted: Any) -
     ]
 
 
-def _tenths(results: Results, one: MethodResult, true: Any, predicted: Any) -> list[dict[str, Any]]:
+def _tenths(results: Results, one: MethodResult, true: Any, predicted: Any) -> list[Row]:
     rows = []
     for output, name in enumerate(_targets(results)):
         order = np.argsort(true[:, output], kind="stable")
@@ -251,7 +251,7 @@ def _targets(results: Results) -> list[str]:
 # Bandwidths -----------------------------------------------------------------------------------------------------------
 
 
-def _bandwidths(results: Results, found: Recommendation | None) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def _bandwidths(results: Results, found: Recommendation | None) -> tuple[list[Row], dict[str, Any]]:
     metric = "validation_error" if results.task == "classification" else "validation_unexplained"
     rows = []
     for one in results.done:
