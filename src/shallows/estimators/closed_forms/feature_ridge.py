@@ -12,7 +12,7 @@ from ...errors import ShallowsError, UnknownNameError
 from ...kernels import Kernel
 from .. import feature_maps, leave_one_out_choice
 from ..feature_maps.base import FeatureMapTransformer
-from ..parameter_checks import check_whole, is_number
+from ..parameter_checks import check_not_negative, check_whole
 from .feature_least_squares import FeatureLeastSquaresClassifier, FeatureLeastSquaresRegressor
 
 TRANSFORMERS = {
@@ -32,9 +32,9 @@ TRANSFORMERS = {
 
 class _FeatureRidge:
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         leave_one_out_choice.check_or_auto(self, "regularisation")
-        if not (is_number(self.tol) and self.tol >= 0):
-            raise ShallowsError(f"tol must be a number of at least 0, got {self.tol!r}.")
+        check_not_negative(self, "tol")
         check_whole(self, "max_iterations")
         if isinstance(self.features, str) and self.features not in TRANSFORMERS:
             raise UnknownNameError("feature map", self.features, TRANSFORMERS)
