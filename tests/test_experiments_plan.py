@@ -10,7 +10,8 @@ import yaml
 from shallows import datasets
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.experiments import command_line
-from shallows.experiments.planning import configuration, costs, measured_costs, scheduling, signatures
+from shallows.experiments.identity import signatures
+from shallows.experiments.planning import configuration, costs, measured_costs, scheduling
 from shallows.experiments.planning.configuration import SCALES, ConfigurationError
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.planning.requests import Requests
@@ -291,14 +292,16 @@ def test_an_unknown_name_in_a_target_names_the_nearest_and_the_place(change, nea
 
 def test_signatures_that_are_read_from_the_sources_are_those_of_what_is_called(plan):
     places = {place for method in plan.configuration.methods.values() for place in method["call"].values()}
-    read = {place: signatures.keywords(place) for place in places if place.startswith("shallows")}
+    read = {place: signatures.parameters(place) for place in places if place.startswith("shallows")}
     assert sum(names is not None for names in read.values()) > 0.8 * len(read) > 20
     for place, names in read.items():
         module, _, name = place.partition(":")
         parameters = inspect.signature(getattr(importlib.import_module(module), name)).parameters.values()
         open_ended = any(one.kind is one.VAR_KEYWORD for one in parameters)
-        assert names == (None if open_ended else {one.name for one in parameters}), place
-    assert signatures.keywords("sklearn.svm:SVC") is None
+        constants = (bool, int, float, str, type(None))
+        told = {one.name: one.default if isinstance(one.default, constants) else None for one in parameters}
+        assert names == (None if open_ended else told), place
+    assert signatures.parameters("sklearn.svm:SVC") is None
 
 
 def test_an_axis_of_values_needs_values():

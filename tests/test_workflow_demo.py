@@ -177,15 +177,14 @@ def changed(root, **changes):
             path.unlink() if text is None else path.write_text(text)
 
 
-def with_entry(table, entry, import_line=""):
-    """A line more in a table of an ``__init__.py``, and what it imports."""
+def with_entry(table, entry):
+    """Adds a line to a table of names."""
 
     def change(text):
-        head, found, tail = text.partition(f"{table} = {{\n")
-        if not found:
-            head, found, tail = text.partition(f"{table}: dict[str, type[Kernel]] = {{\n")
-        assert found
-        return head + import_line + found + f"    {entry},\n" + tail
+        head, found, tail = text.partition(f"{table} = LazyTable(\n")
+        before, brace, after = tail.partition("    {\n")
+        assert found and brace
+        return head + found + before + brace + f"        {entry},\n" + after
 
     return change
 
@@ -201,7 +200,7 @@ class Sech(RadialKernel):
 
 def test_a_new_kernel_makes_nothing_out_of_date(demo):
     root, _ = demo
-    door = with_entry("KERNELS", '"sech": Sech', "from .sech import Sech\n\n")
+    door = with_entry("KERNELS", '"sech": ".sech:Sech"')
     folder = "src/shallows/kernels"
     with changed(root, **{f"{folder}/sech.py": lambda _: NEW_KERNEL, f"{folder}/__init__.py": door}):
         assert wanted(root) == {}
@@ -210,7 +209,7 @@ def test_a_new_kernel_makes_nothing_out_of_date(demo):
 def test_a_new_measure_makes_nothing_out_of_date(demo):
     root, _ = demo
     folder = "src/shallows/experiments/running/measures"
-    door = with_entry("MEASURES", '"depth": "shallows.experiments.running.measures.depth:Depth"')
+    door = with_entry("MEASURES", '"depth": ".depth:Depth"')
     new = "from .base import Measure\n\n\nclass Depth(Measure):\n    pass\n"
     with changed(root, **{f"{folder}/depth.py": lambda _: new, f"{folder}/__init__.py": door}):
         assert wanted(root) == {}

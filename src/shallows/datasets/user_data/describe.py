@@ -45,9 +45,8 @@ def describe(request: Request) -> dict[str, Any]:
         Wherever the data cannot be used as they are; it says what to do.
     """
     form = request.form or form_of(request.file)
-    # A LIBSVM file often has the ending .txt, or none.
-    if form == "table" and request.form is None and _looks_like_libsvm(Path(request.file)):
-        form = "libsvm"
+    if form == "table" and request.form is None:
+        form = _form_of_text(Path(request.file))
     if form not in ("table", "arff") and not (request.na_values is None and request.decimal is None):
         raise DatasetError(f"na_values and decimal are for tables of text; {request.file} is {FORMS[form].title}.")
     summary = (summarise_table if FORMS[form].frames else summarise_arrays)(request, FORMS[form])
@@ -144,10 +143,15 @@ def dataset_of(description: Mapping[str, Any]) -> Dataset:
     return Dataset(files=files, **entry)
 
 
-def _looks_like_libsvm(path: Path) -> bool:
+def _form_of_text(path: Path) -> str:
+    """The form of a text file by its first lines: LIBSVM and ARFF files often have the ending .txt, or none."""
     with open_binary(path) as file:
-        lines = [line for line in file.readlines(1 << 14)[:5] if line.strip()]
-    return bool(lines) and all(re.match(rb"\S+(\s+\d+:\S+)+\s*(#.*)?$", line.strip()) for line in lines)
+        lines = [line.strip() for line in file.readlines(1 << 14)[:50]]
+    lines = [line for line in lines if line and not line.startswith((b"#", b"%"))][:5]
+    if lines and re.match(rb"(?i)@(relation|attribute)\b", lines[0]):
+        return "arff"
+    pairs = [re.fullmatch(rb"\S+(\s+qid:\d+)?((\s+\d+:\S+)*)\s*(#.*)?", line) for line in lines]
+    return "libsvm" if all(pairs) and any(pair[2] for pair in pairs) else "table"
 
 
 def _paragraph(request: Request, summary: Summary, form: str, task: str, scaling: str, n_classes: int) -> str:
@@ -177,15 +181,16 @@ def _check_magnitude(request: Request, summary: Summary) -> None:
     DatasetError
         It names the row and the column.
     """
-    value, place = summary.largest
     unscaled = request.scaling == "none" or (request.scaling is None and summary.sparse)
-    most = LARGEST_UNSCALED if unscaled else LARGEST
-    if value > most:
-        raise DatasetError(
-            f"{request.file} holds a number of the size {value:g} in {place}. Every number must be finite and at most "
-            f"{most:.2g}{' where features are not scaled' if unscaled else ''}, since methods compute in single "
-            "precision. Mend it, or give the column another unit."
-        )
+    limits = ((summary.largest_target, LARGEST), (summary.largest, LARGEST_UNSCALED if unscaled else LARGEST))
+    for (value, place), most in limits:
+        if value > most:
+            where = " where features are not scaled" if most < LARGEST else ""
+            raise DatasetError(
+                f"{request.file} holds a number of the size {value:g} in {place}. Every number must be finite and at "
+                f"most {most:.2g}{where}, since methods compute in single precision. Mend it, or give the column "
+                "another unit."
+            )
 
 
 def _words_of(summary: Summary) -> str:

@@ -91,21 +91,21 @@ def _see_block(summary: Summary, block: Any, number: int, first: int = 0) -> Non
     y = np.asarray(block.y)
     sparse = hasattr(block.x, "indptr")
     x = block.x.data if sparse else block.x
-    parts = [("index" if sparse else "column", block.x)] + (
-        [("target", y.reshape(len(y), -1))] if y.dtype.kind in "fiub" else []
-    )
-    for what, numbers in parts:
-        value, row, column = largest_of(numbers)
-        if value > summary.largest[0]:
-            summary.largest = value, f"row {before + row + 1:,}, {what} {column + first * (what == 'index')}"
+    value, row, column = largest_of(block.x)
+    if value > summary.largest[0]:
+        place = f"index {column + first}" if sparse else f"column {column}"
+        summary.largest = value, f"row {before + row + 1:,}, {place}"
+    if y.dtype.kind in "fiub" and (found := largest_of(y.reshape(len(y), -1)))[0] > summary.largest_target[0]:
+        summary.largest_target = found[0], f"row {before + found[1] + 1:,}, target"
     gaps = np.isnan(x) if x.dtype.kind == "f" else np.zeros(0, dtype=bool)
     if gaps.any():
         summary.missing += int(gaps.sum())
         place = "" if sparse else f", column {int(np.argwhere(gaps)[0][1])}"
         where = "" if sparse else f"row {before + int(np.argwhere(gaps)[0][0]) + 1:,}{place}"
         summary.first_missing = summary.first_missing or where or "one of its rows"
-    if y.dtype.kind == "f" and np.isnan(y).any():
-        row = int(np.argwhere(np.isnan(y))[0][0])
+    lacking = np.isnan(y) if y.dtype.kind == "f" else y == "" if y.dtype.kind == "U" else np.zeros(1, dtype=bool)
+    if lacking.any():
+        row = int(np.argwhere(lacking)[0][0])
         summary.missing_in_target = summary.missing_in_target or f"row {before + row + 1:,}"
     else:
         summary.target.update(y)

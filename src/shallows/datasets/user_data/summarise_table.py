@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from shallows.datasets.files import DatasetError
 from shallows.datasets.user_data.file_forms import FileForm
 from shallows.datasets.user_data.request import Request
 from shallows.datasets.user_data.summary import MOST_CATEGORIES, ColumnSummary, Summary, count_of, some_of
+from shallows.datasets.user_data.table_files import targets_of
 from shallows.errors import UnknownNameError
 
 #: The files of a request, each with how its columns lie in it.
@@ -36,7 +37,8 @@ def summarise_table(request: Request, form: FileForm) -> Summary:
     names = list(layout.names)
     targets = target_columns(request, names, summary)
     ignored = {_column(one, names, "ignore") for one in request.ignore}
-    as_text = {_column(one, names, "categorical") for one in request.categorical}
+    asked = {_column(one, names, "categorical") for one in request.categorical}
+    as_text = asked | (set(layout.declared) - set(targets if request.task == "regression" else ()))
     if both := ignored & set(targets):
         raise DatasetError(f"The column {names[both.pop()]} is the target, and cannot be left out.")
     columns = _summaries(form, files, as_text)
@@ -47,8 +49,9 @@ def summarise_table(request: Request, form: FileForm) -> Summary:
     }
     if again != as_text:
         columns = _summaries(form, files, again)
-    features = _features(request, columns, targets, ignored, as_text, summary)
+    features = _features(request, layout, columns, targets, ignored, asked, summary)
     text_target = any(not columns[place].is_number or columns[place].is_boolean for place in targets)
+    text_target |= request.task != "regression" and len(targets) == 1 and columns[targets[0]].exceeds_integers
     if text_target and len(targets) > 1:
         raise DatasetError("Several targets must all be numbers.")
     summary.n_features = len(features)
@@ -62,11 +65,10 @@ def summarise_table(request: Request, form: FileForm) -> Summary:
     summary.categorical = tuple(place for place, one in enumerate(features) if one["values"] is not None)
     gaps = [place for place, column in enumerate(columns) if column.missing and place not in ignored]
     summary.taken_for_missing = _taken_for_missing(form, files, columns, gaps)
-    for place in targets:
-        _note_largest(summary, columns[place])
+    summary.largest = _largest(columns[one["column"]] for one in features)
+    summary.largest_target = _largest(columns[place] for place in targets)
     for place in [one["column"] for one in features]:
         column = columns[place]
-        _note_largest(summary, column)
         if column.missing:
             summary.missing += column.missing
             summary.first_missing = summary.first_missing or f"row {column.first_missing + 1:,}, {_named(column)}"
@@ -99,10 +101,10 @@ def _summaries(form: FileForm, files: _Files, as_text: set[int]) -> list[ColumnS
     return columns
 
 
-def _note_largest(summary: Summary, column: ColumnSummary) -> None:
-    value, row = column.largest
-    if column.is_number and value > summary.largest[0]:
-        summary.largest = value, f"row {row + 1:,}, {_named(column)}"
+def _largest(columns: Iterable[ColumnSummary]) -> tuple[float, str]:
+    """The largest magnitude in columns of numbers, and its place."""
+    found = [(one.largest[0], f"row {one.largest[1] + 1:,}, {_named(one)}") for one in columns if one.is_number]
+    return max(found, key=lambda one: one[0], default=(0.0, ""))
 
 
 def _taken_for_missing(
@@ -128,27 +130,29 @@ def _taken_for_missing(
 
 
 def _targets_of(form: FileForm, files: _Files, options: Mapping[str, Any]) -> Any:
-    types = dict.fromkeys(options["targets"], str if options["text_target"] else np.float64)
+    types = dict.fromkeys(options["targets"], str) if options["text_target"] else {}
     for path, layout in files:
         for table in form.frames(path, layout, types, only=options["targets"]):
-            own = table[options["targets"]]
-            values = own.astype(str) if options["text_target"] else own.astype(np.float64)
-            yield values.to_numpy()[:, 0] if len(options["targets"]) == 1 else values.to_numpy()
+            yield targets_of(table, options["targets"], text=options["text_target"])
 
 
 def _features(
     request: Request,
+    layout: Any,
     columns: Sequence[ColumnSummary],
     targets: Sequence[int],
     ignored: set[int],
-    as_text: set[int],
+    asked: set[int],
     summary: Summary,
 ) -> list[dict[str, Any]]:
     features, coded, mixed, left_out = [], [], [], []
+    as_text = asked | set(layout.declared)
     for place, column in enumerate(columns):
         if place in ignored or place in targets:
             continue
-        if column.numbers + column.texts == 0:
+        if place < layout.index and place not in asked:
+            left_out.append(f"{column.name} (the index of a data frame; categorical: {column.name} would use it)")
+        elif column.numbers + column.texts == 0:
             left_out.append(f"{column.name} (it has no value at all)")
         elif column.is_stray:
             row, value = column.first_text
@@ -158,7 +162,9 @@ def _features(
                 "(categorical), or leave it out (ignore), by an entry under config/datasets/."
             )
         elif place in as_text and (column.n_different is None or column.n_different > MOST_CATEGORIES):
-            raise DatasetError(f"The column {column.name} has more than {MOST_CATEGORIES:,} categories.")
+            if place in asked:
+                raise DatasetError(f"The column {column.name} has more than {MOST_CATEGORIES:,} categories.")
+            left_out.append(f"{column.name} (more than {MOST_CATEGORIES:,} categories)")
         elif place not in as_text and column.is_date:
             left_out.append(f"{column.name} (dates; numbers such as the year or the days since a day would be used)")
         elif place not in as_text and column.is_identifier:

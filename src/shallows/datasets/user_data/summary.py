@@ -22,7 +22,11 @@ _DATE = re.compile(r"(\d{4}-\d{1,2}-\d{1,2}|\d{1,2}([./])\d{1,2}\2\d{2,4}|\d{4}/
 
 @dataclass
 class ColumnSummary:
-    """One column of a table as it has been seen so far."""
+    """One column of a table as it has been seen so far.
+
+    `exceeds_integers` says whether it holds whole numbers that neither an integer of 64 bits nor, where they are
+    written as text, a floating-point number holds.
+    """
 
     name: str
     as_text: bool = False
@@ -40,6 +44,7 @@ class ColumnSummary:
     counts_rows: bool = True
     #: The largest magnitude and its row.
     largest: tuple[float, int] = (0.0, 0)
+    exceeds_integers: bool = False
     _last: float | None = None
 
     def update(self, values: Any) -> None:
@@ -64,6 +69,8 @@ class ColumnSummary:
                 self.texts += int(text.sum())
             self._count(values[~gaps].astype(str))
         self._measure(numbers)
+        if self.whole and not pandas.api.types.is_float_dtype(values):
+            self.exceeds_integers |= max(-self.low, self.high) >= (2**63 if is_number else 2**53)
         self.n_rows += len(values)
 
     def _count(self, values: Any) -> None:
@@ -103,7 +110,7 @@ class ColumnSummary:
     @property
     def is_stray(self) -> bool:
         """Whether a few texts stand among numbers."""
-        return 0 < self.texts <= _STRAY_SHARE * (self.texts + self.numbers)
+        return not self.as_text and 0 < self.texts <= _STRAY_SHARE * (self.texts + self.numbers)
 
     @property
     def n_different(self) -> int | None:
@@ -174,8 +181,9 @@ class Summary:
     low: np.ndarray | None = None
     high: np.ndarray | None = None
     sparse: bool = False
-    #: The largest magnitude of features and targets, and its place in words.
+    #: The largest magnitudes of features and of targets, with their places in words.
     largest: tuple[float, str] = (0.0, "")
+    largest_target: tuple[float, str] = (0.0, "")
     options: dict[str, Any] = field(default_factory=dict)
     categorical: tuple[int, ...] = ()
     guesses: list[str] = field(default_factory=list)
@@ -198,10 +206,8 @@ def largest_of(x: Any, nan: float = 0.0) -> tuple[float, int, int]:
 
 
 def cells_of(taken: Sequence[tuple[str, str, int]], most: int = 20) -> str:
-    """Return what was taken for missing in words: ``'NA' in country (12 cells), an empty cell in age (3 cells)``."""
-    return some_of(
-        [f"{repr(w) if w else 'an empty cell'} in {name} ({count_of(n, 'cell')})" for w, name, n in taken], most
-    )
+    """Return what was taken for missing in words: ``'NA' in country (12 cells), no value in age (3 cells)``."""
+    return some_of([f"{repr(w) if w else 'no value'} in {name} ({count_of(n, 'cell')})" for w, name, n in taken], most)
 
 
 def count_of(number: int, noun: str) -> str:

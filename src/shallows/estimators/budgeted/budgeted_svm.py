@@ -177,7 +177,7 @@ class BudgetedSVMClassifier(RowByRowClassifier):
             # Of a stream there are more rows to come.
             self._budget = budget if streamed else min(n, budget)
         return BudgetedSGD(
-            kernels.make("gaussian", self.bandwidth_),
+            kernels.Gaussian(float(self.bandwidth_)),
             self._budget,
             self.regularisation_,
             self.maintenance,

@@ -8,25 +8,30 @@ from typing import Any
 from sklearn.base import clone
 
 from ... import kernels
-from ...errors import ShallowsError, UnknownNameError
+from ...errors import ShallowsError
 from ...kernels import Kernel
-from .. import feature_maps, leave_one_out_choice
+from ...lazy_tables import LazyTable
+from .. import leave_one_out_choice
 from ..feature_maps.base import FeatureMapTransformer
 from ..parameter_checks import check_not_negative, check_whole
 from .feature_least_squares import FeatureLeastSquaresClassifier, FeatureLeastSquaresRegressor
 
-TRANSFORMERS = {
-    "fourier": feature_maps.FourierFeatures,
-    "fastfood": feature_maps.Fastfood,
-    "quasi_monte_carlo": feature_maps.QuasiMonteCarloFeatures,
-    "binning": feature_maps.RandomBinning,
-    "nystrom": feature_maps.NystroemFeatures,
-    "rbf": feature_maps.RBFNetwork,
-    "polynomial": feature_maps.PolynomialFeatures,
-    "tensor_sketch": feature_maps.TensorSketch,
-    "hidden_units": feature_maps.HiddenUnits,
-    "semi_random": feature_maps.SemiRandomFeatures,
-}
+TRANSFORMERS = LazyTable(
+    "feature map",
+    "shallows.estimators.feature_maps",
+    {
+        "fourier": ".fourier_features:FourierFeatures",
+        "fastfood": ".fastfood:Fastfood",
+        "quasi_monte_carlo": ".quasi_monte_carlo_features:QuasiMonteCarloFeatures",
+        "binning": ".random_binning:RandomBinning",
+        "nystrom": ".nystroem_features:NystroemFeatures",
+        "rbf": ".rbf_network:RBFNetwork",
+        "polynomial": ".polynomial_features:PolynomialFeatures",
+        "tensor_sketch": ".tensor_sketch:TensorSketch",
+        "hidden_units": ".hidden_units:HiddenUnits",
+        "semi_random": ".semi_random_features:SemiRandomFeatures",
+    },
+)
 """The transformers by the names of their maps."""
 
 
@@ -36,8 +41,8 @@ class _FeatureRidge:
         leave_one_out_choice.check_or_auto(self, "regularisation")
         check_not_negative(self, "tol")
         check_whole(self, "max_iterations")
-        if isinstance(self.features, str) and self.features not in TRANSFORMERS:
-            raise UnknownNameError("feature map", self.features, TRANSFORMERS)
+        if isinstance(self.features, str):
+            TRANSFORMERS[self.features]
         if not isinstance(self.features, (str, FeatureMapTransformer)):
             raise ShallowsError(
                 f"features must be a name or a transformer of feature maps, got {type(self.features).__name__}."

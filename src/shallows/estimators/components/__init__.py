@@ -4,15 +4,3 @@
 `component_plan` the choice of what the user leaves open, `stream_batches` the checks of what a stream brings, and
 `model_files` saving and loading. Each method has a module of its own.
 """
-
-from .kernel_cca import DoublyStochasticKernelCCA
-from .kernel_pca import DoublyStochasticKernelPCA
-from .kernel_svd import DoublyStochasticKernelSVD
-from .sliced_inverse_regression import KernelSlicedInverseRegression
-
-__all__ = [
-    "DoublyStochasticKernelCCA",
-    "DoublyStochasticKernelPCA",
-    "DoublyStochasticKernelSVD",
-    "KernelSlicedInverseRegression",
-]

@@ -12,7 +12,7 @@ import numpy as np
 
 from ... import __version__, arrays, kernels
 from ...errors import ShallowsError
-from ...features import FourierFeatures
+from ...features.fourier import FourierFeatures
 from .. import archive
 from ..centring import Centring
 from .component_plan import View

@@ -5,13 +5,3 @@ the solver's parameters from a sample of the data; `stream_batches` the checks o
 saving and loading, and `model_file_checks` what is refused there. Classification, regression and novelty detection have
 a module each.
 """
-
-from .dsg_classifier import DoublyStochasticClassifier
-from .dsg_novelty_detector import DoublyStochasticNoveltyDetector
-from .dsg_regressor import DoublyStochasticRegressor
-
-__all__ = [
-    "DoublyStochasticClassifier",
-    "DoublyStochasticNoveltyDetector",
-    "DoublyStochasticRegressor",
-]

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ... import losses, training
 from ...errors import ShallowsError
+from ...lazy_tables import LazyTable
 from .. import class_weights
 from ..array_inputs import follows_input
 from ..constructors import with_parameters
@@ -25,6 +26,9 @@ from ..label_checks import (
 )
 from .model_file_checks import check_array
 from .random_feature_expansion import RandomFeatureExpansion
+
+AUTOMATIC = LazyTable("loss", "shallows.losses", {"auto": ".multiclass:Softmax"})
+"""The loss of several classes where none is named. In a table, so that runs with another loss do not depend on it."""
 
 
 class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
@@ -244,7 +248,7 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
     def _make_loss(self) -> losses.Loss:
         if isinstance(self.loss, str) and self.loss == "auto":
             of_signs = self._multilabel or len(self.classes_) == 2
-            return losses.Logistic() if of_signs else losses.Softmax()
+            return losses.Logistic() if of_signs else AUTOMATIC["auto"]()
         return losses.make(self.loss)
 
     def _check_loss(self) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ... import __version__, arrays, kernels, losses
 from ...errors import ShallowsError
-from ...features import FourierFeatures
+from ...features.fourier import FourierFeatures
 from ...solvers.expansions.block_policies import POLICIES
 from ...solvers.expansions.doubly_stochastic import DoublyStochastic
 from ...solvers.expansions.expansion import ExpansionProblem, ExpansionState

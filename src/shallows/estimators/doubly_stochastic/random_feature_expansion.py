@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ... import arrays, losses, streams, training
 from ...errors import DivergenceError
-from ...features import FourierFeatures
+from ...features.fourier import FourierFeatures
 from ...solvers.examples import Examples
 from ...solvers.expansions.expansion import ExpansionProblem, ExpansionState
 from ..base import SMALL

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import arrays
-from ...losses import Hinge
+from ...losses.margins import Hinge
 from ...solvers.regularised.norma import NORMA
 from ...solvers.regularised.risk import RiskProblem
 from ...training import GROWTH

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...losses import Logistic
+from ...losses.margins import Logistic
 from ...solvers.regularised import smoothness
 from ...solvers.regularised.risk import RiskProblem
 from ...solvers.regularised.sag import SAG

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...losses import Hinge
+from ...losses.margins import Hinge
 from ...solvers.regularised.risk import RiskProblem
 from ...solvers.regularised.sdca import SDCA
 from .risk_targets import RiskClassifier, RiskRegressor

@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import kernels
 from ...errors import ShallowsError, UnknownNameError
-from ...kernels import Gaussian
+from ...kernels.radial import Gaussian
 from ..point_budget import FOLD_BELOW, PointBudget
 from .sparse_rows import SparseRows
 
