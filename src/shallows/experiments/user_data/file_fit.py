@@ -80,7 +80,7 @@ def fit_file(
         except ShallowsError:
             if first:
                 raise
-            sys.exit(1)  # the first process says what was wrong
+            sys.exit(2)  # the first process says what was wrong
 
 
 def parameters_of(words: list[str]) -> dict[str, Any]:
