@@ -227,7 +227,7 @@ def test_what_the_configuration_names_is_in_a_table():
     for run in plan.runs("laptop").values():
         places, named = code.of_run(plan.configuration.methods[run.method], run.parameters)
         if all(place.startswith("shallows") for place in places):
-            tables = [code.SOURCES.read(one).tables for one in code.modules_of(*places) if "/" not in one]
+            tables = [sources.SHALLOWS.read(one).tables for one in code.modules_of(*places) if "/" not in one]
             for kind, name in named:
                 known = {entry for table in tables for entry in table.get(kind, ())}
                 assert name in known | OTHER_WORDS, (run.folder, kind, name)
@@ -237,7 +237,7 @@ def test_every_method_of_the_configuration_leads_to_a_module():
     for name, definition in METHODS.items():
         for call in definition["call"].values():
             if call.startswith("shallows"):
-                found = code.SOURCES.defined_in(*call.partition(":")[::2])
+                found = sources.SHALLOWS.defined_in(*call.partition(":")[::2])
                 assert found and len(code.modules_of(call)) > 1, (name, call)
 
 
@@ -250,13 +250,13 @@ def test_no_digest_of_a_run_depends_on_plans_tables_or_reports():
 
 @pytest.mark.parametrize("kept", [None, "no JSON", "[]", "{}", '{"reader": "", "modules": {}}'])
 def test_a_digest_is_the_same_whatever_was_kept_of_it(tmp_path, kept):
-    before = code.SOURCES.closure(["shallows:EigenProClassifier"])
+    before = sources.SHALLOWS.closure(["shallows:EigenProClassifier"])
     place = tmp_path / "kept" / "sources.json"
     if kept is not None:
         place.parent.mkdir()
         place.write_text(kept)
     for _ in range(2):  # once without, once with what the first left
-        assert sources.Sources(code.PACKAGE, place).closure(["shallows:EigenProClassifier"]) == before
+        assert sources.Sources(sources.SHALLOWS.package, place).closure(["shallows:EigenProClassifier"]) == before
     assert json.loads(place.read_text())["modules"]
 
 

@@ -76,7 +76,7 @@ def test_two_processes_of_the_workflow_find_what_one_finds(tmp_path):
     assert PRECISE in text
     found, curves, names = [], [], set()
     for ranks in (1, 2):
-        given = ("configuration=.test/config", "batch_seconds=0", f"ranks={ranks}", f"results=by{ranks}")
+        given = ("configuration=.test/config", "ranks_seconds=0", f"ranks={ranks}", f"results=by{ranks}")
         done = snakemake(root, "--cores", "2", "--until", "train", "--config", *given)
         assert done.returncode == 0, done.stdout
         assert ("tasks=2, mpi=mpiexec" in done.stdout) == (ranks == 2)

@@ -87,10 +87,14 @@ def test_every_run_of_the_plan_left_a_record_that_agrees_with_the_schema(demo):
         assert not marks or list(run.marks) in columns.values() or by_the_clock
 
 
-def test_each_run_told_one_line_of_its_result(demo):
-    _, said = demo
+def test_each_run_tells_its_result_in_its_own_log(demo):
+    root, said = demo
     lines = [line for line in said.splitlines() if " on " in line and "seed=" in line and " s)" in line]
     assert len(lines) == len(PLAN.runs("demo"))
+    for run in PLAN.runs("demo").values():
+        folder = run.folder.removeprefix("runs/")
+        log = (root / "results" / "demo" / "logs" / "runs" / f"{folder}.log").read_text()
+        assert f"{run.method} on {run.dataset}" in log and f"seed={run.seed}]: " in log
 
 
 def test_tables_hold_every_published_row_with_a_verdict(demo):
@@ -137,15 +141,19 @@ def test_tables_and_figures_drawn_again_are_the_same_to_the_byte_and_train_nothi
     assert {path: path.read_bytes() for path in paths} == before
 
 
-def test_lost_records_are_found_again_without_training(demo):
+def test_a_forced_run_and_one_whose_outputs_were_deleted_are_computed_again(demo):
     root, _ = demo
-    kept = sorted((root / "results" / "demo" / "runs").rglob("record.json"))
-    expected = {path: json.loads(path.read_text()) for path in kept}
-    kept[0].unlink()
-    done = snakemake(root, "--cores", "2", timeout=LIMIT)
-    assert done.returncode == 0, done.stdout
-    assert "found finished" in done.stdout and " s)" not in done.stdout
-    assert {path: json.loads(path.read_text()) for path in kept} == expected
+    record = min((root / "results" / "demo" / "runs").rglob("kernel_sgd/*/record.json"))
+    told, name = json.loads(record.read_text()), str(record.relative_to(root))
+    for force in (("--forcerun", "train", "--"), ("--delete-all-output",)):
+        done = snakemake(root, "--cores", "2", *force, name, timeout=LIMIT)
+        assert done.returncode == 0, done.stdout
+        done = snakemake(root, "--cores", "2", name, timeout=LIMIT)
+        assert done.returncode == 0, done.stdout
+        again = json.loads(record.read_text())
+        assert again["finished"] > told["finished"] and again["resumes"] == 0
+        assert again["model"] == told["model"] and again["metrics"]["final"] == told["metrics"]["final"]
+        told = again
 
 
 # What a neighbour changes: nothing of what stands

@@ -99,7 +99,6 @@ def parser() -> argparse.ArgumentParser:
     words = "list the runs that are under way or were left unfinished, from any machine that sees their folder"
     runs = rooms.add_parser("runs", help=words, description=words[0].upper() + words[1:] + ".")
     runs.add_argument("folder", type=Path, nargs="?", default=Path("results"), help="(default: %(default)s)")
-    runs.add_argument("--all", action="store_true", help="those that came to their end too")
     runs.set_defaults(run=_runs)
 
     words = "fit an estimator to a file and save the model; mpiexec -n 2 shallows fit ... fits it by two processes"
@@ -258,7 +257,7 @@ def _table(chosen: argparse.Namespace) -> int:
 def _runs(chosen: argparse.Namespace) -> int:
     from shallows.experiments.running import listing
 
-    rows = listing.statuses(chosen.folder, finished=chosen.all)
+    rows = listing.statuses(chosen.folder)
     for line in listing.table(rows) if rows else [f"No run of which {chosen.folder} tells is unfinished."]:
         print(line)
     return 0

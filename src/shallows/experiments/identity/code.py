@@ -14,9 +14,6 @@ from . import signatures, sources
 if TYPE_CHECKING:
     from shallows.datasets.catalogue import Dataset
 
-PACKAGE = Path(__file__).resolve().parents[2]
-SOURCES = sources.Sources(PACKAGE)
-
 _RUNNING = "shallows.experiments.running"
 #: The function that does a run, by what its method's entry says under ``runs``; its module counts without its imports.
 KINDS_OF_RUN = {
@@ -110,7 +107,10 @@ def modules_of(*places: str, named: Iterable[tuple[str, str]] = (), alone: Itera
     alone : iterable of str
         Modules that count without their imports.
     """
-    return {**SOURCES.closure(places, named), **{module: SOURCES.read(module).digest for module in alone}}
+    return {
+        **sources.SHALLOWS.closure(places, named),
+        **{module: sources.SHALLOWS.read(module).digest for module in alone},
+    }
 
 
 @cache
@@ -142,7 +142,7 @@ def _list(value: Any) -> list[Any]:
 
 
 @cache
-def commit(package: Path = PACKAGE) -> dict[str, Any]:
+def commit(package: Path = sources.SHALLOWS.package) -> dict[str, Any]:
     """The package's version, and the git commit where it lies in a repository that tracks it.
 
     Returns

@@ -6,7 +6,7 @@ import ast
 from functools import cache
 from typing import Any
 
-from . import code, sources
+from . import sources
 
 _REQUIRED = object()
 
@@ -64,7 +64,7 @@ def _function(found: tuple[str, ast.stmt] | None) -> tuple[ast.FunctionDef, dict
 
 def _find(module: str, name: str) -> tuple[str, ast.stmt] | None:
     """Where a class or function is defined that a module defines or imports."""
-    place = code.SOURCES.defined_in(module, name)
+    place = sources.SHALLOWS.defined_in(module, name)
     tree = _tree(place) if place else None
     for node in tree.body if tree else ():
         if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name == name:
@@ -72,12 +72,12 @@ def _find(module: str, name: str) -> tuple[str, ast.stmt] | None:
         if isinstance(node, ast.ImportFrom):
             for one in node.names:
                 if (one.asname or one.name) == name:
-                    is_package = code.SOURCES.path(place).name == "__init__.py"
+                    is_package = sources.SHALLOWS.path(place).name == "__init__.py"
                     return _find(sources.absolute(place, node, is_package=is_package), one.name)
     return None
 
 
 @cache
 def _tree(module: str) -> ast.Module | None:
-    path = code.SOURCES.path(module)
+    path = sources.SHALLOWS.path(module)
     return None if path is None else ast.parse(path.read_bytes())

@@ -297,3 +297,7 @@ def _tables(module: str, tree: ast.Module) -> dict[str, dict[str, str]]:
             below, _, attribute = place.partition(":")
             entries[name] = f"{base}{below}:{attribute or name}"
     return found
+
+
+#: The modules of this package.
+SHALLOWS = Sources(Path(__file__).resolve().parents[2])

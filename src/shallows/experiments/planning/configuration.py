@@ -104,6 +104,7 @@ def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> C
     schemas = root / "workflow" / "schemas"
     settings = {**read_yaml(root / "config" / "config.yaml"), **(settings or {})}
     settings["seeds"] = _as_seeds(settings.get("seeds"))
+    retired.check(settings, "the configuration")
     check(settings, schemas / "config.schema.yaml", "the configuration")
     for path in (root.resolve(), Path.cwd(), settings["results"], settings["data"]):
         refuse_braces(path)
