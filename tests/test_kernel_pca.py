@@ -265,7 +265,7 @@ def test_a_file_that_is_no_model_is_refused(tmp_path):
         ({"step_size": -1.0}, "step_size must be a positive number"),
         ({"decrease": -1.0}, "decrease must be a number of at least 0"),
         ({"max_features": 0}, "max_features must be a whole number"),
-        ({"dtype": "float16"}, "dtype must be one of"),
+        ({"dtype": "float16"}, "dtype must be .auto., .float32. or .float64."),
         ({"kernel": "linear"}, "no spectral draws"),
     ],
 )

@@ -229,7 +229,7 @@ def test_very_many_declared_categories_are_left_out_and_told(tmp_path):
     pytest.importorskip("pyarrow")
     frame = pd.DataFrame({"name": pd.Categorical(names), "a": np.arange(1100) / 8, "y": ["u", "v"] * 550})
     frame.to_parquet(tmp_path / "my.parquet")
-    assert "left out: name (more than 1,000 categories)" in described(tmp_path / "my.parquet")["told"]
+    assert "Left out: name (more than 1,000 categories)" in described(tmp_path / "my.parquet")["told"]
 
 
 def test_a_column_that_is_asked_to_be_categories_may_hold_numbers_and_a_rare_word(tmp_path):
@@ -267,9 +267,9 @@ def test_the_index_of_a_data_frame_in_parquet_is_no_feature(tmp_path, make, told
     frame.to_parquet(path)
     opened, description = source(path)
     np.testing.assert_array_equal(rows(opened.train)[0], frame[["a", "b"]])
-    assert ("left out" in description["told"]) == (told is not None)
+    assert ("Left out" in description["told"]) == (told is not None)
     if told:
-        assert f"left out: {told} (the index of a data frame" in description["told"]
+        assert f"Left out: {told} (the index of a data frame" in description["told"]
 
 
 @pytest.mark.parametrize(
@@ -282,7 +282,7 @@ def test_the_index_of_a_data_frame_in_csv_is_no_feature(tmp_path, make, told):
     frame.to_csv(path)
     opened, description = source(path)
     np.testing.assert_array_equal(rows(opened.train)[0], frame[["a", "b"]])
-    assert f"left out: {told} (" in description["told"]
+    assert f"Left out: {told} (" in description["told"]
 
 
 def test_a_named_index_may_be_the_target_or_a_category(tmp_path):
@@ -412,7 +412,7 @@ def test_attributes_of_arff_are_read_by_its_own_grammar(tmp_path, attribute, nam
 def test_dates_of_arff_are_left_out_and_told(tmp_path, kind):
     lines = [f"2024-01-{i % 28 + 1:02},{a},{'uv'[i % 2]}" for i, a in enumerate(numbers())]
     path = arff_file(tmp_path / "my.arff", {"'on day'": kind, "a": "real", "y": "{u,v}"}, lines)
-    assert "left out: on day (dates;" in described(path)["told"]
+    assert "Left out: on day (dates;" in described(path)["told"]
 
 
 #: The header and a row of a table; the name of its first column, the category and the label of the row.

@@ -18,6 +18,7 @@ from . import class_weights, precomputed
 from .array_inputs import on_host
 from .label_checks import refuse_missing_labels
 from .other_parameter_names import refuse_other_names
+from .parameter_checks import check_kinds
 
 SMALL = 1000
 """Up to so many points the whole kernel matrix is decomposed and a batch holds all rows, in float64: that is cheap."""
@@ -82,6 +83,10 @@ class Estimator(BaseEstimator):
         return super().set_params(**parameters)
 
     # ------------------------------------------------------------------- what a subclass must define
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that are wrong whatever the data; a subclass that checks more calls this first."""
+        check_kinds(self)
 
     def _codes(self, y: np.ndarray) -> np.ndarray:
         """Targets as the numbers that `Snapshot.decision_function` is compared with, shape (m, c)."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import streams
 from ..errors import ShallowsError
-from .parameter_checks import is_number, is_whole
+from .parameter_checks import check_not_negative, is_number, is_whole
 
 
 @dataclass
@@ -64,10 +64,8 @@ class HeldOut:
 
 def check_parameters(estimator: Any) -> None:
     """Refuse a share of rows, a number of epochs or a tolerance out of its range, of an estimator that has them."""
-    if estimator.early_stopping:
-        check(estimator.validation_fraction, estimator.n_iter_no_change)
-    if not (is_number(estimator.tol) and estimator.tol >= 0):
-        raise ShallowsError(f"tol must be a number of at least 0, got {estimator.tol!r}.")
+    check(estimator.validation_fraction, estimator.n_iter_no_change)
+    check_not_negative(estimator, "tol")
 
 
 def check(fraction: Any, n_iter_no_change: Any) -> None:

@@ -21,6 +21,8 @@ from shallows.datasets.user_data.summary import some_of
 from shallows.errors import UnknownNameError
 
 _FEATURES = ("x_train", "x", "data", "features", "inputs")
+# How probable it must be that no row has the index 0 by chance.
+_CHANCE = 1e-3
 _TARGETS = ("y_train", "y", "target", "targets", "label", "labels", "class", "t")
 #: What arrays of NumPy may hold that is neither numbers nor words, by the kind of their type.
 _OTHER_KINDS = {
@@ -95,6 +97,7 @@ def arrays_layout(path: Path, request: Request) -> dict[str, Any]:
     if rest := [name for name in found if name not in layout.values()]:
         layout["guesses"].append(f"not read: {some_of(rest)}")
     if len(found[x].shape) > 2:
+        layout["shape"] = list(found[x].shape[1:])
         layout["guesses"].append(f"each row of {x}, of shape {found[x].shape[1:]}, is taken as one list of numbers")
     return layout
 
@@ -205,6 +208,11 @@ class ArrayFilePart:
         if x_name not in found and len(found) == 1:  # a test file may call its one array otherwise
             (x_name,) = found
         x = found[x_name]
+        if len(x.shape) > 2 and list(x.shape[1:]) != layout.get("shape", list(x.shape[1:])):
+            raise DatasetError(
+                f"In {self.path} each row of {x_name} has the shape {tuple(x.shape[1:])}, where those of the training "
+                f"file have {tuple(layout['shape'])}."
+            )
         y = np.asarray(found[y_name][:]) if y_name else None
         if y is not None and y.ndim == 2 and 1 in y.shape:
             y = y.ravel()
@@ -235,19 +243,53 @@ def libsvm_layout(path: Path, request: Request) -> dict[str, Any]:
 class LibsvmPart:
     """Rows of a LIBSVM file, as CSR.
 
-    Until the description is made, the column of index 0 is a column; then it is one only where some row has it.
+    Attributes
+    ----------
+    path : Path
+    options : mapping
+        Of the training file: ``width``, the largest index and one; ``first_index``, from which it counts, 0 or 1; and
+        ``first_share``, the share of its rows that have the index 0. Until that is known, index 0 is a column.
     """
 
     path: Path
     options: Mapping[str, Any]
 
     def blocks(self, rows: int) -> Iterator[Block]:
-        """See `shallows.datasets.sources.Part.blocks`."""
+        """See `shallows.datasets.sources.Part.blocks`.
+
+        Raises
+        ------
+        DatasetError
+            Where the file is no LIBSVM file, or does not count from where the training file does.
+        """
         width, first = self.options.get("width"), self.options.get("first_index", 0)
+        n_rows = n_zeros = 0
         try:
-            for block in libsvm_blocks(self.path, width, rows, zero_based=True):
+            for block in libsvm_blocks(self.path, None, rows, zero_based=True):
+                zeros = np.flatnonzero(block.x.indices == 0)
+                if first and len(zeros):
+                    row = n_rows + int(np.searchsorted(block.x.indptr, zeros[0], side="right"))
+                    raise DatasetError(
+                        f"{self.path} has the index 0 in row {row:,}, and the training file counts from 1. Write the "
+                        "indices of the new rows from 1, too."
+                    )
+                if width is not None:
+                    if block.x.shape[1] > width:
+                        row = n_rows + int(np.searchsorted(block.x.indptr, block.x.indices.argmax(), side="right"))
+                        raise DatasetError(
+                            f"{self.path} has the index {block.x.indices.max():,} in row {row:,}; in the training file "
+                            f"indices count from {first} to {width - 1:,}."
+                        )
+                    block.x.resize(block.x.shape[0], width)
+                n_rows, n_zeros = n_rows + block.x.shape[0], n_zeros + len(zeros)
                 yield Block(block.x[:, first:] if first else block.x, block.y)
         except (ValueError, *CONTAINER_ERRORS) as error:
             raise DatasetError(
                 f"{self.path} is not in LIBSVM form (label index:value index:value ...): {error}."
             ) from error
+        share = self.options.get("first_share", 0.0)
+        if n_zeros == 0 and (1 - share) ** n_rows < _CHANCE:
+            raise DatasetError(
+                f"No row of {self.path} has the index 0, which {share:.0%} of the training rows have, so it seems to "
+                "count from 1, and the training file counts from 0. Write the indices of the new rows from 0, too."
+            )

@@ -17,15 +17,18 @@ from shallows.datasets.files import DatasetError
 from shallows.datasets.formats import arff
 from shallows.datasets.formats.containers import open_binary
 from shallows.datasets.formats.delimited_text import TextLayout
-from shallows.datasets.user_data.request import Request
+from shallows.datasets.user_data.request import DECIMALS, NA_VALUES, Request
 from shallows.errors import MissingExtraError
 
-# What stands for a missing value, beside an empty field.
-MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "#N/A", "-nan", "<NA>")
-_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
+# In the order in which they are preferred where two of them divide the lines alike.
+_SEPARATORS = {"\t": "tabs", ";": "semicolons", "|": "bars", ",": "commas", " ": "spaces"}
 _HEAD_BYTES = 1 << 18
-_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
-_DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*")
+#: What a number looks like, by its decimal sign.
+_NUMBERS = {
+    sign: re.compile(rf"\s*[+-]?(\d+{point}?\d*|{point}\d+)([eE][+-]?\d+)?\s*")
+    for sign, point in ((".", r"\."), (",", ","))
+}
+_THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(,\d{3})+\s*")
 # Blank lines and comments before the first row.
 _PREAMBLE = re.compile(r"(([^\S\r\n]*|#[^\r\n]*)(\r\n|\r|\n))*")
 # What pandas and Dask call an index without a name.
@@ -44,6 +47,8 @@ class TableLayout:
         Whether the file names them.
     separator, decimal, encoding, skipped
         As in `shallows.datasets.formats.delimited_text.TextLayout`.
+    na_values : tuple of str
+        The words that stand for a missing value, beside an empty cell.
     index : int
         How many of the first columns are the index of a data frame, and no data.
     declared : tuple of int
@@ -60,6 +65,7 @@ class TableLayout:
     decimal: str = "."
     encoding: str = "utf-8"
     skipped: int = 0
+    na_values: tuple[str, ...] = NA_VALUES
     index: int = 0
     declared: tuple[int, ...] = ()
     arff: bool = False
@@ -79,7 +85,7 @@ class TableLayout:
             spaces=True,
             decimal=self.decimal,
             encoding=self.encoding,
-            missing=("",) if self.arff else MISSING,
+            missing=("", *self.na_values),
             only_these_missing=True,
         )
 
@@ -108,26 +114,34 @@ def text_layout(path: Path, request: Request) -> TableLayout:
     begin = _PREAMBLE.match(text).end()
     begin = begin if text[begin:].strip() else 0
     text, skipped = text[begin:], _n_lines(text[:begin])
+    na_values = NA_VALUES if request.na_values is None else request.na_values
     separator = request.separator or _separator(path, text)
     rows = _first_rows(path, text, separator, whole)
-    header = request.header if request.header is not None else _has_header(rows)
+    decimal = request.decimal or _decimal(rows, separator, na_values)
+    header = request.header if request.header is not None else _has_header(rows, decimal, na_values)
     names = tuple(f"column {place}" for place in range(len(rows[0])))
     unnamed = header and not rows[0][0].strip() and all(cell.strip() for cell in rows[0][1:])
     if header:
         names = tuple(cell.strip() or name for cell, name in zip(rows[0], names, strict=True))
         _refuse_repeated_names(path, names)
         skipped += next(number for number, row in records(io.StringIO(text, newline=""), separator) if row)
-    body = rows[1:] if header else rows
-    if not body:
+    if header and not rows[1:]:
         raise DatasetError(f"{path} holds a header and no rows.")
-    decimal = "."
-    texts = [cell for row in body for cell in row if cell.strip() and not _NUMBER.fullmatch(cell)]
-    if separator != "," and texts and sum(map(bool, map(_DECIMAL_COMMA.fullmatch, texts))) > 0.5 * len(texts):
-        decimal = ","
+    if decimal == "," and not request.decimal:
         guesses.append("numbers are written with a decimal comma")
     guesses.insert(0, f"columns are separated by {_SEPARATORS.get(separator, repr(separator))}")
     guesses.insert(1, "the first line names the columns" if header else "the first line is a row and names nothing")
-    return TableLayout(names, header, separator, decimal, encoding, skipped, int(unnamed), guesses=tuple(guesses))
+    return TableLayout(
+        names,
+        header,
+        separator,
+        decimal,
+        encoding,
+        skipped,
+        na_values=na_values,
+        index=int(unnamed),
+        guesses=tuple(guesses),
+    )
 
 
 def _head(path: Path) -> tuple[str, bool, str, list[str]]:
@@ -188,36 +202,72 @@ def _refuse_repeated_names(path: Path, names: Sequence[str]) -> None:
 
 
 def _separator(path: Path, text: str) -> str:
+    """The separator that gives most lines the same number of columns, then the one that gives most numbers."""
     if ".tsv" in [suffix.lower() for suffix in path.suffixes]:
         return "\t"
-    best, most = ",", (0.0, 0)
+    best, most = ",", (0.0, 0.0, 0)
     for separator in _SEPARATORS:
-        widths = [len(row) for row in _first_rows(path, text, separator, True)]
+        rows = _first_rows(path, text, separator, True)
+        widths = [len(row) for row in rows]
         width = max(set(widths), key=widths.count)
-        if width > 1 and (score := (widths.count(width) / len(widths), width)) > most:
-            # Spaces within texts are common; they separate only where nothing else does so evenly.
-            if separator == " " and most[0] > 0.9:
-                continue
+        if width < 2:
+            continue
+        numbers = max(sum(bool(_NUMBERS[sign].fullmatch(cell)) for row in rows for cell in row) for sign in DECIMALS)
+        score = (widths.count(width) / len(widths), numbers / sum(widths), width)
+        # Spaces within texts are common; where commas divide as evenly, they are the separator of numbers alone.
+        if separator == " " and most[0] > 0.9 and (best != "," or score[1] <= max(0.5, most[1])):
+            continue
+        if score > most:
             best, most = separator, score
     return best
 
 
-def _has_header(rows: Sequence[Sequence[str]]) -> bool:
-    first, others = rows[0], rows[1:]
-    if any(_NUMBER.fullmatch(cell) for cell in first):
-        return False
-    if not others:
-        return True
-    below = [[row[place] for row in others if place < len(row)] for place in range(len(first))]
-    if any(cells and sum(map(bool, map(_NUMBER.fullmatch, cells))) > 0.5 * len(cells) for cells in below):
+def _columns(rows: Sequence[Sequence[str]], width: int, na_values: Sequence[str]) -> list[list[str]]:
+    """The cells of each column that are not missing."""
+    missing = {"", *na_values}
+    cells = ([row[place].strip() for row in rows if place < len(row)] for place in range(width))
+    return [[cell for cell in column if cell not in missing] for column in cells]
+
+
+def _are_numbers(cells: Sequence[str], decimal: str) -> bool:
+    return sum(map(bool, map(_NUMBERS[decimal].fullmatch, cells))) > 0.5 * len(cells)
+
+
+def _decimal(rows: Sequence[Sequence[str]], separator: str, na_values: Sequence[str]) -> str:
+    """The sign by which more columns hold numbers with decimals; columns of text do not count."""
+    columns = _columns(rows[1:] or rows, len(rows[0]), na_values)
+    points, commas = (
+        [cells for cells in columns if any(sign in cell for cell in cells) and _are_numbers(cells, sign)]
+        for sign in DECIMALS
+    )
+    if separator == ",":  # There, quoted commas often divide thousands.
+        commas = [cells for cells in commas if not all(_THOUSANDS.fullmatch(cell) for cell in cells if "," in cell)]
+    return "," if len(commas) > len(points) else "."
+
+
+def _has_header(rows: Sequence[Sequence[str]], decimal: str, na_values: Sequence[str]) -> bool:
+    width = len(rows[0])
+    first = [cells[0] if cells else "" for cells in _columns(rows[:1], width, na_values)]
+    numbers = [cell for cell in first if _NUMBERS[decimal].fullmatch(cell)]
+    if numbers:
+        # pandas numbers columns without names, and writes that.
+        return len(numbers) > 2 and numbers == [str(place) for place in range(len(numbers))]
+    below = _columns(rows[1:], width, na_values)
+    if any(word and cells and _are_numbers(cells, decimal) for word, cells in zip(first, below, strict=True)):
         return True
     # All columns are text: a header's words do not come again below it.
-    return not any(cell in cells for cell, cells in zip(first, below, strict=True))
+    return not any(word in cells for word, cells in zip(first, below, strict=True))
 
 
 def arff_layout(path: Path, request: Request) -> TableLayout:
-    """Read the header of an ARFF file; its data are a table of text."""
-    layout = TableLayout((), encoding=_head(path)[2], arff=True, guesses=("its header names the columns",))
+    """Read the header of an ARFF file; its data are a table of text, in which ? stands for a missing value."""
+    layout = TableLayout(
+        (),
+        encoding=_head(path)[2],
+        na_values=request.na_values or (),
+        arff=True,
+        guesses=("its header names the columns",),
+    )
     try:
         with layout.rows_of(path) as rows:
             attributes, first = rows.attributes, next(filter(str.strip, rows), None)
@@ -244,7 +294,8 @@ def parquet_layout(path: Path, request: Request) -> TableLayout:
     if stored is not None:
         categories |= _dictionary_columns(stored)
     declared = tuple(place for place, name in enumerate(names) if name in categories)
-    return TableLayout(tuple(names), index=n_index, declared=declared, guesses=("it names the columns itself",))
+    told = ("it names the columns itself",)
+    return TableLayout(tuple(names), na_values=(), index=n_index, declared=declared, guesses=told)
 
 
 def _dictionary_columns(stored: bytes) -> set[str]:

@@ -132,9 +132,9 @@ class BudgetedSVMClassifier(RowByRowClassifier):
         leave_one_out_choice.check_bandwidth(self.bandwidth)
         check_whole(self, "budget", optional=True)
         if self.maintenance not in MAINTENANCE:
-            raise UnknownNameError("way to keep the budget", self.maintenance, MAINTENANCE)
+            raise UnknownNameError("way to keep the budget (maintenance)", self.maintenance, MAINTENANCE)
         if self.line_search not in LINE_SEARCHES:
-            raise UnknownNameError("line search", self.line_search, LINE_SEARCHES)
+            raise UnknownNameError("line search (line_search)", self.line_search, LINE_SEARCHES)
 
     @training.keeps_model_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BudgetedSVMClassifier:

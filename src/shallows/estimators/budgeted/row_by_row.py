@@ -74,9 +74,9 @@ class RowByRowClassifier(ClassifierMixin, Estimator):
         raise NotImplementedError
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         check_positive(self, "regularisation", "max_seconds")
         check_whole(self, "max_epochs")
-        arrays.memory_budget(self.memory)  # refused where it is no size
 
     @training.keeps_model_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -15,7 +15,7 @@ from ...errors import ShallowsError, UnknownNameError
 from ...solvers.least_squares.feature_block_descent import FeatureBlockDescent, FeatureBlockProblem
 from .. import leave_one_out_choice
 from ..feature_maps.base import FeatureMapTransformer
-from ..parameter_checks import check_whole, is_number
+from ..parameter_checks import check_not_negative, check_whole
 from . import feature_ridge
 from .feature_least_squares import FeatureLeastSquaresClassifier, FeatureLeastSquaresRegressor
 
@@ -84,9 +84,9 @@ class _BlockFeatureRidge:
     """Parameters and fit of block coordinate descent on features, for classes and for values."""
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         leave_one_out_choice.check_or_auto(self, "regularisation")
-        if not (is_number(self.tol) and self.tol >= 0):
-            raise ShallowsError(f"tol must be a number of at least 0, got {self.tol!r}.")
+        check_not_negative(self, "tol")
         check_whole(self, "block_size", "max_epochs")
         if isinstance(self.features, str) and self.features not in TRANSFORMERS:
             raise UnknownNameError("feature map with dense rows", self.features, TRANSFORMERS)

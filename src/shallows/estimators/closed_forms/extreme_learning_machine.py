@@ -13,6 +13,7 @@ from .normal_equations import FORMS
 
 class _ExtremeLearningMachine:
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         check_units(self.activation, self.n_units)
         leave_one_out_choice.check_bandwidth(self.bandwidth)
         leave_one_out_choice.check_or_auto(self, "C")

@@ -54,9 +54,6 @@ class FeatureLeastSquares(Estimator):
         """Tolerance and most iterations of conjugate gradients."""
         return 1e-6, 1000
 
-    def _check_parameters(self) -> None:
-        """Refuse parameters out of their range."""
-
     def _encode(self, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         raise NotImplementedError
 

@@ -13,7 +13,7 @@ from ...kernels import Kernel
 from ...lazy_tables import LazyTable
 from .. import leave_one_out_choice
 from ..feature_maps.base import FeatureMapTransformer
-from ..parameter_checks import check_whole, is_number
+from ..parameter_checks import check_not_negative, check_whole
 from .feature_least_squares import FeatureLeastSquaresClassifier, FeatureLeastSquaresRegressor
 
 TRANSFORMERS = LazyTable(
@@ -37,9 +37,9 @@ TRANSFORMERS = LazyTable(
 
 class _FeatureRidge:
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         leave_one_out_choice.check_or_auto(self, "regularisation")
-        if not (is_number(self.tol) and self.tol >= 0):
-            raise ShallowsError(f"tol must be a number of at least 0, got {self.tol!r}.")
+        check_not_negative(self, "tol")
         check_whole(self, "max_iterations")
         if isinstance(self.features, str):
             TRANSFORMERS[self.features]

@@ -11,7 +11,7 @@ import scipy.optimize
 from ... import arrays, training
 from ...errors import ShallowsError
 from ..feature_maps.hidden_units import HiddenUnits, check_units
-from ..parameter_checks import check_positive, check_whole, is_number
+from ..parameter_checks import check_not_negative, check_positive, check_whole
 from .feature_least_squares import BLOCK_NUMBERS, FeatureLeastSquaresClassifier, FeatureLeastSquaresRegressor
 
 UNBOUNDED = "multiquadric"
@@ -38,14 +38,14 @@ def minimise_in_box(
 
 class _RandomKitchenSinks:
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         check_units(self.activation, self.n_units)
         if self.activation == UNBOUNDED:
             raise ShallowsError("Random kitchen sinks need bounded units, and those of 'multiquadric' are not.")
         if isinstance(self.n_units, (tuple, list)):
             raise ShallowsError("n_units must be a whole number: random kitchen sinks have one layer.")
         check_positive(self, "C")
-        if not is_number(self.tol) or self.tol < 0:
-            raise ShallowsError(f"tol must be a number of at least 0, got {self.tol!r}.")
+        check_not_negative(self, "tol")
         check_whole(self, "max_iterations")
 
     def _make_transformer(self, seed: int, bandwidth: float | None = None) -> HiddenUnits:

@@ -269,7 +269,7 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        for name, known in (("method", METHODS), ("scaling", SCALINGS), ("center", (True, False))):
+        for name, known in (("method", METHODS), ("scaling", SCALINGS)):
             if getattr(self, name) not in known:
                 raise ShallowsError(
                     f"{name} must be one of {', '.join(map(repr, known))}, got {getattr(self, name)!r}."

@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from ... import arrays, kernels, streams, training
-from ...errors import ShallowsError
 from ...features import Blocks, FeatureMap
 from ...kernels import Kernel
 from .. import precomputed
@@ -41,12 +40,11 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         raise NotImplementedError
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         check_median_bandwidth(self, "bandwidth")
         check_whole(self, "n_features")
         precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")
         kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
-        if self.dtype not in ("auto", "float32", "float64"):
-            raise ShallowsError(f"dtype must be 'auto', 'float32' or 'float64', got {self.dtype!r}.")
 
     # --------------------------------------------------------------------------------------- the fit
 

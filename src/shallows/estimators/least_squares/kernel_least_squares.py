@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ... import arrays, gram, kernels, streams, training
-from ...errors import ShallowsError
 from ...kernels import Kernel
 from ...solvers.least_squares.kernel_problem import KernelProblem
 from ...spectrum import Preconditioner
@@ -19,7 +18,7 @@ from .. import early_stopping, precomputed, warm_starts
 from ..base import SMALL, Estimator, kept_rows
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
-from ..parameter_checks import check_positive, check_whole, is_number
+from ..parameter_checks import check_not_negative, check_positive, check_whole
 from ..told_progress import tells_progress
 from . import convergence_warning
 from .automatic import choices as automatic_choice
@@ -316,18 +315,16 @@ class KernelLeastSquares(Estimator):
             warnings.warn(message, ConvergenceWarning, stacklevel=4)
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         kernels.kind(self.kernel)  # It is told first that a name is none.
         kernels.check_own_parameters(self.kernel, self.bandwidth, getattr(self, "kernel_params", None))
         automatic_choice.check(self, chooses=hasattr(self, "regularisation"))
         check_positive(self, "step_size")
         check_whole(self, "batch_size", optional=True)
         check_whole(self, "max_epochs")
-        if getattr(self, "early_stopping", False):
+        if hasattr(self, "early_stopping"):
             early_stopping.check(self.validation_fraction, self.n_iter_no_change)
-        if not (is_number(self.tol) and self.tol >= 0):
-            raise ShallowsError(f"tol must be a number of at least 0, got {self.tol!r}.")
-        if self.dtype not in ("auto", "float32", "float64"):
-            raise ShallowsError(f"dtype must be 'auto', 'float32' or 'float64', got {self.dtype!r}.")
+        check_not_negative(self, "tol")
 
     def _make_kernel(self, points: Any, seed: int) -> Kernel:
         parameters = getattr(self, "kernel_params", None)

@@ -17,7 +17,7 @@ from ...solvers.linear_svm.sarah import SARAH
 from ...solvers.linear_svm.subgradient_loop import AVERAGINGS
 from ...solvers.linear_svm.svm_sgd import SVMSGD
 from ...solvers.linear_svm.visits import SAMPLINGS
-from ..parameter_checks import check_positive, check_whole, is_number
+from ..parameter_checks import check_kinds, check_not_negative, check_positive, check_whole
 
 LOSSES = ("hinge", "squared_hinge")
 
@@ -111,6 +111,7 @@ def check_parameters(model: Any) -> None:
     ------
     ShallowsError
     """
+    check_kinds(model)
     if model.solver not in SOLVERS:
         raise UnknownNameError("solver", model.solver, SOLVERS)
     if model.loss not in ("auto", *LOSSES, "logistic"):
@@ -125,10 +126,7 @@ def check_parameters(model: Any) -> None:
             raise UnknownNameError(name, getattr(model, name), known)
     if model.device not in ("auto", "cpu"):
         raise ShallowsError(f"device must be 'auto' or 'cpu' for linear machines, got {model.device!r}.")
-    if model.dtype not in ("auto", "float32", "float64"):
-        raise ShallowsError(f"dtype must be 'auto', 'float32' or 'float64', got {model.dtype!r}.")
     check_positive(model, "regularisation", "max_seconds")
     check_whole(model, "batch_size")
     check_whole(model, "max_epochs", optional=True)
-    if not (is_number(model.tol) and model.tol >= 0):
-        raise ShallowsError(f"tol must be a number of at least 0, got {model.tol!r}.")
+    check_not_negative(model, "tol")

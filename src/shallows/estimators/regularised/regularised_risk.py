@@ -330,6 +330,7 @@ class RiskModel(Estimator):
         }
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         leave_one_out_choice.check_bandwidth(self.bandwidth)
         leave_one_out_choice.check_or_auto(self, "regularisation", optional=True)
         check_positive(self, "step_size", "max_seconds")
@@ -337,8 +338,6 @@ class RiskModel(Estimator):
         check_whole(self, "batch_size", optional=True)
         check_whole(self, "max_epochs", "n_features")
         early_stopping.check_parameters(self)
-        if self.dtype not in ("auto", "float32", "float64"):
-            raise ShallowsError(f"dtype must be 'auto', 'float32' or 'float64', got {self.dtype!r}.")
         feature_maps.check(self.features)
         if self.features is not None:
             precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")

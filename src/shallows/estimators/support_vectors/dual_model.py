@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from ... import arrays, gram, kernels
-from ...errors import ShallowsError
 from ...spectrum.leave_one_out import RidgeChoice
 from .. import leave_one_out_choice, precomputed
 from ..base import SMALL, Estimator
@@ -23,12 +22,11 @@ class DualModel(Estimator):
     _widest = np.inf
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         leave_one_out_choice.check_bandwidth(self.bandwidth)
         check_positive(self, "tol", "C")
         kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
         check_whole(self, "max_iterations", optional=True)
-        if self.dtype not in ("auto", "float32", "float64"):
-            raise ShallowsError(f"dtype must be 'auto', 'float32' or 'float64', got {self.dtype!r}.")
 
     def _prepare(
         self,

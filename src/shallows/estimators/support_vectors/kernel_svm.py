@@ -190,7 +190,6 @@ class KernelSVMClassifier(DualClassifier):
         q = self.working_set
         if isinstance(q, bool) or not isinstance(q, int | np.integer) or q < 2 or q % 2:
             raise ShallowsError(f"working_set must be an even whole number of at least 2, got {q!r}.")
-        arrays.memory_budget(self.cache)
 
     def _loss(self) -> str:
         return SOLVERS[self.solver][0] if self.loss == "auto" else self.loss

@@ -144,7 +144,6 @@ class SMOClassifier(DualClassifier):
         super()._check_parameters()
         if self.loss not in ("hinge", "squared_hinge"):
             raise ShallowsError(f"loss must be 'hinge' or 'squared_hinge', got {self.loss!r}.")
-        arrays.memory_budget(self.cache)
 
     def _solve(self, kernel: Any, points: Any, two: TwoClasses, budget: int) -> Solution:
         C = self.C * two.weights

@@ -18,7 +18,7 @@ from typing import Any
 from shallows.datasets.user_data.request import Request, resolve
 
 from ..planning import costs
-from ..planning.configuration import Configuration
+from ..planning.configuration import Configuration, refuse_braces
 
 #: Stands in paths in place of a scale: a user's data have the size that they have.
 SCALE = "own"
@@ -60,11 +60,19 @@ class Comparison:
 
     @classmethod
     def of(cls, configuration: Configuration) -> Comparison | None:
-        """The comparison that a configuration asks for, or None where it asks for none."""
+        """The comparison that a configuration asks for, or None where it asks for none.
+
+        Raises
+        ------
+        ShallowsError
+            A file that cannot be read, a key or a choice that does not exist, braces in a path.
+        """
         settings = configuration.settings
         request = resolve(settings, configuration.root)
         if request is None:
             return None
+        for path in request.files:
+            refuse_braces(path)
         methods = {name: one for name, one in configuration.methods.items() if "compare" in one}
         seeds = tuple(settings["seeds"] or affordable(configuration.compare, request))
         return cls(request, methods, configuration.compare, seeds, settings["results"], settings["data"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import statistics
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -26,7 +27,7 @@ _NOTHING = "nothing to choose"
 
 
 def write(outcomes: Iterable[str | Path], stamp: str | Path, folder: str | Path) -> None:
-    """Write every table of a comparison as a tidy CSV and the JSON that describes it.
+    """Write every table of a comparison as a tidy CSV and the JSON that describes it; remove runs of an earlier one.
 
     Parameters
     ----------
@@ -37,7 +38,16 @@ def write(outcomes: Iterable[str | Path], stamp: str | Path, folder: str | Path)
     folder : path
         Where ``comparison.csv``, ``comparison.json`` and the other tables go.
     """
+    outcomes = [*map(Path, outcomes)]
+    _remove_others(outcomes)
     write_tables(read(outcomes, json.loads(Path(stamp).read_text(encoding="utf-8"))), folder)
+
+
+def _remove_others(outcomes: Iterable[Path]) -> None:
+    """Remove the runs of methods and seeds that had a part in an earlier comparison and have none in this one."""
+    for folder in {path.parents[2] for path in outcomes}:
+        for other in set(folder.glob(f"*/seed*/{outcomes[0].name}")) - set(outcomes):
+            shutil.rmtree(other.parent)
 
 
 def write_tables(results: Results, folder: str | Path, names: Iterable[str] = TABLES) -> None:
@@ -80,7 +90,7 @@ def _methods(results: Results, found: Recommendation | None) -> tuple[list[Row],
         "title": f"Methods on {description['entry']['title']}",
         "lead": sentence(results, found),
         "caption": _of_the_picture(results),
-        "notes": [description["told"], *_division(results)],
+        "notes": [*description["told"].splitlines(), *_division(results)],
         "layout": {"rows": ["method", "chosen"], "columns": ["metric"], "open": True},
         "figure": {"kind": "error_against_costs", "recommended": found.chosen.label if found else ""},
     }

@@ -52,6 +52,8 @@ def compare(spec: Mapping[str, Any], choose: Path, test: Path, out: Path, condit
         ``record`` or the ``reason`` why there is none.
     """
     definition = spec["definition"]
+    for name in ("record.json", "curve.csv", "predictions.npz"):  # An earlier run may have left what this one lacks.
+        (out / name).unlink(missing_ok=True)
     data = datasets.load(test)
     task = data.info["task"]
     outcome = {"method": spec["method"], "label": definition["label"], "seed": spec["seed"]}
