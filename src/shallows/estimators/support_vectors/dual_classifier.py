@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from ... import arrays, kernels
@@ -18,6 +20,9 @@ from ..array_inputs import follows_input
 from ..base import keeps_model_on_failure, kept_rows
 from ..label_checks import check_two_classes, single_column
 from .dual_model import DualModel
+
+MOST_STEPS = 10_000_000
+"""Steps on two variables where the user names no limit, or 100 for each row where these are more, as in LIBSVM."""
 
 
 @dataclass(frozen=True)
@@ -143,6 +148,20 @@ class DualClassifier(ClassifierMixin, DualModel):
         super()._check_parameters()
         if self.multiclass not in ("one_vs_one", "one_vs_rest"):
             raise ShallowsError(f"multiclass must be 'one_vs_one' or 'one_vs_rest', got {self.multiclass!r}.")
+
+    def _most_steps(self, n: int) -> int:
+        """The limit of steps on two variables for n rows."""
+        return self.max_iterations or max(MOST_STEPS, 100 * n)
+
+    def _warn_of_limit(self, most: int, steps: str, gap: float) -> None:
+        """Warn that the solver met its limit before the conditions of optimality hold."""
+        warnings.warn(
+            f"After {most:,} {steps} the conditions of optimality are still violated by {gap:.2g}, and tol is "
+            f"{self.tol:g}. Scale the features, for instance with sklearn.preprocessing.StandardScaler, or allow more "
+            "by max_iterations.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
 
     # ------------------------------------------------------------------------------------ prediction
 
