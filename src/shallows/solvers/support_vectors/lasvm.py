@@ -10,13 +10,11 @@ import numpy as np
 
 from ... import kernels
 from ...kernels import Kernel
+from ..pieces import steps_of_a_piece
 from .pair_steps import SMALLEST_CURVATURE, best_partner, largest_to_grow, move_pair
 
 MOST_WAITING = 1000
 """Examples of a class that wait at hand for some of the other class, at most."""
-
-WORK_OF_A_CALL = 2e7
-"""Steps of one compiled call, times examples at hand: some tenths of a second, between which Python hears signals."""
 
 
 @dataclass(frozen=True)
@@ -240,7 +238,8 @@ class LASVM:
             before = state.at_hand
             active = np.empty(len(state.numbers), dtype=np.int64)
             active[: len(before)] = before
-            allowed = min(most, 1 + int(WORK_OF_A_CALL / (1 + len(before))))
+            # A step goes through the examples at hand about eight times.
+            allowed = min(most, steps_of_a_piece(8 * len(before)))
             left, taken, state.gap = _reprocess_all(
                 allowed,
                 self.tolerance,
