@@ -21,6 +21,9 @@ from ..parameter_checks import check_positive, check_whole, is_number
 
 LOSSES = ("hinge", "squared_hinge")
 
+PAIR_STEPS = 20_000
+"""Steps on a cutting-plane method's smaller problem before active sets take over; scaled columns need fewer."""
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -74,8 +77,8 @@ SOLVERS = {
     "newton": Choice(lambda model, *_: PrimalNewton(float(model.tol)), losses=("squared_hinge",)),
     "lbfgs": Choice(lambda model, *_: LBFGS(float(model.tol)), losses=("squared_hinge", "logistic")),
     "sarah": Choice(lambda _, seed, __: SARAH(seed=seed), losses=("squared_hinge",), max_epochs=20, converges=False),
-    "bmrm": Choice(lambda model, *_: CuttingPlanes(float(model.tol))),
-    "ocas": Choice(lambda model, *_: CuttingPlanes(float(model.tol), line_search=True)),
+    "bmrm": Choice(lambda model, *_: CuttingPlanes(float(model.tol), False, PAIR_STEPS, True)),
+    "ocas": Choice(lambda model, *_: CuttingPlanes(float(model.tol), True, PAIR_STEPS, True)),
 }
 """The solvers by name."""
 
