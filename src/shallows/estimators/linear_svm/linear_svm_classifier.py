@@ -23,7 +23,9 @@ from .. import class_weights
 from ..array_inputs import follows_input
 from ..base import Estimator
 from ..label_checks import check_two_classes, single_column
+from ..offsets import far_offsets, shifted
 from ..snapshot import Snapshot
+from .scale_check import warn_if_far
 from .solver_choice import SOLVERS, Choice, check_parameters, epochs_of, loss_of
 
 
@@ -197,6 +199,7 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
         X, y, weights = self._validated_training_set(X, y, sample_weight)
         self._learn_classes(np.unique(single_column(y)))
         choice, n = SOLVERS[self.solver], X.shape[0]
+        given, X = X, self._centred(X, first=True)
         self._regularisation = float(self.regularisation or 1.0 / n)
         problems = self._problems(X, y, None if weights is None else weights / weights.mean())
         prepared = time.perf_counter()
@@ -208,7 +211,7 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
             training.Stopping(max_epochs, max_seconds=self.max_seconds),
             observers=[*self._progress_observers(), *observers],
             checkpoint=checkpoint,
-            snapshot=lambda state, epoch: LinearSnapshot(self, X, state, epoch),
+            snapshot=lambda state, epoch: LinearSnapshot(self, given, state, epoch),
         )
         self._take_model(run.state, choice)
         self.n_iter_ = max(run.epoch, 1)
@@ -224,10 +227,12 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
         if run.stopped_by == "max_epochs" and choice.converges:
             warnings.warn(
                 f"After max_epochs={max_epochs} the solver {self.solver!r} has not come to "
-                f"tol={self.tol:g}. Take a larger max_epochs or tol, or scale the features.",
+                f"tol={self.tol:g}. Take a larger max_epochs or tol, or scale the columns of X.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
+        elif not choice.certain:
+            warn_if_far(self.solver, X, problems, run.state.coefficients, has_intercept=bool(self.fit_intercept))
         return self
 
     @available_if(_is_online)
@@ -268,7 +273,8 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
             raise ValueError(f"classes are not those of the first call, {self.classes_.tolist()!r}.")
         if unknown := set(np.unique(single_column(y)).tolist()) - set(self.classes_.tolist()):
             raise ValueError(f"y has the label {sorted(unknown, key=str)[0]!r}, which is not among classes.")
-        choice, problems = SOLVERS[self.solver], self._problems(X, y, weights)
+        X, choice = self._centred(X, first=first), SOLVERS[self.solver]
+        problems = self._problems(X, y, weights)
         solver = OneVersusRest(choice.make(self, self._seed(), "in_order"))
         state = solver.init(problems)
         if not first:
@@ -286,6 +292,12 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
         self.classes_ = classes
         check_two_classes(classes)
         class_weights.check(self.class_weight, classes)
+
+    def _centred(self, X: Any, *, first: bool) -> Any:
+        """The points that the solver takes; the constant, which is regularised, cannot make up for far offsets."""
+        if first:
+            self._offsets = far_offsets(X) if self.fit_intercept else np.zeros(X.shape[1])
+        return shifted(X, self._offsets)
 
     def _problems(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> list[LinearSVMProblem]:
         """One problem for two classes, else one for each class against the rest."""
@@ -316,12 +328,17 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
         ]
 
     def _take_model(self, state: SideBySide, choice: Choice) -> None:
-        columns = state.coefficients
-        d = len(columns) - 1 if self.fit_intercept else len(columns)
-        self.coef_ = np.ascontiguousarray(columns[:d].T)
-        self.intercept_ = columns[d].copy() if self.fit_intercept else np.zeros(columns.shape[1])
+        self.coef_, self.intercept_ = self._coefficients_of(state)
         if choice.online:
             self._state = state.remember()
+
+    def _coefficients_of(self, state: SideBySide) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients of the columns as the user gave them, shape (n_outputs, d), and intercepts."""
+        columns = state.coefficients
+        d = len(columns) - 1 if self.fit_intercept else len(columns)
+        coef = np.ascontiguousarray(columns[:d].T)
+        intercept = columns[d].copy() if self.fit_intercept else np.zeros(columns.shape[1])
+        return coef, intercept - coef @ self._offsets
 
     # ------------------------------------------------------------------------------------ prediction
 
@@ -381,9 +398,7 @@ class LinearSnapshot(Snapshot):
         self._training_points = X
 
     def _scores(self, X: Any) -> np.ndarray:
-        columns, has_intercept = self.state.coefficients, self.estimator.fit_intercept
-        intercept = columns[-1] if has_intercept else np.zeros(columns.shape[1])
-        return self.estimator._scores(X, (columns[:-1] if has_intercept else columns).T, intercept)
+        return self.estimator._scores(X, *self.estimator._coefficients_of(self.state))
 
     def _scores_in_training(self) -> np.ndarray:
         return self._scores(self._training_points)

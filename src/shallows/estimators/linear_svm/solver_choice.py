@@ -41,6 +41,8 @@ class Choice:
         Whether a batch of a step is a number of examples, so that ``partial_fit`` can go on with others.
     converges : bool
         Whether the solver notices that it has come to its tolerance.
+    certain : bool
+        Whether what it notices holds for columns of any scale; `scale_check` looks at the models of the others.
     """
 
     make: Callable[[Any, int, str], Any]
@@ -48,10 +50,13 @@ class Choice:
     max_epochs: int = 1000
     online: bool = False
     converges: bool = True
+    certain: bool = False
 
 
 SOLVERS = {
-    "dual_coordinate_descent": Choice(lambda model, seed, _: DualCoordinateDescent(float(model.tol), True, seed)),
+    "dual_coordinate_descent": Choice(
+        lambda model, seed, _: DualCoordinateDescent(float(model.tol), True, seed), certain=True
+    ),
     "pegasos": Choice(
         lambda model, seed, sampling: LinearPegasos(
             model.batch_size, bool(model.projection), model.averaging, sampling, seed

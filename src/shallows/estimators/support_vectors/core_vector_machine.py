@@ -25,6 +25,9 @@ from .dual_model import DualModel
 LEAST_REGULARISATION = 1e-3
 """The least λ of regression that "auto" takes. With smaller ones fits of clean values may take minutes."""
 
+LARGE_SHARE = 0.25
+"""Of the margin of classes, or of the targets' deviation, that ε may leave open without a warning."""
+
 MEAN_OF_NORMAL = math.sqrt(2.0 / math.pi)
 """The mean size of a normal variable, in units of its deviation."""
 
@@ -67,13 +70,25 @@ class _CoreVectorMachine(DualModel):
         ).state
         if not state.enclosed:
             warnings.warn(
-                f"With {len(state.core)} core points, all that max_core_points and the memory allow, a point is still "
-                f"outside the ball by {state.excess:.2g} of its radius squared. Take a larger epsilon or a smaller C, "
-                "or allow more of them.",
+                f"With {len(state.core)} core points and {state.n_steps:,} steps, all that max_core_points, the memory and "
+                f"the limit of steps allow, a point is still outside the ball by {state.excess:.2g} of its radius "
+                "squared. Scale the features, take a larger epsilon or a smaller C, or allow more core points.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=4,
             )
         return state
+
+    def _check_accuracy(self, state: CoreState, unit: float) -> None:
+        """Warn where ε of the radius squared, within which the ball is found, is much of what the function needs."""
+        share = 0.5 * self.epsilon * state.radius_squared / unit
+        if share > LARGE_SHARE:
+            warnings.warn(
+                f"With epsilon={self.epsilon:g} values of the function are uncertain by {share:.2g} of their unit: "
+                "kernel values are large, or the loss is. Scale the features, for instance with "
+                "sklearn.preprocessing.StandardScaler, or take a smaller epsilon.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
 
 
 class CoreVectorMachineClassifier(_CoreVectorMachine, DualClassifier):
@@ -188,6 +203,7 @@ class CoreVectorMachineClassifier(_CoreVectorMachine, DualClassifier):
         state = self._trained(kernel, points, two.signs, zero, 1.0 / (self.C * two.weights), budget)
         # The ball's centre is the function up to its margin ρ = λᵀK̃λ.
         margin = -float(state.coefficients @ state.gradient)
+        self._check_accuracy(state, margin)
         coefficients = zero.copy()
         coefficients[state.core] = two.signs[state.core] * state.coefficients / margin
         return Solution(
@@ -344,6 +360,7 @@ class CoreVectorMachineRegressor(RegressorMixin, _CoreVectorMachine):
             signs = np.repeat([1.0, -1.0], n)
             ridge = np.tile(self.mu * n * regularisation / weights, 2)
             state = self._trained(kernel, points, signs, np.concatenate([targets, -targets]), ridge, budget)
+            self._check_accuracy(state, regularisation)
             coefficients = np.zeros(n)
             mixed = unit / regularisation * signs[state.core] * state.coefficients
             np.add.at(coefficients, state.core % n, mixed)
