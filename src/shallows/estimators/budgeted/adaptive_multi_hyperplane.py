@@ -43,6 +43,7 @@ class AMMClassifier(RowByRowClassifier):
         for the largest of each class. 0 prunes none.
     constant : float, default=1.0
         A further feature of that value gives the hyperplanes their offsets, which are regularised alike; 0 gives none.
+        With it columns whose mean is more than 100 times as large as the deviation of the points are centred.
     max_seconds : float, optional
         The most seconds of training.
     class_weight : dict or "balanced", optional

@@ -24,7 +24,8 @@ class BudgetedSVMClassifier(RowByRowClassifier):
 
     Pegasos on a kernel, one example a step: f ← (1 − 1/t) f, and a kernel function at the example where its hinge loss
     is positive. When there are more than the budget allows, the one of the smallest coefficients makes room. Two
-    classes have one function; more have one each, and the loss is that of Crammer and Singer.
+    classes have one function; more have one each, and the loss is that of Crammer and Singer. Columns whose mean is
+    more than 100 times as large as the deviation of the points are centred for the training.
 
     Parameters
     ----------

@@ -55,7 +55,8 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
         λ. None takes 1/n, which is C = 1 of a support vector machine; C in general is 1/(λn). In ``partial_fit`` n is
         the number of rows of the first call.
     fit_intercept : bool, default=True
-        Add a constant feature of 1, whose coefficient is regularised like the others.
+        Add a constant feature of 1, whose coefficient is regularised like the others. Columns whose mean is more than
+        100 times as large as the deviation of the points are centred, since the constant would not make up for them.
     batch_size : int, default=1
         Examples of a step of Pegasos and FOLOS.
     projection : bool, default=False
@@ -74,7 +75,8 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
     tol : float, default=1e-3
         Where the solver stops: the range of projected gradients over a pass (dual coordinate descent), the norm of the
         gradient as a share of the first (Newton, L-BFGS), or the gap between objective and bound as a share of the
-        objective (cutting planes). The stochastic methods do not notice.
+        objective (cutting planes). The stochastic methods do not notice. Whatever the method, a fit that ends far from
+        the optimum because columns differ in scale warns.
     class_weight : dict or "balanced", optional
         Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
         a class with nⱼ of the n rows, of k classes.

@@ -70,8 +70,8 @@ class _CoreVectorMachine(DualModel):
         ).state
         if not state.enclosed:
             warnings.warn(
-                f"With {len(state.core)} core points and {state.n_steps:,} steps, all that max_core_points, the memory and "
-                f"the limit of steps allow, a point is still outside the ball by {state.excess:.2g} of its radius "
+                f"With {len(state.core)} core points and {state.n_steps:,} steps, all that max_core_points, the memory "
+                f"and the limit of steps allow, a point is still outside the ball by {state.excess:.2g} of its radius "
                 "squared. Scale the features, take a larger epsilon or a smaller C, or allow more core points.",
                 ConvergenceWarning,
                 stacklevel=4,
