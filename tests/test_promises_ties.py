@@ -1,4 +1,4 @@
-"""Kernel machines come to the optimum where it is not unique: copies, equal rows of both labels, no curvature, tiny C."""
+"""Kernel machines come to the optimum where it is not unique: copies, rows of both labels, no curvature, a tiny C."""
 
 from __future__ import annotations
 

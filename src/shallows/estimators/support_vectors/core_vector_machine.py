@@ -80,8 +80,9 @@ class _CoreVectorMachine(DualModel):
 
     def _check_accuracy(self, state: CoreState, unit: float) -> None:
         """Warn where ε of the radius squared, within which the ball is found, is much of what the function needs."""
-        share = 0.5 * self.epsilon * state.radius_squared / unit
-        if share > LARGE_SHARE:
+        share = abs(0.5 * self.epsilon * state.radius_squared / unit)
+        # Rounding makes negative what is the square of a length.
+        if min(unit, state.radius_squared) <= 0.0 or share > LARGE_SHARE:
             warnings.warn(
                 f"With epsilon={self.epsilon:g} values of the function are uncertain by {share:.2g} of their unit: "
                 "kernel values are large, or the loss is. Scale the features, for instance with "
