@@ -97,7 +97,9 @@ def test_every_estimator_gives_what_dense_rows_give(name):
     y = targets(name, X)
     of_dense = outputs(unfitted(name).fit(X, y), NEW)
     of_canonical = outputs(unfitted(name).fit(sp.csr_matrix(X), y), sp.csr_matrix(NEW))
-    of_parts = outputs(unfitted(name).fit(KINDS["64-bit indices, repeated entries"](X), y), which_cancel(NEW))
+    of_parts = outputs(
+        unfitted(name).fit(KINDS["64-bit indices, repeated entries"](X), y), in_parts(NEW, sp.csr_matrix)
+    )
     for dense, canonical, parts in zip(of_dense, of_canonical, of_parts, strict=True):
         assert np.array_equal(parts, canonical)
         # Sums over the values of a row, in four parts of dense ones, and 20,000 steps with them.
