@@ -89,7 +89,7 @@ def test_a_core_vector_machine_has_no_gap_between_its_objectives(kind, kernel):
 
 def test_one_pass_that_falls_far_short_says_so():
     X, y = normal(noise=0.0)
-    with pytest.warns(ConvergenceWarning, match="Take a larger max_epochs"):
+    with pytest.warns(ConvergenceWarning, match="take a larger max_epochs"):
         short = LASVMClassifier("polynomial", C=100.0, random_state=0).fit(X, y)
     enough = LASVMClassifier("linear", C=0.1, max_epochs=5, random_state=0).fit(X, y)
     assert enough.effective_params_["relative_gap"] < 0.01 < 0.25 < short.effective_params_["relative_gap"]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
 from sklearn.base import ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
 from ... import arrays, training
@@ -25,7 +23,7 @@ from ..base import Estimator
 from ..label_checks import check_two_classes, single_column
 from ..offsets import far_offsets, shifted
 from ..snapshot import Snapshot
-from .scale_check import warn_if_far
+from .scale_check import warn_if_far, warn_of_limit
 from .solver_choice import SOLVERS, Choice, check_parameters, epochs_of, loss_of
 
 
@@ -227,12 +225,7 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
         }
         self.timings_ = {"preparation": prepared - started, "training": run.seconds}
         if run.stopped_by == "max_epochs" and choice.converges:
-            warnings.warn(
-                f"After max_epochs={max_epochs} the solver {self.solver!r} has not come to "
-                f"tol={self.tol:g}. Take a larger max_epochs or tol, or scale the columns of X.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+            warn_of_limit(self.solver, max_epochs, self.tol)
         elif not choice.certain:
             warn_if_far(self.solver, X, problems, run.state.coefficients, has_intercept=bool(self.fit_intercept))
         return self
@@ -296,7 +289,6 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
         class_weights.check(self.class_weight, classes)
 
     def _centred(self, X: Any, *, first: bool) -> Any:
-        """The points that the solver takes; the constant, which is regularised, cannot make up for far offsets."""
         if first:
             self._offsets = far_offsets(X) if self.fit_intercept else np.zeros(X.shape[1])
         return shifted(X, self._offsets)
@@ -336,11 +328,9 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
 
     def _coefficients_of(self, state: SideBySide) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients of the columns as the user gave them, shape (n_outputs, d), and intercepts."""
-        columns = state.coefficients
-        d = len(columns) - 1 if self.fit_intercept else len(columns)
+        columns, d = state.coefficients, len(self._offsets)
         coef = np.ascontiguousarray(columns[:d].T)
-        intercept = columns[d].copy() if self.fit_intercept else np.zeros(columns.shape[1])
-        return coef, intercept - coef @ self._offsets
+        return coef, (columns[d] if self.fit_intercept else 0.0) - coef @ self._offsets
 
     # ------------------------------------------------------------------------------------ prediction
 

@@ -1,4 +1,4 @@
-"""Whether a linear machine is far from its optimum because the columns differ in scale or lie far from zero."""
+"""Warnings of linear machines that are far from their optimum, as where columns differ in scale."""
 
 from __future__ import annotations
 
@@ -21,6 +21,16 @@ FAR = 0.1
 
 ITERATIONS = 15
 """Of L-BFGS. In standardised columns so many come within a few percent of the optimum."""
+
+
+def warn_of_limit(solver: str, max_epochs: int, tol: float) -> None:
+    """Warn that a solver met its limit before it came to its tolerance."""
+    warnings.warn(
+        f"After max_epochs={max_epochs} the solver {solver!r} has not come to tol={tol:g}. Scale the columns of X, for "
+        "instance with sklearn.preprocessing.StandardScaler, or take a larger max_epochs or tol.",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
 
 
 def warn_if_far(

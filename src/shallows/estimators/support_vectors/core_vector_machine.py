@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import column_or_1d
 
 from ... import arrays, training
@@ -53,6 +51,7 @@ class _CoreVectorMachine(DualModel):
         linear: np.ndarray,
         ridge: np.ndarray,
         budget: int,
+        regularisation: float | None = None,
     ) -> CoreState:
         """The ball of a problem whose row i is the point i modulo their number."""
         n = points.shape[0]
@@ -68,28 +67,17 @@ class _CoreVectorMachine(DualModel):
             training.Stopping(2**62),
             observers=self._progress_observers(),
         ).state
+        # Of classes the margin, of values λ: ε of R² leaves open so much of it.
+        unit = regularisation or -float(state.coefficients @ state.gradient)
+        uncertain = 0.5 * self.epsilon * state.radius_squared / unit
         if not state.enclosed:
-            warnings.warn(
-                f"With {len(state.core)} core points and {state.n_steps:,} steps, all that max_core_points, the memory "
-                f"and the limit of steps allow, a point is still outside the ball by {state.excess:.2g} of its radius "
-                "squared. Scale the features, take a larger epsilon or a smaller C, or allow more core points.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+            left = f"With {len(state.core)} core points and {state.n_steps:,} steps, all that the limits allow, a point"
+            left += f" is still outside the ball by {state.excess:.2g} of its radius squared"
+            self._warn(left, "take a larger epsilon or a smaller C, or allow more core points")
+        elif not 0.0 <= uncertain <= LARGE_SHARE:  # Rounding makes squares of lengths negative.
+            left = f"With epsilon={self.epsilon:g} values of the function are uncertain by {abs(uncertain):.2g}"
+            self._warn(left, "take a smaller epsilon")
         return state
-
-    def _check_accuracy(self, state: CoreState, unit: float) -> None:
-        """Warn where ε of the radius squared, within which the ball is found, is much of what the function needs."""
-        share = abs(0.5 * self.epsilon * state.radius_squared / unit)
-        # Rounding makes negative what is the square of a length.
-        if min(unit, state.radius_squared) <= 0.0 or share > LARGE_SHARE:
-            warnings.warn(
-                f"With epsilon={self.epsilon:g} values of the function are uncertain by {share:.2g} of their unit: "
-                "kernel values are large, or the loss is. Scale the features, for instance with "
-                "sklearn.preprocessing.StandardScaler, or take a smaller epsilon.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
 
 
 class CoreVectorMachineClassifier(_CoreVectorMachine, DualClassifier):
@@ -204,7 +192,6 @@ class CoreVectorMachineClassifier(_CoreVectorMachine, DualClassifier):
         state = self._trained(kernel, points, two.signs, zero, 1.0 / (self.C * two.weights), budget)
         # The ball's centre is the function up to its margin ρ = λᵀK̃λ.
         margin = -float(state.coefficients @ state.gradient)
-        self._check_accuracy(state, margin)
         coefficients = zero.copy()
         coefficients[state.core] = two.signs[state.core] * state.coefficients / margin
         return Solution(
@@ -360,8 +347,8 @@ class CoreVectorMachineRegressor(RegressorMixin, _CoreVectorMachine):
             targets = scaled * regularisation
             signs = np.repeat([1.0, -1.0], n)
             ridge = np.tile(self.mu * n * regularisation / weights, 2)
-            state = self._trained(kernel, points, signs, np.concatenate([targets, -targets]), ridge, budget)
-            self._check_accuracy(state, regularisation)
+            both = np.concatenate([targets, -targets])
+            state = self._trained(kernel, points, signs, both, ridge, budget, regularisation)
             coefficients = np.zeros(n)
             mixed = unit / regularisation * signs[state.core] * state.coefficients
             np.add.at(coefficients, state.core % n, mixed)

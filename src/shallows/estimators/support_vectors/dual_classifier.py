@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from ... import arrays, kernels
@@ -155,13 +153,8 @@ class DualClassifier(ClassifierMixin, DualModel):
 
     def _warn_of_limit(self, most: int, steps: str, gap: float) -> None:
         """Warn that the solver met its limit before the conditions of optimality hold."""
-        warnings.warn(
-            f"After {most:,} {steps} the conditions of optimality are still violated by {gap:.2g}, and tol is "
-            f"{self.tol:g}. Scale the features, for instance with sklearn.preprocessing.StandardScaler, or allow more "
-            "by max_iterations.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
+        left = f"After {most:,} {steps} the conditions of optimality are still violated by {gap:.2g}, and tol is"
+        self._warn(f"{left} {self.tol:g}", "allow more by max_iterations")
 
     # ------------------------------------------------------------------------------------ prediction
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from ... import arrays, gram, kernels
 from ...errors import ShallowsError
@@ -29,6 +31,14 @@ class DualModel(Estimator):
         check_whole(self, "max_iterations", optional=True)
         if self.dtype not in ("auto", "float32", "float64"):
             raise ShallowsError(f"dtype must be 'auto', 'float32' or 'float64', got {self.dtype!r}.")
+
+    def _warn(self, left: str, remedy: str) -> None:
+        """Warn of what a fit has left undone."""
+        warnings.warn(
+            f"{left}. Scale the features, for instance with sklearn.preprocessing.StandardScaler, or {remedy}.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
 
     def _prepare(
         self,

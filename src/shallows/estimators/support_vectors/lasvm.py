@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from ... import arrays, streams, training
 from ...solvers.support_vectors.lasvm import LASVM, ExampleProblem, LASVMState
@@ -190,13 +188,10 @@ class LASVMClassifier(DualClassifier):
             gaps.append(1.0 - self.objectives_[k] / primal)
         self.effective_params_["relative_gap"] = max(gaps)
         if max(gaps) > LARGE_GAP:
-            warnings.warn(
-                f"After max_epochs={self.max_epochs} the dual objective is still {100 * max(gaps):.0f} % below the "
-                "primal one: rows that were dropped count after all. Take a larger max_epochs, or scale the features, "
-                "for instance with sklearn.preprocessing.StandardScaler.",
-                ConvergenceWarning,
-                stacklevel=4,
+            left = (
+                f"After max_epochs={self.max_epochs} the dual objective is still {max(gaps):.0%} below the primal one"
             )
+            self._warn(f"{left}: rows that were dropped count after all", "take a larger max_epochs")
 
     @keeps_model_on_failure
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> LASVMClassifier:
