@@ -12,9 +12,17 @@ import scipy.sparse
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
 
-import shallows
 from promises_example import EVERY, outputs, targets, unfitted
-from shallows import AMMClassifier, BudgetedSVMClassifier, CoreVectorMachineClassifier, LinearSVMClassifier
+from shallows import (
+    AMMClassifier,
+    BudgetedSVMClassifier,
+    CoreVectorMachineClassifier,
+    LinearSVMClassifier,
+    PegasosClassifier,
+    SAGClassifier,
+    SDCAClassifier,
+    SVRGClassifier,
+)
 from shallows.errors import DivergenceError
 from shallows.estimators.linear_svm.solver_choice import SOLVERS
 
@@ -143,14 +151,23 @@ def test_a_linear_machine_is_at_its_optimum_or_says_to_scale(solver, loss, kind)
         assert not told
 
 
+OTHER_MACHINES = {
+    "multi-hyperplane": lambda: AMMClassifier(random_state=0),
+    "core vectors, linear kernel": lambda: CoreVectorMachineClassifier("linear", random_state=0),
+} | {
+    f"{Estimator.__name__}, linear map": lambda Estimator=Estimator: Estimator(features="linear", random_state=0)
+    for Estimator in (PegasosClassifier, SAGClassifier, SDCAClassifier, SVRGClassifier)
+}
+
+
 @pytest.mark.parametrize("kind", ["scales from 1 to 1e4", "one column times 1e9", "raw breast cancer"])
-@pytest.mark.parametrize("make", [AMMClassifier, lambda **options: CoreVectorMachineClassifier("linear", **options)])
-def test_other_machines_of_linear_functions_say_to_scale(make, kind):
+@pytest.mark.parametrize("machine", OTHER_MACHINES)
+def test_other_machines_of_linear_functions_say_to_scale(machine, kind):
     with pytest.warns(ConvergenceWarning, match="Scale the"):
-        make(random_state=0).fit(*SCALES[kind])
+        OTHER_MACHINES[machine]().fit(*SCALES[kind])
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
-        make(random_state=0).fit(WIDE, LABELS)
+        OTHER_MACHINES[machine]().fit(*SCALES["equal scales"])
 
 
 @pytest.mark.parametrize("solver", ["bmrm", "ocas"])
@@ -160,11 +177,3 @@ def test_cutting_planes_come_to_the_optimum_of_raw_breast_cancer(solver):
     value, _ = objective(np.append(model.coef_[0], model.intercept_), x, np.where(y == 1, 1.0, -1.0), "hinge")
     assert model.effective_params_["stopped_by"] == "exhausted" and model.n_iter_ < 200
     assert value < 1.01 * optimum(x, np.where(y == 1, 1.0, -1.0), "hinge")
-
-
-def test_shallows_has_no_other_linear_machine():
-    """One that is added is added to the tables above."""
-    assert [name for name in shallows.__all__ if "Linear" in name] == [
-        "LinearSVMClassifier",
-        "LowRankLinearizedSVMClassifier",
-    ]

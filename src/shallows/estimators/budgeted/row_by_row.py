@@ -19,9 +19,9 @@ from ...solvers.budgeted.sparse_rows import SparseRows, sparse_rows
 from .. import class_weights
 from ..array_inputs import follows_input
 from ..base import Estimator
+from ..column_scales import far_offsets, shifted
 from ..kernel_checks import check_scores
 from ..label_checks import check_two_classes, refuse_missing_labels, single_column
-from ..offsets import far_offsets, shifted
 from ..parameter_checks import check_positive, check_whole
 
 BATCH = 4096

@@ -20,8 +20,8 @@ from ...solvers.linear_svm.rows import as_rows
 from .. import class_weights
 from ..array_inputs import follows_input
 from ..base import Estimator
+from ..column_scales import far_offsets, shifted
 from ..label_checks import check_two_classes, single_column
-from ..offsets import far_offsets, shifted
 from ..snapshot import Snapshot
 from .scale_check import warn_if_far, warn_of_limit
 from .solver_choice import SOLVERS, Choice, check_parameters, epochs_of, loss_of
