@@ -158,7 +158,7 @@ class AMMClassifier(RowByRowClassifier):
     def _keep(self, solver: MultiHyperplane, state: HyperplaneState) -> None:
         found = state.hyperplanes
         self.coef_ = np.ascontiguousarray(found[:, :-1])
-        self.intercept_ = found[:, -1] * solver.constant - self.coef_ @ self._offsets
+        self.intercept_ = found[:, -1] * solver.constant - (self.coef_ * self._offsets).sum(axis=1)
         self.hyperplane_classes_ = state.classes[: state.n_weights].copy()
         self.effective_params_ = {
             "n_hyperplanes": state.n_weights,
@@ -173,7 +173,7 @@ class AMMClassifier(RowByRowClassifier):
 
     def _intercepts(self) -> np.ndarray:
         """Of points less their offsets."""
-        return self.intercept_ + self.coef_ @ self._offsets
+        return self.intercept_ + (self.coef_ * self._offsets).sum(axis=1)
 
     def _scores(self, X: scipy.sparse.csr_array) -> np.ndarray:
         # By class, so that one pass takes the best of each; every class has a hyperplane.

@@ -201,7 +201,8 @@ class RowByRowClassifier(ClassifierMixin, Estimator):
         """Points less the offsets of columns that lie far from zero; a first batch decides on them."""
         if first:
             self._offsets = far_offsets(X)
-        return shifted(X, self._offsets)
+        # Files of earlier versions hold none.
+        return shifted(X, vars(self).setdefault("_offsets", 0.0))
 
     def _learn_classes(self, classes: Any, first: bool) -> None:
         if classes is None:

@@ -291,7 +291,8 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
     def _centred(self, X: Any, *, first: bool) -> Any:
         if first:
             self._offsets = far_offsets(X) if self.fit_intercept else np.zeros(X.shape[1])
-        return shifted(X, self._offsets)
+        # Files of earlier versions hold none.
+        return shifted(X, vars(self).setdefault("_offsets", 0.0))
 
     def _problems(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> list[LinearSVMProblem]:
         """One problem for two classes, else one for each class against the rest."""
@@ -328,9 +329,9 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
 
     def _coefficients_of(self, state: SideBySide) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients of the columns as the user gave them, shape (n_outputs, d), and intercepts."""
-        columns, d = state.coefficients, len(self._offsets)
-        coef = np.ascontiguousarray(columns[:d].T)
-        return coef, (columns[d] if self.fit_intercept else 0.0) - coef @ self._offsets
+        columns, has_intercept = state.coefficients, bool(self.fit_intercept)
+        coef = np.ascontiguousarray(columns[: len(columns) - has_intercept].T)
+        return coef, (columns[-1] if has_intercept else 0.0) - (coef * self._offsets).sum(axis=1)
 
     # ------------------------------------------------------------------------------------ prediction
 
