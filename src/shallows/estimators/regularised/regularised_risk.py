@@ -21,6 +21,7 @@ from ..centring import Centring
 from ..feature_scores import feature_scores
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
 from ..parameter_checks import check_positive, check_whole
+from . import linear_scales
 from .batch_orders import InOrderThenShuffled
 from .risk_snapshot import RiskSnapshot
 
@@ -214,6 +215,7 @@ class RiskModel(Estimator):
                 )
                 start.remember(run)
                 self._model = self._model_of(problem, run.state)
+                linear_scales.warn_if_far(self, problem, points)
             finally:
                 del self._order, self._fitted, self._held_out
             arrays.synchronise(points)
@@ -357,10 +359,7 @@ class RiskModel(Estimator):
         if blocks is not None:
             if not final:
                 return {"blocks": blocks, "coefficients": state.coefficients}
-            return {
-                "blocks": blocks.to(arrays.Device("cpu")),
-                "coefficients": arrays.to_numpy(state.coefficients),
-            }
+            return {"blocks": blocks.to(arrays.Device("cpu")), "coefficients": arrays.to_numpy(state.coefficients)}
         points, a = problem.span.gram.points, state.coefficients
         if not final:
             visited = slice(0, state.n_visited)
