@@ -105,7 +105,7 @@ class _RandomKitchenSinks:
             gram += H.T @ H
             moments += H.T @ T
         bound = self.C / K
-        alpha, self.n_iter_ = self._solved(gram / total, moments / total)
+        alpha, self.n_iter_ = self._solved(gram, moments, total)
         self.coef_ = np.ascontiguousarray(alpha * scales[:, None])
         at_bound = float(np.mean(np.abs(alpha) >= bound * (1 - 1e-9)))
         self.effective_params_ = {**self.transformer_.effective_params_, "bound": bound, "at_bound": at_bound}
@@ -113,10 +113,10 @@ class _RandomKitchenSinks:
         self.timings_ = {"features": made - started, "training": time.perf_counter() - made}
         return self
 
-    def _solved(self, gram: np.ndarray, moments: np.ndarray) -> tuple[np.ndarray, int]:
-        """α of every output, shape (c, K), and the most iterations."""
-        bound = self.C / len(gram)
-        found = [minimise_in_box(gram, column, bound, self.tol, self.max_iterations) for column in moments.T]
+    def _solved(self, gram: np.ndarray, moments: np.ndarray, total: float) -> tuple[np.ndarray, int]:
+        """α of every output, shape (c, K), and the most iterations, from sums over rows of a total weight."""
+        mean, bound = gram / total, self.C / len(gram)
+        found = [minimise_in_box(mean, column / total, bound, self.tol, self.max_iterations) for column in moments.T]
         return np.stack([one for one, _ in found]), max(1, *(steps for _, steps in found))
 
     def _learn_calibration(self, X: Any, targets: np.ndarray, weights: Any, *sums_and_seed: Any) -> None:
@@ -238,7 +238,7 @@ class RandomKitchenSinksClassifier(_RandomKitchenSinks, FeatureLeastSquaresClass
         w = np.ones(m) if weights is None else weights[rows]
         left = float(n if weights is None else weights.sum()) - w.sum()
         wH = w[:, None] * H
-        alpha, _ = self._solved((gram - wH.T @ H) / left, (moments - wH.T @ T) / left)
+        alpha, _ = self._solved(gram - wH.T @ H, moments - wH.T @ T, left)
         learn, shares = calibrate_labels if self._multilabel else calibrate, np.average(targets > 0, 0, weights)
         self._calibration = learn(H @ alpha.T, T, None if weights is None else w, shares)
         self.effective_params_ |= self._calibration.report()
