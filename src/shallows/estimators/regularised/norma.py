@@ -135,8 +135,9 @@ class NORMAClassifier(_NORMA, RiskClassifier):
         the coded targets for the other losses. Where the inputs tell nothing, probabilities are then the frequencies.
         False learns f about 0, as the method was published.
     step_size : float, optional
-        η₁. None takes 1/(M√(λκ)) for a loss whose slopes are bounded by M (divided by √T in the constant schedule
-        of T steps), the reciprocal of the curvature of a batch for other losses, and 1/λ in the inverse schedule.
+        η₁. None takes 1/(M√(λκ)) for a loss of classes with slopes of at most M (divided by √T in the constant schedule
+        of T steps), the reciprocal of the curvature of a batch for other losses, and 1/λ in the inverse schedule. A
+        loss of values with kinks counts as curved as a square with the slope M at the mean distance from the intercept.
     schedule : {"root", "constant", "inverse"}, default="root"
         η_t = η₁/√t, η₁ or η₁/t.
     truncation : int, optional
@@ -236,8 +237,9 @@ class NORMARegressor(_NORMA, RiskRegressor):
         bandwidth is chosen with, and without a kernel does as None. None takes 1/n, which is C = 1 of a support vector
         machine; C in general is 1/(λn).
     step_size : float, optional
-        η₁. None takes 1/(M√(λκ)) for a loss whose slopes are bounded by M (divided by √T in the constant schedule
-        of T steps), the reciprocal of the curvature of a batch for other losses, and 1/λ in the inverse schedule.
+        η₁. None takes 1/(M√(λκ)) for a loss of classes with slopes of at most M (divided by √T in the constant schedule
+        of T steps), the reciprocal of the curvature of a batch for other losses, and 1/λ in the inverse schedule. A
+        loss of values with kinks counts as curved as a square with the slope M at the mean distance from the intercept.
     schedule : {"root", "constant", "inverse"}, default="root"
         η_t = η₁/√t, η₁ or η₁/t.
     truncation : int, optional

@@ -345,9 +345,8 @@ class RiskModel(Estimator):
         if self.features is not None:
             precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")
         loss = self._named_loss()
-        wanted = loss.coding == "values" if self._y_is_numeric else loss.for_classes or loss.name == "square"
-        if not wanted:
-            raise ShallowsError(f"{type(self).__name__} takes no loss {loss.name!r}, see its parameter loss.")
+        if not (loss.coding == "values" if self._y_is_numeric else loss.for_classes or loss.name == "square"):
+            raise ShallowsError(f"The loss {loss.name!r} is none for {type(self).__name__}.")
 
     # ------------------------------------------------------------------------------------ prediction
 
