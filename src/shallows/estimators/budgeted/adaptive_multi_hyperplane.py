@@ -48,7 +48,7 @@ class AMMClassifier(RowByRowClassifier):
         The most seconds of training.
     class_weight : dict or "balanced", optional
         Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
-        a class with nⱼ of the n rows, of k classes.
+        a class with nⱼ of the n rows, of k classes; weighted rows are counted by their weights.
     random_state : int, RandomState or None, default=None
         Decides the order of the rows. The same int gives the same model.
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"

@@ -77,7 +77,7 @@ class KernelSVMClassifier(DualClassifier):
         matrices, and 10,000,000 working sets, or 100 n where that is more, divided by their size.
     class_weight : dict or "balanced", optional
         Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
-        a class with nⱼ of the n rows, of k classes.
+        a class with nⱼ of the n rows, of k classes; weighted rows are counted by their weights.
     random_state : int, RandomState or None, default=None
         Decides the rows that the bandwidth is chosen with, and the parts that Newton's method begins with.
         The same int gives the same model.

@@ -52,7 +52,7 @@ class SMOClassifier(DualClassifier):
         The most steps for two classes. None takes 10,000,000, or 100 n where that is more, as LIBSVM does.
     class_weight : dict or "balanced", optional
         Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
-        a class with nⱼ of the n rows, of k classes.
+        a class with nⱼ of the n rows, of k classes; weighted rows are counted by their weights.
     random_state : int, RandomState or None, default=None
         Decides the rows that the bandwidth is chosen with. The same int gives the same model.
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
