@@ -47,6 +47,7 @@ from .operations import (
     corner,
     matmul_into,
     row_norms_squared,
+    writable,
 )
 from .thin_products import thin_product
 from .threads import in_threads, n_threads, one_blas_thread, sum_in_order, workers_for
@@ -96,4 +97,5 @@ __all__ = [
     "to_numpy",
     "told_failures",
     "workers_for",
+    "writable",
 ]

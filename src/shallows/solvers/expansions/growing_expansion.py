@@ -71,6 +71,9 @@ class GrowingExpansion:
     _by_block: ClassVar[tuple[str, ...]] = ("buffer",)
     """Arrays with a block in each row and an output in each last column, which s and M belong to."""
 
+    def __setstate__(self, attributes: dict[str, Any]) -> None:
+        vars(self).update(arrays.writable(attributes))
+
     # ------------------------------------------------------------------------------------- the function
 
     @property
