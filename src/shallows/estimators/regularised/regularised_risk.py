@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from ... import arrays, gram, kernels, losses, streams, training
 from ... import features as feature_maps
@@ -18,6 +20,7 @@ from ...spectrum.leave_one_out import RidgeChoice
 from .. import early_stopping, leave_one_out_choice, precomputed, warm_starts
 from ..base import SMALL, Estimator, kept_rows
 from ..centring import Centring
+from ..column_scales import FAR_ABOVE
 from ..feature_scores import feature_scores
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
 from ..parameter_checks import check_positive, check_whole
@@ -218,6 +221,7 @@ class RiskModel(Estimator):
                 start.remember(run)
                 self._model = self._model_of(problem, run.state)
                 linear_scales.warn_if_far(self, problem, points)
+                self._warn_if_above_zero(problem, run)
             finally:
                 del self._order, self._fitted, self._held_out
             arrays.synchronise(points)
@@ -233,6 +237,23 @@ class RiskModel(Estimator):
             "evaluation": max(0.0, finished - built - run.seconds),
         }
         return self
+
+    def _warn_if_above_zero(self, problem: RiskProblem, run: training.Run) -> None:
+        """Warn if f has a larger objective than the zero function; exact where the losses of the last epoch suggest it.
+
+        Rows that contradict each other, such as copies with other labels, keep a small λ from its optimum for long.
+        """
+        if not (run.losses and run.losses[-1] > 1.0):
+            return
+        a = run.state.coefficients
+        value, of_zero = problem.objective(a), problem.objective(arrays.namespace(a).zeros_like(a))
+        if value > (1.0 + FAR_ABOVE) * of_zero:
+            warnings.warn(
+                f"{type(self).__name__} ended at an objective of {value:.3g}, and a constant has {of_zero:.3g}: it is "
+                f"far from its optimum after {run.epoch} epochs. Raise max_epochs or regularisation.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
 
     def _stopping(self, held_out: early_stopping.HeldOut | None) -> training.Stopping:
         return training.Stopping(
