@@ -18,9 +18,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from component_example import points, sine_squared
-from shallows import kernels
+from shallows import DoublyStochasticKernelPCA, kernels
 from shallows.errors import DivergenceError, ShallowsError
-from shallows.estimators.components import DoublyStochasticKernelPCA
 from shallows.training import Checkpoint, Curve, Observer
 
 
