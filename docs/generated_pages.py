@@ -309,7 +309,7 @@ def promises_page(project: Path) -> str:
         body = []
         for row in rows:
             held = dict.fromkeys(f"``{files.get(name, name)}``" for name in row["tests"])
-            body.append((row["who"], literal(row["given"]), literal(row["then"]), "\n".join(held)))
+            body.append((row["who"], row["given"], row["then"], "\n".join(held)))
         lines += table(["who", "is given", "and then", "held by"], [18, 30, 34, 18], body)
     lines += [*heading("What each estimator takes", "-"), *_what_each_takes()]
     lines += heading("Faults of other programs that were looked for", "-")
