@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from ... import kernels, streams, training
+from ... import arrays, kernels, streams, training
 from ...errors import ShallowsError, UnknownNameError
 from ...solvers.budgeted.budgeted_sgd import LINE_SEARCHES, MAINTENANCE, BudgetedSGD, BudgetedState
 from ...solvers.budgeted.sparse_rows import SparseRows
@@ -57,7 +57,8 @@ class BudgetedSVMClassifier(RowByRowClassifier):
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
         Without effect, since one example at a time is no work for a GPU; here so that all estimators take it.
     memory : int or str, optional
-        Without effect, since the model is small; here so that all estimators take it.
+        Bytes, or a text such as "4GB", that the process may use; a model that needs more is refused. None takes a share
+        of what is free.
     dtype : {"auto", "float32", "float64"}, default="auto"
         Without effect: the steps are taken in float64.
     verbose : int, default=0
@@ -131,10 +132,8 @@ class BudgetedSVMClassifier(RowByRowClassifier):
         super()._check_parameters()
         leave_one_out_choice.check_bandwidth(self.bandwidth)
         check_whole(self, "budget", optional=True)
-        if self.maintenance not in MAINTENANCE:
-            raise UnknownNameError("way to keep the budget", self.maintenance, MAINTENANCE)
-        if self.line_search not in LINE_SEARCHES:
-            raise UnknownNameError("line search", self.line_search, LINE_SEARCHES)
+        UnknownNameError.check("way to keep the budget", self.maintenance, MAINTENANCE)
+        UnknownNameError.check("line search", self.line_search, LINE_SEARCHES)
 
     @training.keeps_model_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BudgetedSVMClassifier:
@@ -176,6 +175,10 @@ class BudgetedSVMClassifier(RowByRowClassifier):
                 )
             # Of a stream there are more rows to come.
             self._budget = budget if streamed else min(n, budget)
+            row = X.shape[1] + 2 + (self._budget if self.maintenance == "projection" else 0)
+            needed, room = 8 * self._budget * row, self._working_budget(arrays.Device("cpu"))
+            remedy = "Take a smaller budget, or give more memory."
+            arrays.check_room(f"{self._budget:,} support vectors take", needed, room, remedy)
         return BudgetedSGD(
             kernels.make("gaussian", self.bandwidth_),
             self._budget,

@@ -19,7 +19,7 @@ from ..array_inputs import follows_input
 from ..base import Estimator
 from ..kernel_checks import check_scores
 from ..label_checks import check_two_classes, refuse_missing_labels, single_column
-from ..parameter_checks import check_positive, check_whole
+from ..parameter_checks import PRECISIONS, check_choice, check_positive, check_whole
 
 BATCH = 4096
 """Rows between two looks at the clock and of a block of predictions; it changes no result."""
@@ -76,6 +76,7 @@ class RowByRowClassifier(ClassifierMixin, Estimator):
     def _check_parameters(self) -> None:
         check_positive(self, "regularisation", "max_seconds")
         check_whole(self, "max_epochs")
+        check_choice(self, dtype=PRECISIONS)
         arrays.memory_budget(self.memory)  # refused where it is no size
 
     @training.keeps_model_on_failure

@@ -15,7 +15,7 @@ from ...errors import ShallowsError, UnknownNameError
 from ...solvers.least_squares.feature_block_descent import FeatureBlockDescent, FeatureBlockProblem
 from .. import leave_one_out_choice
 from ..feature_maps.base import FeatureMapTransformer
-from ..parameter_checks import check_whole, is_number
+from ..parameter_checks import check_positive, check_whole
 from . import feature_ridge
 from .feature_least_squares import FeatureLeastSquaresClassifier, FeatureLeastSquaresRegressor
 
@@ -85,8 +85,7 @@ class _BlockFeatureRidge:
 
     def _check_parameters(self) -> None:
         leave_one_out_choice.check_or_auto(self, "regularisation")
-        if not (is_number(self.tol) and self.tol >= 0):
-            raise ShallowsError(f"tol must be a number of at least 0, got {self.tol!r}.")
+        check_positive(self, "tol", or_zero=True)
         check_whole(self, "block_size", "max_epochs")
         if isinstance(self.features, str) and self.features not in TRANSFORMERS:
             raise UnknownNameError("feature map with dense rows", self.features, TRANSFORMERS)

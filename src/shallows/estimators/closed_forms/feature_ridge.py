@@ -12,7 +12,7 @@ from ...errors import ShallowsError, UnknownNameError
 from ...kernels import Kernel
 from .. import feature_maps, leave_one_out_choice
 from ..feature_maps.base import FeatureMapTransformer
-from ..parameter_checks import check_whole, is_number
+from ..parameter_checks import check_positive, check_whole
 from .feature_least_squares import FeatureLeastSquaresClassifier, FeatureLeastSquaresRegressor
 
 TRANSFORMERS = {
@@ -33,8 +33,7 @@ TRANSFORMERS = {
 class _FeatureRidge:
     def _check_parameters(self) -> None:
         leave_one_out_choice.check_or_auto(self, "regularisation")
-        if not (is_number(self.tol) and self.tol >= 0):
-            raise ShallowsError(f"tol must be a number of at least 0, got {self.tol!r}.")
+        check_positive(self, "tol", or_zero=True)
         check_whole(self, "max_iterations")
         if isinstance(self.features, str) and self.features not in TRANSFORMERS:
             raise UnknownNameError("feature map", self.features, TRANSFORMERS)

@@ -11,7 +11,7 @@ import scipy.optimize
 from ... import arrays, training
 from ...errors import ShallowsError
 from ..feature_maps.hidden_units import HiddenUnits, check_units
-from ..parameter_checks import check_positive, check_whole, is_number
+from ..parameter_checks import check_positive, check_whole
 from .feature_least_squares import BLOCK_NUMBERS, FeatureLeastSquaresClassifier, FeatureLeastSquaresRegressor
 
 UNBOUNDED = "multiquadric"
@@ -44,8 +44,7 @@ class _RandomKitchenSinks:
         if isinstance(self.n_units, (tuple, list)):
             raise ShallowsError("n_units must be a whole number: random kitchen sinks have one layer.")
         check_positive(self, "C")
-        if not is_number(self.tol) or self.tol < 0:
-            raise ShallowsError(f"tol must be a number of at least 0, got {self.tol!r}.")
+        check_positive(self, "tol", or_zero=True)
         check_whole(self, "max_iterations")
 
     def _make_transformer(self, seed: int, bandwidth: float | None = None) -> HiddenUnits:

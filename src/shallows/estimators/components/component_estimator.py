@@ -20,7 +20,14 @@ from ...errors import DivergenceError, ShallowsError
 from ...training.failed_fits import keeps_model_on_failure
 from ..base import Estimator
 from ..doubly_stochastic.last_good_state import LastGoodState, steps_back_on_failure
-from ..parameter_checks import check_median_bandwidth, check_positive, check_whole, is_number, width
+from ..parameter_checks import (
+    PRECISIONS,
+    check_choice,
+    check_median_bandwidth,
+    check_positive,
+    check_whole,
+    width,
+)
 from . import component_plan, model_files, stream_batches
 from .component_plan import View
 
@@ -79,19 +86,14 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
         return [(self.kernel, width(self.bandwidth), self.kernel_params)]
 
     def _check_parameters(self) -> None:
-        if self.dtype not in ("auto", "float32", "float64"):
-            raise ShallowsError(f"dtype must be one of 'auto', 'float32', 'float64', got {self.dtype!r}.")
+        check_choice(self, dtype=PRECISIONS, orthogonal=(None, True, False))
         check_median_bandwidth(self, "bandwidth", "second_bandwidth")
         check_positive(self, "step_size", "max_seconds")
         for kernel, bandwidth, parameters in self._view_kernels():
             kernels.check_own_parameters(kernel, bandwidth, parameters)
         check_whole(self, "n_components")
         check_whole(self, "block_size", "batch_size", "max_features", "n_iter", "max_epochs", optional=True)
-        decrease = self.decrease
-        if decrease is not None and not (is_number(decrease) and math.isfinite(decrease) and decrease >= 0):
-            raise ShallowsError(f"decrease must be a number of at least 0 or None, got {decrease!r}.")
-        if self.orthogonal not in (None, True, False):
-            raise ShallowsError(f"orthogonal must be True, False or None, got {self.orthogonal!r}.")
+        check_positive(self, "decrease", "ridge", or_zero=True)
 
     def _initialise(self, views: tuple[Any, ...], n: int | None, seed: int, device: arrays.Device) -> None:
         """Choose centring, kernels, features and solver, from the training data or the first batch of a stream."""
@@ -113,6 +115,15 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
             )
             for place, (X, choice) in enumerate(zip(views, self._view_kernels(), strict=True))
         )
+        for view in self._views:
+            width, n_rows = view.features.width, len(view.sample)
+            arrays.check_room(
+                f"A block of {view.features.block_size:,} frequencies takes",
+                # The start is computed from features of the sample, with two views in their covariances too.
+                8 * width * (n_rows + view.sample.shape[1] + (6 * width if len(views) > 1 else 0)),
+                budget,
+                "Take a smaller block_size, or give more memory.",
+            )
         at_once = min(room // 4, 2**28 if device.kind == "cpu" else 2**32)
         features = self._views[0].features
         self.block_size_ = features.block_size

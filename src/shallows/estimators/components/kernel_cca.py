@@ -8,12 +8,11 @@ from typing import Any, Self
 import numpy as np
 
 from ... import arrays, training
-from ...errors import ShallowsError
 from ...solvers.components.kernel_cca import DoublyStochasticCCA
 from ...solvers.components.two_view_state import TwoViewState
-from ..parameter_checks import is_number
+from ..parameter_checks import check_choice
 from . import component_plan
-from .two_view_estimator import TwoViewEstimator, canonical_turns, check_ridge
+from .two_view_estimator import TwoViewEstimator, canonical_turns
 
 METHODS = ("newton", "gradient")
 
@@ -267,12 +266,7 @@ class DoublyStochasticKernelCCA(TwoViewEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        for name, known in (("method", METHODS), ("center", (True, False))):
-            if getattr(self, name) not in known:
-                raise ShallowsError(
-                    f"{name} must be one of {', '.join(map(repr, known))}, got {getattr(self, name)!r}."
-                )
-        check_ridge(self.ridge, is_number)
+        check_choice(self, method=METHODS, center=(True, False))
 
     def _default_block_size(self, views: tuple[Any, ...]) -> int:
         return self._regression_block_size(views)

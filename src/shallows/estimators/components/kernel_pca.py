@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from ... import arrays, training
-from ...errors import ShallowsError
 from ...solvers.components.component_state import ComponentProblem, ComponentState
 from ...solvers.components.moments import second_moment
 from ...solvers.components.oja import DoublyStochasticOja
@@ -18,6 +17,7 @@ from ...solvers.components.warm_start import random_feature_components
 from ..array_inputs import follows_input
 from ..base import native
 from ..kernel_checks import check_scores
+from ..parameter_checks import check_choice
 from ..snapshot import ComponentSnapshot
 from . import component_plan
 from .component_estimator import LOOKED_AT, ComponentEstimator, signed
@@ -269,11 +269,7 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        for name, known in (("method", METHODS), ("scaling", SCALINGS), ("center", (True, False))):
-            if getattr(self, name) not in known:
-                raise ShallowsError(
-                    f"{name} must be one of {', '.join(map(repr, known))}, got {getattr(self, name)!r}."
-                )
+        check_choice(self, method=METHODS, scaling=SCALINGS, center=(True, False))
 
     def _validated_views(self, X: Any, *, first: bool) -> tuple[Any, ...]:
         # Deviations from the mean of a batch need two rows.

@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 
 from ... import arrays, training
-from ...errors import ShallowsError
 from ...solvers.components.kernel_svd import DoublyStochasticSVD
 from ...solvers.components.two_view_state import TwoViewState
+from ..parameter_checks import check_choice
 from . import component_plan
 from .component_estimator import signed
 from .two_view_estimator import TwoViewEstimator
@@ -261,11 +261,7 @@ class DoublyStochasticKernelSVD(TwoViewEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        for name, known in (("scaling", ("singular values", None)), ("center", (True, False))):
-            if getattr(self, name) not in known:
-                raise ShallowsError(
-                    f"{name} must be one of {', '.join(map(repr, known))}, got {getattr(self, name)!r}."
-                )
+        check_choice(self, scaling=("singular values", None), center=(True, False))
 
     def _plan(self, n: int | None, seed: int, budget: int, device: arrays.Device) -> tuple[Any, Any]:
         k, max_blocks = self.n_components, self._max_blocks(n)

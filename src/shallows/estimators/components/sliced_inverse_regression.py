@@ -14,9 +14,9 @@ from ...solvers.components.two_view_state import TwoViewState
 from ..array_inputs import follows_input, on_host
 from ..base import native
 from ..label_checks import refuse_missing_labels
-from ..parameter_checks import check_median_bandwidth, is_number, width
+from ..parameter_checks import check_median_bandwidth, width
 from . import component_plan
-from .two_view_estimator import FLOATS, TwoViewEstimator, canonical_turns, check_ridge
+from .two_view_estimator import FLOATS, TwoViewEstimator, canonical_turns
 
 
 class KernelSlicedInverseRegression(TwoViewEstimator):
@@ -255,7 +255,6 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_median_bandwidth(self, "target_bandwidth")
-        check_ridge(self.ridge, is_number)
 
     def _view_kernels(self) -> list[tuple[Any, float | None, dict[str, Any] | None]]:
         return [

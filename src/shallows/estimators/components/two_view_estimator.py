@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ... import arrays
-from ...errors import ShallowsError
 from ...solvers.components.two_view_start import TwoViewStart, random_feature_pairs
 from ...solvers.components.two_view_state import TwoViewProblem, TwoViewState, moments
 from ..array_inputs import follows_input
@@ -190,12 +189,6 @@ class TwoViewSnapshot(ComponentSnapshot):
         views = (np.asarray(X),) if Y is None else (np.asarray(X), self.estimator._second_view(Y))
         found = self.estimator._project(views, self.state, self.state.device)
         return found if Y is not None else found[0]
-
-
-def check_ridge(ridge: Any, is_number: Any) -> None:
-    """Refuse a ridge that is no number of at least 0."""
-    if not (is_number(ridge) and 0 <= ridge < float("inf")):
-        raise ShallowsError(f"ridge must be a number of at least 0, got {ridge!r}.")
 
 
 def whitening(matrix: np.ndarray) -> np.ndarray:

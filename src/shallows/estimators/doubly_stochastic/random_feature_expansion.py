@@ -18,6 +18,7 @@ from ...errors import DivergenceError
 from ...features import FourierFeatures
 from ...solvers.examples import Examples
 from ...solvers.expansions.expansion import ExpansionProblem, ExpansionState
+from ...solvers.expansions.growing_expansion import FIRST_CAPACITY
 from ..base import SMALL
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores
@@ -167,6 +168,16 @@ class RandomFeatureExpansion(PlannedExpansion):
             n_iter, max_epochs = self.n_iter, self.max_epochs
             if n_iter is None and max_epochs is None:
                 n_iter = self._default_steps(n, n_batches)
+            n_steps = min(n_iter or math.inf, (max_epochs or math.inf) * n_batches)
+            if self.max_seconds is None and self.method != "cdsg":
+                share = self.fresh / (self.fresh + self.reused) if self.method == "udsg" else 1.0
+                of_block = self._features.width * self._problem.n_outputs * self._dtype.itemsize
+                arrays.check_room(
+                    f"The features that {n_steps:,} steps add take",
+                    share * n_steps * of_block,
+                    self.effective_params_["memory_budget"],
+                    "Take fewer steps, method='cdsg' or a smaller block_size, set max_seconds, or give more memory.",
+                )
             run = None
             try:
                 run = training.train(
@@ -288,6 +299,14 @@ class RandomFeatureExpansion(PlannedExpansion):
             form=self.features,
             orthogonal=self.orthogonal,
             cache_bytes=room // 2,
+        )
+        # Beside coefficients and frequencies a block has its covariance and the factor that inverts it.
+        width, squares = self._features.width, 2 if self.preconditioning else 0
+        arrays.check_room(
+            f"A block of {self.block_size_:,} frequencies takes",
+            self._dtype.itemsize * width * (FIRST_CAPACITY * c + X.shape[1] + squares * width),
+            budget,
+            "Take a smaller block_size, or give more memory.",
         )
         loss = self._make_loss()
         self._solver, self.effective_params_ = self._plan(sample, loss, nu, chosen, seed)

@@ -15,9 +15,9 @@ from ...solvers.expansions.block_policies import POLICIES, Checked, Fresh, Unifo
 from ...solvers.expansions.doubly_stochastic import DoublyStochastic
 from ...spectrum.copies import join_copies
 from ...spectrum.leave_one_out import choose_ridge
-from .. import precomputed
+from .. import leave_one_out_choice, precomputed
 from ..base import Estimator
-from ..parameter_checks import check_positive, check_whole, is_number, is_positive, is_whole
+from ..parameter_checks import PRECISIONS, check_choice, check_positive, check_whole, is_number, is_positive, is_whole
 
 SCHEDULES = ("auto", "line_search", "constant", "decay", "theory")
 
@@ -118,32 +118,21 @@ class PlannedExpansion(Estimator):
         self.verbose = verbose
 
     def _check_parameters(self) -> None:
-        for name, known in (
-            ("method", tuple(POLICIES)),
-            ("schedule", SCHEDULES),
-            ("features", ("pair", "cosine")),
-            ("preconditioning", doubly_stochastic.PRECONDITIONINGS),
-            ("dtype", ("auto", "float32", "float64")),
-        ):
-            if getattr(self, name) not in known:
-                raise ShallowsError(
-                    f"{name} must be one of {', '.join(map(repr, known))}, got {getattr(self, name)!r}."
-                )
-        if not isinstance(self.keep_values, bool):
-            raise ShallowsError(f"keep_values must be True or False, got {self.keep_values!r}.")
-        check_positive(self, "step_size", "max_seconds", "gradient_bound", "feature_variance")
-        if not (is_positive(self.bandwidth) or self.bandwidth in (None, "auto", "median")):
-            raise ShallowsError(
-                f"bandwidth must be a positive number, 'auto', 'median' or None, got {self.bandwidth!r}."
-            )
+        check_choice(
+            self,
+            method=tuple(POLICIES),
+            schedule=SCHEDULES,
+            features=("pair", "cosine"),
+            preconditioning=doubly_stochastic.PRECONDITIONINGS,
+            keep_values=(True, False),
+            dtype=PRECISIONS,
+        )
+        check_positive(self, "step_size", "theta_nu", "max_seconds", "gradient_bound", "feature_variance")
+        leave_one_out_choice.check_bandwidth(self.bandwidth)
         precomputed.refuse(self, "Its function is made of random frequencies of the kernel, which need its formula.")
         kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
         check_whole(self, "block_size", "batch_size", "n_iter", "max_epochs", optional=True)
-        for name, chosen in (("regularisation", True), ("damping", True), ("decrease", False)):
-            value = getattr(self, name)
-            if not ((chosen and value is None) or (is_number(value) and math.isfinite(value) and value >= 0)):
-                either = ", or None for the one that is chosen" if chosen else ""
-                raise ShallowsError(f"{name} must be a number of at least 0{either}, got {value!r}.")
+        check_positive(self, "regularisation", "damping", "decrease", or_zero=True)
         for name, least in (("fresh", 1), ("reused", 0)):
             if not is_whole(getattr(self, name), least):
                 raise ShallowsError(
@@ -158,8 +147,6 @@ class PlannedExpansion(Estimator):
                     "schedule='theory' has steps θ/t with θ = theta_nu / regularisation, so regularisation must be "
                     "positive."
                 )
-            if not (self.theta_nu is None or is_positive(self.theta_nu)):
-                raise ShallowsError(f"theta_nu must be a positive number or None, got {self.theta_nu!r}.")
             if self.theta_nu is not None and not (1 < self.theta_nu < 2 or float(self.theta_nu).is_integer()):
                 warnings.warn(
                     f"theta_nu={self.theta_nu} lies outside (1, 2) and the positive whole numbers, for which the rate "

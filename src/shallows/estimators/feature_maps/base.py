@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from ... import arrays, kernels, streams, training
-from ...errors import ShallowsError
 from ...features import Blocks, FeatureMap
 from ...kernels import Kernel
 from .. import precomputed
@@ -16,7 +15,7 @@ from ..array_inputs import follows_input
 from ..base import Estimator
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
-from ..parameter_checks import check_median_bandwidth, check_whole
+from ..parameter_checks import PRECISIONS, check_choice, check_median_bandwidth, check_whole
 
 SAMPLE = 1000
 """Points from which the median rule takes the bandwidth, and on which the kernel is checked."""
@@ -45,8 +44,7 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         check_whole(self, "n_features")
         precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")
         kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
-        if self.dtype not in ("auto", "float32", "float64"):
-            raise ShallowsError(f"dtype must be 'auto', 'float32' or 'float64', got {self.dtype!r}.")
+        check_choice(self, dtype=PRECISIONS)
 
     # --------------------------------------------------------------------------------------- the fit
 
@@ -128,7 +126,10 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         widest = max(span.stop - span.start for span in blocks.spans)
         budget = min(self._working_budget(device) // 4, STRIP_BYTES)
         at_a_time = max(1, budget // (widest * self._dtype.itemsize))
-        out = np.empty((X.shape[0], blocks.n_features), dtype=self._dtype)
+        n, room = X.shape[0], arrays.available_memory()
+        needed, remedy = n * blocks.n_features * self._dtype.itemsize, "Take fewer features or rows."
+        arrays.check_room(f"{n:,} rows of {blocks.n_features:,} features take", needed, room, remedy)
+        out = np.empty((n, blocks.n_features), dtype=self._dtype)
         with device.active(), np.errstate(over="ignore", invalid="ignore"):
             for rows, x, _ in self._centring.new_points(X, device, self._dtype):
                 for some in arrays.blocks(x.shape[0], at_a_time):

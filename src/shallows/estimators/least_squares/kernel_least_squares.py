@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ... import arrays, gram, kernels, streams, training
-from ...errors import ShallowsError
 from ...kernels import Kernel
 from ...solvers.least_squares.kernel_problem import KernelProblem
 from ...spectrum import Preconditioner
@@ -19,7 +18,7 @@ from .. import early_stopping, precomputed, warm_starts
 from ..base import SMALL, Estimator, kept_rows
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
-from ..parameter_checks import check_positive, check_whole, is_number
+from ..parameter_checks import PRECISIONS, check_choice, check_positive, check_whole
 from ..told_progress import tells_progress
 from . import convergence_warning
 from .automatic import choices as automatic_choice
@@ -322,12 +321,8 @@ class KernelLeastSquares(Estimator):
         check_positive(self, "step_size")
         check_whole(self, "batch_size", optional=True)
         check_whole(self, "max_epochs")
-        if getattr(self, "early_stopping", False):
-            early_stopping.check(self.validation_fraction, self.n_iter_no_change)
-        if not (is_number(self.tol) and self.tol >= 0):
-            raise ShallowsError(f"tol must be a number of at least 0, got {self.tol!r}.")
-        if self.dtype not in ("auto", "float32", "float64"):
-            raise ShallowsError(f"dtype must be 'auto', 'float32' or 'float64', got {self.dtype!r}.")
+        early_stopping.check_parameters(self)
+        check_choice(self, dtype=PRECISIONS)
 
     def _make_kernel(self, points: Any, seed: int) -> Kernel:
         parameters = getattr(self, "kernel_params", None)

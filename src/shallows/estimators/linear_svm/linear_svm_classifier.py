@@ -290,12 +290,12 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
     def _problems(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> list[LinearSVMProblem]:
         """One problem for two classes, else one for each class against the rest."""
         X = X if self.dtype == "auto" else X.astype(self.dtype, copy=False)
-        needed, budget = X.data.nbytes + 16 * X.shape[0], self._working_budget(arrays.Device("cpu"))
-        if needed > budget:
-            raise ShallowsError(
-                f"The rows as the solver takes them need {needed / 1e9:.2f} GB, and the budget leaves "
-                f"{budget / 1e9:.2f} GB. Give more memory, or take dtype='float32'."
-            )
+        arrays.check_room(
+            "The rows as the solver takes them need",
+            X.data.nbytes + 16 * X.shape[0],
+            self._working_budget(arrays.Device("cpu")),
+            "Give more memory, or take dtype='float32'.",
+        )
         if self.fit_intercept:
             ones = np.ones((X.shape[0], 1), dtype=X.dtype)
             X = scipy.sparse.hstack([X, ones], format="csr") if scipy.sparse.issparse(X) else np.hstack([X, ones])

@@ -17,7 +17,7 @@ from ...solvers.linear_svm.sarah import SARAH
 from ...solvers.linear_svm.subgradient_loop import AVERAGINGS
 from ...solvers.linear_svm.svm_sgd import SVMSGD
 from ...solvers.linear_svm.visits import SAMPLINGS
-from ..parameter_checks import check_positive, check_whole, is_number
+from ..parameter_checks import PRECISIONS, check_choice, check_positive, check_whole
 
 LOSSES = ("hinge", "squared_hinge")
 
@@ -111,24 +111,17 @@ def check_parameters(model: Any) -> None:
     ------
     ShallowsError
     """
-    if model.solver not in SOLVERS:
-        raise UnknownNameError("solver", model.solver, SOLVERS)
-    if model.loss not in ("auto", *LOSSES, "logistic"):
-        raise UnknownNameError("loss", model.loss, ("auto", *LOSSES, "logistic"))
+    UnknownNameError.check("solver", model.solver, SOLVERS)
+    UnknownNameError.check("loss", model.loss, ("auto", *LOSSES, "logistic"))
     if loss_of(model) not in SOLVERS[model.solver].losses:
         raise ShallowsError(
             f"solver={model.solver!r} takes the loss {' or '.join(map(repr, SOLVERS[model.solver].losses))}, not "
             f"{model.loss!r}: {_WHY_NOT[model.loss]}"
         )
     for name, known in (("averaging", AVERAGINGS), ("sampling", SAMPLINGS)):
-        if getattr(model, name) not in known:
-            raise UnknownNameError(name, getattr(model, name), known)
-    if model.device not in ("auto", "cpu"):
-        raise ShallowsError(f"device must be 'auto' or 'cpu' for linear machines, got {model.device!r}.")
-    if model.dtype not in ("auto", "float32", "float64"):
-        raise ShallowsError(f"dtype must be 'auto', 'float32' or 'float64', got {model.dtype!r}.")
+        UnknownNameError.check(name, getattr(model, name), known)
+    check_choice(model, device=("auto", "cpu"), dtype=PRECISIONS)
     check_positive(model, "regularisation", "max_seconds")
     check_whole(model, "batch_size")
     check_whole(model, "max_epochs", optional=True)
-    if not (is_number(model.tol) and model.tol >= 0):
-        raise ShallowsError(f"tol must be a number of at least 0, got {model.tol!r}.")
+    check_positive(model, "tol", or_zero=True)

@@ -20,7 +20,7 @@ from ..base import SMALL, Estimator, kept_rows
 from ..centring import Centring
 from ..feature_scores import feature_scores
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
-from ..parameter_checks import check_positive, check_whole
+from ..parameter_checks import PRECISIONS, check_choice, check_positive, check_whole
 from .batch_orders import InOrderThenShuffled
 from .risk_snapshot import RiskSnapshot
 
@@ -337,8 +337,7 @@ class RiskModel(Estimator):
         check_whole(self, "batch_size", optional=True)
         check_whole(self, "max_epochs", "n_features")
         early_stopping.check_parameters(self)
-        if self.dtype not in ("auto", "float32", "float64"):
-            raise ShallowsError(f"dtype must be 'auto', 'float32' or 'float64', got {self.dtype!r}.")
+        check_choice(self, dtype=PRECISIONS)
         feature_maps.check(self.features)
         if self.features is not None:
             precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")

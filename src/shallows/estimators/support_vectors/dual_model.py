@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 
 from ... import arrays, gram, kernels
-from ...errors import ShallowsError
 from ...spectrum.leave_one_out import RidgeChoice
 from .. import leave_one_out_choice, precomputed
 from ..base import SMALL, Estimator
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
-from ..parameter_checks import check_positive, check_whole
+from ..parameter_checks import PRECISIONS, check_choice, check_positive, check_whole
 
 
 class DualModel(Estimator):
@@ -27,8 +26,7 @@ class DualModel(Estimator):
         check_positive(self, "tol", "C")
         kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
         check_whole(self, "max_iterations", optional=True)
-        if self.dtype not in ("auto", "float32", "float64"):
-            raise ShallowsError(f"dtype must be 'auto', 'float32' or 'float64', got {self.dtype!r}.")
+        check_choice(self, dtype=PRECISIONS)
 
     def _prepare(
         self,
