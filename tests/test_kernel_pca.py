@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import json
-import pickle
 import warnings
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.decomposition import KernelPCA
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -175,82 +172,6 @@ def test_observers_see_components_in_the_middle_of_the_training():
     brief(block_size=16).fit(x, observers=[curve])
     assert [row["shape"] for row in curve.rows] == [2, 2]
     assert curve.rows[0]["n"] < curve.rows[1]["n"]
-
-
-# --------------------------------------------------------------------------------------------------- model files
-
-
-@pytest.mark.parametrize("make", [lambda: brief().fit(points(300)), lambda: brief().partial_fit(points(300))])
-def test_a_model_that_was_saved_transforms_and_goes_on_the_same(make, tmp_path):
-    model = make()
-    model.save(tmp_path / "model.npz")
-    read = DoublyStochasticKernelPCA.load(tmp_path / "model.npz", device="cpu")
-    new = points(100, seed=3)
-    assert np.array_equal(read.transform(new), model.transform(new))
-    assert np.array_equal(read.eigenvalues_, model.eigenvalues_)
-    for one in (model, read):
-        one.partial_fit(new)
-    assert np.array_equal(read.dual_coef_, model.dual_coef_)
-    assert clone(read).get_params().keys() == model.get_params().keys()
-    assert np.array_equal(pickle.loads(pickle.dumps(model)).transform(new), model.transform(new))
-
-
-def test_the_size_of_a_file_hardly_depends_on_the_number_of_inputs(tmp_path):
-    sizes = []
-    for d in (2, 400):
-        x = np.random.default_rng(0).normal(size=(200, d))
-        brief(block_size=64, max_features=1024, orthogonal=False).fit(x).save(tmp_path / "model.npz")
-        sizes.append((tmp_path / "model.npz").stat().st_size)
-    assert sizes[1] - sizes[0] < 398 * 8 + 400  # The mean of the data, and no more.
-
-
-def rewritten(path, change):
-    with np.load(path) as file:
-        held = dict(file)
-    header = json.loads(str(held["header"]))
-    change(header, held)
-    held["header"] = np.array(json.dumps(header))
-    np.savez(path, **held)
-
-
-CHANGES = {
-    "another kernel": (
-        lambda header, held: header["views"][0].update(kernel=json.dumps({"name": "sinc", "bandwidth": 1.0})),
-        "kernel that this version does not know.*sinc",
-    ),
-    "a kernel with other draws": (
-        lambda header, held: header["views"][0].update(kernel=json.dumps({"name": "laplace", "bandwidth": 1.0})),
-        "draws other features for the kernel 'laplace'",
-    ),
-    "a newer version": (lambda header, held: header.update(format=99, version="9.0"), "shallows 9.0, which is newer"),
-    "another estimator": (lambda header, held: header.update(estimator="Other"), "holds a Other, not a Doubly"),
-    "coefficients that are no numbers": (
-        lambda header, held: held["state.buffer"].fill(np.nan),
-        "state.buffer' holds what are no finite numbers",
-    ),
-    "coefficients of other features": (
-        lambda header, held: held.update({"state.buffer": held["state.buffer"][:, 1:, :]}),
-        "expected \\(any",
-    ),
-    "no size of a block": (lambda header, held: header["views"][0].pop("block_size"), "header is wrong at 'views/0'"),
-    "an unknown parameter": (lambda header, held: header["parameters"].update(colour=1), "no parameter 'colour'"),
-}
-
-
-@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_a_file_that_means_something_else_is_refused(change, tmp_path):
-    brief().fit(points(100)).save(tmp_path / "model.npz")
-    rewritten(tmp_path / "model.npz", change[0])
-    with pytest.raises(ShallowsError, match=change[1]):
-        DoublyStochasticKernelPCA.load(tmp_path / "model.npz")
-
-
-def test_a_file_that_is_no_model_is_refused(tmp_path):
-    with pytest.raises(ShallowsError, match="There is no file"):
-        DoublyStochasticKernelPCA.load(tmp_path / "model.npz")
-    (tmp_path / "model.npz").write_bytes(b"words")
-    with pytest.raises(ShallowsError, match="holds no model, or is damaged"):
-        DoublyStochasticKernelPCA.load(tmp_path / "model.npz")
 
 
 # --------------------------------------------------------------------------------------------------- what is refused

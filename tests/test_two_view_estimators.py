@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import pickle
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.cross_decomposition import CCA
 from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
@@ -136,35 +134,6 @@ def test_a_batch_with_nan_leaves_the_model_of_the_batches_before_it(Estimator):
     x, _ = two_views()
     assert model.n_iter_ == 3
     assert np.array_equal(model.transform(x), good.transform(x))
-
-
-# --------------------------------------------------------------------------------------------------- model files
-
-
-@pytest.mark.parametrize("Estimator", ALL)
-def test_a_model_that_was_saved_transforms_and_goes_on_the_same(Estimator, tmp_path):
-    x, y = two_views()
-    model = brief(Estimator, n_iter=5).fit(x, y)
-    model.save(tmp_path / "model.npz")
-    read = Estimator.load(tmp_path / "model.npz", device="cpu")
-    assert np.array_equal(read.transform(x), model.transform(x))
-    assert np.array_equal(pickle.loads(pickle.dumps(model)).transform(x), model.transform(x))
-    for one in (model, read):
-        one.partial_fit(x, y)
-    assert np.array_equal(read.dual_coef_, model.dual_coef_)
-    assert clone(read).get_params().keys() == model.get_params().keys()
-    others = [other for other in ALL if other is not Estimator]
-    with pytest.raises(ShallowsError, match=f"holds a {Estimator.__name__}"):
-        others[0].load(tmp_path / "model.npz")
-
-
-def test_a_model_of_labels_that_was_saved_knows_them(tmp_path):
-    x, _ = two_views()
-    labels = np.where(x[:, 0] > 0, "right", "left")
-    brief(KernelSlicedInverseRegression, n_components=1, n_iter=5).fit(x, labels).save(tmp_path / "model.npz")
-    read = KernelSlicedInverseRegression.load(tmp_path / "model.npz")
-    assert list(read.classes_) == ["left", "right"]
-    read.partial_fit(x, labels)
 
 
 @pytest.mark.parametrize("Estimator", ALL)

@@ -28,7 +28,7 @@ from ..parameter_checks import (
     check_whole,
     width,
 )
-from . import component_plan, model_files, stream_batches
+from . import component_plan, stream_batches
 from .component_plan import View
 
 LOOKED_AT = 20_000
@@ -64,20 +64,6 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
 
     def _make_snapshot(self, state: Any, epoch: int) -> Any:
         raise NotImplementedError
-
-    def _problem_of(self, starts: list[Any], moment: Any, budget: int) -> Any:
-        """The problem on `_views` that starts from these coefficients, one array a view."""
-        raise NotImplementedError
-
-    def _extra_arrays(self) -> dict[str, np.ndarray]:
-        """What a model file holds beside coefficients and features."""
-        return {}
-
-    def _take_extra_arrays(self, held: dict[str, np.ndarray]) -> None:
-        """Take up what `_extra_arrays` gave."""
-
-    _state_class: Any
-    _solver_class: Any
 
     # ------------------------------------------------------------------------------------- the fit
 
@@ -144,6 +130,12 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
             "seed": seed,
         }
 
+    def _forget_start(self) -> None:
+        """Drop what a training begins with, and the points that it was computed from."""
+        names = {one.name for one in dataclasses.fields(self._problem)} & {"start", "start_moment", "second_start"}
+        self._problem = dataclasses.replace(self._problem, **dict.fromkeys(names))
+        self._views = tuple(dataclasses.replace(view, sample=None) for view in self._views)
+
     def _default_block_size(self, views: tuple[Any, ...]) -> int | None:
         """The frequencies of a block where the user sets none; None is the plan's."""
         return None
@@ -193,6 +185,7 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
             self._finish_fit(run.state, problem)
             arrays.synchronise(points[0])
         self._state, self._n_batches_seen = run.state, 0
+        self._forget_start()
         self._set_fitted_attributes(run, {"preparation": prepared - started}, time.perf_counter() - prepared)
         return self
 
@@ -220,6 +213,7 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
             with device.active():
                 self._initialise(checked, None, self._seed(), device)
                 self._state = self._solver.init(self._problem)
+            self._forget_start()
             self._n_batches_seen = 0
             source = itertools.chain([first], source)
         prepared = time.perf_counter()
@@ -293,34 +287,6 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
             # So a model that was trained on a GPU can be unpickled where there is none.
             kept["_state"] = kept["_state"].to(arrays.Device("cpu"))
         return kept
-
-    def save(self, path: Any) -> None:
-        """Write the fitted model: coefficients, seed and parameters, no data and no features.
-
-        Parameters
-        ----------
-        path : path
-            Ends in ``.npz``.
-
-        Raises
-        ------
-        ShallowsError
-            If the file cannot be written, or the kernel is a function of the user's.
-        """
-        check_is_fitted(self)
-        model_files.save(self, path)
-
-    @classmethod
-    def load(cls, path: Any, *, device: str = "auto") -> Self:
-        """Read a model that `save` wrote, on any machine and device.
-
-        Raises
-        ------
-        ShallowsError
-            If the file is none of these, is damaged, holds another estimator, comes from a newer version, or holds a
-            kernel that this version does not know or draws otherwise.
-        """
-        return model_files.load(cls, path, device)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

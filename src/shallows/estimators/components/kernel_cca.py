@@ -101,8 +101,6 @@ class DoublyStochasticKernelCCA(TwoViewEstimator):
     28.
     """
 
-    _solver_class = DoublyStochasticCCA
-
     def __init__(
         self,
         n_components: int = 2,

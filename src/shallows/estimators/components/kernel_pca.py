@@ -108,8 +108,6 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
     28.
     """
 
-    _state_class, _solver_class = ComponentState, DoublyStochasticOja
-
     def __init__(
         self,
         n_components: int = 2,
@@ -309,11 +307,9 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
             float(step), float(decrease), scaled, self.method == "individual", max_blocks, seed
         )
         coefficients = arrays.to_device(np.ascontiguousarray(start.coefficients), device, self._dtype)
-        return solver, self._problem_of([coefficients], np.diag(values[:k]), budget)
-
-    def _problem_of(self, starts: list[Any], moment: Any, budget: int) -> ComponentProblem:
-        return ComponentProblem(
-            self._views[0].features, self.n_components, starts[0], moment, centred=bool(self.center), budget=budget
+        moment = np.diag(values[:k])
+        return solver, ComponentProblem(
+            view.features, k, coefficients, moment, centred=bool(self.center), budget=budget
         )
 
     def _finish_fit(self, state: ComponentState, problem: ComponentProblem) -> None:

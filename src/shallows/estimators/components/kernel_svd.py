@@ -98,8 +98,6 @@ class DoublyStochasticKernelSVD(TwoViewEstimator):
     28.
     """
 
-    _solver_class = DoublyStochasticSVD
-
     def __init__(
         self,
         n_components: int = 2,

@@ -99,7 +99,6 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
     semi-supervised settings", AISTATS.
     """
 
-    _solver_class = DoublyStochasticCCA
     center = True
 
     def __init__(
@@ -333,18 +332,6 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
 
     def _set_model_attributes(self, state: TwoViewState) -> None:
         self.correlations_ = self._turns(state)[2]
-
-    def _extra_arrays(self) -> dict[str, np.ndarray]:
-        found = {"target_scale": self._target_scale}
-        if hasattr(self, "classes_"):
-            words = self.classes_.dtype.kind in "OU"
-            found["classes"] = self.classes_.astype(str) if words else self.classes_
-        return found
-
-    def _take_extra_arrays(self, held: dict[str, np.ndarray]) -> None:
-        self._target_scale = held["target_scale"]
-        if "classes" in held:
-            self.classes_ = held["classes"]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -30,7 +30,6 @@ class TwoViewEstimator(ComponentEstimator):
     """Base of the estimators that relate two views of the same examples."""
 
     _takes_targets = True
-    _state_class = TwoViewState
 
     # ------------------------------------------------------------------- what a subclass must define
 
@@ -90,15 +89,6 @@ class TwoViewEstimator(ComponentEstimator):
     def _on_points(self, problem: TwoViewProblem, points: list[Any]) -> TwoViewProblem:
         return dataclasses.replace(problem, points=points[0], second_view=points[1])
 
-    def _problem_of(self, starts: list[Any], moment: Any, budget: int) -> TwoViewProblem:
-        return TwoViewProblem(
-            *(view.features for view in self._views),
-            self.n_components,
-            *starts,
-            centred=bool(self.center),
-            budget=budget,
-        )
-
     def _start(self, max_blocks: int) -> TwoViewStart:
         """The solution in the features of the first blocks, on the points that were looked at first."""
         first, second = self._views
@@ -117,7 +107,13 @@ class TwoViewEstimator(ComponentEstimator):
         starts = [
             arrays.to_device(np.ascontiguousarray(one), device, self._dtype) for one in (start.first, start.second)
         ]
-        return self._problem_of(starts, None, budget)
+        return TwoViewProblem(
+            *(view.features for view in self._views),
+            self.n_components,
+            *starts,
+            centred=bool(self.center),
+            budget=budget,
+        )
 
     def _finish_fit(self, state: TwoViewState, problem: TwoViewProblem) -> None:
         """Moments over the training points, where the steps had those of their batches."""

@@ -23,7 +23,6 @@ from ..label_checks import (
     signs,
     single_column,
 )
-from .model_file_checks import check_array
 from .random_feature_expansion import RandomFeatureExpansion
 
 
@@ -329,25 +328,3 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         with contextlib.suppress(ShallowsError):  # an unknown loss is told by the fit
             tags.classifier_tags.multi_label = auto or losses.make(self.loss).coding != "indicator"
         return tags
-
-    def _targets_to_file(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        classes = self.classes_
-        return {"classes": classes.astype(str) if classes.dtype == object else classes}, {
-            "object": classes.dtype == object,
-            "multilabel": self._multilabel,
-        }
-
-    def _targets_from_file(self, stored: dict[str, np.ndarray], options: dict[str, Any]) -> None:
-        # Files of versions before this one know of no several labels.
-        as_object, self._multilabel = options.get("object"), options.get("multilabel", False)
-        for name, value in (("object", as_object), ("multilabel", self._multilabel)):
-            if not isinstance(value, bool):
-                raise ShallowsError(f"its header is wrong at 'targets/{name}': {value!r} is not true or false")
-        classes = check_array(stored, "classes", (None,), kinds="U" if as_object else "biufUS")
-        if len(np.unique(classes)) < len(classes):
-            raise ShallowsError("its array 'classes' names a class twice")
-        c = self._problem.n_outputs
-        n_outputs = len(classes) if self._multilabel else self._problem.loss.n_outputs(len(classes))
-        if len(classes) < 2 or n_outputs != c:
-            raise ShallowsError(f"it names {len(classes)} classes, and its function has {c} outputs")
-        self.classes_ = classes.astype(object) if as_object else classes

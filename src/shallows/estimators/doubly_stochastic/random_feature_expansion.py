@@ -11,7 +11,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from ... import arrays, losses, streams, training
 from ...errors import DivergenceError
@@ -22,7 +21,7 @@ from ...solvers.expansions.growing_expansion import FIRST_CAPACITY
 from ..base import SMALL
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores
-from . import model_files, stream_batches
+from . import stream_batches
 from .expansion_snapshot import ExpansionSnapshot
 from .last_good_state import LastGoodState, steps_back_on_failure
 from .solver_plan import PlannedExpansion
@@ -389,29 +388,3 @@ class RandomFeatureExpansion(PlannedExpansion):
             # So a model that was trained on a GPU can be unpickled where there is none.
             kept["_state"] = kept["_state"].to(arrays.Device("cpu"))
         return kept
-
-    def save(self, path: Any) -> None:
-        """Write the fitted model: coefficients, seed and parameters, no data and no features.
-
-        A model takes 8 (float32) or 16 (float64) kilobytes for a thousand frequencies and an output, whatever the
-        number of inputs, of which the file holds the mean alone.
-
-        Parameters
-        ----------
-        path : path
-            Ends in ``.npz``.
-        """
-        check_is_fitted(self)
-        model_files.save(self, path)
-
-    @classmethod
-    def load(cls, path: Any, *, device: str = "auto") -> Self:
-        """Read a model that `save` wrote, on any machine and device.
-
-        Raises
-        ------
-        ShallowsError
-            If the file is none of these, is damaged, holds another estimator, comes from a newer version, or holds a
-            kernel that this version does not know or draws otherwise.
-        """
-        return model_files.load(cls, path, device)
