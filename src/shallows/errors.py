@@ -56,6 +56,10 @@ class MissingExtraError(ShallowsError, ImportError):
         self.extra = extra
 
 
+class TooFewDirectionsError(ShallowsError, ValueError):
+    """The data have fewer components than were asked for."""
+
+
 class DivergenceError(ShallowsError, ArithmeticError):
     """Training left the numbers; the message names the step size."""
 

@@ -273,12 +273,11 @@ class DoublyStochasticKernelCCA(TwoViewEstimator):
         # Of few points in one block's features, covariances are not to be inverted as they are.
         return max(self.ridge, 1e-3)
 
-    def _plan(self, n: int | None, seed: int, budget: int, device: arrays.Device) -> tuple[Any, Any]:
+    def _plan(self, n: int, seed: int, budget: int, device: arrays.Device) -> tuple[Any, Any]:
         max_blocks = self._max_blocks(n)
         start = self._start(max_blocks)
         step = self.step_size or component_plan.FIRST_STEP
-        batch_size = self.batch_size or max(10 * self.block_size_, 20 * self.n_components)
-        self.batch_size_ = batch_size if n is None else min(n, batch_size)
+        self.batch_size_ = self._batch_size(n, max(10 * self.block_size_, 20 * self.n_components))
         self.effective_params_ = {
             "method": self.method,
             "ridge": float(self.ridge),

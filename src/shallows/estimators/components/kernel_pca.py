@@ -269,13 +269,12 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
         super()._check_parameters()
         check_choice(self, method=METHODS, scaling=SCALINGS, center=(True, False))
 
-    def _validated_views(self, X: Any, *, first: bool) -> tuple[Any, ...]:
-        # Deviations from the mean of a batch need two rows.
-        least = 2 if self.center else 1
+    def _validated_views(self, X: Any, *, first: bool, least: int = 2) -> tuple[Any, ...]:
+        least = least if self.center else 1  # Deviations from a mean need two rows.
         options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_min_samples": least}
         return (validate_data(self, native(X), reset=first, **options),)
 
-    def _plan(self, n: int | None, seed: int, budget: int, device: arrays.Device) -> tuple[Any, Any]:
+    def _plan(self, n: int, seed: int, budget: int, device: arrays.Device) -> tuple[Any, Any]:
         [view], k = self._views, self.n_components
         max_blocks = self._max_blocks(n)
         start = random_feature_components(
@@ -293,10 +292,7 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
             # In units of one over λ_k, in which the scaled rule steps.
             unit = 1.0 if scaled else float(values[k - 1])
             decrease = component_plan.default_decrease(values, k, step * unit)
-        self.batch_size_ = self.batch_size or component_plan.default_batch_size(
-            component_plan.BATCH_OF_A_STREAM if n is None else n, values, start.variance, k
-        )
-        self.batch_size_ = self.batch_size_ if n is None else min(n, self.batch_size_)
+        self.batch_size_ = self._batch_size(n, component_plan.default_batch_size(n, values, start.variance, k))
         self.effective_params_ = {
             "method": self.method,
             "scaling": self.scaling,

@@ -261,7 +261,7 @@ class DoublyStochasticKernelSVD(TwoViewEstimator):
         super()._check_parameters()
         check_choice(self, scaling=("singular values", None), center=(True, False))
 
-    def _plan(self, n: int | None, seed: int, budget: int, device: arrays.Device) -> tuple[Any, Any]:
+    def _plan(self, n: int, seed: int, budget: int, device: arrays.Device) -> tuple[Any, Any]:
         k, max_blocks = self.n_components, self._max_blocks(n)
         start = self._start(max_blocks)
         scaled, values = self.scaling is not None, start.values
@@ -269,8 +269,7 @@ class DoublyStochasticKernelSVD(TwoViewEstimator):
         decrease = self.decrease
         if decrease is None:
             decrease = component_plan.default_decrease(values, k, step * (1.0 if scaled else float(values[k - 1])))
-        batch_size = self.batch_size or max(1024, 20 * k)
-        self.batch_size_ = batch_size if n is None else min(n, batch_size)
+        self.batch_size_ = self._batch_size(n, max(1024, 20 * k))
         self.effective_params_ = {"scaling": self.scaling, "start_values": values[:k].tolist()}
         solver = DoublyStochasticSVD(float(step), float(decrease), scaled, max_blocks=max_blocks, seed=seed)
         return solver, self._started_problem(start, budget, device)

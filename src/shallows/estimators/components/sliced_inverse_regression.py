@@ -261,7 +261,7 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
             ("gaussian", width(self.target_bandwidth), None),
         ]
 
-    def _validated_views(self, X: Any, Y: Any, *, first: bool) -> tuple[Any, ...]:
+    def _validated_views(self, X: Any, Y: Any, *, first: bool, least: int = 2) -> tuple[Any, ...]:
         if Y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         Y = on_host(Y)
@@ -273,11 +273,14 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
             accept_sparse="csr",
             dtype=FLOATS,
             multi_output=True,
-            ensure_min_samples=2,
+            ensure_min_samples=least,
             reset=first,
         )
+        return X, np.asarray(y)
+
+    def _coded_views(self, X: Any, y: np.ndarray, *, first: bool) -> tuple[Any, ...]:
         if first:
-            self._learn_targets(np.asarray(y))
+            self._learn_targets(y)
         return X, self._second_view(y)
 
     def _learn_targets(self, y: np.ndarray) -> None:
@@ -305,12 +308,11 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
             raise ValueError(f"y has {Y.shape[1]} columns, and the model was begun with {len(self._target_scale)}.")
         return Y / self._target_scale
 
-    def _plan(self, n: int | None, seed: int, budget: int, device: arrays.Device) -> tuple[Any, Any]:
+    def _plan(self, n: int, seed: int, budget: int, device: arrays.Device) -> tuple[Any, Any]:
         max_blocks = self._max_blocks(n)
         start = self._start(max_blocks)
         step = self.step_size or component_plan.FIRST_STEP
-        batch_size = self.batch_size or max(10 * self.block_size_, 20 * self.n_components)
-        self.batch_size_ = batch_size if n is None else min(n, batch_size)
+        self.batch_size_ = self._batch_size(n, max(10 * self.block_size_, 20 * self.n_components))
         self.effective_params_ = {
             "ridge": float(self.ridge),
             "start_values": start.values[: self.n_components].tolist(),

@@ -56,12 +56,11 @@ class TwoViewEstimator(ComponentEstimator):
             (second, width(self.second_bandwidth), parameters),
         ]
 
-    def _validated_views(self, X: Any, Y: Any, *, first: bool) -> tuple[Any, ...]:
+    def _validated_views(self, X: Any, Y: Any, *, first: bool, least: int = 2) -> tuple[Any, ...]:
         if Y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None: it is the second view."
             )
-        least = 2 if self.center else 1
         X, Y = validate_data(
             self,
             native(X),
@@ -70,7 +69,7 @@ class TwoViewEstimator(ComponentEstimator):
             dtype=FLOATS,
             multi_output=True,
             y_numeric=True,
-            ensure_min_samples=least,
+            ensure_min_samples=least if self.center else 1,
             reset=first,
         )
         return X, self._second_view(Y, first=first)
@@ -79,10 +78,11 @@ class TwoViewEstimator(ComponentEstimator):
         """The second view as an array of floats with a row an example."""
         Y = check_array(native(Y), dtype=FLOATS, ensure_2d=False, input_name="Y")
         Y = Y.reshape(len(Y), -1)
-        if not first and Y.shape[1] != self._views[1].features.n_inputs:
+        if first:
+            self._n_second_features = Y.shape[1]
+        if Y.shape[1] != self._n_second_features:
             raise ValueError(
-                f"The second view has {Y.shape[1]} features, and the model was begun with "
-                f"{self._views[1].features.n_inputs}."
+                f"The second view has {Y.shape[1]} features, and the model was begun with {self._n_second_features}."
             )
         return Y
 

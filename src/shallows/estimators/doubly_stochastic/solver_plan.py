@@ -43,9 +43,6 @@ LEAST_DAMPING = 1e-4
 LEAST_ERROR = 0.01
 """The least share of the variance of labels that is believed to be left."""
 
-STREAM_ROWS = 10_000
-"""Rows that a stream is taken to have where the regularisation is chosen from its first ones."""
-
 
 class PlannedExpansion(Estimator):
     """Base with the parameters of doubly stochastic gradients and the choice of the solver."""
@@ -159,10 +156,8 @@ class PlannedExpansion(Estimator):
     def _check_loss(self) -> None:
         losses.make(self.loss)
 
-    def _default_sizes(self, n: int | None) -> tuple[int, int]:
+    def _default_sizes(self, n: int) -> tuple[int, int]:
         """F and B; with five examples for every column of a block its covariance can be inverted safely."""
-        if n is None:
-            return 256, 2560
         F = min(1024, max(32, 2 ** math.ceil(math.log2(max(1.0, n / 32)))))
         return F, min(n, 10 * (self.block_size or F))
 
@@ -171,7 +166,7 @@ class PlannedExpansion(Estimator):
         return max(10 * n_batches, 50, min(200, math.ceil(200 * math.sqrt(1000 / n))))
 
     def _choose_kernel(
-        self, sample: np.ndarray, targets: np.ndarray | None, weights: np.ndarray | None, n: int | None, seed: int
+        self, sample: np.ndarray, targets: np.ndarray | None, weights: np.ndarray | None, n: int, seed: int
     ) -> tuple[Any, float, dict[str, Any]]:
         """The kernel, the regularisation, and what was found about both where they were chosen.
 
@@ -187,8 +182,8 @@ class PlannedExpansion(Estimator):
         targets : ndarray, shape (m, c), optional
             None for novelty, where nothing is there to be predicted.
         weights : ndarray, shape (m,), optional
-        n : int or None
-            Points that will be trained on; None for a stream.
+        n : int
+            Points that will be trained on.
         seed : int
         """
         named = self.bandwidth if is_positive(self.bandwidth) else None
@@ -216,7 +211,7 @@ class PlannedExpansion(Estimator):
         total = float(n_rows if weights is None else weights.sum())
         centred = targets - np.average(targets, axis=0, weights=weights)
         # Minimising Σ w (f − y)² + λ‖f‖² is ν = λ/Σw; with more points than the sample has, λ grows as √n.
-        size = total * math.sqrt(max(1.0, (STREAM_ROWS if n is None else n) / n_rows))
+        size = total * math.sqrt(max(1.0, n / n_rows))
         choice = choose_ridge(
             lambda width: _matrix(made(width), sample),
             centred,
@@ -316,12 +311,22 @@ class PlannedExpansion(Estimator):
             "cap": cap,
         }
 
-    def _divergence_factor(self, loss: losses.Loss, streamed: bool) -> float:
+    def _check_room(self, n_steps: float) -> None:
+        """Refuse more steps than the memory has room for the features of; those of "cdsg" seldom add any."""
+        if self.max_seconds is not None or self.method == "cdsg":
+            return
+        share = self.fresh / (self.fresh + self.reused) if self.method == "udsg" else 1.0
+        arrays.check_room(
+            f"The features that {n_steps:,} steps add take",
+            share * n_steps * self._features.width * self._problem.n_outputs * self._dtype.itemsize,
+            self.effective_params_["memory_budget"],
+            "Take fewer steps, method='cdsg' or a smaller block_size, set max_seconds, or give more memory.",
+        )
+
+    def _divergence_factor(self, loss: losses.Loss) -> float:
         """The multiple of the zero function's loss that counts as divergence; steps of θ/t are long by design."""
-        if loss.coding == "offset" or (self.schedule == "theory" and self.step_size is not None):
-            return math.inf
-        # A stream may bring first one class and then the other.
-        return 100.0 * training.GROWTH if streamed else training.GROWTH
+        unbounded = loss.coding == "offset" or (self.schedule == "theory" and self.step_size is not None)
+        return math.inf if unbounded else training.GROWTH
 
 
 def curvature(loss: losses.Loss) -> float:

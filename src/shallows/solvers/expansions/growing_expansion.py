@@ -78,6 +78,11 @@ class GrowingExpansion:
     # ------------------------------------------------------------------------------------- the function
 
     @property
+    def device(self) -> Device:
+        """Where the coefficients lie."""
+        return arrays.device_of(self.buffer)
+
+    @property
     def coefficients(self) -> Array:
         """A of all blocks in use, shape (n_blocks, width, c)."""
         return self._unfolded(self.buffer)
