@@ -67,9 +67,7 @@ def main() -> int:
     for name in asked.only:
         folder = asked.data / name / PARTS[name]
         if not (folder / "prepared.json").exists():
-            print(
-                f"{name}: no data in {folder}; snakemake --cores 1 {folder}/prepared.json makes them", file=sys.stderr
-            )
+            print(f"{name}: no data in {folder}; snakemake --cores 1 {folder} makes them", file=sys.stderr)
             continue
         with arrays.one_blas_thread():
             for what, value, most, note in measure(datasets.load(folder), asked):

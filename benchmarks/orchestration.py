@@ -48,11 +48,11 @@ import sys
 from pathlib import Path
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.running.job import Conditions, Job
-from shallows.experiments.running.shared_process import RunTask, work
+from shallows.experiments.running.run import execute
 plan = Plan.load(sys.argv[1], {"configuration": "config", "results": "alone"})
 for run in plan.runs("demo").values():
     places = Path("data/prepared/mnist_demo/unit"), Path("alone") / run.folder, Path("alone/checkpoints")
-    work(RunTask(Job(plan.job(run), *places), Conditions(device="cpu")))
+    execute(Job(plan.job(run), *places), Conditions(device="cpu"))
 """
 
 
@@ -73,7 +73,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--train", type=int, default=2000, help="training points of a run")
-    parser.add_argument("--batch-seconds", type=float, default=10, help="of the configuration; more on a busy machine")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
@@ -86,10 +85,9 @@ def main() -> None:
         target = TARGET.format(seeds=list(range(options.runs)))
         (config / "papers" / "orchestration.yaml").write_text(target, encoding="utf-8")
         snakemake = [str(Path(sys.executable).with_name("snakemake")), "-s", str(ROOT / "Snakefile"), "--cores", "1"]
-        spent([*snakemake, "data/prepared/mnist_demo/unit/prepared.json"], folder)
+        spent([*snakemake, "data/prepared/mnist_demo/unit"], folder)
         alone, alone_clock = spent([sys.executable, "-c", IN_ONE_PROCESS, str(ROOT)], folder)
-        settings = ["--config", f"batch_seconds={options.batch_seconds}"]
-        through, through_clock = spent([*snakemake, "results/demo/tables/short_runs.csv", *settings], folder)
+        through, through_clock = spent([*snakemake, "results/demo/tables/short_runs.csv"], folder)
         records = [json.loads(path.read_text()) for path in folder.glob("results/demo/runs/*/*/*/record.json")]
         assert len(records) == options.runs
         inside = sum(record["times"]["total"] for record in records)

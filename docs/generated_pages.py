@@ -15,7 +15,8 @@ from typing import Any
 
 import yaml
 
-from shallows.experiments.comparing.cells import number_in
+import shallows
+from shallows.experiments.comparing.rows import number_in
 from shallows.experiments.comparing.verdicts import criterion
 from shallows.experiments.planning.plan import Plan
 
@@ -275,10 +276,11 @@ def reference_pages() -> dict[str, str]:
     pages, seen = {}, set()
     for family, title in ESTIMATORS.items():
         module = importlib.import_module(f"shallows.estimators.{family}")
-        names = [name for name in shallows_estimators() if getattr(module, name, None) is not None]
+        of_family = f"{module.__name__}."
+        names = [one for one in shallows_estimators() if getattr(shallows, one).__module__.startswith(of_family)]
         seen.update(names)
         pages |= {f"reference_{name}.rst": _class_page("shallows", name) for name in names}
-        pages[f"reference_{family}.rst"] = _list_of(title, module, names)
+        pages[f"reference_{family}.rst"] = _list_of(title, names)
     left = set(shallows_estimators()) - seen
     if left:
         raise ValueError(
@@ -298,9 +300,9 @@ def shallows_estimators() -> list[str]:
     return list(importlib.import_module("shallows.estimators").__all__)
 
 
-def _list_of(title: str, module: Any, names: Sequence[str]) -> str:
+def _list_of(title: str, names: Sequence[str]) -> str:
     lines = heading(title, "=")
-    rows = [(f":doc:`{name} <reference_{name}>`", literal(_summary(getattr(module, name)))) for name in names]
+    rows = [(f":doc:`{name} <reference_{name}>`", literal(_summary(getattr(shallows, name)))) for name in names]
     lines += table(["estimator", "what it is"], [35, 65], rows)
     lines += [".. toctree::", "   :hidden:", "", *(f"   reference_{name}" for name in names), ""]
     return "\n".join(lines)

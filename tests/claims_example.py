@@ -53,7 +53,8 @@ def made(curves, *, metrics, claims=None, kind="table", published=(), settings=(
 
 
 def rows_of(comparison, measured):
-    return list(target_table.rows_of(comparison, measured))
+    """The rows of a target as a CSV holds them."""
+    return [row.as_text() for row in target_table.rows_of(comparison, measured)]
 
 
 def claim_of(claim, curves, published="", **changes):

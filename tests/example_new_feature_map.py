@@ -1,8 +1,8 @@
 """A new feature map: random rectified linear units, a hidden layer that is not trained.
 
-In the package the class and its builder would be ``features/rectified_units.py``. An import and the line
-``"rectified_units": rectified_units`` in ``FEATURE_MAPS`` of ``features/__init__.py`` then make it available to every
-estimator on explicit features and to the configuration, as ``features: rectified_units``.
+In the package the class and its builder would be ``features/rectified_units.py``. The line
+``"rectified_units": ".rectified_units"`` in ``FEATURE_MAPS`` of ``features/__init__.py`` then makes it available to
+every estimator on explicit features and to the configuration, as ``features: rectified_units``.
 """
 
 from __future__ import annotations

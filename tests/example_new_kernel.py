@@ -1,8 +1,9 @@
 """A new kernel: the rational quadratic one, with draws for its random Fourier features.
 
-In the package the class would stand in a module of its own, ``kernels/rational_quadratic.py``. An import and the line
-``"rational_quadratic": RationalQuadratic`` in ``KERNELS`` of ``kernels/__init__.py`` then make it available to every
-estimator and to the configuration, as ``kernel: rational_quadratic`` with ``kernel_params: {order: 2}``.
+In the package the class would stand in a module of its own, ``kernels/rational_quadratic.py``. The line
+``"rational_quadratic": ".rational_quadratic:RationalQuadratic"`` in ``KERNELS`` of ``kernels/__init__.py`` then makes
+it available to every estimator and to the configuration, as ``kernel: rational_quadratic`` with ``kernel_params:
+{order: 2}``.
 """
 
 from __future__ import annotations

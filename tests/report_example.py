@@ -8,14 +8,9 @@ import math
 import os
 from pathlib import Path
 
+from shallows.experiments.comparing.rows import COLUMNS
 from shallows.report import figures, tables
 from shallows.report import page as report
-
-COLUMNS = [
-    *("target", "dataset", "n_train", "n_test", "method", "setting", "metric", "published"),
-    *("measured_mean", "measured_sd", "seeds", "verdict", "scale"),
-    *("reason", "unit", "tolerance", "records", "evidence", "item", "derived", "fixed", "low", "high"),
-]
 
 LABEL = {
     "scale": "demo",
@@ -78,15 +73,6 @@ def error_table(folder: Path) -> tuple[Path, Path]:
         "label": LABEL,
         "layout": {"rows": ["epochs", "metric"], "columns": ["kernel", "method"]},
         "figure": {"kind": "error_curves", "x": "epochs", "lines": "method", "panels": "kernel"},
-        "verdict_counts": {
-            "number": {
-                "reproduced": [13, 7],
-                "better": [1, 0],
-                "deviates": [1, 0],
-                "not comparable": [16, 0],
-                "not run": [16, 0],
-            }
-        },
     }
     return _written(folder, rows, meta)
 
@@ -149,7 +135,6 @@ def spectrum(folder: Path) -> tuple[Path, Path]:
             "kind": "spectrum",
             "panel_titles": {"a": "different data", "b": "digits, several sizes of the subsample"},
         },
-        "verdict_counts": {"order": {"reproduced": [2, 0], "not run": [2, 0]}},
     }
     return _written(folder, rows, meta)
 

@@ -1,7 +1,8 @@
-"""What jobs ask a batch system for, which go to it together, and how one goes on in another when its time is over."""
+"""What jobs ask a batch system for, and how one goes on in another when its time is over."""
 
 import json
 import os
+import re
 import stat
 import threading
 import time
@@ -10,7 +11,7 @@ import pytest
 
 from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.experiments import command_line
-from shallows.experiments.planning import batches, costs, slurm
+from shallows.experiments.planning import costs, slurm
 from shallows.experiments.planning.configuration import ConfigurationError
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.planning.requests import Requests
@@ -22,7 +23,6 @@ from shallows.training import Checkpoint
 from workflow_runs import PROJECT
 
 COST = costs.Cost(60.0, 10**9)
-COST_OF_ONE = costs.Cost(1.0, 0)
 
 
 def program(folder, name, script):
@@ -47,11 +47,11 @@ def test_more_memory_and_time_is_asked_for_at_every_attempt_up_to_four_times():
 
 
 def test_no_request_is_above_a_limit():
-    limited = Requests.of({"limits": {"minutes": 12, "memory": "3GB", "threads": 4}})
+    limited = Requests.of({"limits": {"minutes": 12, "memory": "3GB", "threads": 4}, "group_seconds": 30})
     long = costs.Cost(10**5, 10**11)
     assert (limited.minutes(long), limited.megabytes(long), limited.threads(long)) == (12, 3000, 4)
     assert limited.megabytes(COST) == 2100 and limited.threads(costs.Cost(1.0, 0)) == 1
-    assert Requests.of({"limits": {}}) == Requests(16, None, None)
+    assert Requests.of({"limits": {}, "group_seconds": 30}) == Requests(16, None, None, 30)
 
 
 @pytest.mark.parametrize("limits", [{"hours": 1}, {"memory": "much"}, {"minutes": 0}, {"threads": "all"}, 5])
@@ -60,54 +60,25 @@ def test_a_limit_that_cannot_be_meant_is_told(limits):
         Plan.load(PROJECT, {"limits": limits})
 
 
-def test_short_jobs_of_a_kind_come_into_batches_of_about_the_time_that_is_wanted():
-    made = batches.Batches(Requests(), 100.0)
-    for number in range(20):
-        made.want(("train", "digits"), f"run{number}", costs.Cost(15.0, 10**8 * (number % 2)))
-    made.want(("train", "letters"), "run0", costs.Cost(1.0, 0))
-    named = {n: made.batch_of(("train", "digits"), f"run{n}", costs.Cost(15.0, 10**8 * (n % 2))) for n in range(20)}
-    sizes = [list(named.values()).count(batch) for batch in dict.fromkeys(named.values())]
-    assert sizes == [5, 5, 5, 5]  # each job takes five seconds to start
-    assert {n % 2 for n in range(20) if named[n] == named[0]} == {0}  # like memory comes together
-    other = made.batch_of(("train", "letters"), "run0", costs.Cost(1.0, 0))
-    assert other not in named.values() and not made.has_company(("train", "letters"), "run0", costs.Cost(1.0, 0))
-    assert made.has_company(("train", "digits"), "run0", costs.Cost(15.0, 0))
-
-
-def test_long_jobs_and_those_of_a_person_who_wants_no_batches_stay_by_themselves():
-    assert batches.Batches(Requests(), 100.0).batch_of(("train",), "one", COST) is None
-    assert batches.Batches(Requests(), 0).batch_of(("train",), "one", costs.Cost(0.1, 0)) is None
-
-
-def test_a_batch_asks_for_no_more_time_than_a_job_may_have():
-    requests, made = Requests(most_minutes=11), batches.Batches(Requests(most_minutes=11), 10**4)
-    for number in range(20):
-        made.want(("train",), str(number), costs.Cost(0.1, 0))
-    names = [made.batch_of(("train",), str(number), costs.Cost(0.1, 0)) for number in range(20)]
-    each = requests.minutes(costs.Cost(0.1, 0), together=True)
-    assert max(names.count(name) * each for name in names) <= 11 and len(set(names)) == 4
-
-
-def test_what_is_noted_later_keeps_the_batches_that_were_told():
-    made = batches.Batches(Requests(), 100.0)
-    first = made.batch_of(("train",), "b", costs.Cost(1.0, 0))
-    made.want(("train",), "a", costs.Cost(1.0, 0))
-    assert made.batch_of(("train",), "a", costs.Cost(1.0, 0)) != first == made.batch_of(("train",), "b", COST_OF_ONE)
+def test_jobs_that_are_sent_in_groups_ask_for_less_time_to_start():
+    grouped = Requests(group_seconds=30)
+    assert [grouped.is_short(costs.Cost(seconds, 0)) for seconds in (29, 30)] == [True, False]
+    assert grouped.minutes(costs.Cost(15, 0)) == 3 and Requests().minutes(costs.Cost(15, 0)) == 11
 
 
 @pytest.mark.parametrize("scale", ["demo", "laptop"])
 def test_each_paper_is_fewer_than_a_hundred_jobs(scale):
-    plan, requests = Plan.load(PROJECT), Requests()
+    plan = Plan.load(PROJECT)
+    requests = Requests.of(plan.configuration.settings)
+    profiles = "".join(path.read_text() for path in PROJECT.glob("profiles/*/config.yaml"))
+    (together,) = {int(number) for number in re.findall(r"short_\w+=(\d+)", profiles)}
     for paper, targets in plan.papers.items():
-        made = batches.Batches(requests, plan.configuration.settings["job_seconds"])
         runs = {run.id: run for target in targets for run in plan.runs_of(target, scale)}
         shared = {run.preconditioner.id: run.preconditioner for run in runs.values() if run.preconditioner}
-        members = [((type(one), one.dataset, one.variant), one) for one in (*runs.values(), *shared.values())]
-        for kind, one in members:
-            made.want(kind, one.id, one.cost)
-        names = [made.batch_of(kind, one.id, one.cost) for kind, one in members]
-        # Each preparation is counted as a job of its own, though small ones come together.
-        jobs = len(set(names) - {None}) + names.count(None) + len({kind[1:] for kind, _ in members})
+        jobs = len({(run.dataset, run.variant) for run in runs.values()})
+        for members in (runs, shared):
+            short = sum(requests.is_short(one.cost) for one in members.values())
+            jobs += len(members) - short + -(-short // together)
         assert jobs < 100, (paper, jobs)
 
 
@@ -157,10 +128,10 @@ def test_inside_a_job_no_more_threads_are_asked_for_than_it_was_given(monkeypatc
 def test_a_job_that_no_node_can_take_is_told_before_it_waits_for_ever():
     node = slurm.Nodes(4, 2099, 0, None)
     with pytest.raises(ShallowsError, match=r"1 jobs .*2,099 MB.*the largest is much with 2,100 MB.*memory: 2GB"):
-        slurm.check([("much", COST), ("little", costs.Cost(1, 10**8))], Requests(), node, gpus=0)
+        slurm.check([("much", 2100), ("little", 570)], node, gpus=0)
     with pytest.raises(ShallowsError, match="no node that has one"):
-        slurm.check([], Requests(), node, gpus=1)
-    slurm.check([("much", COST)], Requests(most_megabytes=1500), node, gpus=0)
+        slurm.check([], node, gpus=1)
+    slurm.check([("much", 1500)], node, gpus=0)
 
 
 @pytest.mark.parametrize(

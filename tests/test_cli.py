@@ -92,7 +92,7 @@ def test_fetch_from_a_mirror_tells_of_a_wrong_file(capsys, tmp_path, monkeypatch
 
 
 def test_an_unknown_name_is_told_before_anything_is_done(capsys, tmp_path):
-    assert data("fetch", "a9a_demo", "minst") == 1
+    assert data("fetch", "a9a_demo", "minst") == 2
     assert "There is no dataset 'minst'. Did you mean 'mnist'?" in capsys.readouterr().err
     assert not (tmp_path / "data").exists()
 
@@ -255,7 +255,7 @@ def test_a_reader_that_has_seen_enough_is_no_error():
 def test_what_a_fit_asks_for_is_named_as_an_option_of_the_command(capsys, tmp_path):
     rows = "".join(f"{i},{'' if i == 3 else i % 5},{'ab'[i % 2]}\n" for i in range(40))
     (tmp_path / "mine.csv").write_text("age,height,bought\n" + rows)
-    assert cli.main(["fit", "mine.csv"]) == 1
+    assert cli.main(["fit", "mine.csv"]) == 2
     told = capsys.readouterr().err
     assert "--missing mean" in told and "such as --missing median" in told
     assert "--config" not in told and "missing=" not in told

@@ -10,6 +10,7 @@ from shallows.experiments.claim_functions import ACROSS_CURVES
 from shallows.experiments.comparing import target_table, uncertainty, verdicts
 from shallows.experiments.comparing.evaluations import RunResult
 from shallows.experiments.comparing.measurements import Measurements
+from shallows.experiments.comparing.verdicts import Verdict
 from shallows.experiments.planning import plan
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.setting_text import parse_setting
@@ -32,7 +33,7 @@ with pytest.MonkeyPatch.context() as patch:
 
 N_SEEDS = 3
 SCALES = ("paper", "laptop", "demo")
-GOOD = {verdicts.REPRODUCED, verdicts.BETTER, verdicts.AGREES}
+GOOD = {Verdict.REPRODUCED, Verdict.BETTER, Verdict.AGREES}
 
 
 def judged(kind):
@@ -136,8 +137,8 @@ def with_number(comparison, claim, number):
 
 
 def verdicts_on(comparison, results, name):
-    rows = [row for row in target_table.rows_of(comparison, results) if row["metric"] == name and row["published"]]
-    return {row["verdict"] for row in rows if row["measured_mean"]}
+    rows = [row for row in target_table.rows_of(comparison, results) if row.metric == name and row.published]
+    return {row.verdict for row in rows if row.measured_mean is not None}
 
 
 def is_tolerance(target, name):
@@ -166,7 +167,7 @@ def measured_at(target, name, number):
 @pytest.mark.parametrize(("target", "name"), sorted(ALTERED))
 def test_altered_data_fail_the_criterion_of_a_claim(target, name):
     good, bad, _ = ALTERED[target, name]
-    for number, expected in ((good, GOOD), (bad, {verdicts.DEVIATES})):
+    for number, expected in ((good, GOOD), (bad, {Verdict.DEVIATES})):
         assert verdicts_on(*measured_at(target, name, number), name) <= expected
 
 
@@ -211,7 +212,7 @@ def tried(target, name, definition, results_with):
         whole = invented(target, scale)
         for row in rows_about(target, name):
             comparison = {**whole, "published": [row]}
-            for moved, expected in ((False, GOOD), (True, {verdicts.DEVIATES})):
+            for moved, expected in ((False, GOOD), (True, {Verdict.DEVIATES})):
                 value = on_the_bad_side(definition, row["published"]) if moved else float(row["published"])
                 results = results_with(comparison, row, value)
                 verdict = verdicts_on(comparison, results, name) if results else set()

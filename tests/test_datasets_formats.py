@@ -196,7 +196,8 @@ def test_arff_is_read_with_its_words_as_codes_and_its_question_marks_as_missing(
     [
         (b"1,2,3\n", "no ARFF header"),
         (b"@relation x\n@data\n1\n", "no ARFF header"),
-        (b"@attribute when date\n@data\n2020\n", "its attribute when is of the kind 'date'"),
+        (b"@attribute when date\n@data\n2020\n", "its attribute when holds text"),
+        (b"@attribute bag relational\n@data\n1\n", "its attribute bag is of the kind 'relational'"),
     ],
 )
 def test_an_arff_file_that_cannot_be_read_is_told(tmp_path, content, words):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-import numpy as np
 import pytest
 
 from shallows.datasets import DatasetError
@@ -106,18 +105,6 @@ def test_a_damaged_file_is_told(tmp_path, name):
     (tmp_path / name).write_bytes(b"PK\x03\x04 not really" * 20)
     with pytest.raises(DatasetError, match="broken"):
         described(tmp_path / name)
-
-
-def test_python_objects_in_a_file_are_refused(tmp_path):
-    np.savez(tmp_path / "objects.npz", X=np.array([{}, []], dtype=object), y=np.zeros(2))
-    with pytest.raises(DatasetError, match="holds Python objects"):
-        described(tmp_path / "objects.npz")
-
-
-def test_arrays_that_cannot_be_told_apart_are_named(tmp_path):
-    np.savez(tmp_path / "two.npz", left=np.zeros((30, 2)), right=np.zeros((30, 4)))
-    with pytest.raises(DatasetError, match=r"left \(30, 2\), right \(30, 4\)"):
-        described(tmp_path / "two.npz")
 
 
 def test_a_line_that_is_not_libsvm_is_told_with_its_neighbourhood(tmp_path):

@@ -44,7 +44,7 @@ def test_one_class_in_all_is_an_error():
         ({"method": "udsg", "fresh": 1.5}, "fresh must be a whole number, .*got 1.5"),
         ({"method": "udsg", "reused": -1}, "reused must be a whole number, .*no fewer than 0 re-used ones.*got -1"),
         ({"method": "udsg", "reused": "a"}, "reused must be a whole number, .*got 'a'"),
-        ({"dtype": "float16"}, "dtype must be one of"),
+        ({"dtype": "float16"}, "dtype must be .auto., .float32. or .float64."),
         ({"device": "tpu"}, "device must be"),
     ],
     ids=str,

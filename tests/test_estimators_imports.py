@@ -6,7 +6,6 @@ import grimp
 import pytest
 
 from shallows import estimators
-from shallows.experiments.identity import code
 
 STREAMED = {f"expansions.{name}" for name in ("doubly_stochastic", "block_policies", "expansion")}
 
@@ -69,15 +68,3 @@ def test_no_module_of_a_room_imports_itself_by_way_of_others(graph, room):
         imported = graph.find_modules_directly_imported_by(module)
         chains = [graph.find_shortest_chain(importer=other, imported=module) for other in imported]
         assert chains == [None] * len(chains), module
-
-
-@pytest.mark.parametrize("name", estimators.__all__)
-def test_an_estimator_depends_on_no_kernel_loss_or_map_that_it_does_not_name(name):
-    reached = code.modules_of(f"shallows:{name}")
-    assert "shallows.kernels.heat" not in reached
-    assert "shallows.features.landmarks" not in reached or name.startswith(
-        ("BlockFeatureRidge", "FeatureEigenPro", "FeatureRidge", "LowRankLinearized", "Nystroem", "RBFNetwork")
-    )
-    assert ("shallows.losses.novelty" in reached) == (name == "DoublyStochasticNoveltyDetector")
-    named = code.modules_of(f"shallows:{name}", words=["heat_circle"])
-    assert ("shallows.kernels.heat" in named) == (name != "LinearSVMClassifier")  # which knows no kernel

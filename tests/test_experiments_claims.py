@@ -59,12 +59,6 @@ def test_a_claim_is_judged_by_its_own_criterion(criterion, verdict):
     assert row["verdict"] == verdict
 
 
-def test_what_is_not_a_number_keeps_to_no_criterion():
-    curves = {("fast", "g", 0): {"error": {1: math.nan}}}
-    (row,) = claim_of({"label": "x", "at_most": 5}, curves, published="said")
-    assert row["verdict"] == "deviates"
-
-
 def test_a_claim_that_the_paper_does_not_make_is_shown_and_not_judged():
     (row,) = claim_of({"label": "x", "at_most": 0.5}, FALLING)
     assert row["verdict"] == "not comparable" and "at most 0.5 fails" in row["reason"]

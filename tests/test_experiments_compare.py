@@ -7,7 +7,8 @@ import pytest
 
 from shallows.experiments import claim_functions
 from shallows.experiments.comparing import cells, target_table, uncertainty, verdicts
-from shallows.experiments.comparing.rows import COLUMNS, dataset_name
+from shallows.experiments.comparing.row_maker import dataset_name
+from shallows.experiments.comparing.rows import COLUMNS, Row, counts_by_kind
 from shallows.experiments.planning.plan import Plan
 from shallows.report.wording import code_text
 from workflow_runs import PROJECT
@@ -40,18 +41,6 @@ def plan():
 def test_a_verdict_is_the_tolerance_and_the_side(published, measured, better, verdict):
     margin = uncertainty.margin(str(published), TOLERANCE)
     assert verdicts.judge(published, measured, margin, better) == verdict
-
-
-def test_data_can_be_compared_where_it_is_the_papers():
-    used = {"dataset": "mnist", "title": "MNIST", "n_train": 60000, "n_test": 10000}
-    assert verdicts.incomparable_data("MNIST", {"dataset": "mnist", "n_train": 60000}, used) is None
-    assert "4,000" in verdicts.incomparable_data(
-        "MNIST", {"dataset": "mnist", "n_train": 60000}, {**used, "n_train": 4000}
-    )
-    assert "subset" in verdicts.incomparable_data(
-        "MNIST", {"dataset": "mnist"}, {**used, "dataset": "mnist_demo", "title": "a subset"}
-    )
-    assert "not among" in verdicts.incomparable_data("Other", None, used)
 
 
 def test_drawn_indices_are_whole_and_hold_both_ends():
@@ -101,6 +90,10 @@ def made_table(tmp_path: Path, plan, target, scale, curve_of):
         return list(reader), json.loads(meta.read_text())
 
 
+def counted(rows):
+    return counts_by_kind(map(Row.from_text, rows))
+
+
 def published_curve(plan, shift):
     """A curve that hits the published values, plus a shift."""
     rows = {}
@@ -126,7 +119,7 @@ def test_all_84_published_values_of_the_error_table_are_there(plan):
 
 @pytest.mark.parametrize(("shift", "verdict"), [(0.0, "reproduced"), (1.0, "deviates"), (-1.0, "better")])
 def test_whole_data_at_the_laptop_scale_is_compared(tmp_path, plan, shift, verdict):
-    rows, meta = made_table(tmp_path, plan, "eigenpro_table6", "laptop", published_curve(plan, shift))
+    rows, _meta = made_table(tmp_path, plan, "eigenpro_table6", "laptop", published_curve(plan, shift))
     assert len(rows) == 84
     measured = [row for row in rows if row["measured_mean"]]
     assert len(measured) == 3 * 2 * (5 + 5)
@@ -137,9 +130,9 @@ def test_whole_data_at_the_laptop_scale_is_compared(tmp_path, plan, shift, verdi
     missing = [row for row in rows if not row["measured_mean"]]
     assert {row["verdict"] for row in missing} == {"not run"}
     assert all(row["reason"] and row["published"] for row in missing)
-    counts = {verdict: [len(measured) // 2] * 2, of_baseline: [len(measured) // 2] * 2}
-    counts = counts if of_baseline != verdict else {verdict: [len(measured)] * 2}
-    assert meta["verdict_counts"] == {"number": {**counts, "not run": [len(missing), 0]}}
+    half = len(measured) // 2
+    counts = {verdict: (half, half), of_baseline: (half, half)} if of_baseline != verdict else {verdict: (60, 60)}
+    assert counted(rows) == {"number": {**counts, "not run": (len(missing), 0)}}
     assert measured[0]["setting"] == "kernel=Gaussian; epochs=1"
 
 
@@ -197,13 +190,13 @@ def test_data_that_cannot_be_had_is_told_and_never_replaced(tmp_path, plan):
 
 
 def test_drawn_points_are_ratios_to_the_first(tmp_path, plan):
-    rows, meta = made_table(tmp_path, plan, "eigenpro_fig3_eigenspectrum", "demo", spectrum(1.0))
+    rows, _meta = made_table(tmp_path, plan, "eigenpro_fig3_eigenspectrum", "demo", spectrum(1.0))
     drawn = [row for row in rows if "index=" in row["setting"] and row["dataset"] == "covtype_demo"]
     assert 40 <= len(drawn) <= 60
     for row in drawn:
         index = int(row["setting"].rpartition("=")[2])
         assert float(row["measured_mean"]) == pytest.approx(1 / index, rel=1e-6)
-    assert meta["verdict_counts"] == {"order": {"not comparable": [2, 0]}}  # a drop, and an agreement
+    assert counted(rows) == {"order": {"not comparable": (2, 0)}}  # a drop, and an agreement
 
 
 def test_the_spread_is_that_of_the_two_curves_furthest_apart():

@@ -1,43 +1,47 @@
-"""Which modules a piece of code is made of, and the digests by which results are kept."""
+"""Which modules a piece of code is made of, and the digests by which results go out of date."""
 
 import json
 import re
+import shutil
+import subprocess
+import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
-from shallows.experiments.identity import code, imports
+from shallows.experiments.identity import code, sources
 from shallows.experiments.planning import configuration
+from shallows.experiments.planning.plan import Plan
 from workflow_runs import PROJECT
 
 METHODS = configuration.load(PROJECT).methods
 
-#: A small package with a door: two shapes in modules of their own, found by name, and who uses one of them.
+#: A small package: two shapes in modules of their own, found by name, and who uses one of them.
 PACKAGE = {
     "__init__.py": """
-        _WHERE = {"Painter": "painters"}
-        def __getattr__(name):
-            return getattr(__import__(_WHERE[name]), name)
+        from .tables import LazyTable
+        _PUBLIC = LazyTable("public name", __name__, {"Painter": ".painters.painter"})
     """,
+    "tables.py": "def LazyTable(*given): pass",
     "shapes/__init__.py": """
+        from ..tables import LazyTable
         from .base import Shape
-        from .circle import Circle
-        from .square import Square
-        SHAPES = {"circle": Circle, "square": Square}
-        LATE = {"star": "shapes.star:Star", "moon": "small.shapes.moon:Moon"}
+        SHAPES = LazyTable(
+            "shape",
+            __name__,
+            {"circle": ".circle:Circle", "square": ".square:Square"},
+        )
+        _CLASSES = LazyTable("class", __name__, {"Circle": ".circle"})
         def make(name):
             return SHAPES[name]()
-        def unused():
-            return Square
     """,
     "shapes/base.py": "class Shape: pass",
     "shapes/circle.py": "from .base import Shape\nfrom ..geometry import area\nclass Circle(Shape): pass",
     "shapes/square.py": "from .base import Shape\nclass Square(Shape): pass",
-    "shapes/moon.py": "class Moon: pass",
-    "geometry.py": "def area(): return 'formula.json'",
+    "geometry.py": "def area(): return f'{1!r}', 'formula.json'",
     "formula.json": "{}",
     "typing_only.py": "",
-    "painters/__init__.py": "from .painter import Painter",
     "painters/painter.py": """
         from typing import TYPE_CHECKING
         from .. import shapes
@@ -49,46 +53,37 @@ PACKAGE = {
                 return shapes.make(shape)
     """,
     "painters/brush.py": "",
+    "collage.py": "from . import shapes\nmade = shapes.Circle()",
 }
 
 
 @pytest.fixture
-def package(tmp_path):
-    def write(**changes):
+def closure(tmp_path):
+    """The closure of a place in the small package, as far as it is changed."""
+
+    def read(place="small:Painter", named=(), **changes):
         for name, text in {**PACKAGE, **changes}.items():
             path = tmp_path / "small" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(textwrap.dedent(text))
-        return imports.Source(tmp_path / "small")
+        return sources.Sources(tmp_path / "small", tmp_path / "kept.json").closure([place], named)
 
-    return write
-
-
-PAINTER = {
-    "small.painters.painter",
-    "small.painters.brush",
-    "small.painters:Painter",
-    "small.shapes:make",
-    "small.shapes:SHAPES",
-    "small.shapes.circle",
-    "small.shapes.base",
-    "small.geometry",
-    "small/formula.json",
-}
+    return read
 
 
-def test_a_closure_holds_what_is_imported_and_of_tables_what_is_named(package):
-    assert set(imports.closure(package(), ["small:Painter"])) == PAINTER
+PAINTER = {"small.painters.painter", "small.painters.brush", "small.shapes", "small.shapes.base", "small.tables"}
+CIRCLE = {"small.shapes.circle", "small.geometry", "small/formula.json"}
 
 
-def test_words_choose_entries_of_tables(package):
-    found = imports.closure(package(), ["small:Painter"], ["square"])
-    assert set(found) == PAINTER | {"small.shapes.square"}
+def test_a_closure_holds_what_is_imported_and_of_tables_what_is_named(closure):
+    assert set(closure()) == PAINTER
+    assert set(closure(named=[("shape", "circle")])) == PAINTER | CIRCLE
+    assert set(closure(named=[("shape", "square")])) == PAINTER | {"small.shapes.square"}
+    assert set(closure(named=[("colour", "square"), ("shape", "auto")])) == PAINTER
 
 
-def test_a_table_may_name_what_is_loaded_late(package):
-    found = imports.closure(package(), ["small.shapes:LATE"], ["moon"])
-    assert set(found) == {"small.shapes:LATE", "small.shapes.moon"}
+def test_what_a_module_uses_of_a_package_that_imports_it_late_is_found(closure):
+    assert set(closure("small.collage")) > CIRCLE
 
 
 @pytest.mark.parametrize(
@@ -96,94 +91,175 @@ def test_a_table_may_name_what_is_loaded_late(package):
     [
         {"shapes/square.py": "class Square: side = 2"},
         {"shapes/triangle.py": "class Triangle: pass"},
-        {"painters/painter.py": PACKAGE["painters/painter.py"] + "    # a comment\n"},
-        {"shapes/__init__.py": PACKAGE["shapes/__init__.py"].replace('"square"', '"triangle": Square, "square"')},
-        {"shapes/base.py": 'class Shape:\n    """Words."""'},
+        {
+            "painters/painter.py": PACKAGE["painters/painter.py"].replace(
+                "        class Painter", "        # a comment\n        class Painter"
+            )
+        },
+        {
+            "painters/painter.py": PACKAGE["painters/painter.py"].replace(
+                "make(shape)", "make(\n                    shape\n                )"
+            )
+        },
+        {"shapes/__init__.py": PACKAGE["shapes/__init__.py"].replace('"square"', '"triangle": ".triangle", "square"')},
+        {"shapes/base.py": 'class Shape:\n    """Words."""\n    pass'},
     ],
-    ids=["another entry", "a new module", "a comment", "a new entry", "a docstring"],
+    ids=["another entry", "a new module", "a comment", "a line break", "a new entry", "a docstring"],
 )
-def test_what_a_neighbour_does_changes_no_digest(package, change):
-    before = imports.digest(imports.closure(package(), ["small:Painter"]))
-    assert imports.digest(imports.closure(package(**change), ["small:Painter"])) == before
+def test_what_a_neighbour_does_changes_no_digest(closure, change):
+    change = {"shapes/base.py": "class Shape:\n    pass", **change}
+    named = [("shape", "circle")]
+    assert sources.digest(closure(named=named, **{"shapes/base.py": "class Shape:\n    pass"})) == sources.digest(
+        closure(named=named, **change)
+    )
 
 
 @pytest.mark.parametrize(
     "change",
     [
         {"shapes/circle.py": PACKAGE["shapes/circle.py"] + "\nx = 1"},
-        {"geometry.py": "def area(): return 'another'"},
+        {"geometry.py": "def area(): return f'{2!r}', 'formula.json'"},
         {"formula.json": "[]"},
         {"painters/brush.py": "x = 1"},
+        {"painters/brush.py": "if x:\n    y\nz"},
         {"shapes/__init__.py": PACKAGE["shapes/__init__.py"].replace("SHAPES[name]()", "SHAPES[name](1)")},
-        {"shapes/__init__.py": PACKAGE["shapes/__init__.py"].replace('"circle": Circle', '"circle": Square')},
+        {"shapes/__init__.py": PACKAGE["shapes/__init__.py"].replace(".circle:Circle", ".square:Square")},
     ],
-    ids=["an entry", "what an entry imports", "a data file", "an import in a function", "a function", "another value"],
+    ids=[
+        "an entry",
+        "what an entry imports",
+        "a data file",
+        "an import in a function",
+        "more",
+        "a function",
+        "a place",
+    ],
 )
-def test_what_it_uses_changes_the_digest(package, change):
-    before = imports.digest(imports.closure(package(), ["small:Painter"]))
-    assert imports.digest(imports.closure(package(**change), ["small:Painter"])) != before
+def test_what_it_uses_changes_the_digest(closure, change):
+    named = [("shape", "circle")]
+    assert sources.digest(closure(named=named)) != sources.digest(closure(named=named, **change))
+
+
+def test_blocks_count():
+    assert sources.digest_of_source("if x:\n    y\nz\n") != sources.digest_of_source("if x:\n    y\n    z\n")
+
+
+PROGRAM = """
+import hashlib, pathlib, sys
+from shallows.experiments.identity import sources
+found = hashlib.sha256()
+for path in sorted(pathlib.Path(sys.argv[1]).rglob("*.py")):
+    found.update(sources.digest_of_source(path.read_text(encoding="utf-8")).encode())
+print(found.hexdigest())
+"""
+
+
+def interpreters():
+    """Other versions of Python on this machine."""
+    named = [shutil.which(f"python3.{minor}") for minor in (11, 12, 13, 14)]
+    found = [*filter(None, named), *map(str, Path.home().glob(".pyenv/versions/3.1[1-4].*/bin/python"))]
+    return [one for one in found if "shims" not in one]
+
+
+@pytest.mark.parametrize("python", interpreters())
+def test_digests_are_the_same_on_every_version_of_python(python):
+    package = PROJECT / "src"
+
+    def told(interpreter):
+        command, given = [interpreter, "-c", PROGRAM, str(package)], {"PYTHONPATH": str(package), "PATH": ""}
+        return subprocess.run(command, capture_output=True, text=True, env=given, check=True, timeout=120).stdout
+
+    try:
+        other = told(python)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"{python} does not start: {error}")
+    assert other == told(sys.executable)
 
 
 # The package itself
 
 
 def modules(method, **parameters):
-    definition = METHODS[method]
-    calls = [*definition["call"].values()]
-    return code.modules_of(*calls, words=[str(one) for one in parameters.values()])
+    places, named = code.of_run(METHODS[method], parameters)
+    return code.modules_of(*places, named=named)
 
 
 @pytest.mark.parametrize(
     ("method", "solver"),
-    [("eigenpro", "eigenpro"), ("doubly_stochastic", "doubly_stochastic"), ("svrg", "svrg"), ("sdca", "sdca")],
+    [("eigenpro", "eigenpro"), ("doubly_stochastic", "doubly_stochastic"), ("r_svrg", "svrg"), ("k_sdca", "sdca")],
 )
 def test_a_method_is_made_of_its_own_solver_and_of_no_other(method, solver):
-    name = next(name for name in METHODS if name == method or name.endswith(method))
-    found = {one.rpartition(".")[2] for one in modules(name) if one.startswith("shallows.solvers.")}
+    found = {one.rpartition(".")[2] for one in modules(method) if one.startswith("shallows.solvers.")}
     others = {"eigenpro", "doubly_stochastic", "svrg", "sag", "sdca", "norma", "pegasos", "cholesky"} - {solver}
     assert solver in found and not found & others
 
 
-def test_a_run_depends_on_the_kernel_that_it_names():
-    with_heat = modules("eigenpro", kernel="heat_circle")
-    assert {one for one in with_heat if one not in modules("eigenpro")} == {"shallows.kernels.heat"}
+def test_a_run_depends_on_the_kernel_that_it_names_or_has_by_default():
+    by_default, with_heat = (set(modules("eigenpro", **given)) for given in ({}, {"kernel": "heat_circle"}))
+    assert "shallows.kernels.radial" in by_default and "shallows.kernels.heat" in with_heat - by_default
 
 
-def test_every_method_of_the_configuration_is_found_whole():
-    """No call leads nowhere, and none is made of its package's door alone."""
+def test_no_run_depends_on_a_map_a_kernel_or_a_loss_that_it_does_not_name():
+    plan = Plan.load(PROJECT)
+    named_alone = {
+        "shallows.features.tensor_sketch": "tensor_sketch",
+        "shallows.features.fastfood": "fastfood",
+        "shallows.features.quasi_monte_carlo": "quasi_monte_carlo",
+        "shallows.kernels.products": "_product",
+        "shallows.losses.novelty": "novelty",
+    }
+    for run in plan.runs("laptop").values():
+        definition = plan.configuration.methods[run.method]
+        places, named = code.of_run(definition, run.parameters)
+        if definition["runs"] == "analysis":
+            continue
+        found = set(code.modules_of(*places, named=named))
+        for module, name in named_alone.items():
+            assert module not in found or any(one.endswith(name) for _, one in named), (run.folder, module)
+
+
+#: Words that these parameters may have beside the names of tables.
+OTHER_WORDS = {"auto", "pair", "cosine", "nystroem"}
+
+
+def test_what_the_configuration_names_is_in_a_table():
+    plan = Plan.load(PROJECT)
+    for run in plan.runs("laptop").values():
+        places, named = code.of_run(plan.configuration.methods[run.method], run.parameters)
+        if all(place.startswith("shallows") for place in places):
+            tables = [sources.SHALLOWS.read(one).tables for one in code.modules_of(*places) if "/" not in one]
+            for kind, name in named:
+                known = {entry for table in tables for entry in table.get(kind, ())}
+                assert name in known | OTHER_WORDS, (run.folder, kind, name)
+
+
+def test_every_method_of_the_configuration_leads_to_a_module():
     for name, definition in METHODS.items():
-        calls = [call for call in definition["call"].values() if call.startswith("shallows")]
-        for call in calls:
-            found = code.modules_of(call)
-            assert any(":" not in one and "/" not in one for one in found), (name, call)
+        for call in definition["call"].values():
+            if call.startswith("shallows"):
+                found = sources.SHALLOWS.defined_in(*call.partition(":")[::2])
+                assert found and len(code.modules_of(call)) > 1, (name, call)
 
 
 def test_no_digest_of_a_run_depends_on_plans_tables_or_reports():
     for name, definition in METHODS.items():
         calls = [call for call in definition["call"].values() if call.startswith("shallows")]
-        if calls:
-            wrong = [one for one in code.modules_of(*calls) if re.match(r"shallows\.(experiments|report|cli)\b", one)]
-            assert not wrong, (name, wrong)
+        wrong = [one for one in code.modules_of(*calls) if re.match(r"shallows\.(experiments|report|cli)\b", one)]
+        assert not wrong, (name, wrong)
 
 
-@pytest.mark.parametrize("kept", [None, "no JSON", "[]", "{}"])
-def test_a_digest_is_the_same_whatever_was_kept_of_it(tmp_path, monkeypatch, kept):
-    def forget():
-        code._source.cache_clear()
-        code._digest.cache_clear()
-
-    before = code.digest_of_module("shallows:EigenProClassifier")
-    monkeypatch.setattr(code, "_KEPT", tmp_path / "kept" / "imports.json")
+@pytest.mark.parametrize("kept", [None, "no JSON", "[]", "{}", '{"reader": "", "modules": {}}'])
+def test_a_digest_is_the_same_whatever_was_kept_of_it(tmp_path, kept):
+    before = sources.SHALLOWS.closure(["shallows:EigenProClassifier"])
+    place = tmp_path / "kept" / "sources.json"
     if kept is not None:
-        code._KEPT.parent.mkdir()
-        code._KEPT.write_text(kept)
+        place.parent.mkdir()
+        place.write_text(kept)
     for _ in range(2):  # once without, once with what the first left
-        forget()
-        assert code.digest_of_module("shallows:EigenProClassifier") == before
-    assert json.loads(code._KEPT.read_text())
-    forget()
+        assert sources.Sources(sources.SHALLOWS.package, place).closure(["shallows:EigenProClassifier"]) == before
+    assert json.loads(place.read_text())["modules"]
 
 
 def test_no_digest_depends_on_what_python_keeps_beside_the_sources():
     for script in (PROJECT / "workflow" / "scripts").glob("*.py"):
-        assert not [one for one in code.modules_of(*imports.of_script(script)) if "__pycache__" in one], script.name
+        assert not [one for one in code.modules_of(*sources.imports_of_script(script)) if "__pycache__" in one]

@@ -19,11 +19,12 @@ def test_no_module_imports_itself_through_others(graph):
         assert not circle, (module, circle)
 
 
-def test_a_report_knows_nothing_of_experiments_but_how_a_setting_is_written(graph):
+def test_a_report_knows_the_rows_and_verdicts_of_experiments_and_nothing_else(graph):
     imported = {
         one for module in modules_of(graph, "report") for one in graph.find_modules_directly_imported_by(module)
     }
-    assert {one for one in imported if one.startswith("shallows.experiments")} == {"shallows.experiments.setting_text"}
+    found = {one for one in imported if one.startswith("shallows.experiments")}
+    assert found == {f"shallows.experiments.comparing.{one}" for one in ("rows", "verdicts")}
     below = modules_of(graph, "experiments")
     assert not any(graph.find_modules_directly_imported_by(one) & set(modules_of(graph, "report")) for one in below)
 

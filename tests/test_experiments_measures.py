@@ -16,7 +16,6 @@ from shallows.errors import ShallowsError, UnknownNameError
 from shallows.experiments.identity import code
 from shallows.experiments.planning import configuration
 from shallows.experiments.running import measures, record, run
-from shallows.experiments.running.calls import load
 from shallows.experiments.running.measures.base import Measure
 from shallows.experiments.running.measures.components import squared_sine
 from shallows.experiments.running.measures.correlations import total_correlation
@@ -210,7 +209,7 @@ def test_targets_that_are_values_are_the_second_view():
 
 @pytest.mark.parametrize("name", sorted(measures.MEASURES))
 def test_every_measure_of_the_registry_can_be_loaded(name):
-    assert issubclass(load(measures.MEASURES[name]), Measure)
+    assert issubclass(measures.MEASURES[name], Measure)
 
 
 def test_the_schema_knows_the_measures_of_the_registry_and_the_configuration_uses_no_others():
@@ -240,8 +239,8 @@ def test_a_run_depends_on_its_own_measure_and_on_no_other():
     methods = configuration.load(PROJECT).methods
 
     def behind(definition):
-        words = {*code._texts(definition.get("measures"))}
-        found = code.modules_of(*code.entries_of_measure(definition), words=words)
+        places, named = code.of_run({"call": {}, **definition}, {})
+        found = code.modules_of(*places, named=named)
         return {name.rpartition(".")[2] for name in found if ".measures." in name} - {"base"}
 
     assert behind(methods["doubly_stochastic"]) == {"sampled"}

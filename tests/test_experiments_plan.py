@@ -10,10 +10,10 @@ import yaml
 from shallows import datasets
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.experiments import command_line
-from shallows.experiments.planning import configuration, costs, measured_costs, scheduling, signatures
+from shallows.experiments.identity import signatures
+from shallows.experiments.planning import configuration, costs, measured_costs
 from shallows.experiments.planning.configuration import SCALES, ConfigurationError
 from shallows.experiments.planning.plan import Plan
-from shallows.experiments.planning.requests import Requests
 from shallows.experiments.planning.runs import digest, slug
 from workflow_runs import PROJECT, environment
 
@@ -216,44 +216,6 @@ def test_a_preconditioner_is_shared_by_the_runs_that_need_the_same_one():
     assert len(plan.preconditioners("demo")) == 4
 
 
-def test_short_runs_that_are_wanted_and_need_the_same_inputs_share_a_process():
-    plan = small(two_batch_sizes, batch_seconds=1000)
-    sharing, (first, *wanted) = scheduling.Sharing(plan), plan.runs("demo").values()
-    assert [sharing.want("demo", run) for run in wanted] == [[]] * 7
-    for run in [first, *wanted]:
-        alike = {one.id for one in wanted if one.preconditioner == run.preconditioner} - {run.id}
-        assert {one["id"] for one in sharing.others("demo", run)} == alike
-        assert len(alike) == 1 or run.preconditioner == first.preconditioner
-
-
-def test_a_process_is_told_of_runs_on_other_data_that_need_no_preconditioner(plan):
-    sharing, runs = scheduling.Sharing(plan), list(plan.runs("demo").values())
-    for run in runs:
-        sharing.want("demo", run)
-    short = [run for run in runs if run.cost.seconds < sharing.seconds]
-    begins = set()
-    for run in short[:: len(short) // 20]:
-        told = sharing.beside("demo", run, lambda one: one.seed == 0)
-        beside = [(plan.run_named("demo", spec["id"]), *data) for spec, *data in told]
-        assert all((one.dataset, one.variant) == tuple(data) for one, *data in beside)
-        assert not any(one.preconditioner or one.seed or one not in short for one, *_ in beside)
-        # Measured runs take up to one and a half times their estimate.
-        room = Requests().megabytes(run.cost)
-        assert all(1.5 * one.cost.memory_bytes / 1e6 <= room for one, *_ in beside)
-        # Those on the same data are told by `others`, unless the run needs a preconditioner and they do not.
-        assert run.preconditioner or (run.dataset, run.variant) not in {tuple(data) for _, *data in beside}
-        assert len(beside) == len({one.id for one, *_ in beside}) <= scheduling.MOST_BESIDE
-        begins.add(beside[0][0].id if beside else None)
-    assert len(begins) > 5
-
-
-def test_long_runs_share_no_process():
-    plan = small(two_batch_sizes, batch_seconds=0)
-    sharing, runs = scheduling.Sharing(plan), plan.runs("demo").values()
-    assert not any(sharing.want("demo", run) for run in runs)
-    assert not any(sharing.others("demo", run) or sharing.beside("demo", run, lambda one: True) for run in runs)
-
-
 def test_a_default_of_a_method_is_no_value_that_a_scale_alters(plan):
     # The σ and λ of these runs are of their dataset: where the target says none, the method's are not the paper's.
     (*series,) = plan.series("eigenpro_table_krls", "laptop")
@@ -291,14 +253,16 @@ def test_an_unknown_name_in_a_target_names_the_nearest_and_the_place(change, nea
 
 def test_signatures_that_are_read_from_the_sources_are_those_of_what_is_called(plan):
     places = {place for method in plan.configuration.methods.values() for place in method["call"].values()}
-    read = {place: signatures.keywords(place) for place in places if place.startswith("shallows")}
+    read = {place: signatures.parameters(place) for place in places if place.startswith("shallows")}
     assert sum(names is not None for names in read.values()) > 0.8 * len(read) > 20
     for place, names in read.items():
         module, _, name = place.partition(":")
         parameters = inspect.signature(getattr(importlib.import_module(module), name)).parameters.values()
         open_ended = any(one.kind is one.VAR_KEYWORD for one in parameters)
-        assert names == (None if open_ended else {one.name for one in parameters}), place
-    assert signatures.keywords("sklearn.svm:SVC") is None
+        constants = (bool, int, float, str, type(None))
+        told = {one.name: one.default if isinstance(one.default, constants) else None for one in parameters}
+        assert names == (None if open_ended else told), place
+    assert signatures.parameters("sklearn.svm:SVC") is None
 
 
 def test_an_axis_of_values_needs_values():
@@ -318,7 +282,7 @@ def test_an_axis_of_values_needs_values():
         ("results/demo/tabels/eigenpro_table6.csv", "tables"),
         ("results/demo/tables/eigenpro_table6.cvs", "csv"),
         ("data/raw/mnits/verified.json", "mnist"),
-        ("data/prepared/mnist/unti/prepared.json", "unit"),
+        ("data/prepared/mnist/unti", "unit"),
     ],
 )
 def test_a_request_for_something_unknown_names_the_nearest(plan, asked, nearest):

@@ -8,6 +8,7 @@ import pytest
 from claims_example import RACE, REACHED, claim_of, made, rows_of
 from shallows.experiments.comparing import claims
 from shallows.experiments.comparing.measurements import Measurements
+from shallows.experiments.comparing.rows import Row
 
 
 def reached(published, **changes):
@@ -69,6 +70,17 @@ def test_a_ratio_of_what_some_runs_reached_is_no_number():
     assert row["reason"] == "not reached in 1 of 2 runs, by one side or both"
 
 
+def test_what_some_runs_reached_is_kept_and_not_shown_where_the_others_went_on_for_too_long():
+    curves = {("fast", "g", seed): RACE["fast", "g", 0] for seed in (0, 1)} | {
+        ("exact", "g", 0): {"error": {None: 3.0}}
+    }
+    curves["fast", "g", 2] = {"error": {1: 9.0, 2: 9.0, 3: 9.0}}
+    claim = {"label": "x", "of": {"method": "fast"}, "at_most": 3}
+    row = Row.from_text(claim_of(claim, curves, published="soon", metrics=REACHED)[0])
+    assert (row.verdict, row.measured_mean, row.low, row.high) == ("deviates", None, None, None)
+    assert (row.values, row.repetitions, row.passed) == ((2.0, 2.0), 3, 2)
+
+
 def bounded(slow, claim, *, published="3", others=()):
     """The row of a ratio of a race in which the fast method reaches the level after two epochs with every seed."""
     race = {
@@ -79,7 +91,7 @@ def bounded(slow, claim, *, published="3", others=()):
     }
     asked = {"label": "x", "of": {"method": "slow"}, "over": {"method": "fast"}, **claim}
     (row,) = claim_of(asked, race, published=published, metrics=REACHED)
-    return row["verdict"], float(row["measured_mean"] or "nan"), row["reason"]
+    return row["verdict"], float(row["measured_mean"] or "nan"), Row.from_text(row)
 
 
 NEVER = dict.fromkeys(range(1, 13), 9.0)
@@ -92,19 +104,20 @@ HIGHER = {"better": "higher", "tolerance": {"absolute": 1.0}}
 def test_a_run_that_did_not_reach_a_level_counts_from_below_with_the_epochs_it_was_looked_at(
     printed, verdict, measured
 ):
-    found = bounded([NEVER, {**NEVER, 10: 3.2}], HIGHER, published=printed)
-    assert found[0] == verdict and found[1] == pytest.approx(measured, nan_ok=True)
-    why = "not reached in 1 of 2 runs"
-    assert found[2].startswith(why if verdict == "not run" else f"at least this: {why}")
+    *found, row = bounded([NEVER, {**NEVER, 10: 3.2}], HIGHER, published=printed)
+    assert found == [verdict, pytest.approx(measured, nan_ok=True)]
+    assert (row.values, row.repetitions, row.passed, row.is_bound) == ((6.0, 5.0), 2, 1, True)
+    assert row.measured_sd is None
+    assert "not reached in 1 of 2 runs" in row.reason
 
 
 @pytest.mark.parametrize(
     ("curve", "bound"), [({1: 9.0, 2: 9.0, 3: 9.0, 4: 9.0, 12: 9.0}, 2.0), ({5: 9.0, 10: 9.0}, None)]
 )
 def test_between_looks_a_level_may_have_been_met_unseen(curve, bound):
-    verdict, measured, reason = bounded([curve], HIGHER, published="1")
+    verdict, measured, row = bounded([curve], HIGHER, published="1")
     assert (verdict, measured) == ("undecided", bound) if bound else verdict == "not run"
-    assert reason.endswith("by one side or both") is (bound is None)
+    assert (row.passed, row.is_bound) == (0, bound is not None)
 
 
 def test_a_bound_is_no_measured_number_and_reproduces_nothing():
@@ -134,7 +147,7 @@ def test_a_smallest_ratio_counts_what_was_not_reached_from_below(level, verdict)
     claim = {"across": "smallest", "by": [], "at_least": level}
     reached = {**NEVER, 8: 3.2}  # a ratio of 4; the bound of the other is 12/4
     found = bounded([reached], claim, others=two_kernels({**NEVER, 4: 2.0}, NEVER))
-    assert found[0] == verdict and "Toy, l not reached in 1 of 1 runs" in found[2]
+    assert found[0] == verdict and (found[2].is_bound, found[2].left_out) == (True, ("Toy, l",))
     # Looked at with gaps, it might be the smallest.
     assert bounded([reached], claim, others=two_kernels({1: 2.0}, {12: 9.0}))[0] == "not run"
 
@@ -151,15 +164,22 @@ def test_a_smallest_ratio_that_was_measured_below_all_bounds_is_no_bound(level, 
 def test_a_largest_ratio_tells_what_it_leaves_out():
     other = two_kernels({1: 2.0}, {12: 9.0})
     claim = {"across": "largest", "by": [], "at_least": 3}
-    verdict, measured, reason = bounded([{**NEVER, 8: 3.2}], claim, others=other)
-    assert (verdict, measured) == ("reproduced", 4.0)
-    assert reason.endswith("at least 3; without Toy, l not reached in 1 of 1 runs, by one side or both")
-    assert bounded([{**NEVER, 8: 3.2}], {"across": "largest", "by": [], "at_most": 9}, others=other)[0] == "not run"
+    verdict, measured, row = bounded([{**NEVER, 8: 3.2}], claim, others=other)
+    assert (verdict, measured, row.left_out) == ("reproduced", 4.0, ("Toy, l",))
+    assert row.reason.endswith("at least 3; without Toy, l, where not all runs reached the level")
+    verdict, _, row = bounded([{**NEVER, 8: 3.2}], {"across": "largest", "by": [], "at_most": 9}, others=other)
+    assert (verdict, row.values, row.left_out) == ("not run", (4.0,), ("Toy, l",))
+
+
+def test_a_median_over_settings_needs_all_of_them():
+    claim = {"across": "median", "by": [], "at_least": 1}
+    verdict, _, row = bounded([{**NEVER, 8: 3.2}], claim, others=two_kernels({1: 2.0}, NEVER))
+    assert (verdict, row.values, row.left_out) == ("not run", (), ("Toy, l",))
 
 
 def test_a_group_in_which_nothing_was_reached_is_told_so():
-    verdict, _, reason = bounded([{12: 9.0}], {"across": "smallest", "by": [], "at_least": 3})
-    assert verdict == "not run" and reason == "Toy, g not reached in 1 of 1 runs, by one side or both"
+    verdict, _, row = bounded([{12: 9.0}], {"across": "smallest", "by": [], "at_least": 3})
+    assert (verdict, row.values, row.reason) == ("not run", (), "not reached in all runs of Toy, g")
 
 
 def test_a_level_that_is_met_to_rounding_is_reached():

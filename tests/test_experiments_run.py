@@ -16,10 +16,9 @@ from shallows.experiments.comparing import evaluations
 from shallows.experiments.planning import configuration, explain
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.planning.runs import digest
-from shallows.experiments.running import finished, record, run, single_fit
+from shallows.experiments.running import record, run, single_fit
 from shallows.experiments.running.job import Conditions, Job, key_of
 from shallows.experiments.running.measures import predictions
-from shallows.experiments.running.shared_process import RunTask, on_prepared_data, work
 from workflow_runs import PROJECT
 
 METHODS = configuration.load(PROJECT).methods
@@ -95,25 +94,13 @@ def test_errors_are_those_of_the_fitted_estimator_in_percent(job, prepared):
     assert made["metrics"]["final"]["train_error"] == pytest.approx(100 * (1 - model.score(data.x_train, data.y_train)))
 
 
-def test_a_finished_run_is_found_again_and_not_computed_again(job, capsys):
+def test_a_finished_run_is_computed_again_when_it_is_asked_again(job):
     one = eigenpro(job)
     first = run.execute(one, CONDITIONS)
-    (one.out / "record.json").unlink()
-    again = replace(one, spec={**one.spec, "target_ids": ["some_table", "another"]})
-    second = run.execute(again, CONDITIONS)
-    assert "found finished" in capsys.readouterr().out
-    assert second["finished"] == first["finished"] and second["model"] == first["model"]
-    assert record.read(one.out)[0]["run"]["target_ids"] == ["some_table", "another"]
-
-
-def test_a_finished_run_is_copied_as_it_is_only_for_the_targets_that_its_record_names(job):
-    one = eigenpro(job, marks=(1,))
-    assert finished.to_copy(one) is None
-    run.execute(replace(one, out=None), CONDITIONS)
-    assert json.loads((finished.to_copy(one) / "record.json").read_text())["run"]["id"] == one.spec["id"]
-    assert finished.to_copy(replace(one, spec={**one.spec, "target_ids": ["another"]})) is None
-    assert finished.to_copy(replace(one, spec={**one.spec, "code": "other"})) is None
-    assert finished.to_copy(replace(one, prepared=one.checkpoints)) is None
+    assert not list(one.checkpoints.rglob("*.npz"))
+    again = run.execute(one, CONDITIONS)
+    assert again["resumes"] == 0 and again["times"]["total"] != first["times"]["total"]
+    assert again["model"] == first["model"] and again["metrics"]["final"] == first["metrics"]["final"]
 
 
 def test_other_parameters_data_or_code_make_another_key(job, monkeypatch):
@@ -128,67 +115,11 @@ def test_other_parameters_data_or_code_make_another_key(job, monkeypatch):
     assert key_of(asked, "0" * 64) != key
 
 
-def test_a_run_that_fails_does_not_take_the_others_with_it(job, capsys):
-    good, bad = eigenpro(job), eigenpro(job, bandwidth=-1.0)
-    work(RunTask(good, CONDITIONS), [RunTask(replace(bad, out=None), CONDITIONS)], seconds=60)
-    assert "bandwidth" in capsys.readouterr().err
-    assert (good.out / "record.json").exists()
-    assert any(path.parent.name == "finished" for path in good.checkpoints.rglob("record.json"))
+def test_a_run_that_fails_tells_which_one_it_is(job):
+    one = eigenpro(job, bandwidth=-1.0)
     with pytest.raises(ShallowsError, match=r"eigenpro on .*bandwidth"):
-        work(RunTask(bad, CONDITIONS))
-    assert not bad.out.exists()
-
-
-def test_what_a_process_does_besides_is_found_finished_by_its_own_job(job, capsys):
-    first, second = eigenpro(job), eigenpro(job, rank=10)
-    work(RunTask(first, CONDITIONS), [RunTask(replace(second, out=None), CONDITIONS)], seconds=60)
-    assert (first.out / "record.json").exists() and not second.out.exists()
-    capsys.readouterr()
-    wanted = replace(second, spec={**second.spec, "target_ids": ["another"]})
-    work(RunTask(wanted, CONDITIONS))
-    assert "found finished" in capsys.readouterr().out
-    kept, _ = record.read(second.out)
-    assert kept["run"]["target_ids"] == ["another"] and kept["run"]["parameters"]["rank"] == 10
-
-
-def test_runs_on_other_data_wait_for_no_preparation(job, prepared, tmp_path):
-    one, half = eigenpro(job), tmp_path / "half"
-    half.mkdir()
-    (half / "prepared.json").write_text("{", encoding="utf-8")
-    beside = [(one.spec, str(folder)) for folder in (tmp_path / "not there", half, prepared)]
-    tasks = list(on_prepared_data(beside, one.checkpoints, CONDITIONS))
-    assert [task.job for task in tasks] == [replace(one, out=None)]
-    work(RunTask(eigenpro(job, rank=10), CONDITIONS), tasks, seconds=60)
-    assert tasks[0].is_finished()
-
-
-def test_nothing_more_is_begun_when_the_time_is_over(job):
-    first, second = eigenpro(job), eigenpro(job, rank=10)
-    other = RunTask(replace(second, out=None), CONDITIONS)
-    work(RunTask(first, CONDITIONS), [other], seconds=0.0)
-    assert not other.is_finished()
-
-
-def test_two_processes_share_the_runs_between_them(job):
-    """What one is at work on, the other leaves alone."""
-    first, second, third = (eigenpro(job, rank=rank) for rank in (8, 9, 10))
-    begun, go_on = threading.Event(), threading.Event()
-
-    class Slow(RunTask):
-        def compute(self):
-            begun.set()
-            go_on.wait(timeout=60)
-            super().compute()
-
-    slow = threading.Thread(target=work, args=(Slow(first, CONDITIONS),))
-    slow.start()
-    begun.wait(timeout=60)
-    others = [RunTask(replace(one, out=None), CONDITIONS) for one in (first, third)]
-    work(RunTask(second, CONDITIONS), others, seconds=60)
-    assert [one.is_finished() for one in others] == [False, True]
-    go_on.set()
-    slow.join()
-    assert others[0].is_finished()
+        run.execute(one, CONDITIONS)
+    assert not one.out.exists()
 
 
 @pytest.mark.slow
@@ -320,8 +251,8 @@ def test_the_curve_is_written_before_the_record(job, monkeypatch):
     monkeypatch.setattr(record, "write_json", full)
     with pytest.raises(OSError, match="No space"):
         run.execute(one, CONDITIONS)
-    assert list(one.checkpoints.rglob("curve.csv"))
-    assert not list(one.checkpoints.rglob("record.json")) and not one.out.exists()
+    assert (one.out / "curve.csv").exists() and not (one.out / "record.json").exists()
+    assert list(one.checkpoints.rglob("checkpoint.npz"))
 
 
 def test_curves_are_tidy(job):

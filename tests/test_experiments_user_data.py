@@ -36,20 +36,21 @@ def test_a_comparison_without_data_is_refused_in_the_plan():
 def record(path, n_train, n_test=100, d=10):
     arrays = {"y_train": {"shape": [n_train]}}
     info = {"n_train": n_train, "n_test": n_test, "n_features": d, "classes": ["no", "yes"], "arrays": arrays}
-    path.write_text(json.dumps(info))
+    path.mkdir()
+    (path / "prepared.json").write_text(json.dumps(info))
     return path
 
 
 @pytest.mark.parametrize("name", ["eigenpro", "svm", "linear_ridge", "constant"])
 def test_the_cost_of_every_method_grows_with_the_rows(tmp_path, name):
-    choose = record(tmp_path / "choose.json", 500)
-    small, large = (comparison.cost(METHODS[name], choose, record(tmp_path / f"{n}.json", n)) for n in (1_000, 20_000))
+    choose = record(tmp_path / "choose", 500)
+    small, large = (comparison.cost(METHODS[name], choose, record(tmp_path / f"{n}", n)) for n in (1_000, 20_000))
     assert 0 < small.seconds < large.seconds
     assert 0 < small.memory_bytes < large.memory_bytes
 
 
 def test_the_cost_counts_every_trial(tmp_path):
-    choose, test = record(tmp_path / "choose.json", 4_000), record(tmp_path / "test.json", 4_000)
+    choose, test = record(tmp_path / "choose", 4_000), record(tmp_path / "test", 4_000)
     once = {**METHODS["eigenpro"], "compare": {"epochs": [40]}}
     four = {**once, "compare": {"epochs": [40], "choose": {"kernel": ["gaussian", "laplace"], "rank": [10, 20]}}}
     assert comparison.cost(four, choose, test).seconds == pytest.approx(
@@ -58,11 +59,9 @@ def test_the_cost_counts_every_trial(tmp_path):
 
 
 def test_a_method_that_would_hold_the_matrix_of_all_rows_is_estimated_at_the_most_that_it_is_run_on(tmp_path):
-    choose = record(tmp_path / "choose.json", 500)
+    choose = record(tmp_path / "choose", 500)
     most = METHODS["svm"]["compare"]["most_rows"]
-    at_most, beyond = (
-        comparison.cost(METHODS["svm"], choose, record(tmp_path / f"{n}.json", n)) for n in (most, 50 * most)
-    )
+    at_most, beyond = (comparison.cost(METHODS["svm"], choose, record(tmp_path / f"{n}", n)) for n in (most, 50 * most))
     assert at_most == beyond
     assert at_most.memory_bytes > 8 * most**2
 

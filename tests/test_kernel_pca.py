@@ -15,9 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from component_example import points, sine_squared
-from shallows import kernels
+from shallows import DoublyStochasticKernelPCA, kernels
 from shallows.errors import DivergenceError, ShallowsError
-from shallows.estimators.components import DoublyStochasticKernelPCA
 from shallows.training import Checkpoint, Curve, Observer
 
 
@@ -193,7 +192,7 @@ def test_observers_see_components_in_the_middle_of_the_training():
         ({"step_size": -1.0}, "step_size must be a positive number"),
         ({"decrease": -1.0}, "decrease must be a number of at least 0"),
         ({"max_features": 0}, "max_features must be a whole number"),
-        ({"dtype": "float16"}, "dtype must be one of"),
+        ({"dtype": "float16"}, "dtype must be .auto., .float32. or .float64."),
         ({"kernel": "linear"}, "no spectral draws"),
     ],
 )

@@ -3,7 +3,6 @@
 import pytest
 
 from shallows import arrays, memory_limits
-from shallows.experiments.planning import scheduling
 
 V1_MOUNT = "35 31 0:32 {root} /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n"
 V2_MOUNT = "31 23 0:28 {root} /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n"
@@ -120,4 +119,4 @@ def test_the_budget_and_the_memory_of_the_machine_keep_to_the_least_limit(monkey
     monkeypatch.setattr(memory_limits, "limits", lambda: both)
     assert arrays.available_memory() == 500 * 2**20
     assert arrays.memory_budget(None) == int(0.7 * 500 * 2**20)
-    assert scheduling.main_memory() == 800 * 2**20
+    assert memory_limits.main_memory() == 800 * 2**20

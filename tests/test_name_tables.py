@@ -1,11 +1,19 @@
 """Tables from names to kernels, losses and feature maps, which a reader of the source can follow."""
 
-import ast
-import inspect
+import importlib
+import re
+import subprocess
+import sys
 
 import pytest
 
-from shallows import features, kernels, losses
+import shallows
+from shallows import datasets, estimators, features, kernels, losses, nets, solvers
+from shallows.datasets import formats, synthetic
+from shallows.datasets.preparation import steps
+from shallows.errors import UnknownNameError
+from shallows.experiments.running import measures
+from shallows.lazy_tables import LazyTable
 from shallows.solvers.expansions import block_policies
 
 
@@ -31,12 +39,31 @@ def test_every_kernel_and_loss_with_a_name_is_listed(base, table, room):
     assert named == set(table.values())
 
 
-@pytest.mark.parametrize(
-    ("room", "name"), [(kernels, "KERNELS"), (losses, "LOSSES"), (features, "FEATURE_MAPS")], ids=lambda x: str(x)[-9:]
-)
-def test_a_table_is_written_out(room, name):
-    tree = ast.parse(inspect.getsource(room))
-    (table,) = (n.value for n in tree.body if isinstance(n, ast.AnnAssign) and n.target.id == name)
-    assert isinstance(table, ast.Dict)
-    assert [key.value for key in table.keys] == list(getattr(room, name))
-    assert all(isinstance(value, ast.Name) for value in table.values)
+ROOMS = [datasets, estimators, features, formats, kernels, losses, measures, nets, shallows, solvers, steps, synthetic]
+TABLES = [table for room in ROOMS for table in vars(room).values() if isinstance(table, LazyTable)]
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.kind)
+def test_every_entry_of_a_table_is_where_it_says(table):
+    for name in table:
+        made = table[name]
+        assert getattr(importlib.import_module(table.module_of(name)), made.__name__) is made
+        assert made.__module__ == table.module_of(name) or made.__module__.startswith(table.module_of(name) + ".")
+
+
+def test_a_name_that_is_in_no_table_is_refused_with_the_nearest():
+    with pytest.raises(UnknownNameError, match="gaussian"):
+        kernels.KERNELS["gausian"]
+    with pytest.raises(AttributeError, match="no attribute 'Gausian'"):
+        kernels.Gausian  # noqa: B018
+    assert kernels.KERNELS.get("gausian") is None
+
+
+def test_to_import_one_estimator_imports_no_other_method():
+    program = (
+        "import sys; from shallows import SAGClassifier; "
+        "print(sorted(m for m in sys.modules if m.startswith(('shallows.solvers.', 'shallows.features.'))))"
+    )
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=100)
+    assert "regularised.sag" in told.stdout
+    assert not re.search(r"least_squares\.|expansions\.|support_vectors\.|quasi_monte_carlo|landmarks", told.stdout)

@@ -8,8 +8,6 @@ import pytest
 
 from shallows.experiments.planning.placement import Placement
 from shallows.experiments.planning.plan import Plan
-from shallows.experiments.planning.scheduling import Sharing
-from shallows.experiments.running.job import Conditions
 
 
 @functools.cache
@@ -64,23 +62,3 @@ def test_where_none_is_insisted_on_none_is_asked_for(device, long):
     runs = plan.runs("laptop").values()
     assert {placed.device_of(run) for run in runs} == {"cpu", long}
     assert not any(map(placed.gpus, runs))
-
-
-def test_a_process_goes_on_with_runs_of_its_own_device_alone():
-    plan = Plan.load(".", {})
-    runs = sorted(plan.runs("demo").values(), key=lambda run: run.id)
-    (one, *_) = (run for run in runs if run.preconditioner is None)
-    same = [run for run in runs if (run.dataset, run.variant, run.preconditioner) == (one.dataset, one.variant, None)]
-    apart = {run.id: "gpu" if place % 2 else "cpu" for place, run in enumerate(same)}
-    sharing = Sharing(plan, lambda run: apart.get(run.id, "cpu"))
-    for run in same:
-        sharing.want("demo", run)
-    member = max(same, key=lambda run: run.cost.memory_bytes)
-    found = {spec["id"] for spec in sharing.others("demo", member)}
-    assert found == {run.id for run in same if apart[run.id] == apart[member.id]} - {member.id}
-
-
-def test_a_job_has_a_device_of_its_own():
-    settings = {"device": "gpu", "memory": None, "checkpoint_seconds": 60}
-    assert Conditions.of(settings).device == "gpu"
-    assert Conditions.of(settings, device="cpu").device == "cpu"

@@ -9,6 +9,7 @@ import pytest
 
 import report_example
 from shallows.errors import ShallowsError, UnknownNameError
+from shallows.experiments.comparing.rows import COLUMNS, Row
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.running import record as records
 from shallows.reference import agreement, compaction, folder, listing, machine_dependence, verification
@@ -19,11 +20,11 @@ from workflow_runs import PROJECT
 def row(mean, **given):
     """A row of a table with an error that is counted on 1,000 test points and measured with two seeds."""
     found = {
-        **{"dataset": "digits", "n_train": "4000", "n_test": "1000", "method": "EigenPro", "setting": "epochs=5"},
-        **{"metric": "test_error", "measured_mean": mean, "measured_sd": "0.1", "unit": "%", "evidence": "number"},
-        **{"records": "0123456789;abcdef0123", "verdict": "reproduced", "reason": ""},
+        **{"target": "invented", "dataset": "digits", "n_train": "4000", "n_test": "1000", "method": "EigenPro"},
+        **{"setting": "epochs=5", "metric": "test_error", "measured_mean": mean, "measured_sd": "0.1", "unit": "%"},
+        **{"evidence": "number", "records": "0123456789;abcdef0123", "repetitions": "2", "verdict": "reproduced"},
     }
-    return {**found, **given}
+    return Row.from_text({**dict.fromkeys(COLUMNS, ""), **found, **given})
 
 
 def states(reference, here, **said):
@@ -47,8 +48,14 @@ def test_the_margin_is_two_standard_errors_and_a_share():
     assert agreement.margin_between(row("4.0"), row("4.1"), 4.0)[0] == pytest.approx(wanted, rel=1e-12)
 
 
+def test_a_claim_that_compares_methods_has_fewer_repetitions_than_runs():
+    records = {"records": "a;b;c;d", "unit": "", "evidence": "order"}
+    wanted = 2 * (0.1**2 / 2 + 0.1**2 / 2) ** 0.5 + 0.04
+    assert agreement.margin_between(row("4.0", **records), row("4.1", **records), 4.0)[0] == pytest.approx(wanted)
+
+
 def test_one_seed_of_what_is_not_counted_may_differ_by_its_share_alone():
-    given = {"unit": "", "measured_sd": "", "records": "0123456789"}
+    given = {"unit": "", "measured_sd": "", "repetitions": "1"}
     share = agreement.RELATIVE_ALONE
     assert states([row("2", **given)], [row(f"{2 + 1.9 * share}", **given)]) == [agreement.AGREES]
     assert states([row("2", **given)], [row(f"{2 + 2.1 * share}", **given)]) == [agreement.DRIFTED]
@@ -89,7 +96,7 @@ def test_what_is_not_finite_agrees_with_its_like_alone():
 
 
 def test_differences_below_a_millionth_of_the_largest_value_are_rounding():
-    given = {"unit": "", "measured_sd": "", "records": "0123456789", "metric": "residual"}
+    given = {"unit": "", "measured_sd": "", "repetitions": "1", "metric": "residual"}
     reference = [row("1.0", **given), row("1e-9", setting="epochs=9", **given)]
     assert states(reference, [row("1.0", **given), row("5e-7", setting="epochs=9", **given)])[1] == agreement.AGREES
     assert states(reference, [row("1.0", **given), row("5e-6", setting="epochs=9", **given)])[1] == agreement.DRIFTED
@@ -134,7 +141,7 @@ def test_a_torn_file_is_refused_by_name(reference, name, tmp_path):
 
 def test_one_altered_digit_of_a_reference_is_refused(reference):
     table = reference / "invented.csv"
-    table.write_text(table.read_text().replace("4.0", "4.1"))
+    table.write_text(table.read_text().replace(",4,0.1", ",5,0.1"))
     with pytest.raises(folder.TornReferenceError, match="checksum"):
         folder.read_target(reference, "invented", folder.read_index(reference))
 
@@ -145,7 +152,7 @@ def test_a_torn_index_and_one_of_another_form_are_refused(reference):
     path.write_text(text[: len(text) // 2])
     with pytest.raises(folder.TornReferenceError, match=r"index\.json is not whole"):
         folder.read_index(reference)
-    path.write_text(text.replace('"format": 1', '"format": 99'))
+    path.write_text(text.replace('"format": 2', '"format": 99'))
     with pytest.raises(folder.TornReferenceError, match="the form 99"):
         folder.read_index(reference)
     path.unlink()
@@ -248,22 +255,20 @@ def test_a_compact_record_gives_all_of_the_record_again_but_its_curve():
 
 def test_folders_of_runs_become_their_identifiers():
     folders = "results/demo/runs/a/b/rank160-seed0-0123456789;results/demo/runs/a/b/rank160-seed1-abcdef0123"
-    assert compaction.run_ids(folders) == "0123456789;abcdef0123"
-    assert compaction.run_ids("") == ""
+    assert compaction.with_run_ids(row("4.0", records=folders)).records == ("0123456789", "abcdef0123")
 
 
 def test_a_large_table_loses_points_of_its_curves_and_nothing_else(tmp_path, monkeypatch):
-    table, meta = report_example.spectrum(tmp_path)
-    target = targets.read(table, meta)
-    lines = [{"measured_mean": str(one.mean), "place": str(place)} for place, one in enumerate(target.rows)]
-    assert compaction.thinned(target, lines) == (lines, 1)
-    monkeypatch.setattr(compaction, "LARGEST_TABLE", sum(len(",".join(one.values())) + 1 for one in lines) // 3)
-    kept, every = compaction.thinned(target, lines)
+    target = targets.read(*report_example.spectrum(tmp_path))
+    assert compaction.thinned(target) == ([*target.rows], 1)
+    size = sum(len(",".join(one.as_text().values())) + 1 for one in target.rows)
+    monkeypatch.setattr(compaction, "LARGEST_TABLE", size // 3)
+    kept, every = compaction.thinned(target)
     assert every >= 3
-    places = [lines.index(one) for one in kept]
+    places = [target.rows.index(one) for one in kept]
     assert places == sorted(places)
     drawn = [place for place, one in enumerate(target.rows) if target.is_drawn(one)]
-    assert set(range(len(lines))) - set(drawn) <= set(places)
+    assert set(range(len(target.rows))) - set(drawn) <= set(places)
     curves = {}
     for place in drawn:
         keys = {**target.rows[place].keys, "index": ""}
@@ -286,31 +291,32 @@ def test_what_names_a_folder_of_this_machine_is_refused():
             compaction.check_that_nothing_is_private(f"on {platform.node()}", "The reference", PROJECT)
 
 
-def test_times_are_known_by_their_words():
+def test_a_claim_about_a_metric_of_the_machine_is_one_of_them_whatever_its_label_says():
     spec = {
-        "metrics": {
-            "fit_seconds": {"label": "of the fit"},
-            "cost": {"label": "time of an iteration"},
-            "test_error": {"label": "sometimes an error"},
-            "found_2": {"label": "the second, found"},
-        },
+        "metrics": {"fit_seconds": {"label": "of the fit"}, "test_error": {"label": "time after time an error"}},
         "claims": {
             "saved": {"label": "what is saved", "metric": "fit_seconds"},
-            "named": {"label": "exponent in n", "metric": "training"},
-            "best": {"label": "best", "metric": "test_error"},
+            "exponent": {"label": "exponent in n", "metric": "training"},
+            "best": {"label": "best of four times", "metric": "test_error"},
+            "smallest": {"label": "smallest", "metric": "test_error"},
         },
     }
-    assert machine_dependence.of_target(spec, ["named"]) == ["fit_seconds", "cost", "saved", "named"]
+    named = ["fit_seconds", "training", "smallest"]
+    assert machine_dependence.among(spec, named) == ["fit_seconds", "saved", "exponent", "smallest"]
 
 
-def test_the_metrics_that_the_configuration_calls_times_exist():
+def test_what_the_configuration_calls_of_the_machine_exists():
     plan = Plan.load(PROJECT)
-    named = machine_dependence.read(PROJECT)
-    assert named
-    for target, metrics in named.items():
-        spec = plan.target(target)
-        assert set(metrics) <= {*spec["metrics"], *spec.get("claims", {})}, target
-        assert not set(metrics) & set(machine_dependence.of_target(spec)), "named although their words tell it"
+    names = {
+        target: {*defined, *(one.get("metric") for one in defined.values())}
+        for target, spec in plan.targets.items()
+        for defined in [{**spec["metrics"], **spec.get("claims", {})}]
+    }
+    everywhere = machine_dependence.read(PROJECT, "no target")
+    assert set(everywhere) <= set().union(*names.values())
+    for target in names:
+        own = machine_dependence.read(PROJECT, target)[len(everywhere) :]
+        assert set(own) <= names[target], target
 
 
 HELD = [path.parent for path in (PROJECT / "results" / "reference").glob("*/index.json")]

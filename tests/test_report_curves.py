@@ -6,8 +6,9 @@ import json
 import numpy as np
 import pytest
 
-from report_example import COLUMNS, LABEL
+from report_example import LABEL
 from shallows.errors import ShallowsError
+from shallows.experiments.comparing.rows import COLUMNS
 from shallows.report import figures, tables
 from shallows.report.target import read
 

@@ -61,7 +61,7 @@ def test_a_printed_number_keeps_its_digits(text, shown):
 
 
 def test_a_quantity_has_its_unit_and_a_minus_sign():
-    assert quantity("-16.4", "percent") == "−16.4\u00a0%" and quantity("8100000") == "8,100,000"
+    assert quantity("-16.4", "%") == "−16.4\u00a0%" and quantity("8100000") == "8,100,000"
     assert quantity("as good as the best", "%") == "as good as the best"
 
 

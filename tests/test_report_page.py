@@ -19,8 +19,9 @@ import pytest
 from PIL import Image
 
 import report_example
+from shallows.experiments.comparing.rows import read_rows, write_rows
 from shallows.report import cards, page, sheet_margins
-from shallows.report.target import read
+from shallows.report.target import Target, read
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
@@ -76,6 +77,26 @@ def test_the_page_begins_with_the_papers_in_short_and_the_verdicts(report):
     assert places == sorted(places)
     for chip in ("13 reproduced", "2 reproduced", "1 better", "1 deviates", "16 not comparable", "16 not run"):
         assert f">{chip}<" in text
+
+
+def test_no_verdict_mark_filter_or_count_of_the_page_follows_from_a_reason(report, tmp_path):
+    folder, summary = report.parent.parent / "tables", report.parents[3] / "summary.yaml"
+    reasons, targets, pages = {}, [], []
+    for path in sorted(folder.glob("*.csv")):
+        rows = read_rows(path)
+        reasons |= {row.reason: f"at least this: {number}" for number, row in enumerate(rows, start=1) if row.reason}
+        nonsense = [dataclasses.replace(row, reason=reasons.get(row.reason, "")) for row in rows]
+        for place, shown in (("told", rows), ("nonsense", nonsense)):
+            write_rows(tmp_path / place / path.name, shown)
+        targets.append((path.name, path.with_suffix(".json"), None, None))
+    for place in ("told", "nonsense"):
+        out = tmp_path / place / "index.html"
+        paths = [(tmp_path / place / name, *rest) for name, *rest in targets]
+        page.write(paths, out, summaries=[summary])
+        pages.append(out.read_text())
+    for reason, other in sorted(reasons.items(), key=lambda pair: -len(pair[1])):
+        pages[1] = pages[1].replace(other, html.escape(reason, quote=True).replace("&#x27;", "&#39;"))
+    assert len(reasons) == 5 and pages[0] == pages[1]
 
 
 def test_every_link_leads_somewhere(report):
@@ -139,7 +160,7 @@ def test_text_stands_out_from_its_ground(mode):
 def test_a_page_beside_which_nothing_is_printed_has_no_cards_and_no_script(tmp_path):
     csv_path, meta_path = report_example.error_table(tmp_path)
     meta = json.loads(meta_path.read_text())
-    for key in ("paper", "source", "citation", "verdict_counts"):
+    for key in ("paper", "source", "citation"):
         del meta[key]
     meta_path.write_text(json.dumps(meta))
     page.write([(csv_path, meta_path, None, None)], tmp_path / "own.html")
@@ -242,9 +263,12 @@ def test_the_page_is_no_wider_than_its_window(report, tmp_path, width):
 
 
 def test_code_versions_that_differ_by_their_commit_stand_together():
-    given = ["shallows 1.0, commit a", "shallows 1.0, commit b", "shallows 1.0, commit c, with uncommitted changes"]
-    assert page._together(given) == ["shallows 1.0, commits a, b", given[2]]
-    assert page._together(["shallows 1.0, commits a, b", "unknown"]) == ["shallows 1.0, commits a, b", "unknown"]
+    def made_by(commits, dirty=False, version="1.0"):
+        return Target((), {"label": {"code": {"version": version, "commits": commits, "dirty": dirty}}}, Path())
+
+    given = [made_by(["a"]), made_by(["c"], True), made_by(["b", "a"]), made_by([], version="")]
+    assert page.codes(given) == ["shallows 1.0, commits a, b", "shallows 1.0, commit c, with uncommitted changes"]
+    assert page.codes(given[3:]) == ["unknown"]
 
 
 @pytest.mark.parametrize("verdict, mean, said", [("not run", "", "No results"), ("measured", "0.4", "Measured; the")])
@@ -256,9 +280,7 @@ def test_a_card_without_values_says_whether_anything_was_measured(tmp_path, verd
     row |= {"metric": "test_error", "scale": "demo", "verdict": verdict, "measured_mean": mean}
     csv_path.write_text(f"{lines[0]}\n{','.join(row[name] for name in names)}\n")
     meta = json.loads(meta_path.read_text())
-    meta_path.write_text(
-        json.dumps(meta | {"verdict_counts": {}, "layout": {"rows": ["method"], "columns": ["metric"]}})
-    )
+    meta_path.write_text(json.dumps(meta | {"layout": {"rows": ["method"], "columns": ["metric"]}}))
     page.write([(csv_path, meta_path, None, None)], tmp_path / "index.html")
     assert f'<p class="silent">{said}' in (tmp_path / "index.html").read_text()
 

@@ -3,14 +3,12 @@
 import numpy as np
 import pytest
 
-from report_example import COLUMNS
 from shallows.errors import ShallowsError
 from shallows.report.scatter import scatter
 from shallows.report.target import read
 from test_report_curves import written
 
 FIGURE = {"kind": "scatter", "x": "across", "metric": "up", "lines": "colour", "columns": "method"}
-assert "setting" in COLUMNS
 
 
 def rows(*methods):

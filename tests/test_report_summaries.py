@@ -8,14 +8,14 @@ import yaml
 
 import report_example
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.experiments.comparing.rows import dataset_name
+from shallows.experiments.comparing.row_maker import dataset_name
+from shallows.experiments.comparing.rows import Row
 from shallows.experiments.planning import configuration
 from shallows.experiments.planning import summaries as planned
 from shallows.experiments.planning.configuration import ConfigurationError
 from shallows.experiments.planning.plan import SCALES, Plan
-from shallows.experiments.setting_text import parse_setting
 from shallows.report import summaries
-from shallows.report.target import Row, read
+from shallows.report.target import read
 from workflow_runs import PROJECT
 
 PLAN = Plan.load(PROJECT)
@@ -41,17 +41,19 @@ def test_the_numbers_of_a_sentence_are_those_of_the_table(tmp_path, targets):
         if (row.keys["method"], row.keys["kernel"], row.keys["epochs"], row.keys["metric"])
         == ("EigenPro", "gaussian", "20", "test_error")
     )  # fmt: skip
-    assert number.measured == f"{row.mean:.2f}\u00a0%" and number.printed == f"{row.published}\u00a0%"
-    assert number.verdict.name == row.verdict == "deviates" and number.reason == row.reason
+    assert number.measured == f"{row.measured_mean:.2f}\u00a0%" and number.printed == f"{row.published}\u00a0%"
+    assert number.verdict == row.verdict == "deviates" and number.reason == row.reason
     [sentence] = summary.found  # that of what was not run is left out
     assert [text for text, measured in sentence if measured] == [number.measured]
     assert {number.printed, "digits"} <= {text for text, measured in sentence if not measured}
-    assert (speech.measured, speech.verdict.name) == ("", "not run") and speech.reason.startswith("the data are lic")
+    assert (speech.measured, speech.verdict) == ("", "not run") and speech.reason.startswith("the data are lic")
 
 
 def test_another_table_makes_another_sentence(tmp_path, targets):
     errors = targets["invented_errors"]
-    rows = tuple(dataclasses.replace(row, mean=row.mean and row.mean + 10) for row in errors.rows)
+    rows = tuple(
+        dataclasses.replace(row, measured_mean=row.measured_mean and row.measured_mean + 10) for row in errors.rows
+    )
     before, after = (
         summaries.read(written(tmp_path), {**targets, "invented_errors": one})[0].numbers[0].measured
         for one in (errors, dataclasses.replace(errors, rows=rows))
@@ -61,7 +63,9 @@ def test_another_table_makes_another_sentence(tmp_path, targets):
 
 def test_a_picture_of_which_nothing_was_measured_is_left_out(tmp_path, targets):
     spectrum = targets["invented_spectrum"]
-    empty = dataclasses.replace(spectrum, rows=tuple(dataclasses.replace(row, mean=None) for row in spectrum.rows))
+    empty = dataclasses.replace(
+        spectrum, rows=tuple(dataclasses.replace(row, measured_mean=None) for row in spectrum.rows)
+    )
     assert summaries.read(written(tmp_path), targets)[0].picture is spectrum
     assert summaries.read(written(tmp_path), {**targets, "invented_spectrum": empty})[0].picture is None
 
@@ -79,13 +83,24 @@ def test_a_name_that_nothing_has_is_refused(tmp_path, targets):
         summaries.read(written(tmp_path, picture="invented_spectra"), targets)
 
 
+def test_a_dataset_is_meant_by_its_own_name_whichever_word_stands_behind_it():
+    about = {"target": "t", "method": "", "metric": "", "scale": "demo", "published": "1", "verdict": "not run"}
+    rows = [Row(dataset=f"mnist ({word})", printed_data=(word,), **about) for word in ("MNIST", "MNIST (again)")]
+    assert summaries.find(rows, {"dataset": "mnist"}) == rows
+    assert summaries.find(rows, {"dataset": "mnist (MNIST)"}) == []
+
+
 def printed_rows(target, scale):
     """Rows of the published file as the table has them, but for what is measured."""
     comparison = PLAN.comparison(target, scale)
     for row in comparison["published"]:
-        keys = {"dataset": dataset_name(comparison["sizes"], row["dataset"]), "method": row["method"]}
         yield Row(
-            {**keys, "metric": row["metric"], **parse_setting(row["setting"])}, row["published"], None, None, "not run"
+            target=target,
+            dataset=dataset_name(comparison["sizes"], row["dataset"]),
+            **{name: row[name] for name in ("method", "setting", "metric", "published")},
+            printed_data=(row["dataset"],),
+            verdict="not run",
+            scale=scale,
         )
 
 

@@ -251,7 +251,7 @@ SIGNED = {
     "no format": (lambda h, a: h.pop("format"), "the estimator and the format"),
     "an older format": (
         lambda h, a: h.update(format=1, version="0.1"),
-        "its form is that of shallows 0.1, which this version, .* does not read; install that version",
+        "its form is that of shallows 0.1, which this version, .* does not read; fit the model again",
     ),
     "a newer format": (lambda h, a: h.update(format=9, version="5.1"), "written by shallows 5.1, which is newer"),
     "no parameters": (lambda h, a: h.pop("parameters"), "no parameters"),

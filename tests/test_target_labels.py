@@ -5,8 +5,9 @@ from pathlib import Path
 
 import yaml
 
-from shallows.experiments.comparing.rows import Rows
+from shallows.experiments.comparing.row_maker import RowMaker
 from shallows.experiments.comparing.target_table import describe_runs
+from shallows.experiments.comparing.verdicts import Verdict
 from shallows.experiments.planning.plan import Plan
 
 PROJECT = Path(__file__).parents[1]
@@ -55,8 +56,9 @@ def test_a_table_names_the_points_that_were_drawn_and_not_the_data_that_were_han
     plan = Plan.load(PROJECT)
     (drawn,) = plan.comparison("kpca_memory_claim", "demo")["sizes"].values()
     assert (drawn["dataset"], drawn["n_train"]) == ("normal points, drawn for it", "")
-    row = Rows(plan.comparison("kpca_memory_claim", "demo")).row("normal points", "features t", {}, "bytes", ("", ""))
-    assert (row["dataset"], row["n_train"]) == ("normal points, drawn for it", "")
+    maker = RowMaker(plan.comparison("kpca_memory_claim", "demo"))
+    row = maker.row(["normal points"], "features t", {}, "bytes", (Verdict.NOT_RUN, ""))
+    assert (row.dataset, row.n_train) == ("normal points, drawn for it", None)
     (handed, *_) = plan.comparison("eigenpro_table8", "demo")["sizes"].values()
     assert handed["dataset"].startswith("mnist")
     assert handed["n_train"] > 0

@@ -43,7 +43,7 @@ def test_it_says_what_it_guessed_and_where_the_report_is(compared):
     root, said = compared
     assert "houses.csv was read as a table: 160 rows of 3 features, regression." in said
     assert "the target is the column price (the last)" in said
-    page = root / "results" / "own" / "houses" / "report" / "index.html"
+    page = root / "results" / "own" / "houses-525cbc05" / "report" / "index.html"
     assert f"The report: {page}" in said
     text = page.read_text()
     assert "Comparison on your own data" in text and "one-hot coded: kind (3)" in text
@@ -51,7 +51,7 @@ def test_it_says_what_it_guessed_and_where_the_report_is(compared):
 
 def test_every_suitable_method_stands_in_the_table_the_best_first(compared):
     root, _ = compared
-    with open(root / "results" / "own" / "houses" / "tables" / "comparison.csv", newline="") as stream:
+    with open(root / "results" / "own" / "houses-525cbc05" / "tables" / "comparison.csv", newline="") as stream:
         rows = [row for row in csv.DictReader(stream) if row["metric"] == "test_r2"]
     suited = [one["label"] for one in METHODS.values() if "compare" in one and "regression" in one["call"]]
     assert {row["method"] for row in rows} == set(suited)
@@ -64,7 +64,7 @@ def test_every_suitable_method_stands_in_the_table_the_best_first(compared):
 
 def test_every_run_left_a_record_with_its_choice(compared):
     root, _ = compared
-    paths = sorted((root / "results" / "own" / "houses" / "runs").rglob("record.json"))
+    paths = sorted((root / "results" / "own" / "houses-525cbc05" / "runs").rglob("record.json"))
     assert len(paths) == sum("compare" in one and "regression" in one["call"] for one in METHODS.values())
     for path in paths:
         kept = json.loads(path.read_text())
@@ -77,7 +77,7 @@ def test_every_run_left_a_record_with_its_choice(compared):
 
 def test_the_page_says_which_method_to_take_with_three_pictures_and_no_seconds_are_nothing(compared):
     root, _ = compared
-    folder = root / "results" / "own" / "houses"
+    folder = root / "results" / "own" / "houses-525cbc05"
     text = (folder / "report" / "index.html").read_text()
     with open(folder / "tables" / "comparison.csv", newline="") as stream:
         rows = list(csv.DictReader(stream))
@@ -93,7 +93,8 @@ def test_the_page_says_which_method_to_take_with_three_pictures_and_no_seconds_a
 def test_the_saved_model_predicts_new_rows(compared):
     root, said = compared
     assert (
-        "was fitted to all 160 rows and saved. To predict new rows: shallows predict results/own/houses/model" in said
+        "was fitted to all 160 rows and saved. To predict new rows: shallows predict results/own/houses-525cbc05/model"
+        in said
     )
     with open(root / "houses.csv", newline="") as stream:
         houses = list(csv.DictReader(stream))
@@ -105,12 +106,12 @@ def test_the_saved_model_predicts_new_rows(compared):
     assert len(found) == len(prices) and statistics.correlation(found, prices) > 0.9
     (root / "less.csv").write_text("area,kind\n100,a\n")
     refused = predict(root, "less.csv")
-    assert refused.returncode == 1
+    assert refused.returncode == 2
     assert refused.stderr.startswith("shallows: less.csv lacks the column age, which the model was fitted with")
 
 
 def predict(root, rows):
-    command = [sys.executable, "-m", "shallows.cli", "predict", "results/own/houses/model", rows]
+    command = [sys.executable, "-m", "shallows.cli", "predict", "results/own/houses-525cbc05/model", rows]
     return subprocess.run(command, cwd=root, env=environment(root), capture_output=True, text=True)
 
 
@@ -118,7 +119,7 @@ def test_asked_again_it_does_nothing_and_still_says_where_the_report_is(compared
     root, _ = compared
     again = snakemake(root, "--cores", "1", "compare", "--config", "dataset=houses.csv")
     assert "Nothing to be done" in again.stdout
-    assert str(root / "results" / "own" / "houses" / "report" / "index.html") in again.stdout
+    assert str(root / "results" / "own" / "houses-525cbc05" / "report" / "index.html") in again.stdout
 
 
 def test_another_target_makes_it_anew(compared):

@@ -87,10 +87,14 @@ def test_every_run_of_the_plan_left_a_record_that_agrees_with_the_schema(demo):
         assert not marks or list(run.marks) in columns.values() or by_the_clock
 
 
-def test_each_run_told_one_line_of_its_result(demo):
-    _, said = demo
+def test_each_run_tells_its_result_in_its_own_log(demo):
+    root, said = demo
     lines = [line for line in said.splitlines() if " on " in line and "seed=" in line and " s)" in line]
     assert len(lines) == len(PLAN.runs("demo"))
+    for run in PLAN.runs("demo").values():
+        folder = run.folder.removeprefix("runs/")
+        log = (root / "results" / "demo" / "logs" / "runs" / f"{folder}.log").read_text()
+        assert f"{run.method} on {run.dataset}" in log and f"seed={run.seed}]: " in log
 
 
 def test_tables_hold_every_published_row_with_a_verdict(demo):
@@ -137,15 +141,19 @@ def test_tables_and_figures_drawn_again_are_the_same_to_the_byte_and_train_nothi
     assert {path: path.read_bytes() for path in paths} == before
 
 
-def test_lost_records_are_found_again_without_training(demo):
+def test_a_forced_run_and_one_whose_outputs_were_deleted_are_computed_again(demo):
     root, _ = demo
-    kept = sorted((root / "results" / "demo" / "runs").rglob("record.json"))
-    expected = {path: json.loads(path.read_text()) for path in kept}
-    kept[0].unlink()
-    done = snakemake(root, "--cores", "2", timeout=LIMIT)
-    assert done.returncode == 0, done.stdout
-    assert "found finished" in done.stdout and " s)" not in done.stdout
-    assert {path: json.loads(path.read_text()) for path in kept} == expected
+    record = min((root / "results" / "demo" / "runs").rglob("kernel_sgd/*/record.json"))
+    told, name = json.loads(record.read_text()), str(record.relative_to(root))
+    for force in (("--forcerun", "train", "--"), ("--delete-all-output",)):
+        done = snakemake(root, "--cores", "2", *force, name, timeout=LIMIT)
+        assert done.returncode == 0, done.stdout
+        done = snakemake(root, "--cores", "2", name, timeout=LIMIT)
+        assert done.returncode == 0, done.stdout
+        again = json.loads(record.read_text())
+        assert again["finished"] > told["finished"] and again["resumes"] == 0
+        assert again["model"] == told["model"] and again["metrics"]["final"] == told["metrics"]["final"]
+        told = again
 
 
 # What a neighbour changes: nothing of what stands
@@ -177,15 +185,14 @@ def changed(root, **changes):
             path.unlink() if text is None else path.write_text(text)
 
 
-def with_entry(table, entry, import_line=""):
-    """A line more in a table of an ``__init__.py``, and what it imports."""
+def with_entry(table, entry):
+    """Adds a line to a table of names."""
 
     def change(text):
-        head, found, tail = text.partition(f"{table} = {{\n")
-        if not found:
-            head, found, tail = text.partition(f"{table}: dict[str, type[Kernel]] = {{\n")
-        assert found
-        return head + import_line + found + f"    {entry},\n" + tail
+        head, found, tail = text.partition(f"{table} = LazyTable(\n")
+        before, brace, after = tail.partition("    {\n")
+        assert found and brace
+        return head + found + before + brace + f"        {entry},\n" + after
 
     return change
 
@@ -201,7 +208,7 @@ class Sech(RadialKernel):
 
 def test_a_new_kernel_makes_nothing_out_of_date(demo):
     root, _ = demo
-    door = with_entry("KERNELS", '"sech": Sech', "from .sech import Sech\n\n")
+    door = with_entry("KERNELS", '"sech": ".sech:Sech"')
     folder = "src/shallows/kernels"
     with changed(root, **{f"{folder}/sech.py": lambda _: NEW_KERNEL, f"{folder}/__init__.py": door}):
         assert wanted(root) == {}
@@ -210,7 +217,7 @@ def test_a_new_kernel_makes_nothing_out_of_date(demo):
 def test_a_new_measure_makes_nothing_out_of_date(demo):
     root, _ = demo
     folder = "src/shallows/experiments/running/measures"
-    door = with_entry("MEASURES", '"depth": "shallows.experiments.running.measures.depth:Depth"')
+    door = with_entry("MEASURES", '"depth": ".depth:Depth"')
     new = "from .base import Measure\n\n\nclass Depth(Measure):\n    pass\n"
     with changed(root, **{f"{folder}/depth.py": lambda _: new, f"{folder}/__init__.py": door}):
         assert wanted(root) == {}

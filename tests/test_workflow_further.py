@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import pytest
 import yaml
@@ -9,7 +10,7 @@ import yaml
 from workflow_runs import copy_project, snakemake
 
 pytestmark = pytest.mark.workflow
-FIRST, SECOND = (f"data/prepared/mnist_demo/{name}/prepared.json" for name in ("first", "second"))
+FIRST, SECOND = (f"data/prepared/mnist_demo/{name}" for name in ("first", "second"))
 
 
 def write_steps(root, first):
@@ -31,11 +32,11 @@ def planned(root, *arguments):
     """Inputs and outputs of the preparations that a dry run plans."""
     done = snakemake(root, "-n", "--cores", "1", *arguments)
     assert done.returncode == 0, done.stdout
-    return re.findall(r"^ *rule prepare:\n +input: (\S+)\n +output: (\S+),", done.stdout, re.MULTILINE)
+    return sorted(re.findall(r"^ *rule prepare:\n +input: (\S+).*\n +output: (\S+)$", done.stdout, re.MULTILINE))
 
 
-def test_the_second_is_planned_from_the_record_of_the_first(project):
-    assert planned(project, SECOND) == [("data/raw/mnist_demo/verified.json", FIRST), (FIRST, SECOND)]
+def test_the_second_is_planned_from_the_arrays_of_the_first(project):
+    assert planned(project, SECOND) == [(FIRST, SECOND), ("data/raw/mnist_demo/verified.json", FIRST)]
 
 
 def test_the_first_does_not_need_the_second(project):
@@ -49,13 +50,13 @@ def test_the_second_is_made_of_the_first_and_anew_when_the_first_changes(project
         return [(told["n_train"], told["n_features"]) for told in map(record, (FIRST, SECOND))]
 
     def record(path):
-        return json.loads((project / path).read_text())
+        return json.loads((project / path / "prepared.json").read_text())
 
     assert sizes() == [(200, 784), (200, 5)]
     assert record(SECOND)["after"]["sha256"] == record(FIRST)["sha256"]
     assert planned(project, SECOND) == []
     write_steps(project, [{"subset": {"n_train": 150}}, {"unit": {}}])
-    assert [output for _, output in planned(project, SECOND)] == [FIRST, SECOND]
+    assert [output for _, output in planned(project, SECOND)] == [SECOND, FIRST]
     assert sizes() == [(150, 784), (150, 5)]
     assert record(SECOND)["after"]["sha256"] == record(FIRST)["sha256"]
 
@@ -71,3 +72,15 @@ def test_a_circle_of_variants_gets_one_clear_sentence(tmp_path):
     assert done.returncode != 0
     assert "'first' never begins: first after second after first. Leave 'after' out" in done.stdout
     assert "Traceback" not in done.stdout and done.stdout.count("Error") == 1
+
+
+@pytest.mark.skipif(shutil.which("rsync") is None, reason="the storage plugin for file systems needs rsync")
+def test_a_target_is_made_where_all_files_are_kept_in_a_storage(tmp_path):
+    pytest.importorskip("snakemake_storage_plugin_fs")
+    root = copy_project(tmp_path)
+    kept = ("--default-storage-provider", "fs", "--default-storage-prefix", str(tmp_path / "kept"))
+    table = "results/demo/tables/small_table.csv"
+    done = snakemake(root, "--cores", "1", table, *kept, "--config", "configuration=.test/config", timeout=300)
+    assert done.returncode == 0, done.stdout
+    assert (tmp_path / "kept" / table).stat().st_size > 0
+    assert list((tmp_path / "kept").rglob("x_train.npy")) and not (root / table).exists()

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from sklearn.neighbors import KNeighborsClassifier
 
 from shallows.datasets.user_data import describe, file_forms, request
+from shallows.datasets.user_data.fitted_preparation import fit_preparation
+from shallows.datasets.user_data.new_rows import columns_of
+from shallows.experiments.user_data import comparison, final_model, saved_model
 
 
 def write(path, text):
@@ -36,3 +40,14 @@ def rows(part):
     blocks = list(part.blocks(7))
     x = [block.x.toarray() if hasattr(block.x, "toarray") else block.x for block in blocks]
     return np.concatenate(x), np.concatenate([block.y for block in blocks])
+
+
+def nearest_neighbour(path, **settings):
+    """A model of all rows of a file, which gives each of them its own label, and the description of the file."""
+    asked = request.make("my", {"file": str(path), **settings}, "a test")
+    description = describe.write(asked, path.with_name("verified.json"))
+    steps = comparison.feature_steps(description)
+    preparation, x, y = fit_preparation(description, steps, False, path.parent)
+    estimator = KNeighborsClassifier(1).fit(x, y)
+    about = {"targets": final_model.target_names(description)}
+    return saved_model.SavedModel(about, columns_of(description), preparation, estimator), description

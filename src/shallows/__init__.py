@@ -8,67 +8,73 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from .lazy_tables import LazyTable
+
 __version__ = "0.2.0"
 
-_WHERE = {
-    "AMMClassifier": "estimators",
-    "BlockFeatureRidgeClassifier": "estimators",
-    "BlockFeatureRidgeRegressor": "estimators",
-    "BlockKernelRidgeClassifier": "estimators",
-    "BlockKernelRidgeRegressor": "estimators",
-    "BudgetedSVMClassifier": "estimators",
-    "CoreVectorMachineClassifier": "estimators",
-    "CoreVectorMachineRegressor": "estimators",
-    "DoublyStochasticClassifier": "estimators",
-    "DoublyStochasticKernelCCA": "estimators",
-    "DoublyStochasticKernelPCA": "estimators",
-    "DoublyStochasticKernelSVD": "estimators",
-    "DoublyStochasticNoveltyDetector": "estimators",
-    "DoublyStochasticRegressor": "estimators",
-    "EigenProCentresClassifier": "estimators",
-    "EigenProCentresRegressor": "estimators",
-    "EigenProClassifier": "estimators",
-    "EigenProRegressor": "estimators",
-    "ExactKernelRidgeClassifier": "estimators",
-    "ExactKernelRidgeRegressor": "estimators",
-    "ExtremeLearningMachineClassifier": "estimators",
-    "ExtremeLearningMachineRegressor": "estimators",
-    "Fastfood": "estimators",
-    "FeatureEigenProClassifier": "estimators",
-    "FeatureEigenProRegressor": "estimators",
-    "FeatureRidgeClassifier": "estimators",
-    "FeatureRidgeRegressor": "estimators",
-    "FourierFeatures": "estimators",
-    "HiddenUnits": "estimators",
-    "KernelSGDClassifier": "estimators",
-    "KernelSGDRegressor": "estimators",
-    "KernelSVMClassifier": "estimators",
-    "KernelSlicedInverseRegression": "estimators",
-    "LASVMClassifier": "estimators",
-    "LinearSVMClassifier": "estimators",
-    "LowRankLinearizedSVMClassifier": "estimators",
-    "NORMAClassifier": "estimators",
-    "NORMARegressor": "estimators",
-    "NystroemFeatures": "estimators",
-    "PegasosClassifier": "estimators",
-    "PolynomialFeatures": "estimators",
-    "QuasiMonteCarloFeatures": "estimators",
-    "RBFNetwork": "estimators",
-    "RandomBinning": "estimators",
-    "RandomKitchenSinksClassifier": "estimators",
-    "RandomKitchenSinksRegressor": "estimators",
-    "SAGClassifier": "estimators",
-    "SAGRegressor": "estimators",
-    "SDCAClassifier": "estimators",
-    "SDCARegressor": "estimators",
-    "SMOClassifier": "estimators",
-    "SVRGClassifier": "estimators",
-    "SVRGRegressor": "estimators",
-    "SemiRandomFeatures": "estimators",
-    "TensorSketch": "estimators",
-    "load": "saving",
-    "save": "saving",
-}
+_PUBLIC = LazyTable(
+    "public name",
+    __name__,
+    {
+        "AMMClassifier": ".estimators",
+        "BlockFeatureRidgeClassifier": ".estimators",
+        "BlockFeatureRidgeRegressor": ".estimators",
+        "BlockKernelRidgeClassifier": ".estimators",
+        "BlockKernelRidgeRegressor": ".estimators",
+        "BudgetedSVMClassifier": ".estimators",
+        "CoreVectorMachineClassifier": ".estimators",
+        "CoreVectorMachineRegressor": ".estimators",
+        "DoublyStochasticClassifier": ".estimators",
+        "DoublyStochasticKernelCCA": ".estimators",
+        "DoublyStochasticKernelPCA": ".estimators",
+        "DoublyStochasticKernelSVD": ".estimators",
+        "DoublyStochasticNoveltyDetector": ".estimators",
+        "DoublyStochasticRegressor": ".estimators",
+        "EigenProCentresClassifier": ".estimators",
+        "EigenProCentresRegressor": ".estimators",
+        "EigenProClassifier": ".estimators",
+        "EigenProRegressor": ".estimators",
+        "ExactKernelRidgeClassifier": ".estimators",
+        "ExactKernelRidgeRegressor": ".estimators",
+        "ExtremeLearningMachineClassifier": ".estimators",
+        "ExtremeLearningMachineRegressor": ".estimators",
+        "Fastfood": ".estimators",
+        "FeatureEigenProClassifier": ".estimators",
+        "FeatureEigenProRegressor": ".estimators",
+        "FeatureRidgeClassifier": ".estimators",
+        "FeatureRidgeRegressor": ".estimators",
+        "FourierFeatures": ".estimators",
+        "HiddenUnits": ".estimators",
+        "KernelSGDClassifier": ".estimators",
+        "KernelSGDRegressor": ".estimators",
+        "KernelSVMClassifier": ".estimators",
+        "KernelSlicedInverseRegression": ".estimators",
+        "LASVMClassifier": ".estimators",
+        "LinearSVMClassifier": ".estimators",
+        "LowRankLinearizedSVMClassifier": ".estimators",
+        "NORMAClassifier": ".estimators",
+        "NORMARegressor": ".estimators",
+        "NystroemFeatures": ".estimators",
+        "PegasosClassifier": ".estimators",
+        "PolynomialFeatures": ".estimators",
+        "QuasiMonteCarloFeatures": ".estimators",
+        "RBFNetwork": ".estimators",
+        "RandomBinning": ".estimators",
+        "RandomKitchenSinksClassifier": ".estimators",
+        "RandomKitchenSinksRegressor": ".estimators",
+        "SAGClassifier": ".estimators",
+        "SAGRegressor": ".estimators",
+        "SDCAClassifier": ".estimators",
+        "SDCARegressor": ".estimators",
+        "SMOClassifier": ".estimators",
+        "SVRGClassifier": ".estimators",
+        "SVRGRegressor": ".estimators",
+        "SemiRandomFeatures": ".estimators",
+        "TensorSketch": ".estimators",
+        "load": ".saving",
+        "save": ".saving",
+    },
+)
 _ROOMS = (
     "arrays",
     "datasets",
@@ -90,15 +96,13 @@ _ROOMS = (
     "training",
 )
 
-__all__ = [*_WHERE, *_ROOMS, "__version__"]
+__all__ = [*_PUBLIC, *_ROOMS, "__version__"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _WHERE:
-        return getattr(importlib.import_module(f".{_WHERE[name]}", __name__), name)
     if name in _ROOMS:
         return importlib.import_module(f".{name}", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _PUBLIC.attribute(name)
 
 
 def __dir__() -> list[str]:

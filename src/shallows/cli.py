@@ -28,7 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        The exit status: 0, or 1 when something is wrong, which stderr tells.
+        The exit status: 0; 2 when a word, a parameter or a file cannot be taken as it is, which stderr says; 1 for
+        files of datasets that are wrong or cannot be had, and for what was interrupted.
     """
     chosen = parser().parse_args(arguments)
     try:
@@ -37,10 +38,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return chosen.run(chosen)
     except ShallowsError as error:
         print(f"shallows: {error}", file=sys.stderr)
-    except KeyboardInterrupt:
-        print("shallows: interrupted; nothing half-written was left", file=sys.stderr)
+        return 2
     except BrokenPipeError:  # the reader, such as head, has seen enough
         sys.stderr.close()
+    except OSError as error:
+        print(f"shallows: {error.filename or 'a file'}: {error.strerror or error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("shallows: interrupted; nothing half-written was left", file=sys.stderr)
     return 1
 
 
@@ -94,7 +99,6 @@ def parser() -> argparse.ArgumentParser:
     words = "list the runs that are under way or were left unfinished, from any machine that sees their folder"
     runs = rooms.add_parser("runs", help=words, description=words[0].upper() + words[1:] + ".")
     runs.add_argument("folder", type=Path, nargs="?", default=Path("results"), help="(default: %(default)s)")
-    runs.add_argument("--all", action="store_true", help="those that came to their end too")
     runs.set_defaults(run=_runs)
 
     words = "fit an estimator to a file and save the model; mpiexec -n 2 shallows fit ... fits it by two processes"
@@ -106,12 +110,13 @@ def parser() -> argparse.ArgumentParser:
     fit.add_argument("--target", help="column of the target (default: guessed, as in a comparison)")
     fit.add_argument("--task", choices=("classification", "regression"), help="(default: guessed)")
     fit.add_argument("--missing", help="what missing values are filled in with: mean, median, most_frequent, a number")
+    fit.add_argument("--na-values", help="words that stand for a missing value, such as '?,-999', or '[]' for none")
     fit.add_argument("--checkpoints", type=Path, help="folder from which an interrupted fit goes on")
     fit.set_defaults(run=_fit)
 
     words = "predict new rows by the model that a comparison on one's own data saved, or `shallows fit`"
     predict = rooms.add_parser("predict", help=words, description=words[0].upper() + words[1:] + ".")
-    predict.add_argument("model", type=Path, metavar="MODEL", help="its folder, such as results/own/my/model")
+    predict.add_argument("model", type=Path, metavar="MODEL", help="its folder, such as results/own/my-4142d71b/model")
     predict.add_argument("rows", type=Path, metavar="ROWS", help="a file with the columns that the model was fitted to")
     predict.add_argument("--out", type=Path, help="where the predictions go (default: NAME.predictions.csv here)")
     predict.set_defaults(run=_predict)
@@ -252,7 +257,7 @@ def _table(chosen: argparse.Namespace) -> int:
 def _runs(chosen: argparse.Namespace) -> int:
     from shallows.experiments.running import listing
 
-    rows = listing.statuses(chosen.folder, finished=chosen.all)
+    rows = listing.statuses(chosen.folder)
     for line in listing.table(rows) if rows else [f"No run of which {chosen.folder} tells is unfinished."]:
         print(line)
     return 0
@@ -265,10 +270,11 @@ def _fit(chosen: argparse.Namespace) -> int:
     options = file_fit.parameters_of(
         [f"{name}={getattr(chosen, name)}" for name in ("target", "task", "missing") if getattr(chosen, name)]
     )
-    out = chosen.out or Path(f"{chosen.file.name.partition('.')[0]}.model")
+    if chosen.na_values is not None:
+        options["na_values"] = [] if chosen.na_values == "[]" else chosen.na_values
     parameters = file_fit.parameters_of(chosen.set)
     try:
-        done = file_fit.fit_file(chosen.file, out, chosen.method, parameters, options, chosen.checkpoints)
+        done = file_fit.fit_file(chosen.file, chosen.out, chosen.method, parameters, options, chosen.checkpoints)
     except DatasetError as error:
         raise ShallowsError(file_fit.with_options(str(error))) from None
     if done is not None:
@@ -281,9 +287,12 @@ def _predict(chosen: argparse.Namespace) -> int:
 
     model = saved_model.load(chosen.model)
     out = chosen.out or Path(f"{chosen.rows.name.partition('.')[0]}.predictions.csv")
+    if out.resolve() == chosen.rows.resolve():
+        raise ShallowsError(f"The predictions would replace the rows {chosen.rows}: name another file by --out.")
+    replaced = "; the file that was there is replaced" if out.exists() else ""
     n_rows = model.write_predictions(chosen.rows, out)
     about = model.about
-    print(f"{out}: {n_rows:,} row{'s' * (n_rows != 1)} predicted by {about['label']} ({about['measured']})")
+    print(f"{out}: {n_rows:,} row{'s' * (n_rows != 1)} predicted by {about['label']} ({about['measured']}){replaced}")
     return 0
 
 

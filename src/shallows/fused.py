@@ -26,7 +26,8 @@ import numpy as np
 
 from . import arrays, cuda, kernels
 from .arrays import Array
-from .kernels import Kernel, RadialKernel
+from .kernels import Kernel
+from .kernels.radial import RadialKernel
 
 FEW_FEATURES = 32
 """Up to here a point fits in registers; with more, a matrix product makes distances faster."""

@@ -18,6 +18,12 @@ class Limit:
     used: int
 
 
+def main_memory() -> int:
+    """Bytes of main memory that this machine has, or that a container's or a batch system's share of it holds."""
+    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return min([whole, *(limit.size for limit in limits())])
+
+
 def limits(root: str | Path = "/", environment: Mapping[str, str] | None = None) -> list[Limit]:
     """All limits that hold for this process: of its control group and of each one above it, and of its Slurm job.
 

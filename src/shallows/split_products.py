@@ -21,7 +21,8 @@ import numpy as np
 
 from . import arrays
 from .arrays import Array
-from .kernels import Kernel, RadialKernel
+from .kernels import Kernel
+from .kernels.radial import RadialKernel
 
 SPLITTER = 2.0**13 + 1.0
 """Of Veltkamp: with it the higher part of a float32 has 24 − 13 bits."""

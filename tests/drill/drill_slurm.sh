@@ -157,7 +157,7 @@ begin gpu && {
 
 begin ranks && {
     targets=(drill_shared)
-    settings=(ranks=2 batch_seconds=0)
+    settings=(ranks=2 ranks_seconds=0)
     compared=tables # which have no curves
     run drill_shared
     judge "a training that two processes share, started by srun: the same table, curves but for rounding" \

@@ -3,7 +3,7 @@
 
 rule contact_sheet:
     input:
-        f"{DATA}/raw/{{dataset}}/verified.json",
+        local(f"{DATA}/raw/{{dataset}}/verified.json"),
     output:
         svg=f"{DATA}/pictures/{{dataset}}.svg",
         png=f"{DATA}/pictures/{{dataset}}.png",

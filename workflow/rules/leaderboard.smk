@@ -13,15 +13,9 @@ if BOARDS.configuration.leaderboard:
 
     rule prepare_leaderboard:
         input:
-            f"{DATA}/raw/{{dataset}}/verified.json",
+            local(f"{DATA}/raw/{{dataset}}/verified.json"),
         output:
-            record=BOARDS.prepared("{scale}", "{dataset}", "{purpose}"),
-            arrays=[
-                BOARDS.prepared("{scale}", "{dataset}", "{purpose}").replace(
-                    "prepared.json", f"{array}.npy"
-                )
-                for array in ("x_train", "y_train", "x_test", "y_test")
-            ],
+            directory(BOARDS.prepared("{scale}", "{dataset}", "{purpose}")),
         log:
             BOARDS.below("{scale}", "{dataset}", "logs/preparation_{purpose}.log"),
         wildcard_constraints:

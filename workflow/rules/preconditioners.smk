@@ -1,19 +1,17 @@
-"""Preconditioners, each made once for all the runs that need it. Short ones share a process as short runs do."""
+"""Preconditioners, each made once for all the runs that need it."""
 
 
 rule precondition:
     input:
-        prepared=lambda wildcards: prepared_of(
+        lambda wildcards: prepared_of(
             preconditioner_of(wildcards).dataset, preconditioner_of(wildcards).variant
         ),
-        # Names no file. Asking for it notes that this preconditioner is wanted, as in the rule `train`.
-        wanted=lambda wildcards: want(wildcards.scale, preconditioner_of(wildcards)),
     output:
         below("{scale}", "preconditioners/{data}/{preconditioner}.npz"),
     log:
         below("{scale}", "logs/preconditioners/{data}/{preconditioner}.log"),
     group:
-        lambda wildcards: batch_of(wildcards.scale, preconditioner_of(wildcards))
+        lambda wildcards: group_of("preconditioners", preconditioner_of(wildcards).cost)
     conda:
         ENVIRONMENT
     threads: lambda wildcards: REQUESTS.threads(preconditioner_of(wildcards).cost)
@@ -21,8 +19,8 @@ rule precondition:
         mem_mb=lambda wildcards, attempt: REQUESTS.megabytes(
             preconditioner_of(wildcards).cost, attempt
         ),
-        runtime=lambda wildcards, attempt: minutes_of(
-            wildcards.scale, preconditioner_of(wildcards), attempt
+        runtime=lambda wildcards, attempt: REQUESTS.minutes(
+            preconditioner_of(wildcards).cost, attempt
         ),
         gpu=lambda wildcards: PLACEMENT.gpus(preconditioner_of(wildcards)),
         in_turn=1,
@@ -31,13 +29,9 @@ rule precondition:
         code=lambda wildcards: code.digest_of_preconditioner(
             preconditioner_of(wildcards).parameters
         ),
-        # What depends on `input` is no reason to make it again.
+        # Reading `input` keeps this out of the rerun triggers.
         device=lambda wildcards, input: PLACEMENT.device_of(
             preconditioner_of(wildcards)
         ),
-        others=lambda wildcards, input: SHARING.others(
-            wildcards.scale, preconditioner_of(wildcards)
-        ),
-        checkpoints=lambda wildcards, input: below(wildcards.scale, "checkpoints"),
     script:
         "../scripts/precondition.py"

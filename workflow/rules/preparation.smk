@@ -1,34 +1,26 @@
-"""Arrays as the methods read them, of the published files or of the arrays of another variant.
-
-The record is written last and stands for the arrays.
-"""
+"""Arrays as the methods read them, of the published files or of the arrays of another variant."""
 
 
 rule prepare:
     input:
         preparation_begins_from,
     output:
-        record=f"{DATA}/prepared/{{dataset}}/{{variant}}/prepared.json",
-        arrays=multiext(
-            f"{DATA}/prepared/{{dataset}}/{{variant}}/",
-            "x_train.npy",
-            "y_train.npy",
-            "x_test.npy",
-            "y_test.npy",
-        ),
+        directory(f"{DATA}/prepared/{{dataset}}/{{variant}}"),
     log:
         f"{DATA}/logs/prepare/{{dataset}}/{{variant}}.log",
-    # First of all, so that whatever process has time left finds the data of other runs.
-    priority: 1
     group:
-        batch_of_preparation
+        lambda wildcards: group_of(
+            "preparations", PLAN.cost_of_preparation(**wildcards)
+        )
     conda:
         ENVIRONMENT
     resources:
         mem_mb=lambda wildcards, attempt: REQUESTS.megabytes(
-            PLAN.cost_of_preparation(wildcards.dataset, wildcards.variant), attempt
+            PLAN.cost_of_preparation(**wildcards), attempt
         ),
-        runtime=minutes_of_preparation,
+        runtime=lambda wildcards, attempt: REQUESTS.minutes(
+            PLAN.cost_of_preparation(**wildcards), attempt
+        ),
         in_turn=1,
     params:
         steps=lambda wildcards: PLAN.configuration.variants[wildcards.variant]["steps"],

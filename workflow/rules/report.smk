@@ -2,8 +2,8 @@
 
 from shallows.experiments.planning import summaries
 
-FINDINGS = sorted(map(str, PLAN.configuration.folder.glob("findings/*.rst")))
-SUMMARIES = summaries.paths(PLAN.configuration)
+FINDINGS = sorted(map(from_here, PLAN.configuration.folder.glob("findings/*.rst")))
+SUMMARIES = [from_here(path) for path in summaries.paths(PLAN.configuration)]
 
 
 rule write_page:

@@ -5,7 +5,12 @@ and two forms for people. One job a target, since each step takes less time than
 
 rule tabulate:
     input:
-        records_of,
+        records=lambda wildcards: [
+            record_of(run) for run in PLAN.runs_of(wildcards.target, wildcards.scale)
+        ],
+        curves=lambda wildcards: [
+            curve_of(run) for run in PLAN.runs_of(wildcards.target, wildcards.scale)
+        ],
     output:
         evaluation=below("{scale}", "evaluation/{target}.json"),
         numbers=below("{scale}", "tables/{target}.csv"),

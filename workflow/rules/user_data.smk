@@ -33,12 +33,7 @@ if COMPARISON is not None:
         input:
             COMPARISON.stamp,
         output:
-            records=COMPARISON.preparations,
-            arrays=[
-                record.replace("prepared.json", f"{array}.npy")
-                for record in COMPARISON.preparations
-                for array in ("x_train", "y_train", "x_test", "y_test")
-            ],
+            [directory(folder) for folder in COMPARISON.preparations],
         log:
             COMPARISON.below("logs/preparation.log"),
         group:

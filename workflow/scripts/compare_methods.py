@@ -1,3 +1,7 @@
+from shallows.experiments.running import fork_server
+
+fork_server.hand_over()
+
 from pathlib import Path
 
 from shallows.experiments.running.job import Conditions
@@ -9,4 +13,4 @@ with journal(snakemake.log[0]):
     # With one division of the data, each of these is one path.
     chosen, tested = ([paths] if isinstance(paths, str) else paths for paths in (given.choose, given.test))
     for spec, choose, test, out in zip(snakemake.params.specs, chosen, tested, snakemake.output, strict=True):
-        model_selection.compare(spec, Path(choose).parent, Path(test).parent, Path(out).parent, conditions)
+        model_selection.compare(spec, Path(choose), Path(test), Path(out).parent, conditions)

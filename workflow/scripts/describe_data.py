@@ -1,3 +1,7 @@
+from shallows.experiments.running import fork_server
+
+fork_server.hand_over()
+
 from shallows.datasets.user_data import describe
 from shallows.datasets.user_data.request import Request
 from shallows.experiments.running.journal import journal

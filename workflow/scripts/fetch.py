@@ -1,8 +1,12 @@
+from shallows.experiments.running import fork_server
+
+fork_server.hand_over()
+
 from pathlib import Path
 
-from shallows import datasets
+from shallows.datasets.download.fetching import fetch
 from shallows.experiments.running.journal import journal
 
 with journal(snakemake.log[0]):
     root = Path(snakemake.output[0]).parents[1]
-    datasets.fetch(snakemake.wildcards.dataset, root, mirror=snakemake.config["mirror"])
+    fetch(snakemake.wildcards.dataset, root, mirror=snakemake.config["mirror"])

@@ -1,9 +1,10 @@
-from pathlib import Path
+from shallows.experiments.running import fork_server
 
-from shallows import datasets
+fork_server.hand_over()
+
+from shallows.datasets.preparation.pipeline import prepare
 from shallows.experiments.running.journal import journal
 
 with journal(snakemake.log[0], snakemake.resources):
-    out = Path(snakemake.output.record).parent
-    memory = snakemake.config["memory"]
-    datasets.prepare(snakemake.wildcards.dataset, snakemake.input[0], out, snakemake.params.steps, memory)
+    memory, (out,) = snakemake.config["memory"], snakemake.output
+    prepare(snakemake.wildcards.dataset, snakemake.input[0], out, snakemake.params.steps, memory)

@@ -1,3 +1,7 @@
+from shallows.experiments.running import fork_server
+
+fork_server.hand_over()
+
 from shallows.experiments.running.job import Conditions
 from shallows.experiments.running.journal import journal
 from shallows.experiments.user_data import final_model

@@ -1,3 +1,7 @@
+from shallows.experiments.running import fork_server
+
+fork_server.hand_over()
+
 from pathlib import Path
 
 from shallows.experiments.running.journal import journal

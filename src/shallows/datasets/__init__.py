@@ -14,11 +14,11 @@ the command line prints).
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 from shallows.datasets.catalogue import Dataset, File, catalogue, get
 from shallows.datasets.files import DatasetError, DatasetWarning, SuppliedDataError
+from shallows.lazy_tables import LazyTable
 
 if TYPE_CHECKING:
     from shallows.datasets.download.fetching import fetch
@@ -28,14 +28,18 @@ if TYPE_CHECKING:
 
 # Loaded at first use, so that a plan which only asks the catalogue imports neither NumPy nor the network
 # stack.
-_LAZY = {
-    "fetch": "download.fetching",
-    "prepare": "preparation.pipeline",
-    "load": "prepared",
-    "Prepared": "prepared",
-    "check_steps": "preparation.steps",
-    "shape_after": "preparation.steps",
-}
+_LAZY = LazyTable(
+    "name",
+    __name__,
+    {
+        "fetch": ".download.fetching",
+        "prepare": ".preparation.pipeline",
+        "load": ".prepared",
+        "Prepared": ".prepared",
+        "check_steps": ".preparation.steps",
+        "shape_after": ".preparation.steps",
+    },
+)
 
 __all__ = [
     "Dataset",
@@ -55,6 +59,4 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
+    return _LAZY.attribute(name)

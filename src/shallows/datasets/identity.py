@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from shallows.datasets import formats, lookup, synthetic
+from shallows.datasets import formats, synthetic
 from shallows.datasets.catalogue import Dataset, entry, get
 from shallows.datasets.preparation import steps as preparation_steps
 
@@ -35,7 +35,7 @@ def modules_of(dataset: Dataset, steps: Iterable[Mapping[str, Any]] = ()) -> tup
         Sorted names of modules.
     """
     used = {CORE}
-    used |= {lookup.module_of(name, preparation_steps.STEPS) for step in steps for name in step}
+    used |= {preparation_steps.STEPS.module_of(name) for step in steps for name in step}
     return tuple(sorted(used | _readers(dataset)))
 
 
@@ -43,9 +43,9 @@ def _readers(dataset: Dataset) -> set[str]:
     if dataset.state == "user":
         return {_USER_DATA}
     if dataset.state != "generated":
-        named = {lookup.module_of(form.format, formats.READERS) for form in dataset.all_forms}
+        named = {formats.READERS.module_of(form.format) for form in dataset.all_forms}
         return named | {"shallows.datasets.formats.source"}
-    used = {"shallows.datasets.synthetic.source", lookup.module_of(dataset.generator["name"], synthetic.GENERATORS)}
+    used = {"shallows.datasets.synthetic.source", synthetic.GENERATORS.module_of(dataset.generator["name"])}
     base = dataset.generator.get("made_from")
     return used | (_readers(get(base)) if base else set())
 

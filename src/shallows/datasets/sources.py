@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from shallows.datasets import lookup
+from shallows.lazy_tables import LazyTable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,11 +65,15 @@ class ArrayPart:
 
 
 # Who opens the datasets of a state; all others are files of a format of the catalogue.
-_OPENERS = {
-    "generated": "shallows.datasets.synthetic.source:open_source",
-    "user": "shallows.datasets.user_data.file_forms:open_source",
-    "files": "shallows.datasets.formats.source:open_source",
-}
+_OPENERS = LazyTable(
+    "origin of rows",
+    "shallows.datasets",
+    {
+        "generated": ".synthetic.source:open_source",
+        "user": ".user_data.file_forms:open_source",
+        "files": ".formats.source:open_source",
+    },
+)
 
 
 def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> Source:
@@ -91,7 +95,7 @@ def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> Source:
     DatasetError
         When a file cannot be read; also later, when a block is reached that cannot be.
     """
-    opener = lookup.load("origin of rows", dataset.state if dataset.state in _OPENERS else "files", _OPENERS)
+    opener = _OPENERS[dataset.state if dataset.state in _OPENERS else "files"]
     return opener(dataset, paths)
 
 

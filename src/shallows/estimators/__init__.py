@@ -57,7 +57,11 @@ What users of scikit-learn look for:
     ``predict_proba`` of least squares, ridge regression, extreme learning machines and kitchen sinks; of Pegasos,
     NORMA, SDCA, SAG, SVRG and doubly stochastic gradients with the losses "logistic" and "softmax". Support vector
     machines, linear and budgeted machines have ``decision_function`` alone; ``CalibratedClassifierCV`` makes
-    probabilities of it.
+    probabilities of it. Where the inputs tell nothing of the classes, all of them are the class frequencies.
+*fit_intercept*
+    Functions are learnt about an intercept that is not regularised, the constant score with the least loss. Classifiers
+    that calibrate their outputs need none, nor do budgeted machines have one; that of linear and of low-rank machines
+    is regularised, that of support vector machines is trained. Regressors always have one.
 *sample_weight*
     Of least squares and ridge regression: factors of the squared errors in their sum, so that ten times the weights
     are a tenth of λ. Of support vector machines: factors of C. Of Pegasos and its like, linear, budgeted and doubly
@@ -70,124 +74,81 @@ What users of scikit-learn look for:
     the kernel are enough.
 """
 
-from .budgeted import AMMClassifier, BudgetedSVMClassifier, LowRankLinearizedSVMClassifier
-from .closed_forms import (
-    BlockFeatureRidgeClassifier,
-    BlockFeatureRidgeRegressor,
-    ExtremeLearningMachineClassifier,
-    ExtremeLearningMachineRegressor,
-    FeatureRidgeClassifier,
-    FeatureRidgeRegressor,
-    RandomKitchenSinksClassifier,
-    RandomKitchenSinksRegressor,
-)
-from .components import (
-    DoublyStochasticKernelCCA,
-    DoublyStochasticKernelPCA,
-    DoublyStochasticKernelSVD,
-    KernelSlicedInverseRegression,
-)
-from .doubly_stochastic import DoublyStochasticClassifier, DoublyStochasticNoveltyDetector, DoublyStochasticRegressor
-from .feature_maps import (
-    Fastfood,
-    FourierFeatures,
-    HiddenUnits,
-    NystroemFeatures,
-    PolynomialFeatures,
-    QuasiMonteCarloFeatures,
-    RandomBinning,
-    RBFNetwork,
-    SemiRandomFeatures,
-    TensorSketch,
-)
-from .least_squares import (
-    BlockKernelRidgeClassifier,
-    BlockKernelRidgeRegressor,
-    EigenProCentresClassifier,
-    EigenProCentresRegressor,
-    EigenProClassifier,
-    EigenProRegressor,
-    ExactKernelRidgeClassifier,
-    ExactKernelRidgeRegressor,
-    FeatureEigenProClassifier,
-    FeatureEigenProRegressor,
-    KernelSGDClassifier,
-    KernelSGDRegressor,
-)
-from .linear_svm import LinearSVMClassifier
-from .regularised import (
-    NORMAClassifier,
-    NORMARegressor,
-    PegasosClassifier,
-    SAGClassifier,
-    SAGRegressor,
-    SDCAClassifier,
-    SDCARegressor,
-    SVRGClassifier,
-    SVRGRegressor,
-)
-from .support_vectors import (
-    CoreVectorMachineClassifier,
-    CoreVectorMachineRegressor,
-    KernelSVMClassifier,
-    LASVMClassifier,
-    SMOClassifier,
-)
+from __future__ import annotations
 
-__all__ = [
-    "AMMClassifier",
-    "BlockFeatureRidgeClassifier",
-    "BlockFeatureRidgeRegressor",
-    "BlockKernelRidgeClassifier",
-    "BlockKernelRidgeRegressor",
-    "BudgetedSVMClassifier",
-    "CoreVectorMachineClassifier",
-    "CoreVectorMachineRegressor",
-    "DoublyStochasticClassifier",
-    "DoublyStochasticKernelCCA",
-    "DoublyStochasticKernelPCA",
-    "DoublyStochasticKernelSVD",
-    "DoublyStochasticNoveltyDetector",
-    "DoublyStochasticRegressor",
-    "EigenProCentresClassifier",
-    "EigenProCentresRegressor",
-    "EigenProClassifier",
-    "EigenProRegressor",
-    "ExactKernelRidgeClassifier",
-    "ExactKernelRidgeRegressor",
-    "ExtremeLearningMachineClassifier",
-    "ExtremeLearningMachineRegressor",
-    "Fastfood",
-    "FeatureEigenProClassifier",
-    "FeatureEigenProRegressor",
-    "FeatureRidgeClassifier",
-    "FeatureRidgeRegressor",
-    "FourierFeatures",
-    "HiddenUnits",
-    "KernelSGDClassifier",
-    "KernelSGDRegressor",
-    "KernelSVMClassifier",
-    "KernelSlicedInverseRegression",
-    "LASVMClassifier",
-    "LinearSVMClassifier",
-    "LowRankLinearizedSVMClassifier",
-    "NORMAClassifier",
-    "NORMARegressor",
-    "NystroemFeatures",
-    "PegasosClassifier",
-    "PolynomialFeatures",
-    "QuasiMonteCarloFeatures",
-    "RBFNetwork",
-    "RandomBinning",
-    "RandomKitchenSinksClassifier",
-    "RandomKitchenSinksRegressor",
-    "SAGClassifier",
-    "SAGRegressor",
-    "SDCAClassifier",
-    "SDCARegressor",
-    "SMOClassifier",
-    "SVRGClassifier",
-    "SVRGRegressor",
-    "SemiRandomFeatures",
-    "TensorSketch",
-]
+from typing import Any
+
+from ..lazy_tables import LazyTable
+
+ESTIMATORS = LazyTable(
+    "estimator",
+    __name__,
+    {
+        "AMMClassifier": ".budgeted.adaptive_multi_hyperplane",
+        "BlockFeatureRidgeClassifier": ".closed_forms.block_feature_ridge",
+        "BlockFeatureRidgeRegressor": ".closed_forms.block_feature_ridge",
+        "BlockKernelRidgeClassifier": ".least_squares.block_ridge",
+        "BlockKernelRidgeRegressor": ".least_squares.block_ridge",
+        "BudgetedSVMClassifier": ".budgeted.budgeted_svm",
+        "CoreVectorMachineClassifier": ".support_vectors.core_vector_machine",
+        "CoreVectorMachineRegressor": ".support_vectors.core_vector_machine",
+        "DoublyStochasticClassifier": ".doubly_stochastic.dsg_classifier",
+        "DoublyStochasticKernelCCA": ".components.kernel_cca",
+        "DoublyStochasticKernelPCA": ".components.kernel_pca",
+        "DoublyStochasticKernelSVD": ".components.kernel_svd",
+        "DoublyStochasticNoveltyDetector": ".doubly_stochastic.dsg_novelty_detector",
+        "DoublyStochasticRegressor": ".doubly_stochastic.dsg_regressor",
+        "EigenProCentresClassifier": ".least_squares.eigenpro_centres",
+        "EigenProCentresRegressor": ".least_squares.eigenpro_centres",
+        "EigenProClassifier": ".least_squares.eigenpro",
+        "EigenProRegressor": ".least_squares.eigenpro",
+        "ExactKernelRidgeClassifier": ".least_squares.exact_ridge",
+        "ExactKernelRidgeRegressor": ".least_squares.exact_ridge",
+        "ExtremeLearningMachineClassifier": ".closed_forms.extreme_learning_machine",
+        "ExtremeLearningMachineRegressor": ".closed_forms.extreme_learning_machine",
+        "Fastfood": ".feature_maps.fastfood",
+        "FeatureEigenProClassifier": ".least_squares.feature_eigenpro",
+        "FeatureEigenProRegressor": ".least_squares.feature_eigenpro",
+        "FeatureRidgeClassifier": ".closed_forms.feature_ridge",
+        "FeatureRidgeRegressor": ".closed_forms.feature_ridge",
+        "FourierFeatures": ".feature_maps.fourier_features",
+        "HiddenUnits": ".feature_maps.hidden_units",
+        "KernelSGDClassifier": ".least_squares.kernel_sgd",
+        "KernelSGDRegressor": ".least_squares.kernel_sgd",
+        "KernelSVMClassifier": ".support_vectors.kernel_svm",
+        "KernelSlicedInverseRegression": ".components.sliced_inverse_regression",
+        "LASVMClassifier": ".support_vectors.lasvm",
+        "LinearSVMClassifier": ".linear_svm.linear_svm_classifier",
+        "LowRankLinearizedSVMClassifier": ".budgeted.low_rank_svm",
+        "NORMAClassifier": ".regularised.norma",
+        "NORMARegressor": ".regularised.norma",
+        "NystroemFeatures": ".feature_maps.nystroem_features",
+        "PegasosClassifier": ".regularised.pegasos",
+        "PolynomialFeatures": ".feature_maps.polynomial_features",
+        "QuasiMonteCarloFeatures": ".feature_maps.quasi_monte_carlo_features",
+        "RBFNetwork": ".feature_maps.rbf_network",
+        "RandomBinning": ".feature_maps.random_binning",
+        "RandomKitchenSinksClassifier": ".closed_forms.kitchen_sinks",
+        "RandomKitchenSinksRegressor": ".closed_forms.kitchen_sinks",
+        "SAGClassifier": ".regularised.sag",
+        "SAGRegressor": ".regularised.sag",
+        "SDCAClassifier": ".regularised.sdca",
+        "SDCARegressor": ".regularised.sdca",
+        "SMOClassifier": ".support_vectors.smo",
+        "SVRGClassifier": ".regularised.svrg",
+        "SVRGRegressor": ".regularised.svrg",
+        "SemiRandomFeatures": ".feature_maps.semi_random_features",
+        "TensorSketch": ".feature_maps.tensor_sketch",
+    },
+)
+"""Every estimator by its name."""
+
+__all__ = [*ESTIMATORS]
+
+
+def __getattr__(name: str) -> Any:
+    return ESTIMATORS.attribute(name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -15,17 +15,23 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from .. import arrays, gpu_checks, training
 from ..training import keeps_model_on_failure as keeps_model_on_failure
 from . import class_weights, precomputed
-from .array_inputs import on_host
+from .array_inputs import canonical_rows, on_host
 from .label_checks import refuse_missing_labels
 from .other_parameter_names import refuse_other_names
+from .parameter_checks import check_kinds
 
 SMALL = 1000
 """Up to so many points the whole kernel matrix is decomposed and a batch holds all rows, in float64: that is cheap."""
 
 
 def native(X: Any) -> Any:
-    """Return an array on the host in its byte order; scikit-learn turns float32 of the other order into float64."""
+    """Return points on the host as every check takes them: arrays in their byte order, sparse rows in canonical form.
+
+    scikit-learn turns float32 of the other byte order into float64.
+    """
     X = on_host(X)
+    if scipy.sparse.issparse(X):
+        return canonical_rows(X)
     dtype = getattr(X, "dtype", None)
     foreign = isinstance(dtype, np.dtype) and dtype.kind == "f" and not dtype.isnative
     return X.astype(dtype.newbyteorder("=")) if foreign else X
@@ -82,6 +88,10 @@ class Estimator(BaseEstimator):
         return super().set_params(**parameters)
 
     # ------------------------------------------------------------------- what a subclass must define
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that are wrong whatever the data; a subclass that checks more calls this first."""
+        check_kinds(self)
 
     def _codes(self, y: np.ndarray) -> np.ndarray:
         """Targets as the numbers that `Snapshot.decision_function` is compared with, shape (m, c)."""

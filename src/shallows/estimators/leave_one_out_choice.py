@@ -11,7 +11,7 @@ import numpy as np
 from .. import arrays, kernels, streams
 from ..errors import ShallowsError
 from ..kernels import Kernel, Precomputed
-from ..losses import Hinge
+from ..losses.margins import Hinge
 from ..spectrum.copies import join_copies
 from ..spectrum.leave_one_out import RidgeChoice, choose_ridge
 from .parameter_checks import is_positive

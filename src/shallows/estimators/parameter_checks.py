@@ -5,15 +5,19 @@ from __future__ import annotations
 import inspect
 import math
 import numbers
-from collections.abc import Collection, Hashable
+import re
+from collections.abc import Collection, Hashable, Mapping
 from typing import Any
 
+import numpy as np
+
+from .. import arrays
 from ..errors import ShallowsError
 
 MOST = 2**31 - 1
 """The largest count that a parameter may be. Compiled loops and other libraries count in 32 bits."""
 
-PRECISIONS = ("auto", "float32", "float64")
+DTYPES = ("auto", "float32", "float64")
 
 
 def is_number(value: Any) -> bool:
@@ -26,23 +30,80 @@ def is_positive(value: Any) -> bool:
     return is_number(value) and math.isfinite(value) and value > 0
 
 
-def is_whole(value: Any, least: int = 1) -> bool:
-    """Whether a value is a whole number from ``least`` to `MOST`."""
-    return isinstance(value, numbers.Integral) and is_number(value) and least <= value <= MOST
+def is_whole(value: Any, least: int = 1, most: int | None = MOST) -> bool:
+    """Whether a value is a whole number from ``least`` to ``most``, if there is a most."""
+    whole = isinstance(value, numbers.Integral) and is_number(value)
+    return whole and value >= least and (most is None or value <= most)
 
 
-def check_positive(estimator: Any, *names: str, or_zero: bool = False) -> None:
-    """Raise an error for the first named parameter that is no finite number above zero; skip absent ones.
+def check_kinds(estimator: Any) -> None:
+    """Refuse a value of another kind than its parameter takes, as far as the parameter's name or default tells.
 
-    None passes where it is the default, and zero with ``or_zero``.
+    Raises
+    ------
+    ShallowsError
+        It names the parameter.
+    """
+    for name, parameter in inspect.signature(type(estimator)).parameters.items():
+        value, default = getattr(estimator, name), parameter.default
+        if name == "random_state":
+            right = value is None or value is np.random
+            right = right or is_whole(value, 0, None) or isinstance(value, np.random.RandomState)
+            kind = "a whole number of at least 0, None or a numpy.random.RandomState"
+        elif name == "verbose":
+            right, kind = isinstance(value, bool) or is_whole(value, 0), "a whole number of at least 0, True or False"
+        elif isinstance(default, bool) or name == "orthogonal":
+            right, kind = isinstance(value, bool | np.bool_), "True or False"
+        elif name.endswith("_params"):
+            right, kind = value is None or isinstance(value, Mapping), "a dictionary or None"
+        elif name == "dtype":
+            right, kind = isinstance(value, str) and value in DTYPES, "'auto', 'float32' or 'float64'"
+        elif name == "device":
+            right = isinstance(value, arrays.Device) or re.fullmatch(r"auto|cpu|gpu(:\d+)?", str(value))
+            kind = "'auto', 'cpu', 'gpu' or 'gpu:N'"
+        elif name in ("memory", "cache"):
+            right, kind = value is None or _is_size(value), "a size in bytes, a number or such as '4GB', or None"
+        else:
+            # No list or array is a name, and a dictionary is none but with parameters of a rule.
+            is_name = isinstance(default, str) and name not in ("kernel", "features", "loss")
+            several = isinstance(value, list | set | np.ndarray) or (isinstance(value, dict) and name != "step_rule")
+            right, kind = not (is_name and several), f"a name, such as {default!r}"
+        if not right and not (value is None and default is None):
+            raise ShallowsError(f"{name} must be {kind}, got {value!r}.")
+
+
+def _is_size(value: Any) -> bool:
+    try:
+        arrays.parse_bytes(value)
+    except ShallowsError:
+        return False
+    return True
+
+
+def check_positive(estimator: Any, *names: str) -> None:
+    """Raise an error for the first named parameter that is not positive; skip absent ones.
+
+    None passes where it is the default.
     """
     parameters = inspect.signature(type(estimator)).parameters
     for name in (name for name in names if name in parameters):
         value, optional = getattr(estimator, name), parameters[name].default is None
-        good = is_positive(value) or (or_zero and is_number(value) and value == 0)
-        if not (optional and value is None) and not good:
-            expected = "number of at least 0" if or_zero else "positive number"
-            raise ShallowsError(f"{name} must be a {expected}{' or None' if optional else ''}, got {value!r}.")
+        if not (optional and value is None) and not is_positive(value):
+            either = " or None" if optional else ""
+            raise ShallowsError(f"{name} must be a positive number{either}, got {value!r}.")
+
+
+def check_not_negative(estimator: Any, *names: str) -> None:
+    """Raise an error for the first named parameter that is no finite number of at least 0; skip absent ones.
+
+    None passes where it is the default.
+    """
+    parameters = inspect.signature(type(estimator)).parameters
+    for name in (name for name in names if name in parameters):
+        value, optional = getattr(estimator, name), parameters[name].default is None
+        if not (optional and value is None) and not (is_number(value) and 0 <= value < math.inf):
+            either = " or None" if optional else ""
+            raise ShallowsError(f"{name} must be a number of at least 0{either}, got {value!r}.")
 
 
 def check_median_bandwidth(estimator: Any, *names: str) -> None:

@@ -6,32 +6,14 @@ into ranges of columns that are computed one at a time within a budget of memory
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from .. import arrays
 from ..arrays import Array
 from ..errors import ShallowsError, UnknownNameError
+from ..lazy_tables import LazyTable
 from .base import FeatureMap
-from .binning import RandomBinning, bins_of_grids
 from .design import Blocks, Design
-from .fastfood import Fastfood, fastfood_pairs
-from .fourier import FourierFeatures, fourier_cosines, fourier_pairs, orthogonal_pairs
-from .hidden_units import HiddenUnits, sigmoid_units
-from .landmarks import (
-    NystromFeatures,
-    RBFNetwork,
-    nystrom_at_means,
-    nystrom_at_samples,
-    rbf_at_means,
-    rbf_at_samples,
-)
-from .leverage import nystrom_by_leverage
-from .linear import Linear, inputs_and_constant
-from .monomials import Monomials, monomials
-from .quasi_monte_carlo import QuasiMonteCarloFeatures, quasi_monte_carlo_pairs
-from .semi_random import SemiRandomFeatures, semi_random
-from .tensor_sketch import TensorSketch, tensor_sketch
 
 __all__ = [
     "FEATURE_MAPS",
@@ -55,26 +37,51 @@ __all__ = [
     "name_of",
 ]
 
-FEATURE_MAPS: dict[str, Callable[..., FeatureMap]] = {
-    "fourier": fourier_pairs,
-    "fourier_cosine": fourier_cosines,
-    "orthogonal": orthogonal_pairs,
-    "fastfood": fastfood_pairs,
-    "quasi_monte_carlo": quasi_monte_carlo_pairs,
-    "binning": bins_of_grids,
-    "rbf": rbf_at_samples,
-    "rbf_kmeans": rbf_at_means,
-    "nystrom": nystrom_at_samples,
-    "nystrom_kmeans": nystrom_at_means,
-    "nystrom_leverage": nystrom_by_leverage,
-    "polynomial": monomials,
-    "tensor_sketch": tensor_sketch,
-    "sigmoid_units": sigmoid_units,
-    "semi_random": semi_random,
-    "linear": inputs_and_constant,
-}
-"""What makes the map of a name, of a kernel, training points, a number of features, a seed and a budget in bytes. The
-table is written out, so that whoever reads the source finds the module of a name."""
+FEATURE_MAPS = LazyTable(
+    "feature map",
+    __name__,
+    {
+        "fourier": ".fourier:fourier_pairs",
+        "fourier_cosine": ".fourier:fourier_cosines",
+        "orthogonal": ".fourier:orthogonal_pairs",
+        "fastfood": ".fastfood:fastfood_pairs",
+        "quasi_monte_carlo": ".quasi_monte_carlo:quasi_monte_carlo_pairs",
+        "binning": ".binning:bins_of_grids",
+        "rbf": ".landmarks:rbf_at_samples",
+        "rbf_kmeans": ".landmarks:rbf_at_means",
+        "nystrom": ".landmarks:nystrom_at_samples",
+        "nystrom_kmeans": ".landmarks:nystrom_at_means",
+        "nystrom_leverage": ".leverage:nystrom_by_leverage",
+        "polynomial": ".monomials:monomials",
+        "tensor_sketch": ".tensor_sketch",
+        "sigmoid_units": ".hidden_units",
+        "semi_random": ".semi_random",
+        "linear": ".linear:inputs_and_constant",
+    },
+)
+"""What makes the map of a name, of a kernel, training points, a number of features, a seed and a budget in bytes."""
+
+_CLASSES = LazyTable(
+    "class of feature maps",
+    __name__,
+    {
+        "Fastfood": ".fastfood",
+        "FourierFeatures": ".fourier",
+        "HiddenUnits": ".hidden_units",
+        "Linear": ".linear",
+        "Monomials": ".monomials",
+        "NystromFeatures": ".landmarks",
+        "QuasiMonteCarloFeatures": ".quasi_monte_carlo",
+        "RBFNetwork": ".landmarks",
+        "RandomBinning": ".binning",
+        "SemiRandomFeatures": ".semi_random",
+        "TensorSketch": ".tensor_sketch",
+    },
+)
+
+
+def __getattr__(name: str) -> Any:
+    return _CLASSES.attribute(name)
 
 
 MOST_COPIES = 10

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from ..arrays import Array, Device
+from ..errors import ShallowsError
 
 
 class FeatureMap:
@@ -29,3 +30,15 @@ class FeatureMap:
     def to(self, device: Device) -> Self:
         """The same map with the arrays that it holds on a device."""
         return self
+
+
+def check_is_polynomial(kernel: Any, what: str) -> None:
+    """Refuse every kernel but the polynomial one.
+
+    Raises
+    ------
+    ShallowsError
+    """
+    name = getattr(kernel, "name", kernel)
+    if name != "polynomial":
+        raise ShallowsError(f"A {what} is one of the kernel 'polynomial'; {name!r} has none. 'nystrom' takes it.")

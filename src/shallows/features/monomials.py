@@ -15,8 +15,7 @@ import scipy.sparse
 from .. import arrays
 from ..arrays import Array
 from ..errors import ShallowsError
-from .base import FeatureMap
-from .tensor_sketch import check_is_polynomial
+from .base import FeatureMap, check_is_polynomial
 
 MOST_BYTES = 2**32
 """Bytes of indices above which a number of monomials is refused."""

@@ -12,7 +12,7 @@ import scipy.sparse
 from .. import arrays, streams
 from ..arrays import Array
 from ..errors import ShallowsError
-from .base import FeatureMap
+from .base import FeatureMap, check_is_polynomial
 
 STRIP_BYTES = 2**25
 """Sketches that are transformed at a time."""
@@ -77,18 +77,6 @@ class TensorSketch(FeatureMap):
                 product = transformed if product is None else product * transformed
             out[rows, :] = xp.fft.irfft(product, n=self.n_features, axis=1)
         return out
-
-
-def check_is_polynomial(kernel: Any, what: str) -> None:
-    """Refuse every kernel but the polynomial one.
-
-    Raises
-    ------
-    ShallowsError
-    """
-    name = getattr(kernel, "name", kernel)
-    if name != "polynomial":
-        raise ShallowsError(f"A {what} is one of the kernel 'polynomial'; {name!r} has none. 'nystrom' takes it.")
 
 
 def tensor_sketch(kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None) -> TensorSketch:

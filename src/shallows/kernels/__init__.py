@@ -30,15 +30,12 @@ from typing import Any
 
 from ..arrays import Array
 from ..errors import ShallowsError, UnknownNameError
+from ..lazy_tables import LazyTable
 from .bandwidth import median_bandwidth
 from .base import Kernel, add_to_diagonal, augmented, fill, left_factor, matrix, set_diagonal, values
 from .function import FunctionKernel
-from .heat import HeatCircle
-from .inner import ArcCosine, Linear, Polynomial
 from .other_names import own_name, translated
 from .precomputed import Precomputed
-from .products import CauchyProduct, LaplaceProduct, ProductKernel
-from .radial import Cauchy, Gaussian, Laplace, Matern, RadialKernel
 
 __all__ = [
     "KERNELS",
@@ -74,20 +71,47 @@ __all__ = [
     "values",
 ]
 
-KERNELS: dict[str, type[Kernel]] = {
-    "gaussian": Gaussian,
-    "laplace": Laplace,
-    "cauchy": Cauchy,
-    "matern": Matern,
-    "laplace_product": LaplaceProduct,
-    "cauchy_product": CauchyProduct,
-    "polynomial": Polynomial,
-    "linear": Linear,
-    "arc_cosine": ArcCosine,
-    "heat_circle": HeatCircle,
-    "precomputed": Precomputed,
-}
-"""Every kernel by its name. The table is written out, so that whoever reads the source finds the module of a name."""
+KERNELS = LazyTable(
+    "kernel",
+    __name__,
+    {
+        "gaussian": ".radial:Gaussian",
+        "laplace": ".radial:Laplace",
+        "cauchy": ".radial:Cauchy",
+        "matern": ".radial:Matern",
+        "laplace_product": ".products:LaplaceProduct",
+        "cauchy_product": ".products:CauchyProduct",
+        "polynomial": ".inner:Polynomial",
+        "linear": ".inner:Linear",
+        "arc_cosine": ".inner:ArcCosine",
+        "heat_circle": ".heat:HeatCircle",
+        "precomputed": ".precomputed:Precomputed",
+    },
+)
+"""Every kernel by its name."""
+
+_CLASSES = LazyTable(
+    "class of kernels",
+    __name__,
+    {
+        "ArcCosine": ".inner",
+        "Cauchy": ".radial",
+        "CauchyProduct": ".products",
+        "Gaussian": ".radial",
+        "HeatCircle": ".heat",
+        "Laplace": ".radial",
+        "LaplaceProduct": ".products",
+        "Linear": ".inner",
+        "Matern": ".radial",
+        "Polynomial": ".inner",
+        "ProductKernel": ".products",
+        "RadialKernel": ".radial",
+    },
+)
+
+
+def __getattr__(name: str) -> Any:
+    return _CLASSES.attribute(name)
 
 
 def kind(name: Any) -> type[Kernel] | Kernel:
@@ -105,7 +129,7 @@ def kind(name: Any) -> type[Kernel] | Kernel:
     if callable(name):
         return FunctionKernel
     name = own_name(name)
-    if not isinstance(name, str) or name not in KERNELS:
+    if not isinstance(name, str):
         raise UnknownNameError("kernel", name, KERNELS)
     return KERNELS[name]
 

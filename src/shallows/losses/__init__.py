@@ -26,11 +26,8 @@ import dataclasses
 from typing import Any
 
 from ..errors import ShallowsError, UnknownNameError
+from ..lazy_tables import LazyTable
 from .base import Loss
-from .margins import Hinge, Logistic, SquaredHinge
-from .multiclass import MulticlassHinge, Softmax
-from .novelty import Novelty
-from .regression import EpsilonInsensitive, Huber, Quantile, Square
 
 __all__ = [
     "LOSSES",
@@ -48,19 +45,44 @@ __all__ = [
     "make",
 ]
 
-LOSSES: dict[str, type[Loss]] = {
-    "square": Square,
-    "hinge": Hinge,
-    "squared_hinge": SquaredHinge,
-    "logistic": Logistic,
-    "softmax": Softmax,
-    "multiclass_hinge": MulticlassHinge,
-    "epsilon_insensitive": EpsilonInsensitive,
-    "huber": Huber,
-    "quantile": Quantile,
-    "novelty": Novelty,
-}
-"""Every loss by its name. The table is written out, so that whoever reads the source finds the module of a name."""
+LOSSES = LazyTable(
+    "loss",
+    __name__,
+    {
+        "square": ".regression:Square",
+        "hinge": ".margins:Hinge",
+        "squared_hinge": ".margins:SquaredHinge",
+        "logistic": ".margins:Logistic",
+        "softmax": ".multiclass:Softmax",
+        "multiclass_hinge": ".multiclass:MulticlassHinge",
+        "epsilon_insensitive": ".regression:EpsilonInsensitive",
+        "huber": ".regression:Huber",
+        "quantile": ".regression:Quantile",
+        "novelty": ".novelty:Novelty",
+    },
+)
+"""Every loss by its name."""
+
+_CLASSES = LazyTable(
+    "class of losses",
+    __name__,
+    {
+        "EpsilonInsensitive": ".regression",
+        "Hinge": ".margins",
+        "Huber": ".regression",
+        "Logistic": ".margins",
+        "MulticlassHinge": ".multiclass",
+        "Novelty": ".novelty",
+        "Quantile": ".regression",
+        "Softmax": ".multiclass",
+        "Square": ".regression",
+        "SquaredHinge": ".margins",
+    },
+)
+
+
+def __getattr__(name: str) -> Any:
+    return _CLASSES.attribute(name)
 
 
 def make(name: str | Loss, **parameters: Any) -> Loss:
@@ -77,7 +99,7 @@ def make(name: str | Loss, **parameters: Any) -> Loss:
         if parameters:
             raise ShallowsError(f"The loss {name.name!r} brings its own parameters; leave out {sorted(parameters)}.")
         return name
-    if not isinstance(name, str) or name not in LOSSES:
+    if not isinstance(name, str):
         raise UnknownNameError("loss", name, LOSSES)
     loss = LOSSES[name]
     takes = sorted(field.name for field in dataclasses.fields(loss))

@@ -11,22 +11,24 @@ other method.
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
+from ..lazy_tables import LazyTable
 from .architectures import ARCHITECTURES, Architecture
 
 if TYPE_CHECKING:
     from .net_classifier import NeuralNetClassifier
     from .net_regressor import NeuralNetRegressor
 
-_MODULES = {"NeuralNetClassifier": "net_classifier", "NeuralNetRegressor": "net_regressor"}
+_MODULES = LazyTable(
+    "neural net",
+    __name__,
+    {"NeuralNetClassifier": ".net_classifier", "NeuralNetRegressor": ".net_regressor"},
+)
 """The modules of the names that are loaded at their first use. Editors and type checkers read the imports above."""
 
 __all__ = ["ARCHITECTURES", "Architecture", "NeuralNetClassifier", "NeuralNetRegressor"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return getattr(importlib.import_module(f".{_MODULES[name]}", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _MODULES.attribute(name)

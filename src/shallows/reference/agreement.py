@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from shallows.experiments.comparing.rows import Row
 from shallows.experiments.comparing.uncertainty import standard_error
 
 #: Standard errors by which two means over seeds may differ. Both sides have the same seeds and test points, so that
@@ -70,8 +71,8 @@ class Finding:
 
 
 def compare(
-    reference: Sequence[Mapping[str, str]],
-    here: Sequence[Mapping[str, str]],
+    reference: Sequence[Row],
+    here: Sequence[Row],
     *,
     of_the_machine: Sequence[str] = (),
     timed_runs: Sequence[str] = (),
@@ -80,7 +81,7 @@ def compare(
 
     Parameters
     ----------
-    reference, here : sequence of mapping
+    reference, here : sequence of Row
         Rows of a target's table; rows of ``here`` that the reference has not are passed over.
     of_the_machine : sequence of str
         Metrics that are times.
@@ -90,27 +91,25 @@ def compare(
     found = dict(zip(_keys(here), here, strict=True))
     largest: Counter[str] = Counter()
     for row in reference:
-        if row["measured_mean"] and math.isfinite(value := abs(float(row["measured_mean"]))):
-            largest[row["metric"]] = max(largest[row["metric"]], value)
+        if row.measured_mean is not None and math.isfinite(row.measured_mean):
+            largest[row.metric] = max(largest[row.metric], abs(row.measured_mean))
     for key, row in zip(_keys(reference), reference, strict=True):
-        if not row["measured_mean"]:
+        value, own = row.measured_mean, found.get(key)
+        if value is None:
             continue
-        value, own = float(row["measured_mean"]), found.get(key)
-        if row["metric"] in of_the_machine or set(row["records"].split(";")) & set(timed_runs):
+        if row.metric in of_the_machine or set(row.records) & set(timed_runs):
             yield Finding(key[:4], LEFT_OUT, value)
-        elif own is None or not own["measured_mean"]:
-            why = (own or {}).get("reason") or "no such row"
-            yield Finding(key[:4], MISSING, value, why=why, verdicts=(row["verdict"], (own or {}).get("verdict", "")))
+        elif own is None or own.measured_mean is None:
+            yield Finding(key[:4], MISSING, value, why=own.reason if own and own.reason else "no such row")
         elif sizes := _other_data(row, own):
-            yield Finding(key[:4], DRIFTED, value, float(own["measured_mean"]), 0.0, sizes)
+            yield Finding(key[:4], DRIFTED, value, own.measured_mean, 0.0, sizes)
         else:
-            margin, why = margin_between(row, own, largest[row["metric"]])
-            mean = float(own["measured_mean"])
-            state = AGREES if _near(value, mean, margin) else DRIFTED
-            yield Finding(key[:4], state, value, mean, margin, why, (row["verdict"], own["verdict"]))
+            margin, why = margin_between(row, own, largest[row.metric])
+            state = AGREES if _near(value, own.measured_mean, margin) else DRIFTED
+            yield Finding(key[:4], state, value, own.measured_mean, margin, why, (row.verdict, own.verdict))
 
 
-def margin_between(reference: Mapping[str, str], here: Mapping[str, str], largest: float) -> tuple[float, str]:
+def margin_between(reference: Row, here: Row, largest: float) -> tuple[float, str]:
     """How far the means of two rows may lie apart, and of what that is made.
 
     A fact, such as a size, is to be the same. For all else it is `STANDARD_ERRORS` times √(s₁²/n₁ + s₂²/n₂ + c²) and a
@@ -119,26 +118,26 @@ def margin_between(reference: Mapping[str, str], here: Mapping[str, str], larges
 
     Parameters
     ----------
-    reference, here : mapping
+    reference, here : Row
         Rows of the two tables.
     largest : float
         The largest finite absolute value of the metric in the reference's table.
     """
-    value, parts, variance = float(reference["measured_mean"]), [], 0.0
-    if reference["evidence"] == "fact":
+    value, parts, variance = reference.measured_mean, [], 0.0
+    if reference.evidence == "fact":
         return max(FLOOR * largest, SMALLEST), "a fact"
     spreads = [
-        float(row["measured_sd"]) ** 2 / n
+        row.measured_sd**2 / row.measured.count
         for row in (reference, here)
-        if row["measured_sd"] and (n := len(row["records"].split(";"))) and math.isfinite(float(row["measured_sd"]))
+        if row.measured_sd is not None and math.isfinite(row.measured_sd)
     ]
     if spreads:
         variance += sum(spreads)
         parts.append("seeds")
-    n_test = reference.get("n_test", "")
-    if reference["unit"] == "%" and n_test and int(n_test) > 0 and 0.0 <= value <= 100.0:
-        variance += standard_error(value, int(n_test)) ** 2
-        parts.append(f"{int(n_test):,} test points")
+    n_test = reference.n_test
+    if reference.unit == "%" and n_test and 0.0 <= value <= 100.0:
+        variance += standard_error(value, n_test) ** 2
+        parts.append(f"{n_test:,} test points")
     relative = RELATIVE if parts else RELATIVE_ALONE
     words = [f"{STANDARD_ERRORS:g} standard errors by {' and '.join(parts)}"] if parts else []
     words.append(f"{relative:.0%} of the number")
@@ -147,10 +146,10 @@ def margin_between(reference: Mapping[str, str], here: Mapping[str, str], larges
     return max(margin, FLOOR * largest, SMALLEST), " + ".join(words)
 
 
-def _other_data(reference: Mapping[str, str], here: Mapping[str, str]) -> str:
+def _other_data(reference: Row, here: Row) -> str:
     """That two rows are about data of other sizes; empty where they are not."""
-    sizes = [[row.get(name, "") for name in ("n_train", "n_test")] for row in (reference, here)]
-    return "" if sizes[0] == sizes[1] else f"on {'+'.join(sizes[1])} points here, {'+'.join(sizes[0])} there"
+    there, ours = ([row.n_train, row.n_test] for row in (reference, here))
+    return "" if there == ours else f"on {'+'.join(map(str, ours))} points here, {'+'.join(map(str, there))} there"
 
 
 def _near(first: float, second: float, margin: float) -> bool:
@@ -160,12 +159,12 @@ def _near(first: float, second: float, margin: float) -> bool:
     return first == second or abs(first - second) <= margin
 
 
-def _keys(rows: Sequence[Mapping[str, str]]) -> list[tuple[str, ...]]:
+def _keys(rows: Sequence[Row]) -> list[tuple[str, ...]]:
     """What each row is about; rows about the same are told apart by their order."""
     seen: Counter[tuple[str, ...]] = Counter()
     keys = []
     for row in rows:
-        key = tuple(row[name] for name in _KEY)
+        key = tuple(getattr(row, name) for name in _KEY)
         keys.append((*key, str(seen[key])))
         seen[key] += 1
     return keys

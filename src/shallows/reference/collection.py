@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import datetime
 import json
 import tempfile
@@ -15,7 +14,7 @@ from shallows.experiments.comparing import evaluations, target_table
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.running import job
 from shallows.experiments.running import record as records
-from shallows.report import target as targets
+from shallows.report.target import Target
 
 from . import compaction, folder, machine_dependence
 
@@ -98,25 +97,23 @@ def _collect_one(plan: Plan, target: str, scale: str, results: Path, reference: 
         raise NotFinishedError("some of its runs are of other code or parameters than the present ones")
     comparison = plan.comparison(target, scale)
     with tempfile.TemporaryDirectory() as place:
-        evaluation, table, meta = (Path(place) / name for name in ("runs.json", "table.csv", "table.json"))
+        evaluation = Path(place) / "runs.json"
         evaluations.gather([results / run / "record.json" for run in found], evaluation)
-        target_table.write(evaluation, comparison, table, meta)
-        drawn = targets.read(table, meta)
-        with open(table, newline="", encoding="utf-8") as stream:
-            lines = [{**line, "records": compaction.run_ids(line["records"])} for line in csv.DictReader(stream)]
-    kept, every = compaction.thinned(drawn, lines)
+        measured = evaluations.read(evaluation, comparison["spec"].get("mark", ""))
+    meta = target_table.describe(comparison, measured)
+    rows = map(compaction.with_run_ids, target_table.rows_of(comparison, measured))
+    kept, every = compaction.thinned(Target(tuple(rows), meta, results))
     content = {
         "target": target,
         "scale": scale,
         "thinned": every,
-        "of_the_machine": machine_dependence.of_target(
-            plan.target(target), machine_dependence.read(plan.configuration.root).get(target, ())
-        ),
+        "of_the_machine": machine_dependence.of_target(plan, target),
         "timed_runs": [run.id for run in runs if run.unit == "seconds"],
-        "meta": drawn.meta,
+        "meta": meta,
         **compaction.compact_records(found),
     }
-    for text in (json.dumps(content, ensure_ascii=False), json.dumps(kept, ensure_ascii=False)):
+    rows = [row.as_text() for row in kept]
+    for text in (json.dumps(content, ensure_ascii=False), json.dumps(rows, ensure_ascii=False)):
         compaction.check_that_nothing_is_private(text, f"The reference of {target}", plan.configuration.root)
     sums = folder.write_target(reference, target, kept, content)
     return {**sums, "rows": len(kept), "thinned": every, "of_the_collecting_code": current, **_facts(found.values())}

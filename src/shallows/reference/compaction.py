@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import platform
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from shallows.errors import ShallowsError
+from shallows.experiments.comparing.rows import Row
 from shallows.report.target import Target
 
 #: Bytes of a table from which on the points of its curves are thinned.
@@ -19,17 +21,10 @@ _ROOTS = r"(?<![\w.:/])/(?:home|root|tmp|Users|mnt|scratch|var)/"
 
 
 def compact_records(records: Mapping[str, Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Records of runs without their curves; what many of them say alike (data, code, machine) stands once.
+    """Records of runs, by their folders, without their curves.
 
-    Parameters
-    ----------
-    records : mapping
-        ``record.json`` by the folder of the run, below the folder of the scale.
-
-    Returns
-    -------
-    dict
-        ``data`` and ``made_by``, lists of what is shared, and ``runs``, of which each names its own by their place.
+    What many of them say alike stands once, in the lists ``data`` and ``made_by`` (code, machine); each of ``runs``
+    names its own by their place.
     """
     data: list[Any] = []
     made_by: list[Any] = []
@@ -50,18 +45,9 @@ def compact_records(records: Mapping[str, Mapping[str, Any]]) -> dict[str, list[
 
 
 def whole_record(run: Mapping[str, Any], shared: Mapping[str, Any], target: str, version: int) -> dict[str, Any]:
-    """The record of a run again, with no evaluation points.
+    """The record of one of the ``runs`` of `compact_records` again, with no evaluation points and for one target.
 
-    Parameters
-    ----------
-    run : mapping
-        One of the ``runs`` of `compact_records`.
-    shared : mapping
-        Has its ``data`` and ``made_by``.
-    target : str
-        Which the record names as the one that it is for.
-    version : int
-        The form of records, ``schema_version``.
+    ``shared`` has its ``data`` and ``made_by``; ``version`` is the form of records, ``schema_version``.
     """
     rest = {key: value for key, value in run.items() if key not in ("folder", "data", "made_by", "run", "metrics")}
     return {
@@ -80,27 +66,20 @@ def _place(values: list[Any], value: Any) -> int:
     return values.index(value)
 
 
-def run_ids(records: str) -> str:
-    """The column ``records`` with the identifier of each run in place of its folder, whose name ends in it."""
-    return ";".join(folder.rsplit("-", 1)[-1] for folder in filter(None, records.split(";")))
+def with_run_ids(row: Row) -> Row:
+    """The row with the identifier of each run in place of its folder, whose name ends in it."""
+    return replace(row, records=tuple(folder.rsplit("-", 1)[-1] for folder in row.records))
 
 
-def thinned(target: Target, lines: Sequence[Mapping[str, str]]) -> tuple[list[Mapping[str, str]], int]:
-    """The lines of a table, with fewer points of its curves where the table is larger than `LARGEST_TABLE`.
+def thinned(target: Target) -> tuple[list[Row], int]:
+    """The rows of a target, with fewer points of its curves where the table is larger than `LARGEST_TABLE`.
 
     What stands beside a printed value, and what is no point of a curve, is always kept. Of the points, every second or
     third and so on is kept, counted along each curve from its first, and the last.
 
-    Parameters
-    ----------
-    target : Target
-        As the report reads it, with a row for each line.
-    lines : sequence of mapping
-        The rows as they stand in the file.
-
     Returns
     -------
-    lines : list of mapping
+    rows : list of Row
     every : int
         Which points are kept: 1 for all.
     """
@@ -110,16 +89,16 @@ def thinned(target: Target, lines: Sequence[Mapping[str, str]]) -> tuple[list[Ma
         if target.is_drawn(row):
             curve = tuple((name, value) for name, value in row.keys.items() if name not in marks)
             places.setdefault(curve, []).append(place)
-    every, kept = 1, list(lines)
+    every, kept = 1, list(target.rows)
     while _size(kept) > LARGEST_TABLE and every < max(map(len, places.values()), default=0):
         every += 1
         dropped = {one for curve in places.values() for one in curve[:-1] if curve.index(one) % every}
-        kept = [line for place, line in enumerate(lines) if place not in dropped]
+        kept = [row for place, row in enumerate(target.rows) if place not in dropped]
     return kept, every
 
 
-def _size(lines: Iterable[Mapping[str, str]]) -> int:
-    return sum(len(",".join(line.values())) + 1 for line in lines)
+def _size(rows: Iterable[Row]) -> int:
+    return sum(len(",".join(row.as_text().values())) + 1 for row in rows)
 
 
 def check_that_nothing_is_private(text: str, what: str, root: str | Path) -> None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from shallows.datasets.files import DatasetError, digest, replacing, write_json
 from shallows.errors import ShallowsError
+from shallows.experiments.comparing.rows import Row, read_rows, write_rows
 
 #: Version of the files; raised when older ones would be read in another sense.
-FORMAT = 1
+FORMAT = 2
 INDEX = "index.json"
 
 
@@ -27,13 +27,13 @@ class TargetFiles:
 
     Attributes
     ----------
-    rows : list of dict
-        The rows of its table; the column ``records`` holds identifiers of runs.
+    rows : list of Row
+        The rows of its table; their ``records`` are identifiers of runs.
     record : dict
         ``meta`` (what rendering needs), ``runs``, ``data``, ``made_by``, ``of_the_machine`` and ``thinned``.
     """
 
-    rows: list[dict[str, str]]
+    rows: list[Row]
     record: dict[str, Any]
 
 
@@ -75,20 +75,14 @@ def read_target(folder: str | Path, target: str, index: Mapping[str, Any]) -> Ta
             raise TornReferenceError(f"{path} is listed in {INDEX} and is not there. {_remedy(folder)}")
         if digest(path) != wanted:
             raise TornReferenceError(f"{path} is not whole: its checksum is not that of {INDEX}. {_remedy(folder)}")
-    with open(table, newline="", encoding="utf-8") as stream:
-        return TargetFiles(list(csv.DictReader(stream)), _json(record))
+    return TargetFiles(read_rows(table), _json(record))
 
 
-def write_target(
-    folder: str | Path, target: str, rows: Sequence[Mapping[str, str]], record: Mapping[str, Any]
-) -> dict[str, str]:
+def write_target(folder: str | Path, target: str, rows: Iterable[Row], record: Mapping[str, Any]) -> dict[str, str]:
     """Write the two files of a target, and return their checksums as the index holds them."""
     folder = Path(folder)
     table, path = folder / f"{target}.csv", folder / f"{target}.json"
-    with replacing(table) as partial, open(partial, "w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows(table, rows)
     with replacing(path) as partial:
         partial.write_text(_one_line_an_entry(record), encoding="utf-8")
     return {"table_sha256": digest(table), "record_sha256": digest(path)}

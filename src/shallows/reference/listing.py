@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from shallows.experiments.comparing.target_table import machine_text
+
 from . import folder
 
 
@@ -31,7 +33,6 @@ def lines(index: Mapping[str, Any]) -> Iterator[str]:
         yield f"| {target} | not run: {reason} | | | | |"
     yield ""
     for number, one in enumerate(machines, start=1):
-        gpu = f", {one['gpu']}" if one["gpu"] else ""
-        yield f"Machine {number}: {one['cpu']}, {one['cores']} cores, {one['memory_bytes'] / 2**30:.0f} GiB{gpu}"
+        yield f"Machine {number}: {machine_text(one)}"
     seconds = sum(entry["seconds"] for entry in index["targets"].values())
     yield f"In all {seconds:,.0f} s; a run that several targets share counts for each of them."

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from shallows.atomic import replacing, write_json
+from shallows.atomic import write_json
 from shallows.experiments.comparing import target_table
+from shallows.experiments.comparing.rows import Row, write_rows
 from shallows.experiments.planning import summaries
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.running.record import SCHEMA_VERSION
-from shallows.experiments.setting_text import parse_setting
 from shallows.report import figures, page, tables
 
 from . import compaction, folder
@@ -67,15 +67,12 @@ def _target(
         comparison = {**plan.comparison(target, scale), "series": []}
         comparison["left_out"] = comparison["left_out"] or reason
         rows = list(target_table.rows_of(comparison, {}))
-        description = target_table.describe(comparison, {}, rows)
-        known = {"dataset", "method", "metric", *(axis for row in rows for axis in parse_setting(row["setting"]))}
+        description = target_table.describe(comparison, {})
+        known = {"dataset", "method", "metric", *(key for row in rows for key in row.keys)}
         description["layout"] = {
             side: [one for one in axes if one in known] for side, axes in description["layout"].items()
         }
-    with replacing(table) as partial, open(partial, "w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, list(rows[0]) if rows else target_table.COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows(table, rows)
     write_json(meta, description)
     tables.render(table, meta, table.with_suffix(".md"), table.with_suffix(".html"))
     has_figure = files is not None and bool(description.get("figure"))
@@ -84,7 +81,7 @@ def _target(
     return table, meta, table.with_suffix(".html"), figure if has_figure else None
 
 
-def _with_folders(files: folder.TargetFiles, target: str, out: Path) -> list[dict[str, str]]:
+def _with_folders(files: folder.TargetFiles, target: str, out: Path) -> list[Row]:
     """The rows with the folders of their runs, whose records are written there."""
     places = {}
     for run in files.record["runs"]:
@@ -92,7 +89,7 @@ def _with_folders(files: folder.TargetFiles, target: str, out: Path) -> list[dic
         write_json(
             out / run["folder"] / "record.json", compaction.whole_record(run, files.record, target, SCHEMA_VERSION)
         )
-    return [{**row, "records": ";".join(places[one] for one in row["records"].split(";") if one)} for row in files.rows]
+    return [replace(row, records=tuple(places[one] for one in row.records)) for row in files.rows]
 
 
 def _notes(entry: Mapping[str, Any]) -> Iterator[str]:
@@ -101,13 +98,8 @@ def _notes(entry: Mapping[str, Any]) -> Iterator[str]:
     changes = ", with changes beside" if entry["with_changes_beside"] else ""
     yield (
         f"Reference results, drawn without training: {entry['runs']} runs by commit {commits}{changes}, on "
-        f"{'; '.join(map(_machine, entry['machines']))}, finished {str(entry['finished'])[:10]}, "
+        f"{'; '.join(map(target_table.machine_text, entry['machines']))}, finished {str(entry['finished'])[:10]}, "
         f"{entry['seconds']:,.0f} s in all."
     )
     if entry["thinned"] > 1:
         yield f"Of {entry['thinned']} points along a curve the reference keeps one, and the last."
-
-
-def _machine(one: Mapping[str, Any]) -> str:
-    gpu = f", {one['gpu']}" if one["gpu"] else ""
-    return f"{one['cpu']}, {one['cores']} cores, {one['memory_bytes'] / 2**30:.0f} GiB{gpu}"

@@ -13,6 +13,7 @@ from typing import Any
 
 from shallows.datasets.files import replacing
 from shallows.errors import UnknownNameError
+from shallows.experiments.comparing.rows import read_rows
 
 from . import agreement, folder
 from .agreement import AGREES, DRIFTED, LEFT_OUT, MISSING, Finding
@@ -80,10 +81,8 @@ def verify(results: str | Path, reference: str | Path, wanted: Iterable[str] = (
         if not table.exists():
             not_here.append(target)
             continue
-        with open(table, newline="", encoding="utf-8") as stream:
-            rows = list(csv.DictReader(stream))
         machine = {name: files.record[name] for name in ("of_the_machine", "timed_runs")}
-        findings[target] = list(agreement.compare(files.rows, rows, **machine))
+        findings[target] = list(agreement.compare(files.rows, read_rows(table), **machine))
         same.update(_same(files.record["runs"], results))
     return Verification(findings, not_here, same["run"], same["bits"], same["all"])
 

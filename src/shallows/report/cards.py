@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import base64
 import io
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from shallows.experiments.comparing.rows import Row, counts_by_kind
+
 from . import sheet_margins
-from .numbers import separated
+from .numbers import is_number, separated
 from .pivot import writer
-from .target import Row, Target, ordered
+from .target import Target, ordered
 from .wording import key_title, name_of, quantity
 
 #: Pixels of a small picture, which is shown at half of them.
@@ -62,7 +63,7 @@ def card(target: Target, svg_path: str | Path | None) -> Card:
         target=target,
         thumbnail=thumbnail,
         values=() if thumbnail else tuple(_values(target)),
-        items=tuple(f"{kind}:{name}" for kind, counts in target.counts_by_kind().items() for name in counts),
+        items=tuple(f"{kind}:{name}" for kind, counts in counts_by_kind(target.rows).items() for name in counts),
         words=_words(target),
     )
 
@@ -85,25 +86,23 @@ def _thumbnail(path: Path) -> str:
 
 
 def _values(target: Target) -> Iterable[Value]:
-    compared = [row for row in target.rows if row.published and row.mean is not None]
+    compared = [row for row in target.rows if row.published and row.measured_mean is not None]
     varying = [key for key in target.key_names() if len({row.keys.get(key, "") for row in compared}) > 1]
     for row in compared[:N_VALUES]:
         yield Value(
             _name(target, row, varying),
             quantity(separated(row.published), row.unit),
-            quantity(writer(target, row.keys["metric"])(row.mean), row.unit),
+            quantity(writer(target, row.keys["metric"])(row.measured_mean), row.unit),
         )
 
 
 def _name(target: Target, row: Row, varying: list[str]) -> str:
     """What tells a row apart from the others, or else its metric."""
-    parts = [_titled(target, key, row.keys[key]) for key in varying if row.keys.get(key)]
+    named = {key: row.keys[key] for key in varying if row.keys.get(key)}
+    parts = [
+        f"{key_title(target, key)} " * is_number(value) + name_of(target, key, value) for key, value in named.items()
+    ]
     return ", ".join(parts) or name_of(target, "metric", row.keys["metric"])
-
-
-def _titled(target: Target, key: str, value: str) -> str:
-    name = name_of(target, key, value)
-    return f"{key_title(target, key)} {name}" if re.fullmatch(r"[\d.,]+", name) else name
 
 
 def _words(target: Target) -> str:

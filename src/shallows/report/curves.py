@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from shallows.errors import ShallowsError
 
 from . import sheet
+from .numbers import is_number
 from .target import Target, ordered
 from .wording import key_title, name_of
 
@@ -154,10 +155,7 @@ def _looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def _is_size(text: str) -> bool:
-    try:
-        return float(text) >= 0
-    except ValueError:
-        return False
+    return is_number(text) and float(text) >= 0
 
 
 def _draw(ax: Axes, part: pandas.DataFrame, look: Mapping[str, Any], spec: Mapping[str, Any]) -> None:
@@ -288,8 +286,7 @@ def _y_label(target: Target, spec: Mapping[str, Any], rows: str | None, row: str
 
 def _silence(target: Target, part: pandas.DataFrame) -> str:
     absent = [name_of(target, "dataset", value) for value in ordered(part["dataset"]) if value]
-    outcome = "not run" if (part["verdict"] == "not run").all() else "nothing measured"
-    return f"{outcome}: {', '.join(absent)}" if absent else outcome
+    return sheet.silence(part) + (f": {', '.join(absent)}" if absent else "")
 
 
 def _not_drawn(table: pandas.DataFrame, lines: str, name: str) -> str:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from shallows.errors import ShallowsError
 
-from .sheet import DASHES, INK, PALETTE, empty_sheet, frame, legend, repeated, same_limits, say, sheet
-from .target import Target, is_number, ordered
+from .numbers import is_number
+from .sheet import DASHES, INK, PALETTE, empty_sheet, frame, legend, repeated, same_limits, say, sheet, silence
+from .target import Target, ordered
 from .wording import key_title, name_of
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def error_curves(target: Target) -> Figure:
         if table.empty:
             raise ShallowsError(f"No row of {target.id} has the metric {spec['metric']!r}, which its figure draws.")
     if table["mean"].isna().all():
-        return empty_sheet(target, "not run" if (table["verdict"] == "not run").all() else "nothing measured")
+        return empty_sheet(target, silence(table))
     facets, metrics, methods = ordered(table[facet]), ordered(table["metric"]), ordered(table[hue])
     absent = [value for value in facets if table.loc[table[facet] == value, "mean"].isna().all()]
     facets = [value for value in facets if value not in absent]
@@ -60,7 +61,7 @@ def error_curves(target: Target) -> Figure:
             ax.set_ylabel(spec.get("y_label", name_of(target, "metric", metric)) if column == 0 else "")
             _scale_axes(ax, values[x], values[["mean", "published"]].stack(), spec)
             if part["mean"].isna().all():
-                say(ax, "not run" if (part["verdict"] == "not run").all() else "nothing measured")
+                say(ax, silence(part))
         same_limits(axes[row])
 
     from matplotlib.lines import Line2D

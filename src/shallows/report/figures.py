@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shallows.atomic import replacing
 from shallows.errors import UnknownNameError
 
 from .curves import curves
@@ -60,71 +57,3 @@ def draw(csv_path: str | Path, meta_path: str | Path, svg_path: str | Path, png_
     with matplotlib.rc_context(style):
         figure = KINDS[kind](target)
         save(figure, svg_path, png_path, target.title)
-
-
-def folder_of(numbers: str | Path, meta: str | Path, kept: str | Path, code: str) -> Path:
-    """Where the figure of a table is kept until its own job comes for it, named by all that the figure depends on.
-
-    Parameters
-    ----------
-    numbers, meta : path
-        The table as CSV, whose name is the target's, and the JSON beside it.
-    kept : path
-        Folder for figures that are drawn before their own jobs.
-    code : str
-        Digest of the code that draws.
-
-    Raises
-    ------
-    FileNotFoundError
-        Where one of the two does not exist.
-    """
-    found = hashlib.sha256(code.encode())
-    for path in map(Path, (numbers, meta)):
-        found.update(hashlib.sha256(path.read_bytes()).digest())
-    return Path(kept) / f"{Path(numbers).stem}-{found.hexdigest()[:16]}"
-
-
-def is_drawn(folder: Path) -> bool:
-    """Whether both forms of a figure lie in its folder."""
-    return all((folder / f"{folder.name.rpartition('-')[0]}.{form}").exists() for form in ("svg", "png"))
-
-
-class FigureTask:
-    """A figure in its two forms, as `shallows.experiments.running.shared_process.work` does it.
-
-    To start a process and to import Matplotlib takes longer than to draw most figures, so one process draws several.
-
-    Parameters
-    ----------
-    numbers, meta : path
-        The table as CSV and the JSON beside it.
-    kept : path
-        Folder for figures that are drawn before their own jobs.
-    code : str
-        Digest of the code that draws.
-    out : tuple of path
-        Where SVG and PNG go; empty for a figure that is only drawn for its own job to find.
-    """
-
-    def __init__(
-        self, numbers: str | Path, meta: str | Path, kept: str | Path, code: str, out: Iterable[str | Path] = ()
-    ):
-        self.numbers, self.meta, self.out = numbers, meta, [Path(path) for path in out]
-        self.folder = folder_of(numbers, meta, kept, code)
-
-    def is_finished(self) -> bool:
-        """Whether it is drawn."""
-        return is_drawn(self.folder)
-
-    def compute(self) -> None:
-        """Draw it into its folder, and remove what was drawn of earlier numbers."""
-        for earlier in self.folder.parent.glob(f"{Path(self.numbers).stem}-{'?' * 16}"):
-            shutil.rmtree(earlier, ignore_errors=True)
-        draw(self.numbers, self.meta, *(self.folder / f"{Path(self.numbers).stem}.{form}" for form in ("svg", "png")))
-
-    def deliver(self) -> None:
-        """Copy both forms to where they belong."""
-        for path in self.out:
-            with replacing(path) as partial:
-                shutil.copyfile(self.folder / path.name, partial)

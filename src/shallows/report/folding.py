@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from shallows.experiments.comparing.rows import Row
+
 from .pivot import Pivot, pivot, tabulated
-from .target import Row, Target
+from .target import Target
 
 #: A table of nothing but measured values that is longer than this is folded where a figure shows them.
 LONG = 8
@@ -45,7 +47,7 @@ def parts(target: Target, is_drawn: bool = False) -> list[Part]:
         is_long = len(whole.rows) > LONG or whole.n_rows > len(whole.rows)
         fold = is_drawn and is_long and not target.meta.get("layout", {}).get("open")
         return [Part("The numbers as a table" if fold else "", whole, fold)]
-    compared = _where(whole, printed, [row for row in printed if row.mean is not None])
+    compared = _where(whole, printed, [row for row in printed if row.measured_mean is not None])
     besides = _without(rows, printed)
     absent = _without(printed, compared)
     found = [

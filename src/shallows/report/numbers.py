@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from shallows.experiments.comparing.rows import number_in
+
 #: Beyond these powers of ten a number is written with an exponent.
 SMALL, LARGE = 1e-4, 1e7
 
@@ -26,16 +28,16 @@ def writer(printed: Sequence[str], values: Sequence[float], unit: str = "") -> C
         Takes a number. Beside printed numbers it writes as many decimals as they have; percentages get two, counts
         none, times are rounded, and anything else gets three significant digits.
     """
-    numbers = [text.lower() for text in printed if _is_number(text)]
+    numbers = [text.lower() for text in printed if is_number(text)]
     finite = [value for value in values if math.isfinite(value)]
     if numbers and all("e" in text for text in numbers):
         return lambda value: _tidy(f"{value:.1e}")
     if any("e" in text for text in numbers):
         return significant
-    if numbers or unit in ("%", "percent"):
+    if numbers or unit == "%":
         digits = max(map(decimals, numbers), default=2)
         return lambda value: f"{value:z,.{digits}f}" if abs(value) < 1e9 else _tidy(f"{value:.1e}")
-    if unit in ("s", "seconds"):
+    if unit == "s":
         return seconds
     if finite and all(value == int(value) and abs(value) < 1e15 for value in finite):
         return lambda value: f"{value:,.0f}" if value == int(value) else significant(value)
@@ -83,11 +85,10 @@ def decimals(text: str) -> int:
     return len(text.partition(".")[2])
 
 
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
+def is_number(text: str) -> bool:
+    """Whether the text is a finite number."""
+    value = number_in(text)
+    return value is not None and math.isfinite(value)
 
 
 def _tidy(text: str) -> str:

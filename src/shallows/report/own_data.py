@@ -39,8 +39,8 @@ def error_against_costs(target: Target) -> Figure:
     """The test error of each method over each of its costs, with its interval, and a ring around one of them."""
     found: dict[str, dict[str, float]] = {}
     for row in target.rows:
-        if row.mean is not None:
-            found.setdefault(row.keys["method"], {})[row.keys["metric"]] = row.mean
+        if row.measured_mean is not None:
+            found.setdefault(row.keys["method"], {})[row.keys["metric"]] = row.measured_mean
     found = {name: one for name, one in found.items() if _COSTS.keys() <= one.keys()}
     if not found:
         figure, [[ax]] = sheet(target, rows=1, columns=1, width=7.4, height=2.0)
@@ -154,7 +154,7 @@ def predicted_against_true(target: Target) -> Figure:
     spec = target.meta["figure"]
     if spec.get("points"):
         return _scatter(target, Path(spec["points"]), spec["names"])
-    counts = [row for row in target.rows if row.mean is not None]
+    counts = [row for row in target.rows if row.measured_mean is not None]
     if not counts:
         figure, [[ax]] = sheet(target, rows=1, columns=1, width=6.2, height=2.5)
         say(ax, f"Not drawn: {target.rows[0].reason or 'nothing was predicted'}.")
@@ -165,7 +165,7 @@ def predicted_against_true(target: Target) -> Figure:
 def _confusion(target: Target, names: list[str]) -> Figure:
     import seaborn
 
-    values = {(row.keys["true"], row.keys["predicted"]): row.mean for row in target.rows}
+    values = {(row.keys["true"], row.keys["predicted"]): row.measured_mean for row in target.rows}
     table = np.array([[values.get((a, b), 0.0) for b in names] for a in names])
     shares = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
     side = min(max(2.6, 0.36 * len(names) + 1.0), 7.5)
@@ -218,7 +218,7 @@ def _scatter(target: Target, path: Path, names: list[str]) -> Figure:
 
 def bandwidths(target: Target) -> Figure:
     """The validation error over the bandwidth, a line for each of the best methods; where there is none, the reason."""
-    if any(row.mean is not None for row in target.rows):
+    if any(row.measured_mean is not None for row in target.rows):
         # The best on the test rows come first, and there are no more looks of lines than colours.
         shown = list(dict.fromkeys(row.keys["method"] for row in target.rows))[: len(PALETTE)]
         return curves(replace(target, rows=tuple(row for row in target.rows if row.keys["method"] in shown)))

@@ -13,12 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from shallows.experiments.comparing.rows import counts_by_kind
+from shallows.experiments.comparing.verdicts import KINDS, Verdict
+
 from . import summaries as papers_in_short
 from .cards import card
 from .findings import render
 from .tables import environment, html_context
-from .target import KINDS, VERDICTS, Target, read, write_text
-from .wording import key_title, name_of
+from .target import Target, read, write_text
+from .wording import code_text, key_title, name_of
 
 SCALES = {
     "demo": "Small real data that the repository carries, on any machine, in minutes. "
@@ -85,8 +88,8 @@ def write(
     out_html = Path(out_html)
     sections = [_section(*paths, out_html.parent) for paths in targets]
     by_id = {section["target"].id: section["target"] for section in sections}
-    kinds = totals(section["kinds"] for section in sections)
-    counts = {section["target"].id: section["counts"] for section in sections}
+    kinds = counts_by_kind(row for section in sections for row in section["target"].rows)
+    counts = {section["target"].id: _of_all_kinds(section["kinds"]) for section in sections}
     scales = list(dict.fromkeys(section["target"].scale for section in sections))
     in_short = papers_in_short.read(summaries, by_id)
     script = SCRIPT.read_text(encoding="utf-8")
@@ -101,12 +104,11 @@ def write(
             title=title or (TITLES.get(scales[0], "") if len(scales) == 1 else "") or "Reproduction report",
             leaderboards=[Link(name, _relative(path, out_html.parent)) for name, path in (leaderboards or {}).items()],
             compares_with_papers=any(section["target"].paper_is_known for section in sections) or not sections,
-            codes=_together(_distinct(sections, "Code")),
-            machines=_distinct(sections, "Hardware"),
+            codes=codes(by_id.values()),
+            machines=_machines(by_id.values()),
             kinds=kinds,
-            columns=[name for name in VERDICTS if any(name in counts for counts in kinds.values())],
+            columns=[one for one in Verdict if any(one in counts for counts in kinds.values())],
             kind_meanings=KINDS,
-            verdicts=VERDICTS,
             findings=[_titled(render(path, counts)) for path in findings],
             summaries=in_short,
             papers=_papers(sections, [one.title for one in in_short]),
@@ -119,17 +121,9 @@ def write(
     write_text(out_html, text)
 
 
-def totals(
-    by_target: Iterable[Mapping[str, Mapping[str, tuple[int, int]]]],
-) -> dict[str, dict[str, tuple[int, int]]]:
-    """The counts of several targets (`Target.counts_by_kind`) together."""
-    found: dict[str, dict[str, tuple[int, int]]] = {kind: {} for kind in KINDS}
-    for kinds in by_target:
-        for kind, counts in kinds.items():
-            for name, (number, after) in counts.items():
-                before = found[kind].get(name, (0, 0))
-                found[kind][name] = (before[0] + number, before[1] + after)
-    return {kind: counts for kind, counts in found.items() if counts}
+def _of_all_kinds(kinds: Mapping[str, Mapping[Verdict, tuple[int, int]]]) -> dict[Verdict, int]:
+    """How many printed items carry each verdict, whatever they are."""
+    return {one: sum(its[one][0] for its in kinds.values() if one in its) for one in Verdict}
 
 
 def _papers(sections: Iterable[dict[str, Any]], first: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
@@ -146,23 +140,22 @@ def _titled(text: str) -> tuple[str, str]:
     return (heading[1] if heading else "What was found"), text
 
 
-def _distinct(sections: Iterable[dict[str, Any]], name: str) -> list[str]:
-    """Every text once; what is unknown, as where nothing was run, only if all of it is."""
-    found = list(dict.fromkeys(dict(section["label"])[name] for section in sections))
-    return [text for text in found if text != "unknown"] or found
+def _machines(targets: Iterable[Target]) -> list[str]:
+    """Every machine once."""
+    given = (target.meta.get("label", {}).get("hardware") or [] for target in targets)
+    found = dict.fromkeys(one for its in given for one in ([its] if isinstance(its, str) else its))
+    return [*found] or ["unknown"]
 
 
-def _together(codes: Iterable[str]) -> list[str]:
-    """Code versions that differ by their commit alone as one text."""
-    commits: dict[str, list[str]] = {}
-    for text in codes:
-        version, sign, commit = text.partition(", commit ")
-        of_version = commits.setdefault(version if sign and "," not in commit else text, [])
-        of_version += [commit] if sign and "," not in commit else []
-    return [
-        f"{version}, commit{'s' * (len(its) > 1)} {', '.join(its)}" if its else version
-        for version, its in commits.items()
-    ]
+def codes(targets: Iterable[Target]) -> list[str]:
+    """The code of all targets: of each version its commits, those with uncommitted changes apart."""
+    commits: dict[tuple[str, bool], dict[str, None]] = {}
+    for code in (target.meta.get("label", {}).get("code") or {} for target in targets):
+        if code.get("version"):
+            found = commits.setdefault((code["version"], bool(code.get("dirty"))), {})
+            found.update(dict.fromkeys(code.get("commits") or [code.get("commit")]))
+    told = [{"version": version, "commits": [*its], "dirty": dirty} for (version, dirty), its in commits.items()]
+    return list(map(code_text, told)) or ["unknown"]
 
 
 def _section(
@@ -197,7 +190,7 @@ def alternative(target: Target) -> str:
     shown = [
         row
         for row in target.rows
-        if row.mean is not None and (not drawn_metrics or row.keys.get("metric") in drawn_metrics)
+        if row.measured_mean is not None and (not drawn_metrics or row.keys.get("metric") in drawn_metrics)
     ]
     parts = []
     for key in target.key_names():

@@ -11,10 +11,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from shallows.errors import ShallowsError
+from shallows.experiments.comparing.rows import NAMED_KEYS, Row
+from shallows.experiments.comparing.verdicts import Verdict
 
 from . import numbers
-from .target import VERDICTS, Row, Target, Verdict, is_number, ordered
-from .wording import EN_DASH, NAMED_KEYS, key_title, name_of
+from .numbers import is_number
+from .target import Target, ordered
+from .wording import EN_DASH, key_title, name_of
 
 # A curve of a thousand points is no table for people: a numeric row key with more values than LONG is shown
 # at about SHOWN of them, evenly spaced in the logarithm. The CSV keeps them all.
@@ -23,11 +26,12 @@ LONG, SHOWN = 24, 16
 
 @dataclass(frozen=True)
 class Cell:
-    """What one compared value shows."""
+    """What one compared value shows; nothing is measured of one that was not run."""
 
     published: str
     measured: str
     verdict: Verdict
+    is_run: bool
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,8 @@ class Pivot:
         Keys that have one value throughout, and are in no heading.
     has_published : bool
         Whether the source prints any number here. Where it prints none, the column for them is left out.
+    has_spread : bool
+        Whether a standard deviation stands beside any mean.
     printed_columns : frozenset of tuple of str
         Those of which the source prints any number.
     verdicts : tuple of Verdict
@@ -77,6 +83,7 @@ class Pivot:
     cells: dict[tuple[tuple[str, ...], tuple[str, ...]], Cell]
     constant: tuple[tuple[str, str], ...]
     has_published: bool
+    has_spread: bool
     printed_columns: frozenset[tuple[str, ...]]
     verdicts: tuple[Verdict, ...]
     remarks: tuple[Remark, ...]
@@ -109,12 +116,12 @@ def tabulated(target: Target) -> list[Row]:
     end is told. Rows that were not run and have no printed number have nothing to show; their reasons stand below.
     """
     rest = _beside_the_figure(target)
-    return [row for row in rest if row.verdict != "not run" or row.published] or rest
+    return [row for row in rest if row.verdict != Verdict.NOT_RUN or row.published] or rest
 
 
 def _beside_the_figure(target: Target) -> list[Row]:
     rest = [row for row in target.rows if not target.is_drawn(row) and not target.is_before_end(row)]
-    return rest if any(row.published or row.mean is not None for row in rest) else list(target.rows)
+    return rest if any(row.published or row.measured_mean is not None for row in rest) else list(target.rows)
 
 
 def pivot(target: Target, among: Sequence[Row] | None = None) -> Pivot:
@@ -165,7 +172,10 @@ def pivot(target: Target, among: Sequence[Row] | None = None) -> Pivot:
             described = ", ".join(f"{key}={value}" for key, value in row.keys.items())
             raise ShallowsError(f"Two rows of {target.id} have the same keys: {described}.")
         cells[place] = Cell(
-            numbers.separated(row.published), _measured(row, writers[row.keys["metric"]]), VERDICTS[row.verdict]
+            numbers.separated(row.published),
+            _measured(row, writers[row.metric]),
+            row.verdict,
+            row.measured_mean is not None or row.verdict != Verdict.NOT_RUN,
         )
 
     n_rows, rows = len(rows), _thinned(rows, row_keys, cells)
@@ -184,8 +194,9 @@ def pivot(target: Target, among: Sequence[Row] | None = None) -> Pivot:
             if shown and key not in varying and key not in placed and shown[0].keys.get(key)
         ),
         has_published=any(row.published for row in shown),
+        has_spread=any(row.measured_sd is not None and math.isfinite(row.measured_mean) for row in shown),
         printed_columns=frozenset(column for (_, column), cell in cells.items() if cell.published),
-        verdicts=tuple(VERDICTS[name] for name in VERDICTS if any(row.verdict == name for row in shown)),
+        verdicts=tuple(one for one in Verdict if any(row.verdict == one for row in shown)),
         remarks=tuple(_remarks(target)),
         criteria={
             fixed: tuple(dict.fromkeys(row.tolerance for row in target.rows if row.tolerance and row.fixed == fixed))
@@ -220,11 +231,9 @@ def _thinned(
 
 def writer(target: Target, metric: str) -> Callable[[float], str]:
     """How measured values of a metric are written in this target, see `numbers.writer`."""
-    rows = [row for row in target.rows if row.keys["metric"] == metric]
-    unit = next((row.unit for row in rows if row.unit), "%" if metric.endswith("_percent") else "")
-    return numbers.writer(
-        [_printed(row) for row in rows], [row.mean for row in rows if row.mean is not None], unit or ""
-    )
+    rows = [row for row in target.rows if row.metric == metric]
+    measured = [row.measured_mean for row in rows if row.measured_mean is not None]
+    return numbers.writer([_printed(row) for row in rows], measured, next((row.unit for row in rows if row.unit), ""))
 
 
 def _printed(row: Row) -> str:
@@ -235,19 +244,21 @@ def _printed(row: Row) -> str:
 
 def _measured(row: Row, write: Callable[[float], str]) -> str:
     """What a cell shows of what was measured."""
-    if row.mean is None:
-        return "not run" if row.verdict == "not run" else EN_DASH
-    if not math.isfinite(row.mean):
-        return "no number" if math.isnan(row.mean) else f"{'−' if row.mean < 0 else ''}∞"
+    if row.measured_mean is None:
+        return row.verdict if row.verdict == Verdict.NOT_RUN else EN_DASH
+    if not math.isfinite(row.measured_mean):
+        return "no number" if math.isnan(row.measured_mean) else f"{'−' if row.measured_mean < 0 else ''}∞"
     bound = "≥ " if row.is_bound else ""
-    mean = numbers.mean_beside(row.mean, row.sd, write)
-    return bound + mean + (f" ± {numbers.spread(mean, row.sd, write)}" if row.sd is not None else "")
+    mean = numbers.mean_beside(row.measured_mean, row.measured_sd, write)
+    return bound + mean + (f" ± {numbers.spread(mean, row.measured_sd, write)}" if row.measured_sd is not None else "")
 
 
 def _remarks(target: Target) -> Iterable[Remark]:
-    reasoned = [row for row in target.rows if row.reason and not (row.mean is not None and target.is_drawn(row))]
-    place = {name: number for number, name in enumerate(VERDICTS)}
-    groups: dict[tuple[str, str], list[Row]] = {}
+    reasoned = [
+        row for row in target.rows if row.reason and not (row.measured_mean is not None and target.is_drawn(row))
+    ]
+    place = {verdict: number for number, verdict in enumerate(Verdict)}
+    groups: dict[tuple[Verdict, str], list[Row]] = {}
     for row in reasoned:
         groups.setdefault((row.verdict, row.reason), []).append(row)
     for (verdict, reason), rows in sorted(groups.items(), key=lambda item: place[item[0][0]]):
@@ -257,4 +268,4 @@ def _remarks(target: Target) -> Iterable[Remark]:
             if len(values) < len(target.values(key)) and len(values) <= 8:
                 named = ", ".join(name_of(target, key, value) for value in values if value)
                 parts.append(named if key in NAMED_KEYS or not named else f"{key_title(target, key)} {named}")
-        yield Remark(VERDICTS[verdict], len(rows), "; ".join(filter(None, parts)), reason)
+        yield Remark(verdict, len(rows), "; ".join(filter(None, parts)), reason)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from shallows.datasets.files import replacing
 from shallows.errors import ShallowsError
+from shallows.experiments.comparing.verdicts import Verdict
 
 from . import sheet_margins
 from .target import Target
@@ -76,8 +77,8 @@ def frame(target: Target, needed: Sequence[str]) -> pandas.DataFrame:
         {
             **row.keys,
             "published": row.published_value,
-            "mean": row.mean,
-            "sd": row.sd,
+            "mean": row.measured_mean,
+            "sd": row.measured_sd,
             "verdict": row.verdict,
             "drawn": target.is_drawn(row),
         }
@@ -170,6 +171,11 @@ def empty_sheet(target: Target, text: str) -> Figure:
     ax.spines[:].set_visible(False)
     say(ax, text, width=90)
     return figure
+
+
+def silence(part: pandas.DataFrame) -> str:
+    """Why axes for these rows have nothing to show."""
+    return Verdict.NOT_RUN if (part["verdict"] == Verdict.NOT_RUN).all() else "nothing measured"
 
 
 def footer_lines(target: Target, width: int, absent: Sequence[str] = ()) -> list[str]:

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from shallows.errors import ShallowsError, UnknownNameError
+from shallows.experiments.comparing.rows import Row
+from shallows.experiments.comparing.verdicts import Verdict
 
 from . import numbers
 from .pivot import writer
-from .target import VERDICTS, Row, Target, Verdict
+from .target import Target
 from .wording import name_of, quantity
 
 _PLACE = re.compile(r"\{(?P<name>\w+)(?:\.(?P<part>printed|data))?\}")
@@ -142,18 +144,18 @@ def _headline(given: Mapping[str, Any], target: Target) -> Headline:
         raise ShallowsError(f"{len(rows)} printed rows of {target.id} fit {given['where']}; one is wanted.")
     if not rows:
         return Headline(
-            given["label"], "", "", "", "", VERDICTS["not run"], "the table has no such row at this scale", target
+            given["label"], "", "", "", "", Verdict.NOT_RUN, "the table has no such row at this scale", target
         )
     [row] = rows
     write = writer(target, row.keys["metric"])
-    mean = numbers.mean_beside(row.mean, row.sd, write) if row.mean is not None else ""
+    mean = numbers.mean_beside(row.measured_mean, row.measured_sd, write) if row.measured_mean is not None else ""
     return Headline(
         label=given["label"],
         printed=quantity(row.published, row.unit),
         measured=quantity(mean, row.unit),
-        spread=numbers.spread(mean, row.sd, write) if mean and row.sd else "",
+        spread=numbers.spread(mean, row.measured_sd, write) if mean and (row.measured_sd or 0.0) > 0 else "",
         data=name_of(target, "dataset", row.keys["dataset"]),
-        verdict=VERDICTS[row.verdict],
+        verdict=row.verdict,
         reason=row.reason,
         target=target,
     )
@@ -167,7 +169,8 @@ def find(rows: Sequence[Row], where: Mapping[str, str | Sequence[str]]) -> list[
 
     def fits(row: Row, key: str, wanted: str | Sequence[str]) -> bool:
         value = row.keys.get(key, "")
-        value = value.partition(" (")[0] if key == "dataset" else value
+        if key == "dataset":
+            value = value.removesuffix(f" ({'; '.join(row.printed_data)})")
         return value in ([wanted] if isinstance(wanted, str) else wanted)
 
     return [row for row in rows if row.published and all(fits(row, key, wanted) for key, wanted in where.items())]

@@ -9,10 +9,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from shallows.experiments.comparing.rows import counts_by_kind
+from shallows.experiments.comparing.verdicts import AFTER, Verdict
+
 from . import folding
-from .numbers import decimals
+from .numbers import decimals, is_number
 from .pivot import Pivot, Remark, pivot
-from .target import AFTER, VERDICTS, Target, is_number, read, write_text
+from .target import Target, read, write_text
 from .wording import EN_DASH, heading_of, key_title, label, name_of
 
 FIGURE_SPACE = "\u2007"  # as wide as a digit
@@ -34,7 +37,7 @@ def notes(target: Target, table: Pivot) -> list[str]:
         sentences.append(f"The {table.n_drawn:,} values along the curves stand in the CSV.")
     if not table.has_published and target.paper_is_known:
         sentences.append("The source prints no numbers here.")
-    if any(cell.measured.find("±") > 0 for cell in table.cells.values()):
+    if table.has_spread:
         sentences.append("Measured: mean ± standard deviation over the repetitions (seeds, or parts of the data).")
     for fixed, criteria in table.criteria.items():
         sentences.append(f"{CRITERIA.get(fixed, 'Criteria')}: {'; '.join(criteria)}.")
@@ -87,7 +90,7 @@ def markdown(target: Target) -> str:
             texts.append(f"{cell.measured} {cell.verdict.mark}".strip())
         lines.append(_line(texts))
     lines.append("")
-    lines += [f"- {f'{verdict.mark} {verdict.name}'.strip()}: {verdict.meaning}" for verdict in table.verdicts]
+    lines += [f"- {f'{verdict.mark} {verdict}'.strip()}: {verdict.meaning}" for verdict in table.verdicts]
     if table.has_gaps:
         lines.append(f"- {EN_DASH} the source prints no number")
     said = [throughout(target, table), *notes(target, table)]
@@ -105,7 +108,7 @@ def remark_text(remark: Remark) -> str:
     """A remark as one line of plain text."""
     values = "1 value" if remark.count == 1 else f"{remark.count:,} values"
     where = f", {remark.where}" if remark.where else ""
-    return f"{remark.verdict.name} ({values}{where}): {remark.reason}"
+    return f"{remark.verdict} ({values}{where}): {remark.reason}"
 
 
 def _line(texts: Iterable[str]) -> str:
@@ -178,9 +181,7 @@ def html_context(target: Target, is_drawn: bool = False) -> dict[str, Any]:
         "parts": [_part_context(target, part) for part in folding.parts(target, is_drawn)],
         "notes": notes(target, table),
         "label": label(target.meta),
-        "counts": target.counts(),
-        "kinds": target.counts_by_kind(),
-        "verdicts": VERDICTS,
+        "kinds": counts_by_kind(target.rows),
         "en_dash": EN_DASH,
     }
 
@@ -215,13 +216,15 @@ def environment():
     """The templates, which are data of this package."""
     import jinja2
 
-    return jinja2.Environment(
+    made = jinja2.Environment(
         loader=jinja2.PackageLoader("shallows.report"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.globals["Verdict"] = Verdict
+    return made
 
 
 def html(target: Target) -> str:

@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .numbers import separated
-from .target import NAMED_KEYS, Target, is_number
+from shallows.experiments.comparing.rows import NAMED_KEYS
+
+from .numbers import is_number, separated
+from .target import Target
 
 EN_DASH = "–"
 
@@ -41,16 +43,13 @@ def key_title(target: Target, key: str) -> str:
 
 
 def words(name: str, unit: str = "") -> str:
-    """A column name for people: ``test_error_percent`` becomes ``test error (%)``."""
-    stem, unit = (name.removesuffix("_percent"), unit or "%") if name.endswith("_percent") else (name, unit)
-    unit = {"percent": "%", "seconds": "s"}.get(unit, unit)
-    text = stem.replace("_", " ")
+    """A column name for people: ``test_error`` in ``%`` becomes ``test error (%)``."""
+    text = name.replace("_", " ")
     return f"{text} ({unit})" if unit and f"({unit})" not in text else text
 
 
 def quantity(text: str, unit: str = "") -> str:
     """A number with separated thousands, a minus sign and its unit, where it has one; words stay as they are."""
-    unit = {"percent": "%", "seconds": "s"}.get(unit, unit)
     if not is_number(text.replace(",", "")):
         return text
     return separated(text).replace("-", "−") + (f"\u00a0{unit}" if unit else "")

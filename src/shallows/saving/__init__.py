@@ -21,7 +21,7 @@ from . import encoding
 
 __all__ = ["load", "save"]
 
-FORMAT = 2
+FORMAT = 3
 """Version of the files; raised when older files would be read in another sense."""
 
 ROOMS = (estimators, nets)
@@ -103,7 +103,7 @@ def load(path: Any, *, device: str = "auto") -> Any:
         if format_ < FORMAT:
             raise ShallowsError(
                 f"its form is that of shallows {header.get('version')}, which this version, {__version__}, does not "
-                "read; install that version to read it"
+                "read; fit the model again, or install that version to read it"
             )
         archive.check_unchanged(header, held)
         model = _model_of(cls, header, encoding.Reader(held))

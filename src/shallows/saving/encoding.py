@@ -23,7 +23,9 @@ from sklearn.preprocessing import LabelBinarizer
 
 from .. import arrays, kernels
 from ..errors import ShallowsError
-from ..features import Blocks, FourierFeatures, NystromFeatures
+from ..features import Blocks
+from ..features.fourier import FourierFeatures
+from ..features.landmarks import NystromFeatures
 from ..kernels import Kernel, Precomputed
 
 ROOMS = ("estimators", "features", "losses", "nets", "solvers", "spectrum")

@@ -5,56 +5,47 @@ They come in families: `least_squares`, `regularised`, `linear_svm`, `support_ve
 of points) serve all of them.
 """
 
-from .budgeted.budgeted_sgd import BudgetedSGD
-from .budgeted.multi_hyperplane import MultiHyperplane
-from .expansions.doubly_stochastic import DoublyStochastic
-from .least_squares.averaged_richardson import AveragedRichardson
-from .least_squares.block_coordinate_descent import BlockCoordinateDescent
-from .least_squares.cholesky import Cholesky
-from .least_squares.conjugate_gradients import ConjugateGradients
-from .least_squares.conjugate_residuals import ConjugateResiduals
-from .least_squares.eigenpro import EigenPro
-from .least_squares.feature_block_descent import FeatureBlockDescent
-from .least_squares.feature_eigenpro import FeatureEigenPro
-from .least_squares.projected import ProjectedEigenPro
-from .least_squares.richardson import Richardson
-from .least_squares.selection import solver_for
-from .regularised.norma import NORMA
-from .regularised.pegasos import Pegasos
-from .regularised.sag import SAG
-from .regularised.sdca import SDCA
-from .regularised.svrg import SVRG
-from .support_vectors.core_vectors import CoreVectorMachine
-from .support_vectors.decomposition import Decomposition
-from .support_vectors.interior_point import InteriorPoint
-from .support_vectors.lasvm import LASVM
-from .support_vectors.primal_newton import KernelNewton
-from .support_vectors.smo import SMO
+from __future__ import annotations
 
-__all__ = [
-    "LASVM",
-    "NORMA",
-    "SAG",
-    "SDCA",
-    "SMO",
-    "SVRG",
-    "AveragedRichardson",
-    "BlockCoordinateDescent",
-    "BudgetedSGD",
-    "Cholesky",
-    "ConjugateGradients",
-    "ConjugateResiduals",
-    "CoreVectorMachine",
-    "Decomposition",
-    "DoublyStochastic",
-    "EigenPro",
-    "FeatureBlockDescent",
-    "FeatureEigenPro",
-    "InteriorPoint",
-    "KernelNewton",
-    "MultiHyperplane",
-    "Pegasos",
-    "ProjectedEigenPro",
-    "Richardson",
-    "solver_for",
-]
+from typing import Any
+
+from ..lazy_tables import LazyTable
+
+SOLVERS = LazyTable(
+    "solver",
+    __name__,
+    {
+        "LASVM": ".support_vectors.lasvm",
+        "NORMA": ".regularised.norma",
+        "SAG": ".regularised.sag",
+        "SDCA": ".regularised.sdca",
+        "SMO": ".support_vectors.smo",
+        "SVRG": ".regularised.svrg",
+        "AveragedRichardson": ".least_squares.averaged_richardson",
+        "BlockCoordinateDescent": ".least_squares.block_coordinate_descent",
+        "BudgetedSGD": ".budgeted.budgeted_sgd",
+        "Cholesky": ".least_squares.cholesky",
+        "ConjugateGradients": ".least_squares.conjugate_gradients",
+        "ConjugateResiduals": ".least_squares.conjugate_residuals",
+        "CoreVectorMachine": ".support_vectors.core_vectors",
+        "Decomposition": ".support_vectors.decomposition",
+        "DoublyStochastic": ".expansions.doubly_stochastic",
+        "EigenPro": ".least_squares.eigenpro",
+        "FeatureBlockDescent": ".least_squares.feature_block_descent",
+        "FeatureEigenPro": ".least_squares.feature_eigenpro",
+        "InteriorPoint": ".support_vectors.interior_point",
+        "KernelNewton": ".support_vectors.primal_newton",
+        "MultiHyperplane": ".budgeted.multi_hyperplane",
+        "Pegasos": ".regularised.pegasos",
+        "ProjectedEigenPro": ".least_squares.projected",
+        "Richardson": ".least_squares.richardson",
+        "solver_for": ".least_squares.selection",
+    },
+)
+"""Every solver by the name of its class, and what chooses among those of least squares."""
+
+__all__ = [*SOLVERS]
+
+
+def __getattr__(name: str) -> Any:
+    return SOLVERS.attribute(name)

@@ -179,7 +179,7 @@ def _multi_hyperplane(size: Size, train: SparseRows) -> tuple[Any, Any]:
 
 
 def _budgeted(size: Size, train: SparseRows) -> tuple[Any, Any]:
-    kernel = kernels.make("gaussian", math.sqrt(2.0 * size.nonzeros))
+    kernel = kernels.Gaussian(math.sqrt(2.0 * size.nonzeros))
     solver = BudgetedSGD(kernel, size.budget, 1e-3, "removal")
     state = solver.init(train)
     points = rows_of(size, size.budget, 1, "budget").points.toarray()

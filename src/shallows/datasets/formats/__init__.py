@@ -6,18 +6,24 @@ of a form as the parts "train" and "test", or "all". `shallows.datasets.formats.
 
 from __future__ import annotations
 
-#: The reader of every format, as ``"module:function"``.
-READERS = {
-    "arff": "shallows.datasets.formats.arff:open_parts",
-    "arrays": "shallows.datasets.formats.arrays:open_parts",
-    "cifar_binary": "shallows.datasets.formats.cifar:open_parts",
-    "cifar_python": "shallows.datasets.formats.cifar:open_parts",
-    "csv": "shallows.datasets.formats.delimited_text:open_parts",
-    "idx": "shallows.datasets.formats.idx:open_parts",
-    "libsvm": "shallows.datasets.formats.libsvm:open_parts",
-    "qm7": "shallows.datasets.formats.qm7:open_parts",
-    "rcv1": "shallows.datasets.formats.rcv1:open_parts",
-    "sarcos": "shallows.datasets.formats.sarcos:open_parts",
-    "smiles": "shallows.datasets.formats.smiles:open_parts",
-    "svhn": "shallows.datasets.formats.svhn:open_parts",
-}
+from shallows.lazy_tables import LazyTable
+
+#: The reader of every format.
+READERS = LazyTable(
+    "data format",
+    __name__,
+    {
+        "arff": ".arff:open_parts",
+        "arrays": ".arrays:open_parts",
+        "cifar_binary": ".cifar:open_parts",
+        "cifar_python": ".cifar:open_parts",
+        "csv": ".delimited_text:open_parts",
+        "idx": ".idx:open_parts",
+        "libsvm": ".libsvm:open_parts",
+        "qm7": ".qm7:open_parts",
+        "rcv1": ".rcv1:open_parts",
+        "sarcos": ".sarcos:open_parts",
+        "smiles": ".smiles:open_parts",
+        "svhn": ".svhn:open_parts",
+    },
+)

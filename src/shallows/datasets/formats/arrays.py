@@ -40,6 +40,8 @@ class NpzRows:
                 with np.load(self.path, allow_pickle=False) as file:
                     self._whole = file[self.member]
             return self._whole[start:stop]
+        if self.dtype.hasobject:
+            raise ValueError("it holds Python objects")
         row_bytes = math.prod(self.shape[1:]) * self.dtype.itemsize
         if self._stream.closed or self._row != start:
             self._open()
@@ -64,8 +66,6 @@ class NpzRows:
         version = np.lib.format.read_magic(self._stream)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, by_columns, dtype = read(self._stream)
-        if dtype.hasobject:
-            raise ValueError("it holds Python objects")
         self._row = 0
         return shape, by_columns and len(shape) > 1, dtype
 

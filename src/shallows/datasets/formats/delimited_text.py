@@ -29,8 +29,8 @@ class TextLayout:
         What a line that is left out begins with.
     spaces : bool
         Whether blanks after a separator are left out.
-    decimal, encoding, quote : str
-        The decimal point, the encoding, and what words are set in.
+    decimal, encoding : str
+        The decimal point and the encoding.
     missing : tuple of str
         What stands for a missing value, which becomes NaN.
     only_these_missing : bool
@@ -43,7 +43,6 @@ class TextLayout:
     spaces: bool = False
     decimal: str = "."
     encoding: str = "utf-8"
-    quote: str = '"'
     missing: Sequence[str] = ()
     only_these_missing: bool = False
 
@@ -139,7 +138,6 @@ def frames(file: BinaryIO, layout: TextLayout, rows: int | None, **options: Any)
         skipinitialspace=layout.spaces,
         decimal=layout.decimal,
         encoding=layout.encoding,
-        quotechar=layout.quote,
         na_values=list(layout.missing) or None,
         keep_default_na=not layout.only_these_missing,
         chunksize=rows,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -83,6 +84,8 @@ def libsvm_blocks(
             except (ValueError, IndexError, OverflowError) as error:
                 raise ValueError(f"{error} (somewhere in lines {seen + 1:,} to {seen + n_lines:,})") from error
             seen += n_lines
+            if len(y) and np.abs(y).max() >= 2**53:
+                y = _exact_labels(text)
             for block in ArrayPart(_cast(x, np.dtype(dtype)), y).blocks(rows):
                 yield Block(block.x.toarray(), block.y) if dense else block
 
@@ -98,6 +101,16 @@ def _whole_lines(file: BinaryIO, n_bytes: int) -> Iterator[bytes]:
             rest += text
     if rest.strip():
         yield rest
+
+
+def _exact_labels(text: bytes) -> np.ndarray:
+    """Read whole labels of more digits than float64 holds, to which scikit-learn rounds them."""
+    words = [line.partition(b"#")[0].split(None, 1) for line in text.splitlines()]
+    labels = [float(word[0]) if re.search(rb"[^\d+-]", word[0]) else int(word[0]) for word in words if word]
+    try:
+        return np.array(labels, dtype=np.int64 if all(isinstance(label, int) for label in labels) else object)
+    except OverflowError:
+        return np.array(labels, dtype=object)
 
 
 def _cast(x: Any, dtype: np.dtype) -> Any:

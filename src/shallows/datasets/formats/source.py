@@ -6,7 +6,6 @@ import importlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from shallows.datasets import lookup
 from shallows.datasets.catalogue import Dataset, Form
 from shallows.datasets.files import DatasetError
 from shallows.datasets.formats import READERS
@@ -28,14 +27,14 @@ def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> Source:
         When the parts are of no form of the dataset. While blocks are read: when a file cannot be read, or does not
         have the rows, columns and classes that the catalogue states.
     """
-    lookup.load("data format", dataset.format, READERS)
+    READERS[dataset.format]
     form = dataset.form_with(paths)
     if form is None:
         raise DatasetError(
             f"The files of '{dataset.name}' are not whole: there are {', '.join(sorted(paths)) or 'none'}, and "
             f"{', '.join(file.part for file in dataset.files)} are needed."
         )
-    open_parts = lookup.load("data format", form.format, READERS)
+    open_parts = READERS[form.format]
     parts = open_parts(dataset, form, {file.part: paths[file.part] for file in form.files})
     if "all" in parts:
         whole = parts.pop("all")
@@ -55,7 +54,7 @@ def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> Source:
 
 def peek(dataset: Dataset, form: Form, path: Path, name: str) -> str | None:
     """Read the first rows of a text file under its later name; return what is wrong with them, or None."""
-    reader = importlib.import_module(lookup.module_of(form.format, READERS))
+    reader = importlib.import_module(READERS.module_of(form.format))
     if not hasattr(reader, "peek"):
         return None
     try:

@@ -53,7 +53,7 @@ def prepare(
     name : str or Dataset
         A name of the catalogue, or an entry of one's own.
     verified : path
-        The ``verified.json`` that `shallows.datasets.fetch` wrote. Or the ``prepared.json`` of an earlier preparation
+        The ``verified.json`` that `shallows.datasets.fetch` wrote. Or the folder of an earlier preparation
         of the dataset: the steps are then applied to its arrays, and the record tells the whole chain. Statistics are
         learned from its float32 arrays, so what comes out is that of one list of all the steps but for the rounding
         between the two.
@@ -85,6 +85,7 @@ def prepare(
     """
     dataset = get(name) if isinstance(name, str) else name
     stamp, out = Path(verified), Path(out)
+    stamp = stamp / RECORD if stamp.is_dir() else stamp
     if stamp.name == RECORD:
         beginning, todo = continuation.begin(dataset, stamp, out, steps)
         return _prepare(dataset, beginning, out, todo, memory)

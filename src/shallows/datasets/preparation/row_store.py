@@ -67,7 +67,7 @@ class RowStore:
         self._check(rows)
         if self.sparse:
             rows = rows.tocsr()
-            rows.sort_indices()
+            rows.sum_duplicates()
         row_bytes = _size_of(rows) / max(1, rows.shape[0])
         at_once = max(1, int(_KEPT_BYTES / max(1, row_bytes)))
         for start in range(0, rows.shape[0], at_once):

@@ -13,29 +13,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from shallows.datasets import lookup
 from shallows.errors import ShallowsError, UnknownNameError
+from shallows.lazy_tables import LazyTable
 
 if TYPE_CHECKING:
     from shallows.datasets.synthetic.generator import Generator
 
 __all__ = ["GENERATORS", "generator_class", "make", "names"]
 
-#: Every generator by its name, as ``"module:class"``.
-GENERATORS = {
-    "endless_mnist": "shallows.datasets.synthetic.endless_digits:EndlessDigits",
-    "gaussian_1d": "shallows.datasets.synthetic.gaussian_1d:Gaussian1D",
-    "planar_arm": "shallows.datasets.synthetic.planar_arm:PlanarArm",
-    "latent_views": "shallows.datasets.synthetic.latent_views:LatentViews",
-    "heaviside_circle": "shallows.datasets.synthetic.heaviside_circle:HeavisideCircle",
-    "smooth_circle": "shallows.datasets.synthetic.smooth_circle:SmoothCircle",
-    "uniform_cube": "shallows.datasets.synthetic.uniform_cube:UniformCube",
-    "dsg_regression": "shallows.datasets.synthetic.dsg_regression:DSGRegression",
-    "fourier_teacher": "shallows.datasets.synthetic.fourier_teacher:FourierTeacher",
-    "rbf_teacher": "shallows.datasets.synthetic.rbf_teacher:RBFTeacher",
-    "virtual_molecules": "shallows.datasets.synthetic.virtual_molecules:VirtualMolecules",
-    "smiles_molecules": "shallows.datasets.synthetic.smiles_molecules:SmilesMolecules",
-}
+#: Every generator by its name.
+GENERATORS = LazyTable(
+    "generator",
+    __name__,
+    {
+        "endless_mnist": ".endless_digits:EndlessDigits",
+        "gaussian_1d": ".gaussian_1d:Gaussian1D",
+        "planar_arm": ".planar_arm:PlanarArm",
+        "latent_views": ".latent_views:LatentViews",
+        "heaviside_circle": ".heaviside_circle:HeavisideCircle",
+        "smooth_circle": ".smooth_circle:SmoothCircle",
+        "uniform_cube": ".uniform_cube:UniformCube",
+        "dsg_regression": ".dsg_regression:DSGRegression",
+        "fourier_teacher": ".fourier_teacher:FourierTeacher",
+        "rbf_teacher": ".rbf_teacher:RBFTeacher",
+        "virtual_molecules": ".virtual_molecules:VirtualMolecules",
+        "smiles_molecules": ".smiles_molecules:SmilesMolecules",
+    },
+)
 
 
 def names() -> tuple[str, ...]:
@@ -51,7 +55,7 @@ def generator_class(name: str) -> type[Generator]:
     UnknownNameError
         When there is none.
     """
-    return lookup.load("generator", name, GENERATORS)
+    return GENERATORS[name]
 
 
 def make(name: str, seed: int = 0, label_noise: float = 0.0, **parameters: Any) -> Generator:

@@ -11,19 +11,38 @@ import numpy as np
 
 from shallows.datasets.files import DatasetError
 from shallows.datasets.formats import arrays
-from shallows.datasets.formats.containers import CONTAINER_ERRORS
+from shallows.datasets.formats.containers import CONTAINER_ERRORS, open_binary
 from shallows.datasets.formats.libsvm import libsvm_blocks
 from shallows.datasets.formats.matlab import load_matlab
 from shallows.datasets.npy_rows import NpyRows
 from shallows.datasets.sources import Block
 from shallows.datasets.user_data.request import Request
+from shallows.datasets.user_data.summary import some_of
 from shallows.errors import UnknownNameError
 
 _FEATURES = ("x_train", "x", "data", "features", "inputs")
+# How probable it must be that no row has the index 0 by chance.
+_CHANCE = 1e-3
 _TARGETS = ("y_train", "y", "target", "targets", "label", "labels", "class", "t")
+#: What arrays of NumPy may hold that is neither numbers nor words, by the kind of their type.
+_OTHER_KINDS = {
+    "O": "Python objects (words are saved with y.astype(str))",
+    "M": "dates (numbers are needed, such as days since a day)",
+    "m": "spans of time (numbers are needed, such as seconds)",
+    "c": "complex numbers",
+    "V": "records of several fields",
+}
 
 
 # NumPy and MATLAB -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Unread:
+    """An array that is neither numbers nor words; its shape is None where nobody knows it."""
+
+    shape: tuple[int, ...] | None
+    holds: str
 
 
 def arrays_layout(path: Path, request: Request) -> dict[str, Any]:
@@ -34,11 +53,14 @@ def arrays_layout(path: Path, request: Request) -> dict[str, Any]:
     dict
         ``x`` and ``y``, names of arrays, and where it is so ``x_test`` and ``y_test``; ``y`` is None where the target
         is among the columns of ``x``.
+
+    Raises
+    ------
+    DatasetError
+        When several arrays could be the features or the target, or the one that is cannot be read.
     """
     found = _named_arrays(path)
-    if not found:
-        raise DatasetError(f"{path} holds no array of numbers with two dimensions or more.")
-    by_lower = {name.lower(): name for name in found}
+    by_lower = {name.lower(): name for name, array in found.items() if array.shape != ()}
     if request.features is not None and request.features not in found:
         raise UnknownNameError(f"array in {path}", request.features, found)
     x = request.features or next((by_lower[name] for name in _FEATURES if name in by_lower), None)
@@ -46,27 +68,58 @@ def arrays_layout(path: Path, request: Request) -> dict[str, Any]:
     if isinstance(request.target, str) and y is None and not _is_columns(request.target):
         raise UnknownNameError(f"array in {path}", request.target, found)
     if x is None:
-        wide = [name for name, array in found.items() if len(array.shape) > 1 and min(array.shape) > 1 and name != y]
-        if len(wide) != 1:
+        wide = [name for name, array in found.items() if len(array.shape or ()) > 1 and min(array.shape) > 1]
+        if len(set(wide) - {y}) != 1:
             raise DatasetError(
                 f"Which array of {path} holds the features cannot be told. It holds {_shapes(found)}. Name it: an "
                 "entry under config/datasets/ with features: NAME and target: NAME."
             )
-        x = wide[0]
-    if y is None and request.target is None:
-        y = next((by_lower[name] for name in _TARGETS if name in by_lower and by_lower[name] != x), None)
+        (x,) = set(wide) - {y}
+    _refuse_unread(path, found, x, "features")
+    if found[x].dtype.kind in "US":
+        raise DatasetError(f"The features {x} of {path} are words, and numbers are needed.")
+    tests = [by_lower[part] for part in ("x_test", "y_test") if part in by_lower]
     n = found[x].shape[0]
-    if y is not None and _rows(found[y], n) != n:
-        raise DatasetError(f"In {path} the features {x} have {n:,} rows, and the target {y} is {found[y].shape}.")
+    if request.target is None:
+        y = next((by_lower[name] for name in _TARGETS if name in by_lower and by_lower[name] != x), None)
+        y = y or _nameless_target(path, {name: found[name] for name in found if name not in (x, *tests)}, x, n)
+    if y is not None:
+        _refuse_unread(path, found, y, "target")
+        if _rows(found[y], n) != n:
+            raise DatasetError(f"In {path} the features {x} have {n:,} rows, and the target {y} is {found[y].shape}.")
     layout = {"x": x, "y": y}
-    for part in ("x_test", "y_test"):
-        if part in by_lower and not request.test_file and y is not None:
-            layout[part] = by_lower[part]
+    if len(tests) == 2 and not request.test_file and y is not None:
+        layout |= dict(zip(("x_test", "y_test"), tests, strict=True))
+        for name in tests:
+            _refuse_unread(path, found, name, "array")
     told = f"the features are the array {x}" if len(found) > 1 else "it holds one array"
     layout["guesses"] = [told + (f" and the target is the array {y}" if y else "")]
+    if rest := [name for name in found if name not in layout.values()]:
+        layout["guesses"].append(f"not read: {some_of(rest)}")
     if len(found[x].shape) > 2:
+        layout["shape"] = list(found[x].shape[1:])
         layout["guesses"].append(f"each row of {x}, of shape {found[x].shape[1:]}, is taken as one list of numbers")
     return layout
+
+
+def _nameless_target(path: Path, others: Mapping[str, Any], x: str, n: int) -> str | None:
+    """The one other array that has an entry for each row of the features."""
+    shapes = {name: array.shape for name, array in others.items()}
+    found = [name for name, shape in shapes.items() if shape is None or shape[:1] == (n,) or shape == (1, n)]
+    if len(found) == 1 and shapes[found[0]] in (None, (n,), (n, 1), (1, n)):
+        return found[0]
+    if found:
+        raise DatasetError(
+            f"Which array of {path} is the target cannot be told: as many entries as {x} has rows have "
+            f"{_shapes({name: others[name] for name in found})}. Say target=NAME; a column of {x} is the target by "
+            "target=NUMBER."
+        )
+    return None
+
+
+def _refuse_unread(path: Path, found: Mapping[str, Any], name: str, role: str) -> None:
+    if isinstance(found[name], _Unread):
+        raise DatasetError(f"The {role} {name} of {path} cannot be read: it holds {found[name].holds}.")
 
 
 def _is_columns(target: str) -> bool:
@@ -74,15 +127,20 @@ def _is_columns(target: str) -> bool:
 
 
 def _shapes(found: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {tuple(array.shape)}" for name, array in found.items())
+    return ", ".join(
+        f"{name} {'of unknown shape' if array.shape is None else tuple(array.shape)}"
+        + (f" ({array.holds})" if isinstance(array, _Unread) else "")
+        for name, array in found.items()
+    )
 
 
 def _rows(array: Any, n: int) -> int:
     """Rows of a target, which MATLAB may hold as one row of n columns."""
-    return n if tuple(array.shape) == (1, n) else array.shape[0]
+    return n if tuple(array.shape) == (1, n) else (*array.shape, 0)[0]
 
 
 def _named_arrays(path: Path) -> dict[str, Any]:
+    """The arrays of a file; what is neither numbers nor words comes as `_Unread`."""
     suffix = path.suffix.lower()
     try:
         if suffix == ".npz":
@@ -90,12 +148,43 @@ def _named_arrays(path: Path) -> dict[str, Any]:
         elif suffix == ".npy":
             found = {"array": NpyRows(path)}
         else:
-            found = load_matlab(path)
+            found = dict(_of_matlab(name, value) for name, value in load_matlab(path).items())
     except Exception as error:  # zipfile, zlib, scipy and NumPy each have errors of their own for a damaged file
-        reason = "it holds Python objects" if "pickle" in str(error) else str(error) or type(error).__name__
+        reason = "it holds Python objects" if "Python objects" in str(error) else str(error) or type(error).__name__
         raise DatasetError(f"{path} cannot be read: {reason}.") from error
-    found = {name: array.toarray() if hasattr(array, "toarray") else array for name, array in found.items()}
-    return {name: one for name, one in found.items() if hasattr(one, "dtype") and one.dtype.kind in "fiubUS"}
+    if {"indices", "indptr", "format", "shape"} <= set(found):
+        raise DatasetError(
+            f"{path} holds a sparse matrix of SciPy, which is not read here. Write it with its target in LIBSVM form, "
+            "by sklearn.datasets.dump_svmlight_file."
+        )
+    return {
+        name: array if isinstance(array, _Unread) or array.dtype.kind in "fiubUS" else _unread(array)
+        for name, array in found.items()
+    }
+
+
+def _unread(array: Any) -> _Unread:
+    return _Unread(tuple(array.shape), _OTHER_KINDS.get(array.dtype.kind, f"values of the type {array.dtype}"))
+
+
+def _of_matlab(name: str, value: Any) -> tuple[str, Any]:
+    """The name of a variable of MATLAB and what it holds: cells of words or of single numbers become arrays of them."""
+    if hasattr(value, "toarray"):
+        return name, value.toarray()
+    if not hasattr(value, "dtype"):
+        return name, _Unread(None, str(value))
+    if "s0" in (value.dtype.names or ()):  # scipy knows neither the name nor the shape of an object of a class
+        name, kind = (value.ravel()[0][part].decode() for part in ("s0", "s2"))
+        return name, _Unread(None, f"a {kind} of MATLAB (convert it by cellstr or double)")
+    if value.dtype.kind == "U":
+        return name, np.char.rstrip(value)  # the rows of a matrix of letters are filled up with blanks
+    if value.dtype.kind == "O":
+        cells = [np.asarray(cell) for cell in value.ravel()]
+        kinds = {cell.dtype.kind for cell in cells}
+        if max((cell.size for cell in cells), default=2) <= 1 and (kinds <= {"U"} or kinds <= set("fiub")):
+            return name, np.array([cell.item() if cell.size else "" for cell in cells]).reshape(value.shape)
+        return name, _Unread(value.shape, "a cell array of more than words, or of numbers and words")
+    return name, _Unread(value.shape, "a struct") if value.dtype.kind == "V" else value
 
 
 @dataclass(frozen=True)
@@ -119,9 +208,16 @@ class ArrayFilePart:
         if x_name not in found and len(found) == 1:  # a test file may call its one array otherwise
             (x_name,) = found
         x = found[x_name]
+        if len(x.shape) > 2 and list(x.shape[1:]) != layout.get("shape", list(x.shape[1:])):
+            raise DatasetError(
+                f"In {self.path} each row of {x_name} has the shape {tuple(x.shape[1:])}, where those of the training "
+                f"file have {tuple(layout['shape'])}."
+            )
         y = np.asarray(found[y_name][:]) if y_name else None
         if y is not None and y.ndim == 2 and 1 in y.shape:
             y = y.ravel()
+        if y is not None and y.dtype.kind == "S":
+            y = np.char.decode(y, "utf-8")
         targets = self.options.get("targets") or []
         for start in range(0, x.shape[0], rows):
             block = np.asarray(x[start : start + rows])
@@ -137,27 +233,63 @@ class ArrayFilePart:
 
 
 def libsvm_layout(path: Path, request: Request) -> dict[str, Any]:
-    """Nothing is to be found out before the lines are read."""
-    return {"guesses": []}
+    """Nothing is to be found out before the lines are read but whether they tell of queries."""
+    with open_binary(path) as file:
+        ranked = b" qid:" in file.read(1 << 14)
+    return {"guesses": ["the numbers of queries (qid) are left aside"] if ranked else []}
 
 
 @dataclass(frozen=True)
 class LibsvmPart:
     """Rows of a LIBSVM file, as CSR.
 
-    Until the description is made, the column of index 0 is a column; then it is one only where some row has it.
+    Attributes
+    ----------
+    path : Path
+    options : mapping
+        Of the training file: ``width``, the largest index and one; ``first_index``, from which it counts, 0 or 1; and
+        ``first_share``, the share of its rows that have the index 0. Until that is known, index 0 is a column.
     """
 
     path: Path
     options: Mapping[str, Any]
 
     def blocks(self, rows: int) -> Iterator[Block]:
-        """See `shallows.datasets.sources.Part.blocks`."""
+        """See `shallows.datasets.sources.Part.blocks`.
+
+        Raises
+        ------
+        DatasetError
+            Where the file is no LIBSVM file, or does not count from where the training file does.
+        """
         width, first = self.options.get("width"), self.options.get("first_index", 0)
+        n_rows = n_zeros = 0
         try:
-            for block in libsvm_blocks(self.path, width, rows, zero_based=True):
+            for block in libsvm_blocks(self.path, None, rows, zero_based=True):
+                zeros = np.flatnonzero(block.x.indices == 0)
+                if first and len(zeros):
+                    row = n_rows + int(np.searchsorted(block.x.indptr, zeros[0], side="right"))
+                    raise DatasetError(
+                        f"{self.path} has the index 0 in row {row:,}, and the training file counts from 1. Write the "
+                        "indices of the new rows from 1, too."
+                    )
+                if width is not None:
+                    if block.x.shape[1] > width:
+                        row = n_rows + int(np.searchsorted(block.x.indptr, block.x.indices.argmax(), side="right"))
+                        raise DatasetError(
+                            f"{self.path} has the index {block.x.indices.max():,} in row {row:,}; in the training file "
+                            f"indices count from {first} to {width - 1:,}."
+                        )
+                    block.x.resize(block.x.shape[0], width)
+                n_rows, n_zeros = n_rows + block.x.shape[0], n_zeros + len(zeros)
                 yield Block(block.x[:, first:] if first else block.x, block.y)
         except (ValueError, *CONTAINER_ERRORS) as error:
             raise DatasetError(
                 f"{self.path} is not in LIBSVM form (label index:value index:value ...): {error}."
             ) from error
+        share = self.options.get("first_share", 0.0)
+        if n_zeros == 0 and (1 - share) ** n_rows < _CHANCE:
+            raise DatasetError(
+                f"No row of {self.path} has the index 0, which {share:.0%} of the training rows have, so it seems to "
+                "count from 1, and the training file counts from 0. Write the indices of the new rows from 0, too."
+            )

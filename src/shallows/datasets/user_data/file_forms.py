@@ -57,7 +57,8 @@ def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> Source:
     open_part = FORMS[dataset.options["form"]].part
     train = open_part(paths["train"], dataset.options)
     if "test" in paths:
-        return Source(train, open_part(paths["test"], dataset.options))
+        layout = dataset.options.get("test_layout", dataset.options["layout"])
+        return Source(train, open_part(paths["test"], {**dataset.options, "layout": layout}))
     if "x_test" in dataset.options["layout"]:
         return Source(train, open_part(paths["train"], dataset.options, "test"))
     return Source(train)

@@ -15,6 +15,7 @@ from shallows.datasets.preparation.steps import check_steps, step_class
 from shallows.datasets.preparation.working_table import Table
 from shallows.datasets.sources import Source, open_source
 from shallows.datasets.user_data.describe import dataset_of
+from shallows.datasets.user_data.summary import largest_of
 
 #: What the steps learn, by the names of their attributes.
 _LEARNED = {
@@ -67,7 +68,15 @@ class FittedPreparation:
                 block = step.transform(_dense_for(step, block))
         if not self.sparse and hasattr(block, "toarray"):
             block = block.toarray()
-        return block.astype(np.float32)
+        with np.errstate(over="ignore"):  # The estimator refuses what is infinite then.
+            return block.astype(np.float32)
+
+    def farthest(self, block: Any) -> tuple[int, int]:
+        """The row and the column of the value that is farthest from those of the training rows, in their scale."""
+        for step in self.steps:
+            if step.name in ("impute", "zscore", "unit"):
+                block = step.transform(_dense_for(step, block))
+        return largest_of(block)[1:]
 
     def decode(self, predictions: Any) -> np.ndarray:
         """Turn what an estimator predicts into classes by their names, or into numbers in the units of the target."""

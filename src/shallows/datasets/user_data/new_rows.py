@@ -13,9 +13,10 @@ from shallows.datasets.files import DatasetError
 from shallows.datasets.formats.delimited_text import category_codes
 from shallows.datasets.user_data.file_forms import FORMS
 from shallows.datasets.user_data.request import Request, form_of
-from shallows.datasets.user_data.summary import some_of
+from shallows.datasets.user_data.summary import LARGEST, largest_of, some_of
 
 _ROWS = 16_384
+_MAGNITUDE = f"Every value must be a finite number of at most {LARGEST:.2g}."
 
 
 def columns_of(description: Mapping[str, Any]) -> dict[str, Any]:
@@ -31,10 +32,23 @@ def columns_of(description: Mapping[str, Any]) -> dict[str, Any]:
         **known,
         "named": layout["named"],
         "layout": {},
+        "stated": {
+            # A Parquet file has no words for a missing value; a table of new rows may have the usual ones.
+            "na_values": None if options["form"] == "parquet" else layout["na_values"],
+            **{key: description["request"].get(key) for key in ("separator", "decimal")},
+        },
         "n_columns": len(names),
         "features": options["features"],
         "targets": [{"column": place, "name": names[place]} for place in options["targets"]],
     }
+
+
+def column_name(columns: Mapping[str, Any], column: int) -> str:
+    """What a column of the rows is called in the file."""
+    if "features" in columns:
+        return f"column {columns['features'][column]['name']}"
+    first = columns["options"].get("first_index")
+    return f"column {column}" if first is None else f"index {column + first}"
 
 
 def raw_rows(path: str | Path, columns: Mapping[str, Any], *, fills_missing: bool) -> Iterator[Any]:
@@ -76,7 +90,8 @@ def _table_rows(path: Path, columns: Mapping[str, Any], fills_missing: bool) -> 
     form = FORMS[form_of(path)]
     if form.frames is None:
         raise DatasetError(f"{path} is {form.title}, and the model was fitted to a table, {columns['file']}.")
-    layout = form.layout(path, Request(name="new", file=str(path), header=columns["named"] or None))
+    stated = columns.get("stated", {})
+    layout = form.layout(path, Request(name="new", file=str(path), header=columns["named"] or None, **stated))
     form.count(path, layout)
     features = columns["features"]
     places = _places(path, columns, list(layout.names), named=layout.named and columns["named"])
@@ -156,8 +171,9 @@ def _column(path: Path, feature: Mapping[str, Any], values: Any, first: int, fil
     if text.any():
         value = str(values.iloc[int(text.argmax())])
         raise DatasetError(f"{where(text).format(repr(value))}, where the model needs a number. Mend that value.")
-    if (endless := np.isinf(numbers)).any():
-        raise DatasetError(f"{where(endless).format('an infinite value')}. Every value must be a finite number.")
+    if (large := np.abs(numbers) > LARGEST).any():
+        value = f"{numbers[int(large.argmax())]:g}"
+        raise DatasetError(f"{where(large).format(value)}. {_MAGNITUDE}")
     return numbers
 
 
@@ -188,15 +204,10 @@ def _array_rows(path: Path, columns: Mapping[str, Any], fills_missing: bool) -> 
         part = FORMS[name].part(path, options)
     first = 1
     for block in part.blocks(_ROWS):
-        values = block.x.data if hasattr(block.x, "indptr") else block.x
-        if values.dtype.kind == "f":
-            wrong = np.isinf(values) if fills_missing else ~np.isfinite(values)
-            if wrong.any():
-                at = np.argwhere(wrong)[0]
-                where = f" in row {first + at[0]:,}, column {at[1]}" if len(at) > 1 else ""
-                raise DatasetError(
-                    f"{path} holds {values[tuple(at)]}{where}. Every value must be a finite number: the rows that the "
-                    "model was fitted to had no others."
-                )
+        value, row, column = largest_of(block.x, nan=0.0 if fills_missing else np.inf)
+        if value > LARGEST:
+            what = f"{value:g}" if value < np.inf else "a value that is not finite"
+            place = f"row {first + row:,}, {column_name(columns, column)}"
+            raise DatasetError(f"{path} holds {what} in {place}. {_MAGNITUDE}")
         yield block.x
         first += block.x.shape[0]

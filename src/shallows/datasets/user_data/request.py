@@ -6,6 +6,8 @@ Read whenever the workflow is parsed, so it imports nothing heavy and opens no d
 from __future__ import annotations
 
 import difflib
+import hashlib
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -20,7 +22,10 @@ from shallows.errors import UnknownNameError
 
 TASKS = ("classification", "regression")
 SCALINGS = ("zscore", "unit", "none")
+DECIMALS = (".", ",")
 IMPUTATIONS = ("mean", "median", "most_frequent")
+#: Words of a text table that stand for a missing value where nothing else is said.
+NA_VALUES = ("?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "#N/A", "-nan", "<NA>")
 
 #: Endings of file names, without that of a compression, and the form that they stand for.
 ENDINGS = {
@@ -65,8 +70,11 @@ class Request:
     task : {"classification", "regression"} or None
     header : bool or None
         Whether the first line of a table names the columns.
-    separator : str or None
-        What stands between two columns.
+    separator, decimal : str or None
+        What stands between two columns, and the decimal sign of a text table: "." or ",".
+    na_values : tuple of str or None
+        The words of a text table that stand for a missing value, as an empty cell always does. None: `NA_VALUES` in a
+        table, "?" in an ARFF file.
     missing : str, number or None
         How missing values are filled in: "mean", "median", "most_frequent" or a number. None: they are an error.
     categorical, ignore : tuple of str or int
@@ -85,6 +93,8 @@ class Request:
     task: str | None = None
     header: bool | None = None
     separator: str | None = None
+    decimal: str | None = None
+    na_values: tuple[str, ...] | None = None
     missing: str | float | None = None
     categorical: tuple[Any, ...] = ()
     ignore: tuple[Any, ...] = ()
@@ -110,7 +120,7 @@ class Request:
 
 _KEYS = tuple(field.name for field in fields(Request) if field.name not in ("name", "file"))
 #: Keys that may stand beside `dataset` in the configuration, or on the command line.
-SETTINGS = ("target", "task", "missing", "test_file")
+SETTINGS = ("target", "task", "missing", "na_values", "test_file")
 
 
 def resolve(settings: Mapping[str, Any], root: str | Path = ".") -> Request | None:
@@ -140,10 +150,10 @@ def resolve(settings: Mapping[str, Any], root: str | Path = ".") -> Request | No
     entry = Path(root) / "config" / "datasets" / f"{wanted}.yaml"
     if re.fullmatch(r"[A-Za-z0-9_-]+", wanted) and entry.is_file():
         content = yaml.safe_load(entry.read_text(encoding="utf-8"))
-        return make(wanted, content, entry.as_posix(), **given)
+        return make(_name_of(entry, wanted, settings), content, entry.as_posix(), **given)
     if not Path(wanted).is_file():
         raise DatasetError(_not_there(wanted, Path(root)) + _of_the_catalogue(wanted))
-    return make(_name_of(wanted), {"file": wanted}, "the command line", **given)
+    return make(_name_of(wanted, _stem(wanted), settings), {"file": wanted}, "the command line", **given)
 
 
 def make(name: str, content: Any, where: str, **given: Any) -> Request:
@@ -159,14 +169,17 @@ def make(name: str, content: Any, where: str, **given: Any) -> Request:
             values[key] = tuple(listed(values[key]))
     if "target" in values and not isinstance(values["target"], str | int):
         values["target"] = listed(values["target"])
-    for key, known in (("task", TASKS), ("scaling", SCALINGS), ("form", sorted(set(ENDINGS.values())))):
+    if "na_values" in values:
+        values["na_values"] = _words(values["na_values"], where)
+    choices = {"task": TASKS, "scaling": SCALINGS, "decimal": DECIMALS, "form": sorted(set(ENDINGS.values()))}
+    for key, known in choices.items():
         if key in values and values[key] not in known:
             raise UnknownNameError(key, values[key], known)
     missing = values.get("missing")
     if isinstance(missing, str):
         if missing not in IMPUTATIONS:
             raise UnknownNameError("way to fill in missing values", missing, (*IMPUTATIONS, "a number"))
-    elif missing is not None and (isinstance(missing, bool) or not isinstance(missing, int | float)):
+    elif missing is not None and not (type(missing) in (int, float) and abs(missing) < 1e38):
         raise DatasetError(f"missing must be one of {', '.join(IMPUTATIONS)}, or a number, not {missing!r}.")
     if "header" in values and not isinstance(values["header"], bool):
         raise DatasetError(f"header must be true or false, not {values['header']!r} ({where}).")
@@ -183,6 +196,19 @@ def listed(value: Any) -> list[Any]:
     """A list of columns: as it is, or ``"a,b"`` at its commas; whole numbers become numbers."""
     parts = value if isinstance(value, list | tuple) else str(value).split(",")
     return [int(part) if re.fullmatch(r"-?\d+", str(part).strip()) else str(part).strip() for part in parts]
+
+
+def _words(value: Any, where: str) -> tuple[str, ...]:
+    """The words of `na_values`: a list, or a text that is divided at its commas."""
+    parts = value.split(",") if isinstance(value, str) else value if isinstance(value, list | tuple) else [value]
+    # YAML reads a question mark alone as a mapping.
+    parts = ["?" if part in ({None: None}, {"": ""}) else part for part in parts]
+    if any(isinstance(part, bool) or not isinstance(part, str | int | float) for part in parts):
+        raise DatasetError(
+            f"na_values must be a list of words, such as ['?', 'no'] with quotes, or [] for none, not {value!r} "
+            f"({where})."
+        )
+    return tuple(word for part in parts if (word := str(part).strip()))
 
 
 def form_of(path: str | Path) -> str:
@@ -214,11 +240,21 @@ def _of_the_catalogue(wanted: str) -> str:
     return f" {name} is a dataset of the catalogue, which has a leaderboard: make leaderboard DATASET={name}."
 
 
-def _name_of(path: str) -> str:
+def _stem(path: str) -> str:
     stem = Path(path).name
     while Path(stem).suffix.lower() in (*ENDINGS, *COMPRESSIONS):
         stem = Path(stem).stem
-    return re.sub(r"[^A-Za-z0-9]+", "_", stem).strip("_").lower() or "data"
+    return stem.lower()
+
+
+def _name_of(path: str | Path, word: str, settings: Mapping[str, Any]) -> str:
+    """A name for paths: what is plain in a word, and a digest of the way to a file from the folders of the results.
+
+    So no two files share a name, and a project keeps its names where it is moved.
+    """
+    ways = [os.path.relpath(path, settings.get(folder) or folder) for folder in ("results", "data")]
+    plain = re.sub(r"[^A-Za-z0-9]+", "_", word).strip("_")[:40] or "data"
+    return f"{plain}-{hashlib.sha256(repr(ways).encode()).hexdigest()[:8]}"
 
 
 def _not_there(path: str, root: Path | None = None) -> str:

@@ -11,7 +11,7 @@ from shallows.datasets.files import DatasetError
 from shallows.datasets.user_data.file_forms import FORMS, FileForm
 from shallows.datasets.user_data.request import Request
 from shallows.datasets.user_data.summarise_table import target_columns
-from shallows.datasets.user_data.summary import Summary
+from shallows.datasets.user_data.summary import Summary, largest_of
 
 _ROWS = 16_384
 # A LIBSVM file that states more than this share of its values is not sparse in fact.
@@ -49,24 +49,25 @@ def summarise_arrays(request: Request, form: FileForm) -> Summary:
 
 
 def _read_libsvm(request: Request, summary: Summary) -> None:
-    form, lowest, widest, stated = FORMS["libsvm"], None, 0, 0
+    form, widest, stated, n_zeros, found = FORMS["libsvm"], 0, 0, 0, {"first_index": 0}
     for number, path in enumerate(request.files):
-        for block in form.part(Path(path), {}).blocks(_ROWS):
-            if block.x.nnz:
-                least = int(block.x.indices.min())
-                lowest = least if lowest is None else min(lowest, least)
+        for block in form.part(Path(path), found).blocks(_ROWS):
+            n_zeros += int(np.count_nonzero(block.x.indices == 0))
             widest, stated = max(widest, block.x.shape[1]), stated + block.x.nnz
             if widest <= _MOST_MEASURED:
                 _measure_sparse(summary, block.x)
-            _see_block(summary, block, number)
-    first = 0 if lowest == 0 else 1
-    summary.n_features = widest - first
+            _see_block(summary, block, number, found["first_index"])
+        if number == 0:
+            first = found["first_index"] = int(n_zeros == 0)
+            found["first_share"] = n_zeros / max(1, summary.n_train)
+            widest -= first
+            if summary.low is not None:
+                summary.low, summary.high = summary.low[first:], summary.high[first:]
+    summary.n_features = widest
     summary.sparse = stated <= _DENSE_SHARE * (summary.n_train + summary.n_test) * max(1, summary.n_features)
     if summary.sparse or widest > _MOST_MEASURED:
         summary.low = summary.high = None
-    elif summary.low is not None:
-        summary.low, summary.high = summary.low[first:], summary.high[first:]
-    summary.options |= {"width": widest, "first_index": first}
+    summary.options |= {"width": widest + first, **found}
     summary.guesses.append(f"indices count from {first}")
 
 
@@ -85,19 +86,26 @@ def _measure_sparse(summary: Summary, x: Any) -> None:
     summary.low, summary.high = np.minimum(low, low_before), np.maximum(high, high_before)
 
 
-def _see_block(summary: Summary, block: Any, number: int) -> None:
+def _see_block(summary: Summary, block: Any, number: int, first: int = 0) -> None:
     before = summary.n_test if number else summary.n_train
     y = np.asarray(block.y)
     sparse = hasattr(block.x, "indptr")
     x = block.x.data if sparse else block.x
+    value, row, column = largest_of(block.x)
+    if value > summary.largest[0]:
+        place = f"index {column + first}" if sparse else f"column {column}"
+        summary.largest = value, f"row {before + row + 1:,}, {place}"
+    if y.dtype.kind in "fiub" and (found := largest_of(y.reshape(len(y), -1)))[0] > summary.largest_target[0]:
+        summary.largest_target = found[0], f"row {before + found[1] + 1:,}, target"
     gaps = np.isnan(x) if x.dtype.kind == "f" else np.zeros(0, dtype=bool)
     if gaps.any():
         summary.missing += int(gaps.sum())
         place = "" if sparse else f", column {int(np.argwhere(gaps)[0][1])}"
         where = "" if sparse else f"row {before + int(np.argwhere(gaps)[0][0]) + 1:,}{place}"
         summary.first_missing = summary.first_missing or where or "one of its rows"
-    if y.dtype.kind == "f" and np.isnan(y).any():
-        row = int(np.argwhere(np.isnan(y))[0][0])
+    lacking = np.isnan(y) if y.dtype.kind == "f" else y == "" if y.dtype.kind == "U" else np.zeros(1, dtype=bool)
+    if lacking.any():
+        row = int(np.argwhere(lacking)[0][0])
         summary.missing_in_target = summary.missing_in_target or f"row {before + row + 1:,}"
     else:
         summary.target.update(y)

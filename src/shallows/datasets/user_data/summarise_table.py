@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,46 +15,58 @@ from shallows.datasets.files import DatasetError
 from shallows.datasets.user_data.file_forms import FileForm
 from shallows.datasets.user_data.request import Request
 from shallows.datasets.user_data.summary import MOST_CATEGORIES, ColumnSummary, Summary, count_of, some_of
+from shallows.datasets.user_data.table_files import targets_of
 from shallows.errors import UnknownNameError
 
+#: The files of a request, each with how its columns lie in it.
+_Files = Sequence[tuple[Path, Any]]
 _TARGET_NAMES = ("target", "label", "class", "y")
 
 
 def summarise_table(request: Request, form: FileForm) -> Summary:
     """Read the tables of a request once, twice where categories were taken for numbers, and the target once more."""
-    path = Path(request.file)
-    layout = form.layout(path, request)
+    files = [(path, form.layout(path, request)) for path in map(Path, request.files)]
+    layout, other = files[0][1], files[-1][1]
+    if other.names != layout.names:
+        raise DatasetError(
+            f"The columns of {request.test_file} are not those of {request.file}: "
+            f"{_difference(other.names, layout.names)}."
+        )
     summary = Summary(guesses=list(layout.guesses))
-    summary.n_train = form.count(path, layout)
-    if request.test_file:
-        other = form.layout(Path(request.test_file), request)
-        if other.names != layout.names:
-            raise DatasetError(
-                f"The columns of {request.test_file} are not those of {request.file}: "
-                f"{_difference(other.names, layout.names)}."
-            )
-        summary.n_test = form.count(Path(request.test_file), other)
+    summary.n_train, summary.n_test = ([form.count(*one) for one in files] + [0])[:2]
     names = list(layout.names)
     targets = target_columns(request, names, summary)
     ignored = {_column(one, names, "ignore") for one in request.ignore}
-    as_text = {_column(one, names, "categorical") for one in request.categorical}
+    asked = {_column(one, names, "categorical") for one in request.categorical}
+    as_text = asked | (set(layout.declared) - set(targets if request.task == "regression" else ()))
     if both := ignored & set(targets):
         raise DatasetError(f"The column {names[both.pop()]} is the target, and cannot be left out.")
-    columns = _summaries(request, form, layout, as_text)
+    columns = _summaries(form, files, as_text)
     again = as_text | {
         place
         for place, one in enumerate(columns)
         if one.needs_its_text and not one.is_stray and not one.is_identifier and place not in ignored
     }
     if again != as_text:
-        columns = _summaries(request, form, layout, again)
-    features = _features(request, columns, targets, ignored, as_text, summary)
+        columns = _summaries(form, files, again)
+    features = _features(request, layout, columns, targets, ignored, asked, summary)
     text_target = any(not columns[place].is_number or columns[place].is_boolean for place in targets)
+    text_target |= request.task != "regression" and len(targets) == 1 and columns[targets[0]].exceeds_integers
     if text_target and len(targets) > 1:
         raise DatasetError("Several targets must all be numbers.")
     summary.n_features = len(features)
-    summary.options = {"layout": layout.as_data(), "features": features, "targets": targets, "text_target": text_target}
+    summary.options = {
+        "layout": layout.as_data(),
+        "test_layout": other.as_data(),
+        "features": features,
+        "targets": targets,
+        "text_target": text_target,
+    }
     summary.categorical = tuple(place for place, one in enumerate(features) if one["values"] is not None)
+    gaps = [place for place, column in enumerate(columns) if column.missing and place not in ignored]
+    summary.taken_for_missing = _taken_for_missing(form, files, columns, gaps)
+    summary.largest = _largest(columns[one["column"]] for one in features)
+    summary.largest_target = _largest(columns[place] for place in targets)
     for place in [one["column"] for one in features]:
         column = columns[place]
         if column.missing:
@@ -72,43 +86,73 @@ def summarise_table(request: Request, form: FileForm) -> Summary:
     numeric = [one["column"] for one in features if one["values"] is None]
     summary.low = np.array([columns[place].low for place in numeric])
     summary.high = np.array([columns[place].high for place in numeric])
-    for block_y in _targets_of(request, form, layout, summary.options):
+    for block_y in _targets_of(form, files, summary.options):
         summary.target.update(block_y)
     return summary
 
 
-def _summaries(request: Request, form: Any, layout: Any, as_text: set[int]) -> list[ColumnSummary]:
-    columns = [ColumnSummary(name, as_text=place in as_text) for place, name in enumerate(layout.names)]
+def _summaries(form: FileForm, files: _Files, as_text: set[int]) -> list[ColumnSummary]:
+    columns = [ColumnSummary(name, as_text=place in as_text) for place, name in enumerate(files[0][1].names)]
     types = dict.fromkeys(as_text, str)
-    for path in request.files:
-        for table in form.frames(Path(path), layout, types):
+    for path, layout in files:
+        for table in form.frames(path, layout, types):
             for place, column in enumerate(columns):
                 column.update(table[place])
     return columns
 
 
-def _targets_of(request: Request, form: Any, layout: Any, options: Mapping[str, Any]) -> Any:
-    types = dict.fromkeys(options["targets"], str if options["text_target"] else np.float64)
-    for path in request.files:
-        for table in form.frames(Path(path), layout, types, only=options["targets"]):
-            own = table[options["targets"]]
-            values = own.astype(str) if options["text_target"] else own.astype(np.float64)
-            yield values.to_numpy()[:, 0] if len(options["targets"]) == 1 else values.to_numpy()
+def _largest(columns: Iterable[ColumnSummary]) -> tuple[float, str]:
+    """The largest magnitude in columns of numbers, and its place."""
+    found = [(one.largest[0], f"row {one.largest[1] + 1:,}, {_named(one)}") for one in columns if one.is_number]
+    return max(found, key=lambda one: one[0], default=(0.0, ""))
+
+
+def _taken_for_missing(
+    form: FileForm, files: _Files, columns: Sequence[ColumnSummary], gaps: Sequence[int]
+) -> list[tuple[str, str, int]]:
+    """What stands in the cells that were taken for missing: the word, empty or not, the column, and how many cells."""
+    import pandas
+
+    counts: dict[int, Counter[str]] = {place: Counter() for place in gaps}
+    missing = files[0][1].na_values
+    if gaps and missing:
+        # pandas takes -999.0 for missing, too, where -999 is.
+        numbers = pandas.to_numeric(pandas.Series(missing), errors="coerce").dropna()
+        for path, layout in files:
+            for table in form.frames(path, replace(layout, na_values=()), dict.fromkeys(gaps, str), only=gaps):
+                for place in gaps:
+                    words = table[place].dropna()
+                    same = words.isin(missing) | pandas.to_numeric(words, errors="coerce").isin(numbers)
+                    counts[place].update(words[same])
+    found = [(word, columns[place].name, n) for place in gaps for word, n in counts[place].most_common()]
+    empty = [("", columns[place].name, columns[place].missing - counts[place].total()) for place in gaps]
+    return found + [one for one in empty if one[2]]
+
+
+def _targets_of(form: FileForm, files: _Files, options: Mapping[str, Any]) -> Any:
+    types = dict.fromkeys(options["targets"], str) if options["text_target"] else {}
+    for path, layout in files:
+        for table in form.frames(path, layout, types, only=options["targets"]):
+            yield targets_of(table, options["targets"], text=options["text_target"])
 
 
 def _features(
     request: Request,
+    layout: Any,
     columns: Sequence[ColumnSummary],
     targets: Sequence[int],
     ignored: set[int],
-    as_text: set[int],
+    asked: set[int],
     summary: Summary,
 ) -> list[dict[str, Any]]:
     features, coded, mixed, left_out = [], [], [], []
+    as_text = asked | set(layout.declared)
     for place, column in enumerate(columns):
         if place in ignored or place in targets:
             continue
-        if column.numbers + column.texts == 0:
+        if place < layout.index and place not in asked:
+            left_out.append(f"{column.name} (the index of a data frame; categorical: {column.name} would use it)")
+        elif column.numbers + column.texts == 0:
             left_out.append(f"{column.name} (it has no value at all)")
         elif column.is_stray:
             row, value = column.first_text
@@ -118,11 +162,14 @@ def _features(
                 "(categorical), or leave it out (ignore), by an entry under config/datasets/."
             )
         elif place in as_text and (column.n_different is None or column.n_different > MOST_CATEGORIES):
-            raise DatasetError(f"The column {column.name} has more than {MOST_CATEGORIES:,} categories.")
+            if place in asked:
+                raise DatasetError(f"The column {column.name} has more than {MOST_CATEGORIES:,} categories.")
+            left_out.append(f"{column.name} (more than {MOST_CATEGORIES:,} categories)")
         elif place not in as_text and column.is_date:
             left_out.append(f"{column.name} (dates; numbers such as the year or the days since a day would be used)")
         elif place not in as_text and column.is_identifier:
-            left_out.append(f"{column.name} (nearly every row has a text of its own)")
+            like = f", such as {next(iter(column.values))!r}" if column.values else ""
+            left_out.append(f"{column.name} (nearly every row has a text of its own{like})")
         elif column.counts_rows and _is_row_number(column.name):
             left_out.append(f"{column.name} (it counts the rows)")
         elif column.is_number and not column.is_boolean:
@@ -137,12 +184,12 @@ def _features(
     if coded:
         summary.guesses.append(f"categories in {count_of(len(coded), 'column')} are one-hot coded: {some_of(coded)}")
     if mixed:
-        summary.guesses.append(
-            f"most values are numbers in {some_of(mixed)}; if that text stands for a missing value, leave its field "
-            "empty"
+        summary.notes.append(
+            f"Read as categories, though most of their values are numbers: {some_of(mixed, 20)}. If that text stands "
+            "for a missing value, name it: na_values=..."
         )
     if left_out:
-        summary.guesses.append(f"left out: {some_of(left_out)}")
+        summary.notes.append(f"Left out: {some_of(left_out, 20)}.")
     if ignored:
         summary.guesses.append(f"left out as asked: {some_of([columns[place].name for place in sorted(ignored)])}")
     return features

@@ -13,6 +13,8 @@ import numpy as np
 MOST_CATEGORIES = 1000
 # Of the rows with a value, so many may be text before a column of numbers counts as a column of texts.
 _STRAY_SHARE = 0.1
+#: The largest number of single precision, and the largest whose square is one, with some room.
+LARGEST, LARGEST_UNSCALED = float(np.finfo(np.float32).max), 1e18
 # Up to so many different texts are categories even where nearly every row has its own.
 _FEW = 20
 _DATE = re.compile(r"(\d{4}-\d{1,2}-\d{1,2}|\d{1,2}([./])\d{1,2}\2\d{2,4}|\d{4}/\d{1,2}/\d{1,2})([ T]\d{1,2}:\d{2}.*)?")
@@ -20,7 +22,11 @@ _DATE = re.compile(r"(\d{4}-\d{1,2}-\d{1,2}|\d{1,2}([./])\d{1,2}\2\d{2,4}|\d{4}/
 
 @dataclass
 class ColumnSummary:
-    """One column of a table as it has been seen so far."""
+    """One column of a table as it has been seen so far.
+
+    `exceeds_integers` says whether it holds whole numbers that neither an integer of 64 bits nor, where they are
+    written as text, a floating-point number holds.
+    """
 
     name: str
     as_text: bool = False
@@ -36,6 +42,9 @@ class ColumnSummary:
     high: float = -np.inf
     whole: bool = True
     counts_rows: bool = True
+    #: The largest magnitude and its row.
+    largest: tuple[float, int] = (0.0, 0)
+    exceeds_integers: bool = False
     _last: float | None = None
 
     def update(self, values: Any) -> None:
@@ -60,6 +69,8 @@ class ColumnSummary:
                 self.texts += int(text.sum())
             self._count(values[~gaps].astype(str))
         self._measure(numbers)
+        if self.whole and not pandas.api.types.is_float_dtype(values):
+            self.exceeds_integers |= max(-self.low, self.high) >= (2**63 if is_number else 2**53)
         self.n_rows += len(values)
 
     def _count(self, values: Any) -> None:
@@ -78,7 +89,11 @@ class ColumnSummary:
             return
         self.low, self.high = min(self.low, float(seen.min())), max(self.high, float(seen.max()))
         self.whole = self.whole and bool((np.floor(seen) == seen).all())
-        steps = np.diff(seen, prepend=self._last if self._last is not None else seen[0] - 1)
+        magnitudes = np.nan_to_num(np.abs(numbers), nan=0.0, posinf=np.inf)
+        place = int(magnitudes.argmax())
+        self.largest = max(self.largest, (float(magnitudes[place]), self.n_rows + place), key=lambda one: one[0])
+        with np.errstate(invalid="ignore"):
+            steps = np.diff(seen, prepend=self._last if self._last is not None else seen[0] - 1)
         self.counts_rows &= bool((steps == 1).all())
         self._last = float(seen[-1])
 
@@ -95,7 +110,7 @@ class ColumnSummary:
     @property
     def is_stray(self) -> bool:
         """Whether a few texts stand among numbers."""
-        return 0 < self.texts <= _STRAY_SHARE * (self.texts + self.numbers)
+        return not self.as_text and 0 < self.texts <= _STRAY_SHARE * (self.texts + self.numbers)
 
     @property
     def n_different(self) -> int | None:
@@ -166,9 +181,33 @@ class Summary:
     low: np.ndarray | None = None
     high: np.ndarray | None = None
     sparse: bool = False
+    #: The largest magnitudes of features and of targets, with their places in words.
+    largest: tuple[float, str] = (0.0, "")
+    largest_target: tuple[float, str] = (0.0, "")
     options: dict[str, Any] = field(default_factory=dict)
     categorical: tuple[int, ...] = ()
     guesses: list[str] = field(default_factory=list)
+    #: What is said in a line of its own.
+    notes: list[str] = field(default_factory=list)
+    #: The word in some cells that were taken for missing, empty or not, the column, and how many cells.
+    taken_for_missing: list[tuple[str, str, int]] = field(default_factory=list)
+
+
+def largest_of(x: Any, nan: float = 0.0) -> tuple[float, int, int]:
+    """Return the largest magnitude in rows of numbers, shape (m, d), with its row and column; NaN counts as `nan`."""
+    values = np.abs(np.asarray(x.data if hasattr(x, "indptr") else x, dtype=np.float64))
+    if not values.size:
+        return 0.0, 0, 0
+    values = np.nan_to_num(values, nan=nan, posinf=np.inf)
+    at = np.unravel_index(values.argmax(), values.shape)
+    if hasattr(x, "indptr"):
+        return float(values[at]), int(np.searchsorted(x.indptr, at[0], side="right")) - 1, int(x.indices[at])
+    return float(values[at]), int(at[0]), int(at[1])
+
+
+def cells_of(taken: Sequence[tuple[str, str, int]], most: int = 20) -> str:
+    """Return what was taken for missing in words: ``'NA' in country (12 cells), no value in age (3 cells)``."""
+    return some_of([f"{repr(w) if w else 'no value'} in {name} ({count_of(n, 'cell')})" for w, name, n in taken], most)
 
 
 def count_of(number: int, noun: str) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import contextlib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from shallows.datasets.files import DatasetError
-from shallows.datasets.formats.containers import open_binary
 from shallows.datasets.formats.delimited_text import category_codes, frames
 from shallows.datasets.sources import Block
-from shallows.datasets.user_data.table_layouts import TableLayout, open_parquet
+from shallows.datasets.user_data.table_layouts import TableLayout, open_parquet, records
 
 _BLOCK_BYTES = 16 << 20
 
@@ -41,32 +39,17 @@ def count_text_rows(path: Path, layout: TableLayout) -> int:
     """
     n_rows, width = 0, len(layout.names)
     try:
-        for line, row in _lines_of_fields(path, layout):
-            if not row or (layout.comment and row[0].lstrip().startswith(layout.comment)):
-                continue
-            if len(row) != width:
-                raise DatasetError(
-                    f"Line {line:,} of {path} has {len(row)} fields, where the first line has {width}. Every row "
-                    "needs the same columns: mend or remove that line, or state the separator."
-                )
-            n_rows += 1
-    except (csv.Error, ValueError, EOFError, OSError) as error:
-        raise DatasetError(f"{path} cannot be read as a table: {error}.") from error
+        with layout.rows_of(path) as rows:
+            for line, row in records(rows, layout.separator):
+                if row and len(row) != width:
+                    raise DatasetError(
+                        f"Line {layout.skipped + line:,} of {path} has {len(row)} fields, where the first line has "
+                        f"{width}. Every row needs the same columns: mend or remove that line, or state the separator."
+                    )
+                n_rows += bool(row)
+    except (ValueError, EOFError, OSError) as error:
+        raise DatasetError(f"{path} cannot be read as a table: {error}") from error
     return n_rows
-
-
-def _lines_of_fields(path: Path, layout: TableLayout) -> Iterator[tuple[int, list[str]]]:
-    with open_binary(path) as file, io.TextIOWrapper(file, layout.encoding, newline="") as text:
-        for _ in range(layout.skipped):
-            next(text)
-        if layout.separator == " ":
-            for number, line in enumerate(text, start=layout.skipped + 1):
-                yield number, line.split()
-            return
-        reader = csv.reader(text, delimiter=layout.separator, quotechar=layout.quote, skipinitialspace=True)
-        for row in reader:
-            blank = len(row) == 1 and not row[0].strip() and len(layout.names) > 1
-            yield layout.skipped + reader.line_num, [] if blank else row
 
 
 def text_frames(
@@ -76,11 +59,11 @@ def text_frames(
     import pandas
 
     names = range(len(layout.names))
-    with open_binary(path, ahead=True) as file, warnings.catch_warnings():
+    with layout.rows_of(path, ahead=True) as rows, warnings.catch_warnings():
         warnings.simplefilter("ignore", pandas.errors.DtypeWarning)
         try:
             yield from frames(
-                file, layout.text, _rows_at_once(layout), names=names, index_col=False, usecols=only, dtype=types
+                rows, layout.text, _rows_at_once(layout), names=names, index_col=False, usecols=only, dtype=types
             )
         except (ValueError, EOFError, OSError) as error:
             raise DatasetError(f"{path} cannot be read as a table: {error}.") from error
@@ -99,18 +82,46 @@ def parquet_frames(
     path: Path, layout: TableLayout, types: Mapping[int, Any] | None = None, only: Sequence[int] | None = None
 ) -> Iterator[Any]:
     """Give the rows of a Parquet file, or `only` some columns of them, as data frames with columns numbered from 0."""
-    wanted = list(range(len(layout.names)) if only is None else only)
+    import pandas
+
+    wanted = range(len(layout.names)) if only is None else only
     names = [layout.names[place] for place in wanted]
     with open_parquet(path) as file:
         for batch in file.iter_batches(batch_size=_rows_at_once(layout), columns=names):
-            table = batch.to_pandas()[names]
-            table.columns = wanted
-            # Text may lie there as a dictionary.
-            coded = [place for place, kind in table.dtypes.items() if str(kind) == "category"]
-            yield table.astype(dict.fromkeys(coded, object))
+            yield pandas.DataFrame(
+                {
+                    place: _series(batch.column(name), as_text=types is not None and types.get(place) is str)
+                    for place, name in zip(wanted, names, strict=True)
+                }
+            )
+
+
+def _series(column: Any, *, as_text: bool) -> Any:
+    import pyarrow
+
+    if pyarrow.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pyarrow.types.is_decimal(column.type) and column.type.scale <= 0:
+        with contextlib.suppress(pyarrow.ArrowInvalid):
+            column = column.cast(pyarrow.int64())
+    # By Arrow, since pandas makes floating-point numbers of integers with gaps.
+    return (column.cast(pyarrow.string()) if as_text and pyarrow.types.is_integer(column.type) else column).to_pandas()
 
 
 # Rows for the preparation
+
+
+def targets_of(table: Any, targets: Sequence[int], *, text: bool) -> np.ndarray:
+    """Return the targets in the rows of a data frame: words, whole numbers as they stand there, or float64.
+
+    A label that is a whole number may have more digits than float64 holds.
+    """
+    if text:
+        return table[targets[0]].astype(object).astype(str).to_numpy(dtype=object)
+    if len(targets) == 1 and (y := table[targets[0]].to_numpy()).dtype.kind in "iu":
+        return y
+    y = np.column_stack([table[column].to_numpy(dtype=np.float64, na_value=np.nan) for column in targets])
+    return y[:, 0] if len(targets) == 1 else y
 
 
 @dataclass(frozen=True)
@@ -134,7 +145,7 @@ class TextTablePart:
         layout = TableLayout(**self.options["layout"])
         features, targets = self.options["features"], self.options["targets"]
         types: dict[int, Any] = {one["column"]: np.float64 if one["values"] is None else str for one in features}
-        types |= dict.fromkeys(targets, str if self.options["text_target"] else np.float64)
+        types |= dict.fromkeys(targets, str) if self.options["text_target"] else {}
         for table in self.frames(self.path, layout, types):
             for start in range(0, len(table), rows):
                 yield self._block(table.iloc[start : start + rows], features, targets)
@@ -149,10 +160,7 @@ class TextTablePart:
                 gaps = column.isna().to_numpy()
                 codes = category_codes(column.astype(object).astype(str), one["values"])
                 x[:, place] = np.where(gaps | (codes < 0), np.nan, codes)
-        if self.options["text_target"]:
-            return Block(x, table[targets[0]].astype(str).to_numpy(dtype=object))
-        y = np.column_stack([table[column].to_numpy(dtype=np.float64, na_value=np.nan) for column in targets])
-        return Block(x, y[:, 0] if len(targets) == 1 else y)
+        return Block(x, targets_of(table, targets, text=self.options["text_target"]))
 
 
 class ParquetPart(TextTablePart):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import csv
+import io
+import itertools
 import re
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +17,22 @@ from shallows.datasets.files import DatasetError
 from shallows.datasets.formats import arff
 from shallows.datasets.formats.containers import open_binary
 from shallows.datasets.formats.delimited_text import TextLayout
-from shallows.datasets.user_data.request import Request
+from shallows.datasets.user_data.request import DECIMALS, NA_VALUES, Request
 from shallows.errors import MissingExtraError
 
-# What stands for a missing value, beside an empty field.
-MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "#N/A", "-nan", "<NA>")
-_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
+# In the order in which they are preferred where two of them divide the lines alike.
+_SEPARATORS = {"\t": "tabs", ";": "semicolons", "|": "bars", ",": "commas", " ": "spaces"}
 _HEAD_BYTES = 1 << 18
-_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
-_DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*")
+#: What a number looks like, by its decimal sign.
+_NUMBERS = {
+    sign: re.compile(rf"\s*[+-]?(\d+{point}?\d*|{point}\d+)([eE][+-]?\d+)?\s*")
+    for sign, point in ((".", r"\."), (",", ","))
+}
+_THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(,\d{3})+\s*")
+# Blank lines and comments before the first row.
+_PREAMBLE = re.compile(r"(([^\S\r\n]*|#[^\r\n]*)(\r\n|\r|\n))*")
+# What pandas and Dask call an index without a name.
+_UNNAMED_INDEX = re.compile(r"__index_level_\d+__|__null_dask_index__")
 
 
 @dataclass(frozen=True)
@@ -34,8 +45,16 @@ class TableLayout:
         Of all columns; made up where the file has none.
     named : bool
         Whether the file names them.
-    separator, decimal, encoding, skipped, comment, quote
+    separator, decimal, encoding, skipped
         As in `shallows.datasets.formats.delimited_text.TextLayout`.
+    na_values : tuple of str
+        The words that stand for a missing value, beside an empty cell.
+    index : int
+        How many of the first columns are the index of a data frame, and no data.
+    declared : tuple of int
+        Columns that the file declares to be categories.
+    arff : bool
+        Whether it is an ARFF file.
     guesses : tuple of str
         What was guessed, in words.
     """
@@ -46,8 +65,10 @@ class TableLayout:
     decimal: str = "."
     encoding: str = "utf-8"
     skipped: int = 0
-    comment: str | None = None
-    quote: str = '"'
+    na_values: tuple[str, ...] = NA_VALUES
+    index: int = 0
+    declared: tuple[int, ...] = ()
+    arff: bool = False
     guesses: tuple[str, ...] = ()
 
     def as_data(self) -> dict[str, Any]:
@@ -61,15 +82,21 @@ class TableLayout:
         """How its text is written."""
         return TextLayout(
             separator=self.separator,
-            skipped=self.skipped,
-            comment=self.comment,
             spaces=True,
             decimal=self.decimal,
             encoding=self.encoding,
-            quote=self.quote,
-            missing=MISSING,
+            missing=("", *self.na_values),
             only_these_missing=True,
         )
+
+    @contextmanager
+    def rows_of(self, path: Path, *, ahead: bool = False) -> Iterator[io.TextIOBase]:
+        """Open the rows of a text file, without what stands before the first one."""
+        with open_binary(path, ahead=ahead) as file, io.TextIOWrapper(file, self.encoding, newline="") as text:
+            # Not by pandas' skiprows, which takes a quotation mark in a comment for the beginning of a field.
+            for _ in range(self.skipped):
+                next(text)
+            yield arff.CsvRows(text) if self.arff else text
 
 
 def text_layout(path: Path, request: Request) -> TableLayout:
@@ -84,29 +111,37 @@ def text_layout(path: Path, request: Request) -> TableLayout:
         When there is nothing in it, or it is no text.
     """
     text, whole, encoding, guesses = _head(path)
-    lines = text.splitlines() if whole else text.splitlines()[:-1]
-    skipped = next((place for place, line in enumerate(lines) if line.strip() and not line.startswith("#")), 0)
-    lines = [line for line in lines[skipped:] if line.strip()][:200]
-    separator = request.separator or _separator(path, lines)
-    rows = _fields(lines, separator)
-    header = request.header if request.header is not None else _has_header(rows)
+    begin = _PREAMBLE.match(text).end()
+    begin = begin if text[begin:].strip() else 0
+    text, skipped = text[begin:], _n_lines(text[:begin])
+    na_values = NA_VALUES if request.na_values is None else request.na_values
+    separator = request.separator or _separator(path, text)
+    rows = _first_rows(path, text, separator, whole)
+    decimal = request.decimal or _decimal(rows, separator, na_values)
+    header = request.header if request.header is not None else _has_header(rows, decimal, na_values)
     names = tuple(f"column {place}" for place in range(len(rows[0])))
+    unnamed = header and not rows[0][0].strip() and all(cell.strip() for cell in rows[0][1:])
     if header:
         names = tuple(cell.strip() or name for cell, name in zip(rows[0], names, strict=True))
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise DatasetError(f"Two columns of {path} are called {twice!r}. Give each a name of its own.")
-    body = rows[1:] if header else rows
-    if not body:
+        _refuse_repeated_names(path, names)
+        skipped += next(number for number, row in records(io.StringIO(text, newline=""), separator) if row)
+    if header and not rows[1:]:
         raise DatasetError(f"{path} holds a header and no rows.")
-    decimal = "."
-    texts = [cell for row in body for cell in row if cell.strip() and not _NUMBER.fullmatch(cell)]
-    if separator != "," and texts and sum(map(bool, map(_DECIMAL_COMMA.fullmatch, texts))) > 0.5 * len(texts):
-        decimal = ","
+    if decimal == "," and not request.decimal:
         guesses.append("numbers are written with a decimal comma")
     guesses.insert(0, f"columns are separated by {_SEPARATORS.get(separator, repr(separator))}")
     guesses.insert(1, "the first line names the columns" if header else "the first line is a row and names nothing")
-    return TableLayout(names, header, separator, decimal, encoding, skipped + header, guesses=tuple(guesses))
+    return TableLayout(
+        names,
+        header,
+        separator,
+        decimal,
+        encoding,
+        skipped,
+        na_values=na_values,
+        index=int(unnamed),
+        guesses=tuple(guesses),
+    )
 
 
 def _head(path: Path) -> tuple[str, bool, str, list[str]]:
@@ -128,60 +163,146 @@ def _head(path: Path) -> tuple[str, bool, str, list[str]]:
     return head.decode("latin-1"), whole, "latin-1", ["it is not UTF-8 and was read as Latin-1"]
 
 
-def _fields(lines: Sequence[str], separator: str) -> list[list[str]]:
-    return [line.split() for line in lines] if separator == " " else list(csv.reader(lines, delimiter=separator))
+def records(lines: Iterable[str], separator: str) -> Iterator[tuple[int, list[str]]]:
+    """Give the fields of each row with the number of its last line; a blank line has none.
+
+    A line break within quotes belongs to its field.
+
+    Raises
+    ------
+    ValueError
+        When a field is longer than the csv module takes.
+    """
+    if separator == " ":
+        lines = (line.replace("\t", " ").strip() + "\n" for line in lines)
+    reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
+    try:
+        for row in reader:
+            yield reader.line_num, row if len(row) != 1 or row[0].strip() else []
+    except csv.Error as error:
+        raise ValueError(f"{error} up to line {reader.line_num:,}; is a quotation mark left open?") from error
 
 
-def _separator(path: Path, lines: Sequence[str]) -> str:
+def _first_rows(path: Path, text: str, separator: str, whole: bool) -> list[list[str]]:
+    try:
+        rows = [row for _, row in itertools.islice(records(io.StringIO(text, newline=""), separator), 200) if row]
+    except ValueError as error:
+        raise DatasetError(f"{path} cannot be read as a table: {error}") from error
+    return rows if whole or len(rows) == 1 else rows[:-1]
+
+
+def _n_lines(text: str) -> int:
+    return sum(1 for _ in io.StringIO(text, newline=""))
+
+
+def _refuse_repeated_names(path: Path, names: Sequence[str]) -> None:
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise DatasetError(f"Two columns of {path} are called {twice!r}. Give each a name of its own.")
+
+
+def _separator(path: Path, text: str) -> str:
+    """The separator that gives most lines the same number of columns, then the one that gives most numbers."""
     if ".tsv" in [suffix.lower() for suffix in path.suffixes]:
         return "\t"
-    best, most = ",", (0.0, 0)
+    best, most = ",", (0.0, 0.0, 0)
     for separator in _SEPARATORS:
-        widths = [len(row) for row in _fields(lines, separator)]
+        rows = _first_rows(path, text, separator, True)
+        widths = [len(row) for row in rows]
         width = max(set(widths), key=widths.count)
-        if width > 1 and (score := (widths.count(width) / len(widths), width)) > most:
-            # Spaces within texts are common; they separate only where nothing else does so evenly.
-            if separator == " " and most[0] > 0.9:
-                continue
+        if width < 2:
+            continue
+        numbers = max(sum(bool(_NUMBERS[sign].fullmatch(cell)) for row in rows for cell in row) for sign in DECIMALS)
+        score = (widths.count(width) / len(widths), numbers / sum(widths), width)
+        # Spaces within texts are common; where commas divide as evenly, they are the separator of numbers alone.
+        if separator == " " and most[0] > 0.9 and (best != "," or score[1] <= max(0.5, most[1])):
+            continue
+        if score > most:
             best, most = separator, score
     return best
 
 
-def _has_header(rows: Sequence[Sequence[str]]) -> bool:
-    first, others = rows[0], rows[1:]
-    if any(_NUMBER.fullmatch(cell) for cell in first):
-        return False
-    if not others:
-        return True
-    below = [[row[place] for row in others if place < len(row)] for place in range(len(first))]
-    if any(cells and sum(map(bool, map(_NUMBER.fullmatch, cells))) > 0.5 * len(cells) for cells in below):
+def _columns(rows: Sequence[Sequence[str]], width: int, na_values: Sequence[str]) -> list[list[str]]:
+    """The cells of each column that are not missing."""
+    missing = {"", *na_values}
+    cells = ([row[place].strip() for row in rows if place < len(row)] for place in range(width))
+    return [[cell for cell in column if cell not in missing] for column in cells]
+
+
+def _are_numbers(cells: Sequence[str], decimal: str) -> bool:
+    return sum(map(bool, map(_NUMBERS[decimal].fullmatch, cells))) > 0.5 * len(cells)
+
+
+def _decimal(rows: Sequence[Sequence[str]], separator: str, na_values: Sequence[str]) -> str:
+    """The sign by which more columns hold numbers with decimals; columns of text do not count."""
+    columns = _columns(rows[1:] or rows, len(rows[0]), na_values)
+    points, commas = (
+        [cells for cells in columns if any(sign in cell for cell in cells) and _are_numbers(cells, sign)]
+        for sign in DECIMALS
+    )
+    if separator == ",":  # There, quoted commas often divide thousands.
+        commas = [cells for cells in commas if not all(_THOUSANDS.fullmatch(cell) for cell in cells if "," in cell)]
+    return "," if len(commas) > len(points) else "."
+
+
+def _has_header(rows: Sequence[Sequence[str]], decimal: str, na_values: Sequence[str]) -> bool:
+    width = len(rows[0])
+    first = [cells[0] if cells else "" for cells in _columns(rows[:1], width, na_values)]
+    numbers = [cell for cell in first if _NUMBERS[decimal].fullmatch(cell)]
+    if numbers:
+        # pandas numbers columns without names, and writes that.
+        return len(numbers) > 2 and numbers == [str(place) for place in range(len(numbers))]
+    below = _columns(rows[1:], width, na_values)
+    if any(word and cells and _are_numbers(cells, decimal) for word, cells in zip(first, below, strict=True)):
         return True
     # All columns are text: a header's words do not come again below it.
-    return not any(cell in cells for cell, cells in zip(first, below, strict=True))
+    return not any(word in cells for word, cells in zip(first, below, strict=True))
 
 
 def arff_layout(path: Path, request: Request) -> TableLayout:
-    """Read the header of an ARFF file; its data are a table of text."""
-    with open_binary(path) as file:
-        try:
-            attributes, n_lines = arff.read_header(file)
-        except ValueError as error:
-            raise DatasetError(f"{path} cannot be read: {error}.") from error
-        first = next((line for raw in file if (line := raw.strip()) and not line.startswith(b"%")), b"")
-    if first.startswith(b"{"):
-        raise DatasetError(f"{path} is a sparse ARFF file, which is not read here. Write it in LIBSVM form.")
-    if not first:
-        raise DatasetError(f"{path} holds a header and no rows.")
-    names, known = tuple(name for name, _ in attributes), arff.LAYOUT
-    return TableLayout(
-        names, skipped=n_lines, comment=known.comment, quote=known.quote, guesses=("its header names the columns",)
+    """Read the header of an ARFF file; its data are a table of text, in which ? stands for a missing value."""
+    layout = TableLayout(
+        (),
+        encoding=_head(path)[2],
+        na_values=request.na_values or (),
+        arff=True,
+        guesses=("its header names the columns",),
     )
+    try:
+        with layout.rows_of(path) as rows:
+            attributes, first = rows.attributes, next(filter(str.strip, rows), None)
+    except ValueError as error:
+        raise DatasetError(f"{path} cannot be read: {error}.") from error
+    if first is None:
+        raise DatasetError(f"{path} holds a header and no rows.")
+    declared = tuple(place for place, (_, kind) in enumerate(attributes) if isinstance(kind, list))
+    return replace(layout, names=tuple(name for name, _ in attributes), declared=declared)
 
 
 def parquet_layout(path: Path, request: Request) -> TableLayout:
-    """Read the names of a Parquet file's columns."""
+    """Read the names of a Parquet file's columns, those of a data frame's index first, and which are categories."""
     with open_parquet(path) as file:
-        return TableLayout(tuple(file.schema_arrow.names), guesses=("it names the columns itself",))
+        schema, stored = file.schema_arrow, (file.metadata.metadata or {}).get(b"ARROW:schema")
+    described = schema.pandas_metadata or {}
+    index = [name for name in described.get("index_columns", ()) if isinstance(name, str) and name in schema.names]
+    names = [name for name in index if not _UNNAMED_INDEX.fullmatch(name)]
+    n_index = len(names)
+    names += [name for name in schema.names if name not in index]
+    _refuse_repeated_names(path, names)
+    # Parquet itself stores categories as their values: what they were stands in the schema of Arrow or of pandas.
+    categories = {one["field_name"] for one in described.get("columns", ()) if one["pandas_type"] == "categorical"}
+    if stored is not None:
+        categories |= _dictionary_columns(stored)
+    declared = tuple(place for place, name in enumerate(names) if name in categories)
+    told = ("it names the columns itself",)
+    return TableLayout(tuple(names), na_values=(), index=n_index, declared=declared, guesses=told)
+
+
+def _dictionary_columns(stored: bytes) -> set[str]:
+    import pyarrow
+
+    schema = pyarrow.ipc.read_schema(pyarrow.py_buffer(base64.b64decode(stored)))
+    return {field.name for field in schema if pyarrow.types.is_dictionary(field.type)}
 
 
 def open_parquet(path: Path) -> Any:

@@ -3,9 +3,3 @@
 What a prediction costs is fixed before the fit, and does not grow with the training set. The first two take one example
 at a time, from sparse rows as they are, and go on with `partial_fit`.
 """
-
-from .adaptive_multi_hyperplane import AMMClassifier
-from .budgeted_svm import BudgetedSVMClassifier
-from .low_rank_svm import LowRankLinearizedSVMClassifier
-
-__all__ = ["AMMClassifier", "BudgetedSVMClassifier", "LowRankLinearizedSVMClassifier"]

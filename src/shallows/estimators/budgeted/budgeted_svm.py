@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from ... import arrays, kernels, streams, training
+from ... import arrays, kernels, streams
 from ...errors import ShallowsError, UnknownNameError
 from ...solvers.budgeted.budgeted_sgd import LINE_SEARCHES, MAINTENANCE, BudgetedSGD, BudgetedState
 from ...solvers.budgeted.sparse_rows import SparseRows
@@ -24,7 +24,8 @@ class BudgetedSVMClassifier(RowByRowClassifier):
 
     Pegasos on a kernel, one example a step: f ← (1 − 1/t) f, and a kernel function at the example where its hinge loss
     is positive. When there are more than the budget allows, the one of the smallest coefficients makes room. Two
-    classes have one function; more have one each, and the loss is that of Crammer and Singer.
+    classes have one function; more have one each, and the loss is that of Crammer and Singer. Columns whose mean is
+    more than 100 times as large as the deviation of the points are centred for the training.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ class BudgetedSVMClassifier(RowByRowClassifier):
     bandwidth : float, "auto", "median" or None, default="auto"
         σ of exp(−‖x − z‖²/(2σ²)), in the units of the features. "auto" takes, of the median distance between points
         times powers of two, the one with the smallest leave-one-out error of kernel ridge regression on 400 to 1,000
-        training rows; "median" and None take the median distance. With `partial_fit` the first call decides.
+        training rows; "median" and None take the median distance.
     regularisation : float, optional
         λ. None takes 1/n, which is C = 1 of a support vector machine, and 1e-4 for a model that begins with
         `partial_fit`; C in general is 1/(λn).
@@ -132,55 +133,27 @@ class BudgetedSVMClassifier(RowByRowClassifier):
         super()._check_parameters()
         leave_one_out_choice.check_bandwidth(self.bandwidth)
         check_whole(self, "budget", optional=True)
-        UnknownNameError.check("way to keep the budget", self.maintenance, MAINTENANCE)
-        UnknownNameError.check("line search", self.line_search, LINE_SEARCHES)
+        UnknownNameError.check("way to keep the budget (maintenance)", self.maintenance, MAINTENANCE)
+        UnknownNameError.check("line search (line_search)", self.line_search, LINE_SEARCHES)
 
-    @training.keeps_model_on_failure
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BudgetedSVMClassifier:
-        """Train on all of X, y, ``max_epochs`` times.
+    def _choose(self, X: Any, y: np.ndarray, weights: np.ndarray | None, seed: int, *, streamed: bool) -> None:
+        self.bandwidth_ = self._chosen_bandwidth(X, y, weights, seed)
+        n, budget = X.shape[0], self.budget or DEFAULT_BUDGET
+        if not streamed and self.budget is not None and self.budget > n:
+            warnings.warn(
+                f"The budget of {self.budget} is above the number of training rows, and brought down to {n}.",
+                stacklevel=4,
+            )
+        # Of a stream there are more rows to come.
+        self._budget = budget if streamed else min(n, budget)
+        row = X.shape[1] + 2 + (self._budget if self.maintenance == "projection" else 0)
+        needed, room = 8 * self._budget * row, self._working_budget(arrays.Device("cpu"))
+        remedy = "Take a smaller budget, or give more memory."
+        arrays.check_room(f"{self._budget:,} support vectors take", needed, room, remedy)
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-        y : array-like, shape (n_samples,)
-        sample_weight : array-like, shape (n_samples,), optional
-            Weights of the losses, in any unit; rows of weight zero are left out.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            NaN or infinity, shapes that do not agree, one class only.
-        ShallowsError
-            A parameter out of its range.
-        """
-        vars(self).pop("bandwidth_", None)  # of other data
-        self._of_a_stream = False
-        return super().fit(X, y, sample_weight)
-
-    def _make_solver(self, X: Any, y: np.ndarray, weights: np.ndarray | None, seed: int) -> BudgetedSGD:
-        going_on = hasattr(self, "bandwidth_")
-        if not going_on:
-            self.bandwidth_ = self._chosen_bandwidth(X, y, weights, seed)
-            n = X.shape[0]
-            budget = self.budget or DEFAULT_BUDGET
-            streamed = getattr(self, "_of_a_stream", True)
-            if not streamed and self.budget is not None and self.budget > n:
-                warnings.warn(
-                    f"The budget of {self.budget} is above the number of training rows, and brought down to {n}.",
-                    stacklevel=6,
-                )
-            # Of a stream there are more rows to come.
-            self._budget = budget if streamed else min(n, budget)
-            row = X.shape[1] + 2 + (self._budget if self.maintenance == "projection" else 0)
-            needed, room = 8 * self._budget * row, self._working_budget(arrays.Device("cpu"))
-            remedy = "Take a smaller budget, or give more memory."
-            arrays.check_room(f"{self._budget:,} support vectors take", needed, room, remedy)
+    def _make_solver(self, d: int) -> BudgetedSGD:
         return BudgetedSGD(
-            kernels.make("gaussian", self.bandwidth_),
+            kernels.Gaussian(float(self.bandwidth_)),
             self._budget,
             self.regularisation_,
             self.maintenance,
@@ -204,12 +177,12 @@ class BudgetedSVMClassifier(RowByRowClassifier):
 
     def _start(self, solver: BudgetedSGD, problem: SparseRows) -> BudgetedState:
         state = solver.init(problem)
-        state.add(self.support_vectors_, self.dual_coef_)
+        state.add(self.support_vectors_ - self._offsets, self.dual_coef_)
         state.n_steps = self.n_steps_
         return state
 
     def _keep(self, solver: BudgetedSGD, state: BudgetedState) -> None:
-        self.support_vectors_ = np.ascontiguousarray(state.centres)
+        self.support_vectors_ = np.ascontiguousarray(state.centres + self._offsets)
         self.dual_coef_ = state.coefficients.copy()
         self.effective_params_ = {
             "kernel": "gaussian",
@@ -222,7 +195,7 @@ class BudgetedSVMClassifier(RowByRowClassifier):
         }
 
     def _scores(self, X: scipy.sparse.csr_array) -> np.ndarray:
-        z = self.support_vectors_
+        z = self.support_vectors_ - self._offsets
         norms = X.multiply(X).sum(axis=1)[:, None] + (z * z).sum(axis=1)
         K = np.exp(-np.maximum(norms - 2.0 * (X @ z.T), 0.0) / (2.0 * self.bandwidth_**2))
         return K @ self.dual_coef_

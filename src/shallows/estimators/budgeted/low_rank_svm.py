@@ -137,6 +137,7 @@ class LowRankLinearizedSVMClassifier(ClassifierMixin, Estimator):
         self.verbose = verbose
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         check_whole(self, "budget", "max_iterations")
         leave_one_out_choice.check_bandwidth(self.bandwidth)
         leave_one_out_choice.check_or_auto(self, "C")

@@ -5,19 +5,3 @@ that on hidden units with random weights; and random kitchen sinks, which have b
 the ridge, and a search. The features are those of the transformers of `feature_maps`; a model is a fitted transformer
 and coefficients.
 """
-
-from .block_feature_ridge import BlockFeatureRidgeClassifier, BlockFeatureRidgeRegressor
-from .extreme_learning_machine import ExtremeLearningMachineClassifier, ExtremeLearningMachineRegressor
-from .feature_ridge import FeatureRidgeClassifier, FeatureRidgeRegressor
-from .kitchen_sinks import RandomKitchenSinksClassifier, RandomKitchenSinksRegressor
-
-__all__ = [
-    "BlockFeatureRidgeClassifier",
-    "BlockFeatureRidgeRegressor",
-    "ExtremeLearningMachineClassifier",
-    "ExtremeLearningMachineRegressor",
-    "FeatureRidgeClassifier",
-    "FeatureRidgeRegressor",
-    "RandomKitchenSinksClassifier",
-    "RandomKitchenSinksRegressor",
-]

@@ -15,7 +15,7 @@ from ...errors import ShallowsError, UnknownNameError
 from ...solvers.least_squares.feature_block_descent import FeatureBlockDescent, FeatureBlockProblem
 from .. import leave_one_out_choice
 from ..feature_maps.base import FeatureMapTransformer
-from ..parameter_checks import check_positive, check_whole
+from ..parameter_checks import check_not_negative, check_whole
 from . import feature_ridge
 from .feature_least_squares import FeatureLeastSquaresClassifier, FeatureLeastSquaresRegressor
 
@@ -84,8 +84,9 @@ class _BlockFeatureRidge:
     """Parameters and fit of block coordinate descent on features, for classes and for values."""
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         leave_one_out_choice.check_or_auto(self, "regularisation")
-        check_positive(self, "tol", or_zero=True)
+        check_not_negative(self, "tol")
         check_whole(self, "block_size", "max_epochs")
         if isinstance(self.features, str) and self.features not in TRANSFORMERS:
             raise UnknownNameError("feature map with dense rows", self.features, TRANSFORMERS)
@@ -194,6 +195,9 @@ class BlockFeatureRidgeClassifier(_BlockFeatureRidge, FeatureLeastSquaresClassif
         The most passes over all blocks.
     tol : float, default=1e-4
         Stop after a pass in which the gradients of the blocks, each before its step, were this share of those of zero.
+    fit_intercept : bool, default=True
+        Learn f about the weighted mean of the targets −1 and +1, which is not regularised: where the inputs tell
+        nothing, probabilities are then the class frequencies. False learns f about 0, as the method was published.
     class_weight : dict or "balanced", optional
         Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
         a class with nⱼ of the n rows, of k classes.
@@ -211,6 +215,8 @@ class BlockFeatureRidgeClassifier(_BlockFeatureRidge, FeatureLeastSquaresClassif
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
+    intercept_ : ndarray, shape (n_outputs,)
+        Mean of the targets.
     coef_ : ndarray, shape (n_outputs, n_features_out)
     transformer_ : FeatureMapTransformer
         The fitted features.
@@ -247,6 +253,7 @@ class BlockFeatureRidgeClassifier(_BlockFeatureRidge, FeatureLeastSquaresClassif
         block_size: int = 2048,
         max_epochs: int = 100,
         tol: float = 1e-4,
+        fit_intercept: bool = True,
         class_weight: Any = None,
         random_state: Any = None,
         device: str = "auto",
@@ -260,6 +267,7 @@ class BlockFeatureRidgeClassifier(_BlockFeatureRidge, FeatureLeastSquaresClassif
         self.block_size = block_size
         self.max_epochs = max_epochs
         self.tol = tol
+        self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.random_state = random_state
         self.device = device

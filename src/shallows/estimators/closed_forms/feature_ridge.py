@@ -8,35 +8,41 @@ from typing import Any
 from sklearn.base import clone
 
 from ... import kernels
-from ...errors import ShallowsError, UnknownNameError
+from ...errors import ShallowsError
 from ...kernels import Kernel
-from .. import feature_maps, leave_one_out_choice
+from ...lazy_tables import LazyTable
+from .. import leave_one_out_choice
 from ..feature_maps.base import FeatureMapTransformer
-from ..parameter_checks import check_positive, check_whole
+from ..parameter_checks import check_not_negative, check_whole
 from .feature_least_squares import FeatureLeastSquaresClassifier, FeatureLeastSquaresRegressor
 
-TRANSFORMERS = {
-    "fourier": feature_maps.FourierFeatures,
-    "fastfood": feature_maps.Fastfood,
-    "quasi_monte_carlo": feature_maps.QuasiMonteCarloFeatures,
-    "binning": feature_maps.RandomBinning,
-    "nystrom": feature_maps.NystroemFeatures,
-    "rbf": feature_maps.RBFNetwork,
-    "polynomial": feature_maps.PolynomialFeatures,
-    "tensor_sketch": feature_maps.TensorSketch,
-    "hidden_units": feature_maps.HiddenUnits,
-    "semi_random": feature_maps.SemiRandomFeatures,
-}
+TRANSFORMERS = LazyTable(
+    "feature map",
+    "shallows.estimators.feature_maps",
+    {
+        "fourier": ".fourier_features:FourierFeatures",
+        "fastfood": ".fastfood:Fastfood",
+        "quasi_monte_carlo": ".quasi_monte_carlo_features:QuasiMonteCarloFeatures",
+        "binning": ".random_binning:RandomBinning",
+        "nystrom": ".nystroem_features:NystroemFeatures",
+        "rbf": ".rbf_network:RBFNetwork",
+        "polynomial": ".polynomial_features:PolynomialFeatures",
+        "tensor_sketch": ".tensor_sketch:TensorSketch",
+        "hidden_units": ".hidden_units:HiddenUnits",
+        "semi_random": ".semi_random_features:SemiRandomFeatures",
+    },
+)
 """The transformers by the names of their maps."""
 
 
 class _FeatureRidge:
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         leave_one_out_choice.check_or_auto(self, "regularisation")
-        check_positive(self, "tol", or_zero=True)
+        check_not_negative(self, "tol")
         check_whole(self, "max_iterations")
-        if isinstance(self.features, str) and self.features not in TRANSFORMERS:
-            raise UnknownNameError("feature map", self.features, TRANSFORMERS)
+        if isinstance(self.features, str):
+            TRANSFORMERS[self.features]
         if not isinstance(self.features, (str, FeatureMapTransformer)):
             raise ShallowsError(
                 f"features must be a name or a transformer of feature maps, got {type(self.features).__name__}."
@@ -89,6 +95,9 @@ class FeatureRidgeClassifier(_FeatureRidge, FeatureLeastSquaresClassifier):
         Conjugate gradients, which solve for sparse features, stop when the residual is this share of the right side.
     max_iterations : int, default=1000
         The most iterations of conjugate gradients.
+    fit_intercept : bool, default=True
+        Learn f about the weighted mean of the targets −1 and +1, which is not regularised: where the inputs tell
+        nothing, probabilities are then the class frequencies. False learns f about 0, as the method was published.
     class_weight : dict or "balanced", optional
         Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
         a class with nⱼ of the n rows, of k classes.
@@ -106,6 +115,8 @@ class FeatureRidgeClassifier(_FeatureRidge, FeatureLeastSquaresClassifier):
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
+    intercept_ : ndarray, shape (n_outputs,)
+        Mean of the targets.
     coef_ : ndarray, shape (n_outputs, n_features_out)
     transformer_ : FeatureMapTransformer
         The fitted features.
@@ -140,6 +151,7 @@ class FeatureRidgeClassifier(_FeatureRidge, FeatureLeastSquaresClassifier):
         regularisation: float | str = "auto",
         tol: float = 1e-6,
         max_iterations: int = 1000,
+        fit_intercept: bool = True,
         class_weight: Any = None,
         random_state: Any = None,
         device: str = "auto",
@@ -152,6 +164,7 @@ class FeatureRidgeClassifier(_FeatureRidge, FeatureLeastSquaresClassifier):
         self.regularisation = regularisation
         self.tol = tol
         self.max_iterations = max_iterations
+        self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.random_state = random_state
         self.device = device

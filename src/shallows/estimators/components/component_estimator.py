@@ -17,14 +17,7 @@ from ...errors import DivergenceError
 from ...solvers.examples import Examples
 from ...training.failed_fits import keeps_model_on_failure
 from ..base import Estimator
-from ..parameter_checks import (
-    PRECISIONS,
-    check_choice,
-    check_median_bandwidth,
-    check_positive,
-    check_whole,
-    width,
-)
+from ..parameter_checks import check_median_bandwidth, check_not_negative, check_positive, check_whole, width
 from ..streaming.batches import Batch, batches_of
 from ..streaming.last_good_state import LastGoodState, steps_back_on_failure
 from ..streaming.streamed_fit import StreamedFit
@@ -80,14 +73,14 @@ class ComponentEstimator(StreamedFit, ClassNamePrefixFeaturesOutMixin, Transform
         return [(self.kernel, width(self.bandwidth), self.kernel_params)]
 
     def _check_parameters(self) -> None:
-        check_choice(self, dtype=PRECISIONS, orthogonal=(None, True, False))
+        super()._check_parameters()
         check_median_bandwidth(self, "bandwidth", "second_bandwidth")
         check_positive(self, "step_size", "max_seconds")
         for kernel, bandwidth, parameters in self._view_kernels():
             kernels.check_own_parameters(kernel, bandwidth, parameters)
         check_whole(self, "n_components")
         check_whole(self, "block_size", "batch_size", "max_features", "n_iter", "max_epochs", optional=True)
-        check_positive(self, "decrease", "ridge", or_zero=True)
+        check_not_negative(self, "decrease", "ridge")
 
     def _initialise(self, views: Batch, n: int, seed: int, device: arrays.Device) -> None:
         """Choose centring, kernels, features and solver from the training data."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import arrays, kernels, streams
-from ...features import FourierFeatures
+from ...features.fourier import FourierFeatures
 from ..centring import Centring
 from ..kernel_checks import check_scale
 

@@ -264,7 +264,7 @@ class DoublyStochasticKernelCCA(TwoViewEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_choice(self, method=METHODS, center=(True, False))
+        check_choice(self, method=METHODS)
 
     def _default_block_size(self, views: tuple[Any, ...]) -> int:
         return self._regression_block_size(views)

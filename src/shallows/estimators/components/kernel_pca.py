@@ -267,7 +267,7 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_choice(self, method=METHODS, scaling=SCALINGS, center=(True, False))
+        check_choice(self, method=METHODS, scaling=SCALINGS)
 
     def _validated_views(self, X: Any, *, first: bool, least: int = 2) -> tuple[Any, ...]:
         least = least if self.center else 1  # Deviations from a mean need two rows.

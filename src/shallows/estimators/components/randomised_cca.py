@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 from ... import streams
 from ...errors import ShallowsError
 from ...spectrum.eigensystems import eigensystem, top_eigensystem
-from ..feature_maps import FourierFeatures, NystroemFeatures
+from ..feature_maps.fourier_features import FourierFeatures
+from ..feature_maps.nystroem_features import NystroemFeatures
 
 MAPS = {"fourier": FourierFeatures, "nystroem": NystroemFeatures, "linear": None}
 RIDGES = tuple(10.0**-e for e in range(1, 8))

@@ -17,7 +17,15 @@ from ...spectrum.copies import join_copies
 from ...spectrum.leave_one_out import choose_ridge
 from .. import leave_one_out_choice, precomputed
 from ..base import Estimator
-from ..parameter_checks import PRECISIONS, check_choice, check_positive, check_whole, is_number, is_positive, is_whole
+from ..parameter_checks import (
+    check_choice,
+    check_not_negative,
+    check_positive,
+    check_whole,
+    is_number,
+    is_positive,
+    is_whole,
+)
 
 SCHEDULES = ("auto", "line_search", "constant", "decay", "theory")
 
@@ -115,21 +123,20 @@ class PlannedExpansion(Estimator):
         self.verbose = verbose
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         check_choice(
             self,
             method=tuple(POLICIES),
             schedule=SCHEDULES,
             features=("pair", "cosine"),
             preconditioning=doubly_stochastic.PRECONDITIONINGS,
-            keep_values=(True, False),
-            dtype=PRECISIONS,
         )
         check_positive(self, "step_size", "theta_nu", "max_seconds", "gradient_bound", "feature_variance")
         leave_one_out_choice.check_bandwidth(self.bandwidth)
         precomputed.refuse(self, "Its function is made of random frequencies of the kernel, which need its formula.")
         kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
         check_whole(self, "block_size", "batch_size", "n_iter", "max_epochs", optional=True)
-        check_positive(self, "regularisation", "damping", "decrease", or_zero=True)
+        check_not_negative(self, "regularisation", "damping", "decrease")
         for name, least in (("fresh", 1), ("reused", 0)):
             if not is_whole(getattr(self, name), least):
                 raise ShallowsError(
@@ -155,6 +162,10 @@ class PlannedExpansion(Estimator):
 
     def _check_loss(self) -> None:
         losses.make(self.loss)
+
+    def _counts(self, targets: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
+        """What the intercept of classes begins with; None without one, or where the targets are centred."""
+        return None
 
     def _default_sizes(self, n: int) -> tuple[int, int]:
         """F and B; with five examples for every column of a block its covariance can be inverted safely."""

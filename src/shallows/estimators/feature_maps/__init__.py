@@ -6,27 +6,3 @@ the device and back. A further one is a module here with a class that derives fr
 defines `_make_map`. Plain and sparse random projections, which preserve distances and need no kernel, are those of
 `sklearn.random_projection`.
 """
-
-from .fastfood import Fastfood
-from .fourier_features import FourierFeatures
-from .hidden_units import HiddenUnits
-from .nystroem_features import NystroemFeatures
-from .polynomial_features import PolynomialFeatures
-from .quasi_monte_carlo_features import QuasiMonteCarloFeatures
-from .random_binning import RandomBinning
-from .rbf_network import RBFNetwork
-from .semi_random_features import SemiRandomFeatures
-from .tensor_sketch import TensorSketch
-
-__all__ = [
-    "Fastfood",
-    "FourierFeatures",
-    "HiddenUnits",
-    "NystroemFeatures",
-    "PolynomialFeatures",
-    "QuasiMonteCarloFeatures",
-    "RBFNetwork",
-    "RandomBinning",
-    "SemiRandomFeatures",
-    "TensorSketch",
-]

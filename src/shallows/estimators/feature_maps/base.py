@@ -15,7 +15,7 @@ from ..array_inputs import follows_input
 from ..base import Estimator
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
-from ..parameter_checks import PRECISIONS, check_choice, check_median_bandwidth, check_whole
+from ..parameter_checks import check_median_bandwidth, check_whole
 
 SAMPLE = 1000
 """Points from which the median rule takes the bandwidth, and on which the kernel is checked."""
@@ -40,11 +40,11 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         raise NotImplementedError
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         check_median_bandwidth(self, "bandwidth")
         check_whole(self, "n_features")
         precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")
         kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
-        check_choice(self, dtype=PRECISIONS)
 
     # --------------------------------------------------------------------------------------- the fit
 

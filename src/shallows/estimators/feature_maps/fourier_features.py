@@ -7,15 +7,16 @@ from typing import Any
 
 from ... import arrays, features
 from ...errors import ShallowsError, UnknownNameError
+from ...features.fourier import fourier_cosines, fourier_pairs, orthogonal_pairs
 from ...kernels import Kernel
 from .base import FeatureMapTransformer
 
 FORMS = {
-    ("pair", False): "fourier",
-    ("pair", True): "orthogonal",
-    ("cosine", False): "fourier_cosine",
+    ("pair", False): fourier_pairs,
+    ("pair", True): orthogonal_pairs,
+    ("cosine", False): fourier_cosines,
 }
-"""The names in `shallows.features` of the forms, without and with orthogonal frequencies."""
+"""What makes the map, by the form, without and with orthogonal frequencies."""
 
 
 class FourierFeatures(FeatureMapTransformer):
@@ -115,5 +116,4 @@ class FourierFeatures(FeatureMapTransformer):
                 "points with a law of frequencies. NystroemFeatures takes every kernel."
             )
         # The map reads the number of inputs of the points, and no more.
-        name = FORMS[self.form, bool(self.orthogonal)]
-        return features.in_blocks(name, kernel, X, self.n_features, seed, budget).features
+        return FORMS[self.form, bool(self.orthogonal)](kernel, X, self.n_features, seed, budget)

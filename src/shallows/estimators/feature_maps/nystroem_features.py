@@ -9,11 +9,13 @@ import numpy as np
 
 from ... import arrays, features, streams
 from ...errors import UnknownNameError
+from ...features.landmarks import nystrom_at_means, nystrom_at_samples
+from ...features.leverage import nystrom_by_leverage
 from ...kernels import Kernel
 from .base import FeatureMapTransformer
 
-LANDMARKS = {"sample": "nystrom", "kmeans": "nystrom_kmeans", "leverage": "nystrom_leverage"}
-"""The names in `shallows.features` of the ways to choose landmarks."""
+LANDMARKS = {"sample": nystrom_at_samples, "kmeans": nystrom_at_means, "leverage": nystrom_by_leverage}
+"""What makes the map, by the way to choose landmarks."""
 
 
 class NystroemFeatures(FeatureMapTransformer):
@@ -109,7 +111,7 @@ class NystroemFeatures(FeatureMapTransformer):
             # Of the points, only those that may be landmarks are brought to the device.
             order = streams.permutation(seed, "landmarks", 0, X.shape[0])[: self.n_features]
         points = self._centring.training_points(X, order, device, self._dtype)[:, :-2]
-        return features.make(LANDMARKS[self.landmarks], kernel, points, self.n_features, seed)
+        return LANDMARKS[self.landmarks](kernel, points, self.n_features, seed)
 
     @property
     def landmarks_(self) -> np.ndarray:

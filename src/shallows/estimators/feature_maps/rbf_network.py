@@ -9,11 +9,12 @@ import numpy as np
 
 from ... import arrays, features, streams
 from ...errors import UnknownNameError
+from ...features.landmarks import rbf_at_means, rbf_at_samples
 from ...kernels import Kernel
 from .base import FeatureMapTransformer
 
-CENTRES = {"sample": "rbf", "kmeans": "rbf_kmeans"}
-"""The names in `shallows.features` of the ways to choose centres."""
+CENTRES = {"sample": rbf_at_samples, "kmeans": rbf_at_means}
+"""What makes the map, by the way to choose centres."""
 
 
 class RBFNetwork(FeatureMapTransformer):
@@ -102,4 +103,4 @@ class RBFNetwork(FeatureMapTransformer):
         if self.landmarks == "sample":
             order = streams.permutation(seed, "landmarks", 0, X.shape[0])[: self.n_features]
         points = self._centring.training_points(X, order, device, self._dtype)[:, :-2]
-        return features.make(CENTRES[self.landmarks], kernel, points, self.n_features, seed)
+        return CENTRES[self.landmarks](kernel, points, self.n_features, seed)

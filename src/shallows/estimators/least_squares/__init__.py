@@ -6,25 +6,3 @@ and of values; each method has a module of its own, and those of EigenPro's vari
 `preconditioning` serves the variants of EigenPro, `convergence_warning` says what to do about a training that ended far
 from the training targets, and `evaluation_cache` keeps the kernel values of points that are scored after every epoch.
 """
-
-from .block_ridge import BlockKernelRidgeClassifier, BlockKernelRidgeRegressor
-from .eigenpro import EigenProClassifier, EigenProRegressor
-from .eigenpro_centres import EigenProCentresClassifier, EigenProCentresRegressor
-from .exact_ridge import ExactKernelRidgeClassifier, ExactKernelRidgeRegressor
-from .feature_eigenpro import FeatureEigenProClassifier, FeatureEigenProRegressor
-from .kernel_sgd import KernelSGDClassifier, KernelSGDRegressor
-
-__all__ = [
-    "BlockKernelRidgeClassifier",
-    "BlockKernelRidgeRegressor",
-    "EigenProCentresClassifier",
-    "EigenProCentresRegressor",
-    "EigenProClassifier",
-    "EigenProRegressor",
-    "ExactKernelRidgeClassifier",
-    "ExactKernelRidgeRegressor",
-    "FeatureEigenProClassifier",
-    "FeatureEigenProRegressor",
-    "KernelSGDClassifier",
-    "KernelSGDRegressor",
-]

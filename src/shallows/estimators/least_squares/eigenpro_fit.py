@@ -116,7 +116,10 @@ class EigenProFit:
         """The preconditioner that the user handed in, as an object or a file, if one was."""
         if self.preconditioner is None or isinstance(self.preconditioner, Preconditioner):
             return self.preconditioner
-        return spectrum.load_preconditioner(self.preconditioner)
+        try:
+            return spectrum.load_preconditioner(self.preconditioner)
+        except FileNotFoundError:
+            raise ShallowsError(f"There is no file {self.preconditioner} (preconditioner).") from None
 
     def _make_kernel(self, points: Any, seed: int) -> Kernel:
         given = self._given

@@ -18,7 +18,7 @@ from .. import early_stopping, precomputed, warm_starts
 from ..base import SMALL, Estimator, kept_rows
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
-from ..parameter_checks import PRECISIONS, check_choice, check_positive, check_whole
+from ..parameter_checks import check_positive, check_whole
 from ..told_progress import tells_progress
 from . import convergence_warning
 from .automatic import choices as automatic_choice
@@ -315,6 +315,7 @@ class KernelLeastSquares(Estimator):
             warnings.warn(message, ConvergenceWarning, stacklevel=4)
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         kernels.kind(self.kernel)  # It is told first that a name is none.
         kernels.check_own_parameters(self.kernel, self.bandwidth, getattr(self, "kernel_params", None))
         automatic_choice.check(self, chooses=hasattr(self, "regularisation"))
@@ -322,7 +323,6 @@ class KernelLeastSquares(Estimator):
         check_whole(self, "batch_size", optional=True)
         check_whole(self, "max_epochs")
         early_stopping.check_parameters(self)
-        check_choice(self, dtype=PRECISIONS)
 
     def _make_kernel(self, points: Any, seed: int) -> Kernel:
         parameters = getattr(self, "kernel_params", None)

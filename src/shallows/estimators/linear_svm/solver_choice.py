@@ -17,9 +17,12 @@ from ...solvers.linear_svm.sarah import SARAH
 from ...solvers.linear_svm.subgradient_loop import AVERAGINGS
 from ...solvers.linear_svm.svm_sgd import SVMSGD
 from ...solvers.linear_svm.visits import SAMPLINGS
-from ..parameter_checks import PRECISIONS, check_choice, check_positive, check_whole
+from ..parameter_checks import check_choice, check_kinds, check_not_negative, check_positive, check_whole
 
 LOSSES = ("hinge", "squared_hinge")
+
+PAIR_STEPS = 20_000
+"""Steps on a cutting-plane method's smaller problem before active sets take over; scaled columns need fewer."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,8 @@ class Choice:
         Whether a batch of a step is a number of examples, so that ``partial_fit`` can go on with others.
     converges : bool
         Whether the solver notices that it has come to its tolerance.
+    certain : bool
+        Whether what it notices holds for columns of any scale; `scale_check` looks at the models of the others.
     """
 
     make: Callable[[Any, int, str], Any]
@@ -45,10 +50,13 @@ class Choice:
     max_epochs: int = 1000
     online: bool = False
     converges: bool = True
+    certain: bool = False
 
 
 SOLVERS = {
-    "dual_coordinate_descent": Choice(lambda model, seed, _: DualCoordinateDescent(float(model.tol), True, seed)),
+    "dual_coordinate_descent": Choice(
+        lambda model, seed, _: DualCoordinateDescent(float(model.tol), True, seed), certain=True
+    ),
     "pegasos": Choice(
         lambda model, seed, sampling: LinearPegasos(
             model.batch_size, bool(model.projection), model.averaging, sampling, seed
@@ -74,8 +82,8 @@ SOLVERS = {
     "newton": Choice(lambda model, *_: PrimalNewton(float(model.tol)), losses=("squared_hinge",)),
     "lbfgs": Choice(lambda model, *_: LBFGS(float(model.tol)), losses=("squared_hinge", "logistic")),
     "sarah": Choice(lambda _, seed, __: SARAH(seed=seed), losses=("squared_hinge",), max_epochs=20, converges=False),
-    "bmrm": Choice(lambda model, *_: CuttingPlanes(float(model.tol))),
-    "ocas": Choice(lambda model, *_: CuttingPlanes(float(model.tol), line_search=True)),
+    "bmrm": Choice(lambda model, *_: CuttingPlanes(float(model.tol), False, PAIR_STEPS, True)),
+    "ocas": Choice(lambda model, *_: CuttingPlanes(float(model.tol), True, PAIR_STEPS, True)),
 }
 """The solvers by name."""
 
@@ -111,6 +119,7 @@ def check_parameters(model: Any) -> None:
     ------
     ShallowsError
     """
+    check_kinds(model)
     UnknownNameError.check("solver", model.solver, SOLVERS)
     UnknownNameError.check("loss", model.loss, ("auto", *LOSSES, "logistic"))
     if loss_of(model) not in SOLVERS[model.solver].losses:
@@ -120,8 +129,8 @@ def check_parameters(model: Any) -> None:
         )
     for name, known in (("averaging", AVERAGINGS), ("sampling", SAMPLINGS)):
         UnknownNameError.check(name, getattr(model, name), known)
-    check_choice(model, device=("auto", "cpu"), dtype=PRECISIONS)
+    check_choice(model, device=("auto", "cpu"))
     check_positive(model, "regularisation", "max_seconds")
     check_whole(model, "batch_size")
     check_whole(model, "max_epochs", optional=True)
-    check_positive(model, "tol", or_zero=True)
+    check_not_negative(model, "tol")

@@ -3,21 +3,3 @@
 `regularised_risk` holds the fit and the prediction that all share, `risk_targets` the coding of classes and of values,
 `batch_orders` the orders in which batches are visited; each method has a module of its own.
 """
-
-from .norma import NORMAClassifier, NORMARegressor
-from .pegasos import PegasosClassifier
-from .sag import SAGClassifier, SAGRegressor
-from .sdca import SDCAClassifier, SDCARegressor
-from .svrg import SVRGClassifier, SVRGRegressor
-
-__all__ = [
-    "NORMAClassifier",
-    "NORMARegressor",
-    "PegasosClassifier",
-    "SAGClassifier",
-    "SAGRegressor",
-    "SDCAClassifier",
-    "SDCARegressor",
-    "SVRGClassifier",
-    "SVRGRegressor",
-]

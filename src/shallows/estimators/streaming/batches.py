@@ -71,6 +71,11 @@ def joined(batches: Sequence[Batch]) -> Batch:
     return tuple(_together(parts, batches) for parts in zip(*batches, strict=True))
 
 
+def owned(batch: Batch) -> Batch:
+    """A batch in memory of its own, since the user may fill the arrays with the next rows."""
+    return tuple(None if part is None else part.copy() for part in batch)
+
+
 def n_rows(batches: Sequence[Batch]) -> int:
     """The rows of several batches."""
     return sum(batch[0].shape[0] for batch in batches)

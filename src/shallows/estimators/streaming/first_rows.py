@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from .batches import Batch, joined, n_rows
+from .batches import Batch, joined, n_rows, owned
 
 GROWTH = 1.25
 """A model is begun anew with all rows so far when they have become this many times as many. One that begins with a
@@ -36,30 +35,34 @@ def are_enough(batch: Batch) -> bool:
     return n >= MOST or (n >= ENOUGH and others >= OTHER_CLASSES)
 
 
-def to_begin_with(estimator: Any, batch: Batch, enough: Callable[[Batch], bool]) -> Batch | None:
+def to_begin_with(estimator: Any, batch: Batch) -> Batch | None:
     """The rows that a model is to be begun with, at first or anew; None where it goes on with a batch.
 
-    The estimator keeps its rows in ``_first_rows`` until they are enough, and how many it was begun with in
-    ``_n_begun``.
+    The estimator keeps its rows in ``_first_rows`` until they are enough, see `are_enough`, and how many it was begun
+    with in ``_n_begun``. Between two beginnings it goes on with the batches that come.
 
     Parameters
     ----------
     estimator
         Without these attributes if it has no model.
     batch : tuple
-        Checked rows that have come now.
-    enough : callable
-        Whether the rows so far are enough; the model is then begun for the last time.
+        Checked rows (X, labels, ...) that have come now.
     """
     n_begun = getattr(estimator, "_n_begun", 0)
     if n_begun and not hasattr(estimator, "_first_rows"):
         return None
-    kept = [*vars(estimator).pop("_first_rows", []), batch]
+    kept = [*vars(estimator).pop("_first_rows", []), owned(batch)]
     rows = joined(kept)
-    done = enough(rows)
+    done = are_enough(rows)
     if not done:
         estimator._first_rows = kept
     if not done and n_rows(kept) < next_beginning(n_begun, MOST):
         return None
     estimator._n_begun = n_rows(kept)
     return rows
+
+
+def end_beginning(estimator: Any, n: int) -> None:
+    """Let a stream go on from a fit to n rows."""
+    vars(estimator).pop("_first_rows", None)
+    estimator._n_begun = n

@@ -16,7 +16,7 @@ from ... import arrays, training
 from ...errors import ShallowsError, TooFewDirectionsError
 from ...solvers.examples import Examples
 from ..parameter_checks import is_positive, is_whole
-from .batches import Batch, joined, n_rows
+from .batches import Batch, joined, n_rows, owned
 from .first_rows import next_beginning
 from .last_good_state import LastGoodState
 
@@ -131,7 +131,7 @@ class StreamedFit:
                 batch = self._checked_batch(batch, first=not begun and not self._held)
                 if not self._begins and batch[0].shape[0] < self._rows_of_step():
                     self._examples(batch, arrays.Device("cpu"))  # It will wait; what is wrong with it is told now.
-            self._held, self._n_batches_seen = [*self._held, batch], number
+            self._held, self._n_batches_seen = [*self._held, owned(batch)], number
             yield
 
     def _begin(

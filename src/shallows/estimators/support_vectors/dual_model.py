@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from ... import arrays, gram, kernels
 from ...spectrum.leave_one_out import RidgeChoice
@@ -12,7 +14,7 @@ from .. import leave_one_out_choice, precomputed
 from ..base import SMALL, Estimator
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
-from ..parameter_checks import PRECISIONS, check_choice, check_positive, check_whole
+from ..parameter_checks import check_positive, check_whole
 
 
 class DualModel(Estimator):
@@ -22,11 +24,19 @@ class DualModel(Estimator):
     _widest = np.inf
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         leave_one_out_choice.check_bandwidth(self.bandwidth)
         check_positive(self, "tol", "C")
         kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
         check_whole(self, "max_iterations", optional=True)
-        check_choice(self, dtype=PRECISIONS)
+
+    def _warn(self, left: str, remedy: str) -> None:
+        """Warn of what a fit has left undone."""
+        warnings.warn(
+            f"{left}. Scale the features, for instance with sklearn.preprocessing.StandardScaler, or {remedy}.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
 
     def _prepare(
         self,

@@ -13,10 +13,14 @@ from .. import class_weights, leave_one_out_choice, precomputed
 from ..base import keeps_model_on_failure, kept_rows
 from ..label_checks import check_two_classes, single_column
 from ..parameter_checks import check_whole
+from ..streaming import first_rows
 from .dual_classifier import DualClassifier, two_class_problems
 
 BATCH = 64
 """Examples whose kernel values are computed together."""
+
+LARGE_GAP = 0.25
+"""Share of the primal objective by which one pass may leave the dual one below it without a warning; 0.02 is usual."""
 
 
 class LASVMClassifier(DualClassifier):
@@ -47,6 +51,8 @@ class LASVMClassifier(DualClassifier):
         End a fit with steps on the examples at hand until ``tol`` holds for these.
     tol : float, default=1e-3
         By how much the conditions of optimality may be violated, in units of the targets ±1.
+    max_iterations : int, optional
+        The most steps that end a fit, for two classes. None takes 10,000,000, or 100 n where that is more.
     class_weight : dict or "balanced", optional
         Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
         a class with nⱼ of the n rows, of k classes.
@@ -80,8 +86,9 @@ class LASVMClassifier(DualClassifier):
         Kernel values that were computed.
     bandwidth_ : float
     effective_params_ : dict
-        What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
-        device.
+        What the program chose where a parameter left it open, with the kernel, the seed, the precision, the device, the
+        violation of the conditions of optimality at the examples at hand ("gap"), and after a fit the share by which
+        the dual objective is below the primal one over all rows ("relative_gap").
 
     References
     ----------
@@ -100,6 +107,7 @@ class LASVMClassifier(DualClassifier):
         max_epochs: int = 1,
         finish: bool = True,
         tol: float = 1e-3,
+        max_iterations: int | None = None,
         class_weight: Any = None,
         random_state: Any = None,
         device: str = "auto",
@@ -115,6 +123,7 @@ class LASVMClassifier(DualClassifier):
         self.max_epochs = max_epochs
         self.finish = finish
         self.tol = tol
+        self.max_iterations = max_iterations
         self.class_weight = class_weight
         self.random_state = random_state
         self.device = device
@@ -157,18 +166,43 @@ class LASVMClassifier(DualClassifier):
         self.classes_ = np.unique(y)
         check_two_classes(self.classes_)
         self._begin(X, y, weights)
-        self._show(X, y, weights, sample_weight, self.max_epochs)
+        numbers, self._n_seen = kept_rows(sample_weight, len(y))
+        self._show(X, y, weights, numbers, self.max_epochs)
+        first_rows.end_beginning(self, len(y))
         if self.finish:
+            most = self._most_steps(len(y))
             for state in self._states:
-                LASVM(float(self.tol)).finish(state)
+                LASVM(float(self.tol)).finish(state, most)
+                if state.gap > self.tol:
+                    self._warn_of_limit(most, "steps", state.gap)
         self._keep_states()
+        self._check_all_rows(X, y, weights)
         return self
+
+    def _check_all_rows(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> None:
+        """Compare primal and dual objectives over all training rows, and warn of a large gap."""
+        outputs, numbers = self._outputs(X), np.searchsorted(self.classes_, y)
+        weights = np.ones(len(y)) if weights is None else weights
+        gaps = []
+        for k, two in enumerate(two_class_problems(numbers, weights, len(self.classes_), self.multiclass)):
+            missed = np.maximum(0.0, 1.0 - two.signs * outputs[two.rows, k])
+            # ½ ‖f‖² is Σ αᵢ less the dual objective.
+            primal = np.abs(self.dual_coef_[:, k]).sum() - self.objectives_[k] + self.C * float(two.weights @ missed)
+            gaps.append(1.0 - self.objectives_[k] / primal)
+        self.effective_params_["relative_gap"] = max(gaps)
+        if max(gaps) > LARGE_GAP:
+            left = (
+                f"After max_epochs={self.max_epochs} the dual objective is still {max(gaps):.0%} below the primal one"
+            )
+            self._warn(f"{left}: rows that were dropped count after all", "take a larger max_epochs")
 
     @keeps_model_on_failure
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> LASVMClassifier:
         """Show more examples, in their order.
 
-        The first call decides the bandwidth and the shift of the points; it should have some hundred examples.
+        Bandwidth and shift of the points are chosen from the first rows: from 400 with 40 of other classes than the
+        most frequent, or from 4,000. Until then the rows are kept, and the model is begun anew with all of them
+        whenever they are a quarter more.
 
         Parameters
         ----------
@@ -209,10 +243,15 @@ class LASVMClassifier(DualClassifier):
                 f"y holds the label {unknown.tolist()[0]!r}, which is none of the classes of the first call. Name all "
                 "classes there: partial_fit(X, y, classes=...)."
             )
-        if first:
-            self._begin(X, y, weights)
-        self._show(X, y, weights, sample_weight, 0)
+        numbers, n_given = kept_rows(sample_weight, len(y))
+        n_before = 0 if first else self._n_seen
+        batch = X, y, weights, n_before + numbers
+        if rows := first_rows.to_begin_with(self, batch):
+            self._begin(*rows[:3])
+        self._show(*(rows or batch), 0)
+        self._n_seen = n_before + n_given
         self._keep_states()
+        self.effective_params_["n_rows_begun_with"] = self._n_begun
         return self
 
     # -------------------------------------------------------------------------------------- the machines
@@ -230,15 +269,15 @@ class LASVMClassifier(DualClassifier):
         k = len(self.classes_)
         n_machines = 1 if k == 2 else k if self.multiclass == "one_vs_rest" else k * (k - 1) // 2
         self._states = [LASVMState.empty(X.shape[1] + 2, self._dtype) for _ in range(n_machines)]
-        self._n_seen = 0
 
-    def _show(self, X: Any, y: np.ndarray, weights: np.ndarray | None, sample_weight: Any, n_epochs: int) -> None:
+    def _show(
+        self, X: Any, y: np.ndarray, weights: np.ndarray | None, numbers_of_rows: np.ndarray, n_epochs: int
+    ) -> None:
         """Show the examples to every machine: in new orders in so many epochs, or with 0 once in their own.
 
-        ``sample_weight`` is what the user gave, ``weights`` are those of the rows that are left.
+        ``numbers_of_rows`` count all rows that the user gave, of which those of weight zero are left out.
         """
-        n, seed = len(y), vars(self).setdefault("_drawn_seed", self._seed())
-        kept, n_given = kept_rows(sample_weight, n)
+        n, seed = len(y), self._drawn_seed
         weights = np.ones(n) if weights is None else weights
         points = self._centring.training_points(X, np.arange(n), arrays.Device("cpu"), self._dtype)
         numbers = np.searchsorted(self.classes_, y)
@@ -251,7 +290,7 @@ class LASVMClassifier(DualClassifier):
                 order = streams.permutation(seed, "order", epoch, m) if n_epochs else np.arange(m)
                 rows = two.rows[order]
                 problem = ExampleProblem(
-                    self._kernel, points[rows], two.signs[order], self.C * two.weights[order], self._n_seen + kept[rows]
+                    self._kernel, points[rows], two.signs[order], self.C * two.weights[order], numbers_of_rows[rows]
                 )
                 training.train(
                     LASVM(float(self.tol)),
@@ -261,7 +300,6 @@ class LASVMClassifier(DualClassifier):
                     observers=self._progress_observers(),
                     state=state,
                 )
-        self._n_seen += n_given
 
     def _keep_states(self) -> None:
         """Make one function of the support vectors of all machines."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,13 +9,16 @@ from ..claim_functions import Point, common_points
 from ..setting_text import parse_setting
 from . import uncertainty, verdicts
 from .evaluations import RunResult
+from .measured import Measured
 from .measurements import Measurements
-from .rows import Rows
+from .row_maker import RowMaker
+from .rows import Row, number_in
+from .verdicts import Verdict
 
 
-def cells(measurements: Measurements) -> Iterator[dict[str, Any]]:
+def cells(measurements: Measurements) -> Iterator[Row]:
     """Rows of single values: first what the paper prints, in its order; then what was measured beyond it."""
-    comparison, spec, rows = measurements.comparison, measurements.spec, Rows(measurements.comparison)
+    comparison, spec, maker = measurements.comparison, measurements.spec, RowMaker(measurements.comparison)
     along = [run.along for series in measurements.series for run in measurements.runs(series)]
     axes = dict.fromkeys((*spec["settings"], spec.get("mark"), *along))  # in the target's order, the point last
     found = {
@@ -26,98 +28,113 @@ def cells(measurements: Measurements) -> Iterator[dict[str, Any]]:
         for curves in [measurements.curves(series, metric)]
         for point in _points(spec, series, metric, curves)
     }
-    printed = {
-        _key(one["dataset"], one["method"], parse_setting(one["setting"]), one["metric"]): one
-        for one in comparison["published"]
-        if one["metric"] not in spec.get("claims", {})
-    }
+    printed = {key_of(one): one for one in comparison["published"] if one["metric"] not in spec.get("claims", {})}
     for key in {**printed, **found}:
         word, method, items, metric = key
         setting, row = {axis: dict(items)[axis] for axis in axes if axis in dict(items)}, printed.get(key)
         if key not in found:
-            yield rows.not_run(word, method, setting, row, metric)
+            yield maker.not_run(word, method, setting, row, metric)
             continue
         series, point, curves = found[key]
-        runs, definition = measurements.runs(series), spec["metrics"][metric]
-        values = [curve[point] for curve in curves if point in curve]
-        shown = values if len(values) == len(runs) or point is not None else []
-        text, tolerance = (row or {}).get("published", ""), definition.get("tolerance", {})
-        spread = (row or {}).get("spread", "")
-        margin = None if number_in(text) is None else uncertainty.margin(text, tolerance, values, runs, spread)
-        judgement = _judged(measurements, rows, series, metric, point, values, number_in(text), margin)
-        words = verdicts.criterion_of(definition) if margin is not None and tolerance else ""
-        yield rows.row(word, method, setting, metric, judgement, row, shown, runs, tolerance=words, margin=margin)
+        measured = _measured(measurements, series, metric, point, curves)
+        yield row_of(maker, series, metric, setting, row, measured, measurements.runs(series), point)
 
 
-def missing(measurements: Measurements) -> Iterator[dict[str, Any]]:
+def missing(measurements: Measurements) -> Iterator[Row]:
     """A row for each dataset of the paper that is not there, so that a picture can say so."""
-    comparison, spec, rows = measurements.comparison, measurements.spec, Rows(measurements.comparison)
+    comparison, spec, maker = measurements.comparison, measurements.spec, RowMaker(measurements.comparison)
     for word, reason in comparison["missing"].items():
         setting, metric = spec["published_data"].get(word, {}).get("setting", {}), next(iter(spec["metrics"]))
-        yield rows.row(word, comparison["method"], setting, metric, (verdicts.NOT_RUN, reason))
+        yield maker.row([word], comparison["method"], setting, metric, (Verdict.NOT_RUN, reason))
 
 
-def _judged(
+def _measured(
     measurements: Measurements,
-    rows: Rows,
     series: Mapping[str, Any],
     metric: str,
     point: Point,
-    values: Sequence[float],
+    curves: Sequence[Mapping[Point, float]],
+) -> Measured:
+    """What the runs of a series gave of a metric at a point; a level that a run without a curve passed is unknown."""
+    values, passed = tuple(curve[point] for curve in curves if point in curve), None
+    if passage := measurements.spec["metrics"][metric].get("first_passage"):
+        passed = len(values) if any(measurements.curves(series, passage["of"])) else None
+    return Measured(values, len(series["run_ids"]), passed)
+
+
+def row_of(
+    maker: RowMaker,
+    series: Mapping[str, Any],
+    metric: str,
+    setting: Mapping[str, Any],
+    printed: Mapping[str, str] | None,
+    measured: Measured,
+    runs: Sequence[RunResult],
+    point: Point | str = None,
+) -> Row:
+    """The row of what was measured of a metric, judged beside the printed number if there is one."""
+    definition, text = maker.comparison["spec"]["metrics"][metric], (printed or {}).get("published", "")
+    tolerance, number, margin = definition.get("tolerance", {}), number_in(text), None
+    if number is not None:
+        margin = uncertainty.margin(text, tolerance, measured, runs, printed.get("spread", ""))
+    return maker.row(
+        [series["data"]],
+        series["method"],
+        setting,
+        metric,
+        _judged(maker, series, metric, measured, number, margin, runs, point),
+        printed,
+        measured,
+        runs,
+        is_shown=not measured.n_without or point is not None,
+        tolerance=verdicts.criterion_of(definition) if margin is not None and tolerance else "",
+        margin=margin,
+    )
+
+
+def _judged(
+    maker: RowMaker,
+    series: Mapping[str, Any],
+    metric: str,
+    measured: Measured,
     number: float | None,
     margin: float | None,
-) -> tuple[str, str]:
+    runs: Sequence[RunResult],
+    point: Point | str,
+) -> tuple[Verdict, str]:
     """The verdict on one cell, and why."""
-    spec, n_runs = measurements.spec, len(series["run_ids"])
+    spec, n_runs = maker.comparison["spec"], measured.repetitions
     definition, along = spec["metrics"][metric], spec.get("mark", "")
-    incomparable = unlike(rows, definition, series, measurements.runs(series))
-    if len(values) < n_runs:
+    altered = ", ".join(f"{name} = {ours} instead of {theirs}" for name, (ours, theirs) in series["altered"].items())
+    incomparable = definition.get("incomparable") or maker.incomparable(series["data"], runs)
+    incomparable = incomparable or (f"measured with {altered}" if altered else None)
+    if measured.n_without:
         if "first_passage" not in definition:
-            missed = f" in {n_runs - len(values)} of {n_runs} runs" if values else ""
+            missed = f" in {measured.n_without} of {n_runs} runs" if measured.values else ""
             what = f"training ended before {point} {along}" if point is not None else "not measured"
-            return verdicts.NOT_RUN, what + missed
-        if not series["marks"] or not any(measurements.curves(series, definition["first_passage"]["of"])):
-            return verdicts.NOT_RUN, "it has no curve"
+            return Verdict.NOT_RUN, what + missed
+        if measured.passed is None:
+            return Verdict.NOT_RUN, "it has no curve"
         end = max(series["marks"])
         reason = f"not reached within {end} {along}"
-        if values:
-            others = " and ".join(f"{value:g}" for value in values)
-            reason += f" by {n_runs - len(values)} of {n_runs} runs, by the others after {others}"
+        if measured.values:
+            others = " and ".join(f"{value:g}" for value in measured.values)
+            reason += f" by {measured.n_without} of {n_runs} runs, by the others after {others}"
         if incomparable:
-            return verdicts.NOT_COMPARABLE, f"{reason}; {incomparable}"
+            return Verdict.NOT_COMPARABLE, f"{reason}; {incomparable}"
         if number is None or number > end:
-            return verdicts.NOT_RUN, f"{reason}, where the runs of this scale end"
-        return verdicts.DEVIATES, reason
+            return Verdict.NOT_RUN, f"{reason}, where the runs of this scale end"
+        return Verdict.DEVIATES, reason
     if incomparable:
-        return verdicts.NOT_COMPARABLE, incomparable
+        return Verdict.NOT_COMPARABLE, incomparable
     if number is None:
         drawn = spec["kind"] == "curves" and point is not None
         silent = "the paper draws this curve and prints no number" if drawn else "the paper prints no number"
-        return verdicts.NOT_COMPARABLE, silent
-    side = good_side(definition, series["method"])
-    return verdicts.judge(number, statistics.fmean(values), margin or 0.0, side), ""
-
-
-def unlike(
-    rows: Rows, definition: Mapping[str, Any], series: Mapping[str, Any], runs: Sequence[RunResult]
-) -> str | None:
-    """Why what a series measured cannot stand beside a printed number, or None where it can."""
-    altered = [f"{name} = {ours} instead of {theirs}" for name, (ours, theirs) in series["altered"].items()]
-    other_data = definition.get("incomparable") or rows.incomparable(series["data"], runs)
-    return other_data or ("measured with " + ", ".join(altered) if altered else None)
-
-
-def good_side(definition: Mapping[str, Any], method: str) -> str:
-    """On which side of a printed number a method's is better: what the metric says, neither for a baseline of it."""
-    return "neither" if method in definition.get("baselines", ()) else definition.get("better", "lower")
-
-
-def number_in(text: str) -> float | None:
-    """The number that a published text is, or None where it is empty or words."""
-    try:
-        return float(text)
-    except ValueError:
-        return None
+        return Verdict.NOT_COMPARABLE, silent
+    # A number of a method that the paper compares its own with is as printed, or is not.
+    is_baseline = series["method"] in definition.get("baselines", ())
+    better = "neither" if is_baseline else definition.get("better", "lower")
+    return verdicts.judge(number, measured.mean, margin or 0.0, better), ""
 
 
 def _points(
@@ -154,6 +171,11 @@ def _setting(measurements: Measurements, series: Mapping[str, Any], point: Point
     if point is None:
         return series["setting"]
     return {**series["setting"], measurements.runs(series)[0].along: point}
+
+
+def key_of(printed: Mapping[str, str]) -> tuple[Any, ...]:
+    """What a row of the published file is about."""
+    return _key(printed["dataset"], printed["method"], parse_setting(printed["setting"]), printed["metric"])
 
 
 def _key(word: str, method: str, setting: Mapping[str, Any], metric: str) -> tuple[Any, ...]:

@@ -6,23 +6,20 @@ import itertools
 import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ..claim_functions import ACROSS, ACROSS_CURVES, REDUCTIONS, Curve
 from ..setting_text import parse_setting
 from . import uncertainty, verdicts
 from .evaluations import RunResult
+from .measured import Measured
 from .measurements import Measurements
-from .rows import Rows
+from .row_maker import ALL_DATA, RowMaker
+from .rows import Row
+from .verdicts import Verdict
 
-#: The dataset of a claim that is about several at once.
-ALL_DATA = "all data"
 _OURS = "our criterion for this claim:"
-_AT_LEAST = (
-    "at least this: {}; they count with the last epoch up to which they were looked at after each, so that it is no "
-    "measured number and decides nothing"
-)
 
 
 @dataclass(frozen=True)
@@ -35,41 +32,21 @@ class Number:
         Where it was measured.
     setting : mapping
         The settings that its row tells.
-    values : sequence
-        One value a repetition.
-    never_passed : str
-        Which runs never passed the level that the claim is about. The values then are lower bounds, if there are any.
-    passed : sequence of float
-        The values of the runs that did.
-    without : str
-        The series that are left out, which can change nothing.
-    missing : str
-        Which runs have no value at all.
+    measured : Measured
+        What the repetitions gave. Where some never passed a level, they are lower bounds, or else of those that did.
     counted : float, optional
         A variance of the mean by the points on which all runs are counted.
-    end : float, optional
-        The last evaluation point of runs that never passed a level.
     """
 
     series: Sequence[Mapping[str, Any]]
     setting: Mapping[str, Any]
-    values: Sequence[Any]
-    never_passed: str = ""
-    passed: Sequence[float] = ()
-    without: str = ""
-    missing: str = ""
+    measured: Measured
     counted: float | None = None
-    end: float | None = None
 
     @property
     def words(self) -> list[str]:
         """The datasets, by the paper's words."""
         return list(dict.fromkeys(one["data"] for one in self.series))
-
-    @property
-    def word(self) -> str:
-        """The dataset, or that it is about all of them."""
-        return self.words[0] if len(self.words) == 1 else ALL_DATA
 
     @property
     def method(self) -> str:
@@ -81,120 +58,145 @@ class Number:
         """Whether it is what a published row is about."""
         setting = {key: str(value) for key, value in self.setting.items()}
         return (
-            printed["dataset"] in ("", self.word)
+            printed["dataset"] in ("", self.words[0] if len(self.words) == 1 else ALL_DATA)
             and printed["method"] in ("", self.method)
             and parse_setting(printed["setting"]).items() <= setting.items()
         )
 
 
-def claims(measurements: Measurements) -> Iterator[dict[str, Any]]:
+def claims(measurements: Measurements) -> Iterator[Row]:
     """Rows of a target's claims: of each what was measured first, then what the paper says and was not measured."""
-    comparison, rows = measurements.comparison, Rows(measurements.comparison)
+    comparison, maker = measurements.comparison, RowMaker(measurements.comparison)
     for name, claim in measurements.spec.get("claims", {}).items():
         published = [one for one in comparison["published"] if one["metric"] == name]
         answered = []
         for number in _numbers(measurements, claim):
             printed = next((one for one in published if number.answers(one)), None)
             answered.append(printed)
-            if not printed and (number.never_passed or number.missing or not number.values):
-                continue
-            runs = [run for one in number.series for run in measurements.runs(one)]
-            margin = None
-            if printed and "tolerance" in claim:
-                margin = uncertainty.margin(
-                    printed["published"], claim["tolerance"], number.values, runs, printed.get("spread", "")
-                )
-            interval = interval_of(claim, number.values, number.counted)
-            verdict, reason = judgement_of(rows, claim, number, printed, runs, margin, interval)
-            values = [statistics.fmean(number.values)] if number.never_passed and number.values else number.values
-            values = [] if verdict == verdicts.NOT_RUN else values
-            judgement = verdict, "; ".join(filter(None, (reason, number.without)))
-            judged = printed and claim["evidence"] in verdicts.KINDS
-            yield rows.row(
-                number.word,
-                number.method,
-                number.setting,
-                name,
-                judgement,
-                printed,
-                values,
-                runs,
-                tolerance=verdicts.criterion_of(claim) if judged else "",
-                margin=margin,
-                interval=interval if values else None,
-            )
+            measured = number.measured
+            if printed or not (measured.mean is None or measured.n_without or _unreached(claim, measured)):
+                runs = [run for one in number.series for run in measurements.runs(one)]
+                yield row_of(maker, name, number, printed, runs)
         for one in (one for one in published if not any(one is printed for printed in answered)):
             method, setting = one["method"] or comparison["method"], parse_setting(one["setting"])
-            yield rows.not_run(one["dataset"], method, setting, one, name)
+            yield maker.not_run(one["dataset"], method, setting, one, name)
 
 
-def _is_too_late(claim: Mapping[str, Any], number: Number) -> bool:
-    """Whether runs that never passed a level went on for at least as long as the criterion leaves them."""
-    return bool(number.never_passed) and "at_most" in claim and (number.end or 0.0) >= claim["at_most"]
+def row_of(
+    maker: RowMaker,
+    name: str,
+    number: Number,
+    printed: Mapping[str, str] | None,
+    runs: Sequence[RunResult],
+    interval: tuple[float, float] | None = None,
+) -> Row:
+    """The row of a claim's number, judged beside what the paper says if it says anything.
+
+    The interval follows from the number, if it is not given.
+    """
+    claim, margin = maker.comparison["spec"]["claims"][name], None
+    interval = interval or _interval(claim, number)
+    if printed and "tolerance" in claim:
+        spread = printed.get("spread", "")
+        margin = uncertainty.margin(printed["published"], claim["tolerance"], number.measured, runs, spread)
+    verdict, reason = _judged(maker, claim, number, printed, runs, margin, interval)
+    unreached = _unreached(claim, number.measured)
+    if number.measured.left_out and not unreached:
+        without = f"without {'; '.join(number.measured.left_out)}, where not all runs reached the level"
+        reason = "; ".join(filter(None, (reason, without)))
+    is_shown = verdict != Verdict.NOT_RUN and (not unreached or number.measured.is_bound)
+    return maker.row(
+        number.words,
+        number.method,
+        number.setting,
+        name,
+        (verdict, reason),
+        printed,
+        number.measured,
+        runs,
+        is_shown=is_shown,
+        tolerance=verdicts.criterion_of(claim) if printed and claim["evidence"] in verdicts.KINDS else "",
+        margin=margin,
+        interval=interval if is_shown else None,
+    )
 
 
-def judgement_of(
-    rows: Rows,
+def _unreached(claim: Mapping[str, Any], measured: Measured) -> str:
+    """Which runs never passed the level that a claim is about; empty where none, or none that can change anything."""
+    if measured.left_out:
+        largest = measured.mean if claim.get("across") == "largest" else None
+        decided = largest is not None and decides_without_rest(claim, largest)
+        return "" if decided else f"not reached in all runs of {'; '.join(measured.left_out)}"
+    if not measured.n_unpassed:
+        return ""
+    by_a_side = not measured.is_bound and ("over" in claim or "less" in claim)
+    runs = f"{measured.n_unpassed} of {measured.repetitions} runs"
+    return f"not reached in {runs}{', by one side or both' if by_a_side else ''}"
+
+
+def _judged(
+    maker: RowMaker,
     claim: Mapping[str, Any],
     number: Number,
     printed: Mapping[str, str] | None,
     runs: Sequence[RunResult],
     margin: float | None,
     interval: tuple[float, float] | None,
-) -> tuple[str, str]:
+) -> tuple[Verdict, str]:
     """The verdict on one number, and why."""
+    measured, unreached = number.measured, _unreached(claim, number.measured)
     differs = [
         f"{key} {number.setting.get(key)}, published for {value}"
         for key, value in claim.get("comparable", {}).items()
         if str(number.setting.get(key)) != str(value)
     ]
-    other_data = filter(None, (rows.incomparable(word, runs) for word in number.words))
+    other_data = filter(None, (maker.incomparable(word, runs) for word in number.words))
     incomparable = next(other_data, None) or "; ".join(differs)
-    if printed and not incomparable and _is_too_late(claim, number):
-        reason = f"{_OURS} {verdicts.criterion(claim)}; {number.never_passed}, which went on to {number.end:g}"
-        return verdicts.DEVIATES, reason
-    if not number.values:
-        missing = number.never_passed or number.missing or "there is nothing to measure it on at this scale"
-        return verdicts.NOT_RUN, missing
-    if number.missing:
-        return verdicts.NOT_RUN, number.missing
+    if unreached and printed and not incomparable and "at_most" in claim:
+        marks = () if {"over", "less", "across"} & set(claim) else number.series[0]["marks"]
+        if (end := max(marks, default=0.0)) >= claim["at_most"]:
+            return Verdict.DEVIATES, f"{_OURS} {verdicts.criterion(claim)}; {unreached}, which went on to {end:g}"
+    if measured.mean is None or measured.n_without or (unreached and not measured.is_bound):
+        without = f"no value in {measured.n_without} of {measured.repetitions} runs" if measured.n_without else ""
+        return Verdict.NOT_RUN, unreached or without or "there is nothing to measure it on at this scale"
     if claim["evidence"] == verdicts.DERIVED:
-        return verdicts.DERIVATION, claim["why"]
-    mean, better = statistics.fmean(number.values), claim.get("better", "lower")
-    if number.never_passed:
+        return Verdict.DERIVATION, claim["why"]
+    if unreached:
         # A lower bound is no measured number. It can be on the good side of a printed one, and shows no agreement.
-        if incomparable or not printed or not _may_be_large_enough(claim, mean, printed, margin):
-            return verdicts.NOT_RUN, number.never_passed
-        return verdicts.UNDECIDED, _AT_LEAST.format(number.never_passed)
+        if incomparable or not printed or not _may_be_large_enough(claim, measured.mean, printed, margin):
+            return Verdict.NOT_RUN, unreached
+        return Verdict.UNDECIDED, (
+            f"at least this: {unreached}; they count with the last epoch up to which they were looked at after each, "
+            "so that it is no measured number and decides nothing"
+        )
     if incomparable:
-        return verdicts.NOT_COMPARABLE, incomparable
+        return Verdict.NOT_COMPARABLE, incomparable
     if margin is not None and printed:
-        return verdicts.judge(float(printed["published"]), mean, margin, better), ""
-    text, values = verdicts.criterion(claim), number.values if claim.get("every_seed") else [mean]
+        better = claim.get("better", "lower")
+        return verdicts.judge(float(printed["published"]), measured.mean, margin, better), ""
+    text, every = verdicts.criterion(claim), measured.values if claim.get("every_seed") else ()
+    good = all(verdicts.holds(claim, value) for value in every or [measured.mean])
     if not printed:
         if "tolerance" in claim:
-            return verdicts.NOT_COMPARABLE, "the paper prints no number"
+            return Verdict.NOT_COMPARABLE, "the paper prints no number"
         said = f"our correction of what the paper prints ({claim['corrects']})" if "corrects" in claim else ""
-        good = "holds" if all(verdicts.holds(claim, value) for value in values) else "fails"
-        return verdicts.NOT_COMPARABLE, f"{said or 'the paper says nothing of it'}; {text} {good}"
+        held = "holds" if good else "fails"
+        return Verdict.NOT_COMPARABLE, f"{said or 'the paper says nothing of it'}; {text} {held}"
     reason = f"{_OURS} {text}"
     if "could_fail" in claim:
         reason += f"; it would fail with {claim['could_fail']}"
-    if "censored" in claim and math.inf in number.values:
-        return verdicts.UNDECIDED, f"{reason}; {claim['censored']}"
-    if not all(map(math.isfinite, number.values)):
-        return verdicts.DEVIATES, f"{reason}; a value is not finite"
+    if "censored" in claim and measured.mean == math.inf:
+        return Verdict.UNDECIDED, f"{reason}; {claim['censored']}"
+    if not measured.is_finite:
+        return Verdict.DEVIATES, f"{reason}; a value is not finite"
     if interval is not None:
         return verdicts.of_interval(claim, *interval), reason
     if claim.get("paired"):
-        return verdicts.UNDECIDED, f"{reason}; one repetition gives no interval"
-    good = all(verdicts.holds(claim, value) for value in values)
-    return verdicts.REPRODUCED if good else verdicts.DEVIATES, reason
+        return Verdict.UNDECIDED, f"{reason}; one repetition gives no interval"
+    return Verdict.REPRODUCED if good else Verdict.DEVIATES, reason
 
 
-def interval_of(
-    claim: Mapping[str, Any], values: Sequence[float], counted: float | None = None
-) -> tuple[float, float] | None:
+def _interval(claim: Mapping[str, Any], number: Number) -> tuple[float, float] | None:
     """The interval for the mean by which a claim is judged where there are several repetitions, or None.
 
     There is none beside a tolerance, whose margin holds the spread, and none where every repetition has to satisfy the
@@ -202,7 +204,7 @@ def interval_of(
     """
     if "tolerance" in claim or claim.get("every_seed") or claim["evidence"] not in verdicts.KINDS:
         return None
-    return uncertainty.interval(values, counted if claim.get("paired") else None)
+    return uncertainty.interval(number.measured, number.counted if claim.get("paired") else None)
 
 
 def _may_be_large_enough(
@@ -216,25 +218,47 @@ def _may_be_large_enough(
 # What was measured ---------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class _OfSeries:
+    """What a claim finds in the runs of one series.
+
+    ``values`` are of the runs that gave one: numbers, or curves where the claim compares curves. ``bounds`` are lower
+    bounds for all runs, where some never passed the level; ``passed`` says how many did, None where there is no level.
+    """
+
+    series: Mapping[str, Any]
+    n_runs: int
+    values: Sequence[Any]
+    passed: int | None = None
+    bounds: Sequence[float] = ()
+    counted: float | None = None
+
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether a run never passed the level."""
+        return self.passed is not None and self.passed < self.n_runs
+
+
 def _numbers(measurements: Measurements, claim: Mapping[str, Any]) -> Iterator[Number]:
     """The numbers that a claim is about: one for each series, or one for each group of series."""
-    numbers = sorted(_of_each_series(measurements, claim), key=lambda number: bool(number.never_passed))
+    parts = sorted(_of_each_series(measurements, claim), key=lambda one: one.is_incomplete)
     if "across" not in claim:
-        yield from numbers
+        for one in parts:
+            measured = Measured(tuple(one.bounds or one.values), one.n_runs, one.passed, bool(one.bounds))
+            yield Number([one.series], one.series["setting"], measured, one.counted)
         return
     by, of = claim.get("by", ["data"]), claim.get("of", {})
     kept = {*by, *(key for key, wanted in of.items() if not isinstance(wanted, list))}
-    groups: dict[tuple[str, ...], list[Number]] = {}
-    for number in numbers:
-        (one,) = number.series
-        keys = {**one["setting"], "data": one["data"], "method": one["method"]}
-        groups.setdefault(tuple(str(keys.get(key, "")) for key in by), []).append(number)
+    groups: dict[tuple[str, ...], list[_OfSeries]] = {}
+    for one in parts:
+        keys = {**one.series["setting"], "data": one.series["data"], "method": one.series["method"]}
+        groups.setdefault(tuple(str(keys.get(key, "")) for key in by), []).append(one)
     for group in groups.values():
-        setting = {key: value for key, value in group[0].setting.items() if key in kept}
-        yield _combined(claim, group, setting)
+        setting = {key: value for key, value in group[0].series["setting"].items() if key in kept}
+        yield Number([one.series for one in group], setting, _combined(claim, group))
 
 
-def _of_each_series(measurements: Measurements, claim: Mapping[str, Any]) -> Iterator[Number]:
+def _of_each_series(measurements: Measurements, claim: Mapping[str, Any]) -> Iterator[_OfSeries]:
     metric = claim.get("metric", next(iter(measurements.spec["metrics"])))
     is_passage = "first_passage" in measurements.spec["metrics"].get(metric, {})
     at_end = "at" not in claim and claim.get("reduce", "last") == "last"
@@ -242,19 +266,14 @@ def _of_each_series(measurements: Measurements, claim: Mapping[str, Any]) -> Ite
         compared = measurements.against(series, metric, claim, ends=at_end)
         curves = [_within(curve, claim) for curve in compared]
         values = [value for value in (_reduced(curve, claim) for curve in curves if curve) if value is not None]
-        missed = sum(not curve for curve in compared)
-        if missed and is_passage:
+        passed = sum(map(bool, compared)) if is_passage else None
+        if is_passage and passed < len(curves):
             # A mean over those that passed would be of the fast ones alone.
             bounds = measurements.lower_bounds(series, metric, claim.get("over"))
-            alone = "over" not in claim and "less" not in claim
-            sides = "" if bounds or alone else ", by one side or both"
-            why, end = f"not reached in {missed} of {len(curves)} runs{sides}", last_mark(series) if alone else None
-            yield Number([series], series["setting"], bounds, why, values, end=end)
+            yield _OfSeries(series, len(curves), values, passed, bounds)
         elif any(curves):
-            lost = len(curves) - len(values)
-            missing = f"no value in {lost} of {len(curves)} runs" if lost else ""
             counted = _counted(measurements, series, metric, claim) if "counted_on" in claim and values else None
-            yield Number([series], series["setting"], values, missing=missing, counted=counted)
+            yield _OfSeries(series, len(curves), values, passed, counted=counted)
 
 
 def _counted(measurements: Measurements, series: Mapping[str, Any], metric: str, claim: Mapping[str, Any]) -> float:
@@ -264,11 +283,6 @@ def _counted(measurements: Measurements, series: Mapping[str, Any], metric: str,
     on = claim["counted_on"]
     points = on if isinstance(on, int) else min(run.record["data"][f"n_{on}"] for run in measurements.runs(series))
     return uncertainty.counted_variance(first, second, points)
-
-
-def last_mark(series: Mapping[str, Any]) -> float | None:
-    """The last evaluation point of a series, up to which runs that never passed a level were looked at."""
-    return max(series["marks"], default=None)
 
 
 def decides_without_rest(claim: Mapping[str, Any], largest: float) -> bool:
@@ -292,29 +306,23 @@ def _reduced(curve: Curve, claim: Mapping[str, Any]) -> Any:
     return REDUCTIONS[claim.get("reduce", "last")](curve, **claim.get("parameters", {}))
 
 
-def _combined(claim: Mapping[str, Any], group: Sequence[Number], setting: Mapping[str, Any]) -> Number:
-    """One number a seed out of several series; one over all where their seeds are not equally many."""
-    across = claim["across"]
-    values = [number.values for number in group if not number.never_passed]
+def _combined(claim: Mapping[str, Any], group: Sequence[_OfSeries]) -> Measured:
+    """One value a seed out of several series; one over all where their seeds are not equally many."""
+    across, incomplete = claim["across"], [one for one in group if one.is_incomplete]
+    values = [one.values for one in group if not one.is_incomplete]
     same = len(set(map(len, values))) == 1
     of_seeds = list(zip(*values, strict=True)) if same else [tuple(itertools.chain(*values))]
     function = {**ACROSS, **ACROSS_CURVES}[across]
     combined = [function(of_seed) for of_seed in of_seeds if of_seed]
-    missing = "; ".join(f"{one.word} {one.missing}" for one in group if one.missing)
-    found = [value for value in combined if value is not None]
-    number = Number([one.series[0] for one in group], setting, found, missing=missing)
-    incomplete = [one for one in group if one.never_passed]
-    if not incomplete:
-        return number
-    places = "; ".join(
-        f"{', '.join([one.word, *map(str, one.series[0]['setting'].values())])} {one.never_passed}"
-        for one in incomplete
-    )
-    if across == "largest" and number.values and decides_without_rest(claim, statistics.fmean(number.values)):
-        return replace(number, without=f"without {places}")
-    if across == "smallest" and all(one.values for one in incomplete):
+    found = tuple(value for value in combined if value is not None)
+    left_out = tuple(", ".join(map(str, (one.series["data"], *one.series["setting"].values()))) for one in incomplete)
+    if across == "smallest" and incomplete and all(one.bounds for one in incomplete):
         # Where the smallest was measured, what never passed is no smaller; else it is a bound.
-        smallest = min(itertools.chain(number.values, *(one.values for one in incomplete)))
-        measured = smallest in itertools.chain(number.values, *(one.passed for one in incomplete))
-        return replace(number, values=[smallest], never_passed="" if measured else places)
-    return replace(number, values=[], never_passed=places)
+        smallest = min(itertools.chain(found, *(one.bounds for one in incomplete)))
+        if smallest in itertools.chain(found, *(one.values for one in incomplete)):
+            return Measured((smallest,))
+        return Measured((smallest,), is_bound=True, left_out=left_out)
+    if incomplete and across != "largest":
+        return Measured(left_out=left_out)
+    n_without = sum(one.n_runs - len(one.values) for one in group if not one.is_incomplete)
+    return Measured(found, len(found) + n_without, left_out=left_out)

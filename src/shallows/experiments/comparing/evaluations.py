@@ -56,11 +56,6 @@ class RunResult:
         """What tells it from the other runs of its series: the part of the data and the seed."""
         return self.record["run"].get("variant"), self.record["run"]["seed"]
 
-    @property
-    def points_used(self) -> float:
-        """How many training points it used: a part of them where an analysis says so, else infinite, for all."""
-        return points_used(self.record)
-
 
 def points_used(record: Mapping[str, Any]) -> float:
     """How many training points the run of a record used, where it says so; else infinite, for all of them."""

@@ -1,132 +1,222 @@
-"""The columns of a target's table, and one row of it."""
+"""One row of a target's table, its columns as a CSV; the rows of a file read, written and counted."""
 
 from __future__ import annotations
 
-import math
-import statistics
-from collections.abc import Mapping, Sequence
-from typing import Any
+import csv
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
 
-from ..setting_text import format_setting
-from . import verdicts
-from .evaluations import RunResult
+from shallows.atomic import replacing
+from shallows.errors import ShallowsError
 
-COLUMNS = (
-    *("target", "dataset", "n_train", "n_test", "method", "setting", "metric", "published"),
-    *("measured_mean", "measured_sd", "seeds", "verdict", "scale", "reason", "unit", "tolerance", "records"),
-    *("evidence", "item", "derived", "fixed", "margin", "low", "high"),
-)
+from ..setting_text import parse_setting
+from .measured import Measured
+from .verdicts import AFTER, KINDS, PRECEDENCE, Verdict
+
+#: Columns that every row has, and that tell rows apart beside the settings.
+NAMED_KEYS = ("dataset", "method", "metric")
 
 
-class Rows:
-    """Makes the rows of one target from what they share.
+def _digits(number: int) -> Any:
+    """A column of numbers that are written with so many significant digits."""
+    return field(default=None, metadata={"digits": number})
 
-    Parameters
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One compared value. The fields are the columns of a table, in their order; a new one is added at the end.
+
+    Attributes
     ----------
-    comparison : mapping
-        `Plan.comparison` of the target.
+    target, dataset, method, metric, scale : str
+        The dataset is the one that was used.
+    n_train, n_test : int, optional
+        Its size.
+    setting : str
+        See `setting_text.parse_setting`.
+    published : str
+        As printed; empty where the source prints nothing.
+    measured_mean, measured_sd : float, optional
+        Over the repetitions; infinite or not a number where that came out. None for what is not to be shown.
+    seeds, unit : str
+    verdict : Verdict
+    reason, tolerance : str
+        Words for people: nothing follows from them.
+    records : tuple of str
+        Folders or identifiers of the runs behind the value.
+    evidence : str
+        One of `verdicts.KINDS`, or ``derivation`` or ``own``; empty where the source says nothing.
+    item : str
+        The printed item that it is about, by which several rows are counted as one.
+    derived : str
+        From which printed items the published value is derived, where it is; those are counted in its place.
+    fixed : str
+        When the criterion was set: ``first commit`` or ``after a look``.
+    margin : float, optional
+        How far the mean might lie from the published number.
+    low, high : float, optional
+        The interval by which it was judged.
+    values, repetitions, passed, is_bound, left_out
+        See `Measured`.
+    printed_data : tuple of str
+        The paper's words for the data.
+    as_collected : bool
+        Whether the verdict is the one of the commit that collected it, since judging it again would take values that
+        were not kept.
     """
 
-    def __init__(self, comparison: Mapping[str, Any]):
-        self.comparison = comparison
-        self._defined = {**comparison["spec"]["metrics"], **comparison["spec"].get("claims", {})}
+    target: str
+    dataset: str
+    n_train: int | None = None
+    n_test: int | None = None
+    method: str
+    setting: str = ""
+    metric: str
+    published: str = ""
+    measured_mean: float | None = _digits(8)
+    measured_sd: float | None = _digits(8)
+    seeds: str = ""
+    verdict: Verdict
+    scale: str
+    reason: str = ""
+    unit: str = ""
+    tolerance: str = ""
+    records: tuple[str, ...] = ()
+    evidence: str = ""
+    item: str = ""
+    derived: str = ""
+    fixed: str = ""
+    margin: float | None = _digits(4)
+    low: float | None = _digits(6)
+    high: float | None = _digits(6)
+    values: tuple[float, ...] = ()
+    repetitions: int | None = None
+    passed: int | None = None
+    is_bound: bool = False
+    left_out: tuple[str, ...] = ()
+    printed_data: tuple[str, ...] = ()
+    as_collected: bool = False
 
-    def row(
-        self,
-        word: str,
-        method: str,
-        setting: Mapping[str, Any],
-        metric: str,
-        judgement: tuple[str, str],
-        printed: Mapping[str, str] | None = None,
-        values: Sequence[float] = (),
-        runs: Sequence[RunResult] = (),
-        *,
-        tolerance: str = "",
-        margin: float | None = None,
-        interval: tuple[float, float] | None = None,
-    ) -> dict[str, Any]:
-        """One row: a dataset by the paper's word, what was measured there, and the verdict with its reason.
+    @cached_property
+    def keys(self) -> dict[str, str]:
+        """What tells the value apart: dataset, method, metric and whatever its setting names."""
+        return {**{name: getattr(self, name) for name in NAMED_KEYS}, **parse_setting(self.setting)}
 
-        Parameters
-        ----------
-        printed : mapping, optional
-            The row of the published file that it stands beside.
-        values : sequence of float
-            One a repetition.
-        tolerance : str
-            The criterion in words, where it was applied.
-        margin : float, optional
-            How far the mean might lie from the published number.
-        interval : pair of float, optional
-            By which it was judged.
-        """
-        size, definition = self._size(word, runs), self._defined.get(metric, {})
-        printed = printed or {}
-        reason = judgement[1]
-        if printed.get("derived"):
-            reason = "; ".join(filter(None, (f"counted elsewhere: {printed['derived']}", reason)))
-        deviation = statistics.stdev if all(map(math.isfinite, values)) else lambda _: math.nan
-        low, high = interval or (None, None)
-        return {
-            "target": self.comparison["target"],
-            "dataset": dataset_name(self.comparison["sizes"], word),
-            "n_train": size.get("n_train", ""),
-            "n_test": size.get("n_test", ""),
-            "method": method,
-            "setting": format_setting(setting),
-            "metric": metric,
-            "published": printed.get("published", ""),
-            "measured_mean": f"{statistics.fmean(values):.8g}" if values else "",
-            "measured_sd": f"{deviation(values):.8g}" if len(values) > 1 else "",
-            "seeds": " ".join(map(str, sorted({run.record["run"]["seed"] for run in runs}))),
-            "verdict": verdicts.of_kind(judgement[0], definition.get("evidence", "")),
-            "scale": self.comparison["scale"],
-            "reason": reason,
-            "unit": definition.get("unit", ""),
-            "tolerance": tolerance,
-            "records": ";".join(run.folder for run in runs),
-            "evidence": definition.get("evidence", "") if printed else "",
-            "item": printed.get("item", ""),
-            "derived": printed.get("derived", ""),
-            "fixed": definition.get("fixed", "") if tolerance else "",
-            "margin": "" if margin is None else f"{margin:.4g}",
-            "low": "" if low is None else f"{low:.6g}",
-            "high": "" if high is None else f"{high:.6g}",
-        }
+    @property
+    def published_value(self) -> float | None:
+        """The printed number, or None where the source prints none or prints words."""
+        return number_in(self.published)
 
-    def not_run(
-        self, word: str, method: str, setting: Mapping[str, Any], printed: Mapping[str, str] | None, metric: str
-    ) -> dict[str, Any]:
-        """The row of a published value beside which nothing was measured."""
-        reason = (
-            self._defined.get(metric, {}).get("not_measured")
-            or self.comparison["missing"].get(word)
-            or self.comparison["left_out"]
-            or "not asked for at this scale"
-        )
-        return self.row(word, method, setting, metric, (verdicts.NOT_RUN, reason), printed)
+    @property
+    def measured(self) -> Measured:
+        """What was measured, as it is judged."""
+        statistics = {"mean": self.measured_mean, "deviation": self.measured_sd}
+        return Measured(self.values, self.repetitions or 0, self.passed, self.is_bound, self.left_out, **statistics)
 
-    def incomparable(self, word: str, runs: Sequence[RunResult] = ()) -> str | None:
-        """Why the data that these runs of this scale used cannot stand beside the paper's."""
-        if word not in self.comparison["sizes"]:
-            return None
-        paper = self.comparison["spec"]["published_data"].get(word)
-        return verdicts.incomparable_data(word, paper, self._size(word, runs))
+    def as_text(self) -> dict[str, str]:
+        """The row as a CSV holds it."""
+        return {one.name: _written(getattr(self, one.name), one.metadata.get("digits")) for one in _FIELDS}
 
-    def _size(self, word: str, runs: Sequence[RunResult]) -> Mapping[str, Any]:
-        """The size of the data; where it matters for the comparison, the training points are those that were used."""
-        size = self.comparison["sizes"].get(word, {})
-        if not size or (self.comparison["spec"]["published_data"].get(word) or {}).get("any"):
-            return size
-        here = [run for run in runs if run.record["run"].get("dataset") in (None, size["dataset"])]
-        return {**size, "n_train": min([size["n_train"], *(run.points_used for run in here)])}
+    @classmethod
+    def from_text(cls, text: Mapping[str, str | None]) -> Self:
+        """The row that a CSV holds; a ValueError says what is wrong with it."""
+        return cls(**{one.name: _READ[one.type]((text[one.name] or "").strip()) for one in _FIELDS})
 
 
-def dataset_name(sizes: Mapping[str, Mapping[str, Any]], word: str) -> str:
-    """The dataset that stands for a paper's word, with the word where it stands for several of them."""
-    if word not in sizes:
-        return word
-    dataset = sizes[word]["dataset"]
-    shared = sum(one["dataset"] == dataset for one in sizes.values()) > 1
-    return f"{dataset} ({word})" if shared else dataset
+_FIELDS = fields(Row)
+COLUMNS = tuple(one.name for one in _FIELDS)
+
+
+def _written(value: Any, digits: int | None = None) -> str:
+    if value is None or value is False:
+        return ""
+    if isinstance(value, tuple):
+        return ";".join(map(str, value))
+    return f"{value:.{digits}g}" if digits else "yes" if value is True else str(value)
+
+
+def _yes(text: str) -> bool:
+    if text not in ("", "yes"):
+        raise ValueError(f"{text!r} is neither 'yes' nor empty")
+    return text == "yes"
+
+
+_READ: Mapping[str, Callable[[str], Any]] = {
+    "str": str,
+    "bool": _yes,
+    "int | None": lambda text: int(text) if text else None,
+    "float | None": lambda text: float(text) if text else None,
+    "tuple[str, ...]": lambda text: tuple(filter(None, text.split(";"))),
+    "tuple[float, ...]": lambda text: tuple(map(float, filter(None, text.split(";")))),
+    "Verdict": Verdict,
+}
+
+
+def number_in(text: str) -> float | None:
+    """The number that a published text is, or None where it is empty or words."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def read_rows(path: str | Path) -> list[Row]:
+    """Read the rows of a table.
+
+    Raises
+    ------
+    ShallowsError
+        Where a column is missing, as in a table of an earlier version, or a number is none.
+    UnknownNameError
+        Where a verdict is none of `Verdict`.
+    """
+    with open(path, newline="", encoding="utf-8") as stream:
+        reader = csv.DictReader(stream)
+        missing = [column for column in COLUMNS if column not in (reader.fieldnames or ())]
+        if missing:
+            raise ShallowsError(
+                f"{path} lacks the columns {', '.join(missing)}: it is no table of this version. Delete it, and run "
+                "the workflow to make it again."
+            )
+        rows = []
+        for line, raw in enumerate(reader, start=2):
+            try:
+                rows.append(Row.from_text(raw))
+            except ShallowsError:
+                raise
+            except ValueError as error:
+                raise ShallowsError(f"{path}, line {line}: {error}.") from None
+    return rows
+
+
+def write_rows(path: str | Path, rows: Iterable[Row]) -> None:
+    """Write rows as a CSV, which carries its name only when it is whole."""
+    with replacing(Path(path)) as partial, open(partial, "w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(row.as_text() for row in rows)
+
+
+def counts_by_kind(rows: Iterable[Row]) -> dict[str, dict[Verdict, tuple[int, int]]]:
+    """How many printed items of each kind have which verdict, and how many of them by a criterion set after a look.
+
+    An item beside which several rows stand is counted once, with the verdict that `verdicts.PRECEDENCE` names first.
+    What is derived from items that are counted elsewhere, and derivations, are counted nowhere.
+    """
+    items: dict[Any, list[Row]] = {}
+    for place, row in enumerate(rows):
+        if row.published and row.evidence in KINDS and not row.derived:
+            items.setdefault((row.evidence, row.target, row.item or place), []).append(row)
+    counted: dict[tuple[str, Verdict], list[bool]] = {}
+    for (kind, *_), of_item in items.items():
+        verdict = min((row.verdict for row in of_item), key=PRECEDENCE.index)
+        after = any(row.fixed == AFTER for row in of_item if row.verdict == verdict)
+        decided = verdict not in (Verdict.NOT_COMPARABLE, Verdict.NOT_RUN)
+        counted.setdefault((kind, verdict), []).append(decided and after)
+    found = {
+        kind: {one: (len(its), sum(its)) for one in Verdict if (its := counted.get((kind, one)))} for kind in KINDS
+    }
+    return {kind: counts for kind, counts in found.items() if counts}

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from shallows.datasets.files import replacing, write_json
+from shallows.datasets.files import write_json
 
-from . import evaluations, verdicts
+from . import evaluations
 from .cells import cells, missing
 from .claims import claims
 from .evaluations import RunResult, points_used
 from .measurements import Measurements
-from .rows import COLUMNS, dataset_name
+from .row_maker import dataset_name
+from .rows import Row, write_rows
 
 
 def write(evaluation: str | Path, comparison: Mapping[str, Any], csv_path: str | Path, meta_path: str | Path) -> None:
@@ -30,20 +30,11 @@ def write(evaluation: str | Path, comparison: Mapping[str, Any], csv_path: str |
         Where the two go.
     """
     results = evaluations.read(evaluation, comparison["spec"].get("mark", ""))
-    rows = list(rows_of(comparison, results))
-    write_rows(csv_path, rows)
-    write_json(Path(meta_path), describe(comparison, results, rows))
+    write_rows(csv_path, rows_of(comparison, results))
+    write_json(Path(meta_path), describe(comparison, results))
 
 
-def write_rows(csv_path: str | Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write rows as a CSV, which carries its name only when it is whole."""
-    with replacing(Path(csv_path)) as partial, open(partial, "w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-
-
-def rows_of(comparison: Mapping[str, Any], results: Mapping[str, RunResult]) -> Iterator[dict[str, Any]]:
+def rows_of(comparison: Mapping[str, Any], results: Mapping[str, RunResult]) -> Iterator[Row]:
     """All rows of a target: values, data that is missing from a picture, claims."""
     measurements = Measurements(comparison, results)
     yield from cells(measurements)
@@ -52,9 +43,7 @@ def rows_of(comparison: Mapping[str, Any], results: Mapping[str, RunResult]) -> 
     yield from claims(measurements)
 
 
-def describe(
-    comparison: Mapping[str, Any], results: Mapping[str, RunResult], rows: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
+def describe(comparison: Mapping[str, Any], results: Mapping[str, RunResult]) -> dict[str, Any]:
     """What rendering needs besides the numbers."""
     spec, paper, sizes = comparison["spec"], comparison["paper"], comparison["sizes"]
     said, defined = {one["metric"] for one in comparison["published"]}, {**spec["metrics"], **spec.get("claims", {})}
@@ -80,33 +69,12 @@ def describe(
         "marks": list(dict.fromkeys(one.along for one in results.values() if one.along)),
         "layout": spec["layout"],
         "figure": spec.get("figure"),
-        "verdict_counts": counts_by_kind(rows),
     }
 
 
 def _no_row(items: Sequence[str]) -> list[str]:
     """A note on what is printed and has no row."""
     return [f"Printed, and without a row here: {'; '.join(items)}."] if items else []
-
-
-def counts_by_kind(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, list[int]]]:
-    """How many printed items of each kind have which verdict, and how many of them by a criterion set after a look.
-
-    An item beside which several rows stand is counted once, with the verdict that `verdicts.PRECEDENCE` names first.
-    What is derived from items that are counted elsewhere, and derivations, are counted nowhere.
-    """
-    items: dict[tuple[str, Any], list[Mapping[str, Any]]] = {}
-    for place, row in enumerate(rows):
-        if row["published"] != "" and row["evidence"] in verdicts.KINDS and not row["derived"]:
-            items.setdefault((row["evidence"], row["item"] or place), []).append(row)
-    found: dict[str, dict[str, list[int]]] = {kind: {} for kind in verdicts.KINDS}
-    for (kind, _), of_item in items.items():
-        verdict = verdicts.of_item(row["verdict"] for row in of_item)
-        counts = found[kind].setdefault(verdict, [0, 0])
-        counts[0] += 1
-        decided = verdict not in (verdicts.NOT_COMPARABLE, verdicts.NOT_RUN)
-        counts[1] += decided and any(row["fixed"] == verdicts.AFTER for row in of_item if row["verdict"] == verdict)
-    return {kind: counts for kind, counts in found.items() if counts}
 
 
 def describe_runs(
@@ -137,8 +105,13 @@ def describe_runs(
 
 
 def _hardware(record: Mapping[str, Any]) -> str:
-    machine, device = record["hardware"], str(record["effective"].get("device") or "")
-    gpu = f", {machine['gpu']}" if machine["gpu"] and "gpu" in device else ""
+    has_used_gpu = "gpu" in str(record["effective"].get("device") or "")
+    return machine_text(record["hardware"] if has_used_gpu else {**record["hardware"], "gpu": None})
+
+
+def machine_text(machine: Mapping[str, Any]) -> str:
+    """A machine for people, from the ``hardware`` of a record."""
+    gpu = f", {machine['gpu']}" if machine["gpu"] else ""
     return f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_bytes'] / 2**30:.0f} GiB{gpu}"
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .evaluations import RunResult
+from .measured import NOTHING, Measured
 
 
 def standard_error(percentage: float, n: int) -> float:
@@ -25,7 +25,7 @@ def half_digit(printed: str) -> float:
 def margin(
     printed: str,
     tolerance: Mapping[str, Any],
-    values: Sequence[float] = (),
+    measured: Measured = NOTHING,
     runs: Sequence[RunResult] = (),
     spread: str = "",
 ) -> float:
@@ -42,8 +42,8 @@ def margin(
         as well, of however many repetitions, it is √(c² + s²/n + p²). Where ``counted_on`` says on what an error in
         percent was counted (``test``, ``train`` or a number of points), c is its standard error. It enters once, since
         both errors are counted on the same points.
-    values : sequence of float
-        One a repetition.
+    measured : Measured
+        What the repetitions gave.
     runs : sequence of RunResult
         Whose records tell the number of points.
     spread : str
@@ -57,8 +57,8 @@ def margin(
     if counted is not None and runs:
         n_points = counted if isinstance(counted, int) else min(run.record["data"][f"n_{counted}"] for run in runs)
         variance += standard_error(published, n_points) ** 2
-    if len(values) > 1 and all(map(math.isfinite, values)):
-        variance += statistics.variance(values) * ((0.0 if spread else 1.0) + 1.0 / len(values))
+    if measured.deviation is not None and measured.is_finite:
+        variance += measured.deviation**2 * ((0.0 if spread else 1.0) + 1.0 / measured.count)
     variance += float(spread or 0.0) ** 2
     return total + tolerance.get("standard_errors", 0.0) * math.sqrt(variance)
 
@@ -68,24 +68,22 @@ def counted_variance(first: float, second: float, n: int) -> float:
     return 100.0 * max(first + second, 100.0 / n) / n
 
 
-def interval(
-    values: Sequence[float], counted: float | None = None, confidence: float = 0.95
-) -> tuple[float, float] | None:
+def interval(measured: Measured, counted: float | None = None, confidence: float = 0.95) -> tuple[float, float] | None:
     """An interval for a mean over repetitions, or None where one repetition, or what is not finite, gives none.
 
     Parameters
     ----------
-    values : sequence of float
-        One a repetition; their spread is taken by Student's t.
+    measured : Measured
+        What the repetitions gave; their spread is taken by Student's t.
     counted : float, optional
         A variance of their mean beside that spread, by the points on which all of them are counted.
     """
-    if not values or not all(map(math.isfinite, values)) or (len(values) < 2 and counted is None):
+    if not measured.is_finite or (measured.deviation is None and counted is None):
         return None
     from scipy.stats import norm, t
 
     square, level = (counted or 0.0) * norm.ppf(0.5 + confidence / 2.0) ** 2, 0.5 + confidence / 2.0
-    if len(values) > 1:
-        square += statistics.variance(values) / len(values) * t.ppf(level, len(values) - 1) ** 2
-    mean, reach = statistics.fmean(values), float(math.sqrt(square))
-    return mean - reach, mean + reach
+    if measured.deviation is not None:
+        square += measured.deviation**2 / measured.count * t.ppf(level, measured.count - 1) ** 2
+    reach = float(math.sqrt(square))
+    return measured.mean - reach, measured.mean + reach

@@ -3,39 +3,84 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, Self
 
-REPRODUCED = "reproduced"
-BETTER = "better"
-AGREES = "agrees"
-DEVIATES = "deviates"
-UNDECIDED = "undecided"
-NOT_COMPARABLE = "not comparable"
-NOT_RUN = "not run"
-DERIVATION = "derivation"
-#: On a user's own data, beside which nothing is published.
-MEASURED = "measured"
+from shallows.errors import UnknownNameError
 
-_PARTS = (("n_train", "training"), ("n_test", "test"))
-#: Share by which the size of the data may differ from the printed one, since papers round their sizes.
-ROUNDED_SIZE = 0.1
 
-VERDICTS = (REPRODUCED, BETTER, AGREES, DEVIATES, UNDECIDED, NOT_COMPARABLE, NOT_RUN, DERIVATION, MEASURED)
+class Verdict(StrEnum):
+    """What was measured of a printed item says of it: a word, the mark that stands for it in a cell, its meaning."""
 
-#: What a printed item may be. A derivation is shown and counted nowhere, and so is what no paper prints ("own").
-KINDS = ("number", "order", "theorem", "fact")
+    REPRODUCED = (
+        "reproduced",
+        "✓",
+        "within the tolerance, or as the criterion asks: with several repetitions, for the whole 95 % interval",
+    )
+    BETTER = (
+        "better",
+        "▲",
+        "a number beyond the tolerance, on the good side, of no method that the paper compares its own with",
+    )
+    AGREES = "agrees", "✓", "a fact that is the same here"
+    DEVIATES = "deviates", "✗", "beyond the tolerance on the bad side, against the criterion, or not finite"
+    UNDECIDED = "undecided", "?", "the interval holds both what agrees and what does not, or there is none"
+    NOT_COMPARABLE = "not comparable", "○", "measured at another scale, on other data, or beside no printed number"
+    NOT_RUN = "not run", "", "not measured; the reason is given"
+    DERIVATION = (
+        "derivation",
+        "∴",
+        "follows from a formula or from the program itself, so that no run can contradict it",
+    )
+    MEASURED = "measured", "", "measured on data beside which nothing is published"
+
+    def __new__(cls, word: str, mark: str, meaning: str) -> Self:
+        """Make a member that is its word."""
+        verdict = str.__new__(cls, word)
+        verdict._value_, verdict.mark, verdict.meaning = word, mark, meaning
+        return verdict
+
+    @classmethod
+    def _missing_(cls, value: object) -> None:
+        raise UnknownNameError("verdict", value, cls)
+
+    @property
+    def css(self) -> str:
+        """The class that colours it."""
+        return self.replace(" ", "-")
+
+
+#: What a printed item may be, and what that means.
+KINDS = {
+    "number": "printed and measured",
+    "order": "which is larger, or what power, printed in words",
+    "theorem": "a statement that a run could have contradicted",
+    "fact": "a size or a parameter, which agrees or does not",
+}
+#: Evidence that is shown and counted nowhere, as is what no paper prints ("own").
 DERIVED = "derivation"
-OWN = "own"
 
 #: Of a criterion that was set or moved after results had been looked at.
 AFTER = "after a look"
 
 #: Of several rows about one printed item, the verdict that the item has is the first of these that one of them has.
-PRECEDENCE = (DEVIATES, UNDECIDED, BETTER, REPRODUCED, AGREES, NOT_COMPARABLE, NOT_RUN)
+PRECEDENCE = (
+    Verdict.DEVIATES,
+    Verdict.UNDECIDED,
+    Verdict.BETTER,
+    Verdict.REPRODUCED,
+    Verdict.AGREES,
+    Verdict.NOT_COMPARABLE,
+    Verdict.NOT_RUN,
+)
+
+_PARTS = (("n_train", "training"), ("n_test", "test"))
+#: Share by which the size of the data may differ from the printed one, since papers round their sizes.
+ROUNDED_SIZE = 0.1
 
 
-def judge(published: float, measured: float, margin: float, better: str = "lower") -> str:
+def judge(published: float, measured: float, margin: float, better: str = "lower") -> Verdict:
     """Compare two numbers that can be compared.
 
     Parameters
@@ -48,22 +93,15 @@ def judge(published: float, measured: float, margin: float, better: str = "lower
 
     Returns
     -------
-    str
+    Verdict
         ``reproduced`` within the margin, ``better`` or ``deviates`` beyond it; what is not finite deviates.
     """
     difference = measured - published
     if abs(difference) <= margin:
-        return REPRODUCED
+        return Verdict.REPRODUCED
     if better == "neither" or difference - difference != 0:
-        return DEVIATES
-    return BETTER if (difference < 0) == (better == "lower") else DEVIATES
-
-
-def of_kind(verdict: str, kind: str) -> str:
-    """The verdict in the words of a kind of evidence: a fact agrees or not, and is never better."""
-    if kind == "fact":
-        return {REPRODUCED: AGREES, BETTER: DEVIATES}.get(verdict, verdict)
-    return verdict
+        return Verdict.DEVIATES
+    return Verdict.BETTER if (difference < 0) == (better == "lower") else Verdict.DEVIATES
 
 
 def holds(claim: Mapping[str, Any], value: float) -> bool:
@@ -72,15 +110,15 @@ def holds(claim: Mapping[str, Any], value: float) -> bool:
     return math.isfinite(value) and low <= value <= high
 
 
-def of_interval(claim: Mapping[str, Any], low: float, high: float) -> str:
+def of_interval(claim: Mapping[str, Any], low: float, high: float) -> Verdict:
     """The verdict on an interval: ``reproduced`` where all of it satisfies the criterion, ``deviates`` where none does.
 
     An interval that lies on both sides of a limit, or that is not finite, decides nothing.
     """
     least, most = _limits(claim)
     if least <= low and high <= most:
-        return REPRODUCED
-    return DEVIATES if high < least or low > most else UNDECIDED
+        return Verdict.REPRODUCED
+    return Verdict.DEVIATES if high < least or low > most else Verdict.UNDECIDED
 
 
 def _limits(claim: Mapping[str, Any]) -> tuple[float, float]:
@@ -124,11 +162,6 @@ def tolerance_words(tolerance: Mapping[str, Any]) -> str:
     if tolerance.get("standard_errors"):
         parts.append(f"{tolerance['standard_errors']:g} standard errors")
     return f"±({' + '.join(parts)})" if parts else "±0"
-
-
-def of_item(found: Iterable[str]) -> str:
-    """The verdict on a printed item beside which several rows stand: the first of `PRECEDENCE` that one of them has."""
-    return min(found, key=PRECEDENCE.index)
 
 
 def incomparable_data(word: str, paper: Mapping[str, Any] | None, used: Mapping[str, Any]) -> str | None:

@@ -59,8 +59,8 @@ class Leaderboards:
         return f"{self.configuration.settings['results']}/{scale}/{FOLDER}/{dataset}/{path}"
 
     def prepared(self, scale: str, dataset: str, purpose: str) -> str:
-        """Path of the record of data prepared for choosing parameters or for the test; the arrays lie beside it."""
-        return f"{self.configuration.settings['data']}/prepared/{dataset}/{FOLDER}_{scale}/{purpose}/prepared.json"
+        """Folder of data prepared for choosing parameters or for the test."""
+        return f"{self.configuration.settings['data']}/prepared/{dataset}/{FOLDER}_{scale}/{purpose}"
 
     def outcome(self, scale: str, dataset: str, method: str) -> str:
         """Path of the outcome of a method."""
@@ -92,7 +92,7 @@ class Leaderboards:
         }
 
     def cost(self, method: str, choose: str | Path, test: str | Path) -> costs.Cost:
-        """The estimate of what a method needs, by the records of the two preparations."""
+        """The estimate of what a method needs, by the folders of the two preparations."""
         return comparison.cost(self.methods[method], choose, test)
 
     def made(self, scale: str) -> dict[str, str]:

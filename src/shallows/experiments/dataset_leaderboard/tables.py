@@ -23,11 +23,11 @@ def write(outcomes: Iterable[str | Path], dataset: str, scale: str, prepared: st
         ``outcome.json`` of every method.
     dataset, scale : str
     prepared : path
-        The record of the data that the methods were fitted to and tested on.
+        The folder of the data that the methods were fitted to and tested on.
     folder : path
         Where ``comparison.csv``, ``comparison.json`` and the other tables go.
     """
-    info = json.loads(Path(prepared).read_text(encoding="utf-8"))
+    info = json.loads((Path(prepared) / "prepared.json").read_text(encoding="utf-8"))
     leaderboard.write_tables(read(outcomes, describe(get(dataset), info, scale)), folder, TABLES)
 
 

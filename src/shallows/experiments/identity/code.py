@@ -1,27 +1,18 @@
-"""Which code made a result: a digest of the modules behind it, by which results are kept or made anew; the git commit.
-
-What belongs to a piece of code is found by `imports`: what it imports, and of tables of names only what it names.
-"""
+"""Which code made a result: a digest of the modules behind it, by which results go out of date, and the git commit."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import subprocess
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shallows.atomic import replacing
-
-from . import imports
+from . import signatures, sources
 
 if TYPE_CHECKING:
     from shallows.datasets.catalogue import Dataset
-
-PACKAGE = Path(__file__).resolve().parents[2]
 
 _RUNNING = "shallows.experiments.running"
 #: The function that does a run, by what its method's entry says under ``runs``; its module counts without its imports.
@@ -30,14 +21,15 @@ KINDS_OF_RUN = {
     "plain": f"{_RUNNING}.single_fit:fit_once",
     "analysis": f"{_RUNNING}.analysis_run:analyse",
 }
-#: Where what is measured of a model is chosen by name.
-MEASURES = f"{_RUNNING}.measures:make"
-#: What chooses among all of them for a method that names none.
-DEFAULT_MEASURE = f"{_RUNNING}.measures:default_for"
+#: What is measured where a method does not say it, by what its estimator offers.
+DEFAULT_MEASURES = ("predictions", "correlations", "components")
 
 _COMPARING = "shallows.experiments.user_data"
 #: The modules by which methods are compared on a user's own data; they count without their imports too.
 OF_EVERY_COMPARISON = (f"{_COMPARING}.model_selection", f"{_COMPARING}.trials", f"{_COMPARING}.scores")
+
+#: Parameters whose values name entries of tables, with the kind of the table.
+NAMING = {"kernel": "kernel", "loss": "loss", "features": "feature map"}
 
 
 def digest_of_run(definition: Mapping[str, Any], parameters: Mapping[str, Any]) -> str:
@@ -50,27 +42,33 @@ def digest_of_run(definition: Mapping[str, Any], parameters: Mapping[str, Any]) 
     parameters : mapping
         Those of the run.
     """
-    words = {*_texts(parameters), *_texts(definition.get("measures"))}
-    entries = (*sorted(definition["call"].values()), *entries_of_measure(definition))
+    places, named = of_run(definition, parameters)
     module = KINDS_OF_RUN[definition["runs"]].partition(":")[0]
-    return _digest(entries, frozenset(words), (module,))
+    return _digest(places, named, (module,))
 
 
-def entries_of_measure(definition: Mapping[str, Any]) -> tuple[str, ...]:
-    """What finds the measure of a method, as names of code: by its name, or among all of them where none is named."""
-    if definition["runs"] == "analysis":
-        return ()
-    return (MEASURES,) if "measures" in definition else (MEASURES, DEFAULT_MEASURE)
+def of_run(
+    definition: Mapping[str, Any], parameters: Mapping[str, Any]
+) -> tuple[tuple[str, ...], frozenset[tuple[str, str]]]:
+    """Where the code of a run begins, and the entries of tables that it names: what `modules_of` takes."""
+    places = tuple(sorted(definition["call"].values()))
+    named = {*_named(parameters), *_named_by_default(places, parameters)}
+    if definition["runs"] != "analysis":
+        places += (f"{_RUNNING}.measures",)
+        named |= {("measure", name) for name in _list(definition.get("measures", DEFAULT_MEASURES))}
+    return places, frozenset(named)
 
 
 def digest_of_comparison(definition: Mapping[str, Any]) -> str:
     """Digest of the code by which a method is compared on a user's data: as of a run, with all its choices."""
-    return _digest(tuple(sorted(definition["call"].values())), frozenset(_texts(definition)), OF_EVERY_COMPARISON)
+    places, named = of_run(definition, definition.get("parameters", {}))
+    return _digest(places, named | frozenset(_named(definition.get("compare", {}))), OF_EVERY_COMPARISON)
 
 
 def digest_of_preconditioner(parameters: Mapping[str, Any]) -> str:
     """Digest of the code that a preconditioner depends on."""
-    return _digest(("shallows.spectrum:fit_preconditioner",), frozenset(_texts(parameters)), ())
+    places = ("shallows.spectrum:fit_preconditioner",)
+    return _digest(places, frozenset({*_named(parameters), *_named_by_default(places, parameters)}), ())
 
 
 def digest_of_preparation(dataset: Dataset, steps: Iterable[Mapping[str, Any]]) -> str:
@@ -79,91 +77,72 @@ def digest_of_preparation(dataset: Dataset, steps: Iterable[Mapping[str, Any]]) 
 
     found = modules_of_preparation(dataset, steps)
     entries = {} if dataset.state == "user" else datasets_identity.entries_of(dataset)
-    return imports.digest({**found, "entries": json.dumps(entries, sort_keys=True, default=str)})
+    return sources.digest({**found, "entries": json.dumps(entries, sort_keys=True, default=str)})
 
 
 def modules_of_preparation(dataset: Dataset, steps: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """The modules behind a preparation, as `modules_of`: by all steps on the way to it, and the reader of its files."""
     from shallows.datasets import identity as datasets_identity
 
-    steps = [*steps]
-    return modules_of(*datasets_identity.modules_of(dataset, steps), words=_texts(steps))
+    return modules_of(*datasets_identity.modules_of(dataset, [*steps]))
 
 
-def digest_of_module(*names: str) -> str:
+def digest_of_module(*places: str) -> str:
     """Digest of modules with everything that they import, each as ``"package.module"`` or ``"package.module:name"``."""
-    return _digest(names, frozenset(), ())
+    return _digest(places, frozenset(), ())
 
 
 def digest_of_script(path: str | Path) -> str:
-    """Digest of what a script of the workflow imports of this package; Snakemake looks at the script itself."""
-    return digest_of_module(*imports.of_script(path))
+    """Digest of what a script of the workflow imports of this package; the script itself does not count."""
+    return digest_of_module(*sources.imports_of_script(path))
 
 
-def modules_of(*names: str, words: Iterable[str] = (), alone: Iterable[str] = ()) -> dict[str, str]:
-    """The modules and pieces of packages behind some code, each with its digest: what a digest is made of.
+def modules_of(*places: str, named: Iterable[tuple[str, str]] = (), alone: Iterable[str] = ()) -> dict[str, str]:
+    """The modules behind some code, each with its digest: what a digest is made of.
 
     Parameters
     ----------
-    *names, words
-        As the ``entries`` and ``words`` of `imports.closure`.
+    *places, named
+        As in `sources.Sources.closure`.
     alone : iterable of str
         Modules that count without their imports.
     """
-    source = _source(PACKAGE)
-    found = imports.closure(source, names, words)
-    for module in alone:
-        found |= {f"{module}:{name}": part.digest for name, part in source.parts(module).items()}
-    _keep(source)
-    return found
+    return {
+        **sources.SHALLOWS.closure(places, named),
+        **{module: sources.SHALLOWS.read(module).digest for module in alone},
+    }
 
 
 @cache
-def _digest(entries: tuple[str, ...], words: frozenset[str], alone: tuple[str, ...]) -> str:
-    return imports.digest(modules_of(*entries, words=words, alone=alone))
+def _digest(places: tuple[str, ...], named: frozenset[tuple[str, str]], alone: tuple[str, ...]) -> str:
+    return sources.digest(modules_of(*places, named=named, alone=alone))
 
 
-def _texts(value: Any) -> Iterator[str]:
-    """All texts in nested data, those of keys among them."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for key, one in value.items():
-            yield str(key)
-            yield from _texts(one)
-    elif isinstance(value, (list, tuple)):
-        for one in value:
-            yield from _texts(one)
+def _named(parameters: Any) -> Iterator[tuple[str, str]]:
+    """The entries of tables that parameters name, as (kind, name), at any depth."""
+    if isinstance(parameters, Mapping):
+        for key, value in parameters.items():
+            if key in NAMING:
+                yield from ((NAMING[key], one) for one in _list(value) if isinstance(one, str))
+            else:
+                yield from _named(value)
+    elif isinstance(parameters, (list, tuple)):
+        for one in parameters:
+            yield from _named(one)
 
 
-# To read the whole package takes half a second, to look up what was read before next to nothing; so it is kept where
-# Python keeps what it made of the sources. By contents, so that no clock matters.
-_KEPT = Path(__file__).parent / "__pycache__" / f"imports.{sys.implementation.cache_tag}.json"
+def _named_by_default(places: Iterable[str], parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for place in places:
+        defaults = signatures.parameters(place) or {}
+        yield from _named({name: value for name, value in defaults.items() if name not in parameters})
 
 
-@cache
-def _source(package: Path) -> imports.Source:
-    try:
-        kept = dict(json.loads(_KEPT.read_text(encoding="utf-8")))
-    except (OSError, ValueError):
-        kept = {}
-    return imports.Source(package, kept)
-
-
-def _keep(source: imports.Source) -> None:
-    if len(source.kept) == source.n_kept:
-        return
-    with contextlib.suppress(OSError):  # a package that is installed where nothing can be written
-        _KEPT.parent.mkdir(exist_ok=True)
-        with replacing(_KEPT) as partial:
-            # What no file of now was read as is left out once there is much of it.
-            kept = source.kept if len(source.kept) < 2000 else {key: source.kept[key] for key in source.used}
-            partial.write_text(json.dumps(kept), encoding="utf-8")
-    source.n_kept = len(source.kept)
+def _list(value: Any) -> list[Any]:
+    return [*value] if isinstance(value, (list, tuple)) else [value]
 
 
 @cache
-def commit(package: Path = PACKAGE) -> dict[str, Any]:
+def commit(package: Path = sources.SHALLOWS.package) -> dict[str, Any]:
     """The package's version, and the git commit where it lies in a repository that tracks it.
 
     Returns

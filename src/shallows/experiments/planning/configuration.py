@@ -98,13 +98,16 @@ def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> C
     RetiredKeyError
         A key or choice of an earlier version; it says what is written instead.
     ConfigurationError
-        A value of the wrong kind.
+        A value of the wrong kind, or braces in the path of the project, of the working folder or of what is computed.
     """
     root = Path(root)
     schemas = root / "workflow" / "schemas"
     settings = {**read_yaml(root / "config" / "config.yaml"), **(settings or {})}
     settings["seeds"] = _as_seeds(settings.get("seeds"))
+    retired.check(settings, "the configuration")
     check(settings, schemas / "config.schema.yaml", "the configuration")
+    for path in (root.resolve(), Path.cwd(), settings["results"], settings["data"]):
+        refuse_braces(path)
     folder = folder_of(settings, root)
     for part in NEEDED:
         if not (folder / part).exists():
@@ -143,6 +146,17 @@ def _as_seeds(given: Any) -> Any:
     if listed is None or not all(str(seed).isdecimal() for seed in listed):
         return given
     return [int(seed) for seed in listed]
+
+
+def refuse_braces(path: str | Path) -> None:
+    """Refuse a path that Snakemake would take for one with wildcards.
+
+    Raises
+    ------
+    ConfigurationError
+    """
+    if set(str(path)) & {"{", "}"}:
+        raise ConfigurationError(f"The path {path} has braces, which Snakemake takes for wildcards. Rename it.")
 
 
 def read_yaml(path: str | Path) -> Any:

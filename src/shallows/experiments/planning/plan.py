@@ -15,10 +15,10 @@ from typing import Any
 
 from shallows.errors import UnknownNameError
 
-from ..identity import code
-from . import costs, measured_costs, printed_items, signatures, target_entry
+from ..identity import code, signatures
+from . import costs, measured_costs, printed_items, target_entry
 from .configuration import SCALES, Configuration, ConfigurationError, load, placed
-from .runs import Preconditioner, Run, Series
+from .runs import Preconditioner, Run, Series, fixed_parameters
 
 
 @dataclass(frozen=True)
@@ -215,9 +215,10 @@ class Plan:
                 here = group.get("parameters", {})
                 # Before the method's defaults join: where the target says nothing, they are no values of the paper's.
                 altered = {name: (value, own[name]) for name, value in here.items() if own.get(name, value) != value}
-                own |= {name: value for name, value in definition.get("parameters", {}).items() if name not in own}
+                task = self.catalogue[data["dataset"]].task
+                own |= {name: value for name, value in fixed_parameters(definition, task).items() if name not in own}
                 parameters = {**own, **here, **data.get("parameters", {})}
-                signatures.check(definition, parameters, self.catalogue[data["dataset"]].task, where)
+                _check_parameters(definition, parameters, task, where)
                 runs = [
                     self._run(
                         scale, data["dataset"], variant, entry["method"], definition, parameters, seed, marks, unit
@@ -394,3 +395,13 @@ def _known(kind: str, name: Any, known: Mapping[str, Any], where: str) -> Any:
         with placed(where):
             raise UnknownNameError(kind, name, known)
     return known[name]
+
+
+def _check_parameters(definition: Mapping[str, Any], parameters: Mapping[str, Any], task: str, where: str) -> None:
+    """Check that what a method calls for a task has the parameters of a run."""
+    place = definition["call"].get(task) or definition["call"].get("any")
+    known = signatures.parameters(place) if place else None
+    for name in parameters if known is not None else ():
+        if name not in known:
+            with placed(where):
+                raise UnknownNameError(f"parameter of {place.partition(':')[2]}", name, known)

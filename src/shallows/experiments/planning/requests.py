@@ -15,7 +15,7 @@ LONG_SECONDS = 20.0
 SNAKEMAKE_MEGABYTES = 400
 #: Room over the estimates: with it, none of 639 measured runs took more than 0.9 of the memory that its job asks for.
 MEMORY_ROOM, TIME_ROOM = 1.7, 4.0
-#: Minutes beyond the estimate, for the start of Python on a slow disk: of a job, and of a job among others in one.
+#: Minutes beyond the estimate, for the start of Python on a slow disk: of a job, and of a job in a group.
 START_MINUTES, START_MINUTES_TOGETHER = 10, 2
 #: A job that failed asks for this much more at each further attempt, up to `MOST_TIMES` as much.
 MORE_EACH_ATTEMPT, MOST_TIMES = 1.0, 4.0
@@ -31,11 +31,14 @@ class Requests:
         Threads of a long job; a short one takes a single one.
     most_minutes, most_megabytes : int or None
         Limits; None for none. A training that takes longer goes on in another job, since it saves its state.
+    group_seconds : float
+        Jobs that are estimated shorter are sent to a batch system in groups.
     """
 
     most_threads: int = 16
     most_minutes: int | None = None
     most_megabytes: int | None = None
+    group_seconds: float = 0.0
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Requests:
@@ -46,7 +49,12 @@ class Requests:
             from shallows.arrays import parse_bytes
 
             memory = parse_bytes(memory) // 10**6
-        return cls(limits.get("threads") or cls.most_threads, limits.get("minutes"), memory)
+        threads = limits.get("threads") or cls.most_threads
+        return cls(threads, limits.get("minutes"), memory, settings["group_seconds"])
+
+    def is_short(self, cost: Cost) -> bool:
+        """Whether a job is sent to a batch system in a group."""
+        return cost.seconds < self.group_seconds
 
     def threads(self, cost: Cost) -> int:
         """Threads of a job."""
@@ -60,18 +68,9 @@ class Requests:
         wanted = math.ceil(_more(attempt) * MEMORY_ROOM * cost.memory_bytes / 1e6) + ranks * SNAKEMAKE_MEGABYTES
         return wanted if self.most_megabytes is None else min(wanted, self.most_megabytes)
 
-    def minutes(self, cost: Cost, attempt: int = 1, *, together: bool = False) -> int:
-        """Time in whole minutes, and more at every further attempt.
-
-        Parameters
-        ----------
-        cost : Cost
-        attempt : int
-            From 1.
-        together : bool
-            Whether it is sent to the batch system with others, whose times add up.
-        """
-        start = START_MINUTES_TOGETHER if together else START_MINUTES
+    def minutes(self, cost: Cost, attempt: int = 1) -> int:
+        """Time in whole minutes, and more at every further attempt; the times of a group add up."""
+        start = START_MINUTES_TOGETHER if self.is_short(cost) else START_MINUTES
         wanted = int(_more(attempt) * (TIME_ROOM * cost.seconds / 60 + start))
         return wanted if self.most_minutes is None else min(wanted, self.most_minutes)
 

@@ -41,6 +41,8 @@ _FUNCTION = "a function of src/shallows/experiments/claim_functions.py of your o
 _THEORY = ("acceleration", "circle", "concentration", "cost", "damping", "decay", "facts", "growth", "stability",
            "trajectories")  # fmt: skip
 RETIRED = (
+    Retired("batch_seconds", "ranks_seconds for the length from which trainings are shared by processes"),
+    Retired("job_seconds", "group_seconds for the length below which jobs are sent to a batch system in groups"),
     Retired("methods/*/measures", "measures: predictions", "whole"),
     Retired("methods/*/call/*", "shallows.gradient_descent_path in the place of shallows.reach", "shallows.reach:.*"),
     Retired(

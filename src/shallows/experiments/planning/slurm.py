@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 from shallows.errors import ShallowsError
 
-from .costs import Cost
 from .requests import Requests
 
 #: Seconds that Slurm is given for an answer.
@@ -108,14 +107,13 @@ def inside_job(requests: Requests) -> Requests:
     return replace(requests, most_threads=min(requests.most_threads, int(given)))
 
 
-def check(jobs: Iterable[tuple[str, Cost]], requests: Requests, largest: Nodes, gpus: int) -> None:
+def check(jobs: Iterable[tuple[str, int]], largest: Nodes, gpus: int) -> None:
     """Refuse jobs that no node can take, for which Slurm would let a person wait for ever.
 
     Parameters
     ----------
-    jobs : iterable of (str, Cost)
-        Names and costs.
-    requests : Requests
+    jobs : iterable of (str, int)
+        Names of jobs, with the megabytes that they ask for.
     largest : Nodes
     gpus : int
         GPUs that a job asks for.
@@ -130,8 +128,7 @@ def check(jobs: Iterable[tuple[str, Cost]], requests: Requests, largest: Nodes, 
             "Jobs would ask for a GPU (device: gpu), and sinfo lists no node that has one. Use profiles/slurm, or "
             "--config device=auto."
         )
-    asked = [(requests.megabytes(cost), name) for name, cost in jobs]
-    too_large = sorted(one for one in asked if one[0] > largest.megabytes)
+    too_large = sorted((megabytes, name) for name, megabytes in jobs if megabytes > largest.megabytes)
     if too_large:
         most, name = too_large[-1]
         raise ShallowsError(

@@ -1,4 +1,4 @@
-"""One run with its places, the conditions under which it is done, and the key by which what is finished is found again.
+"""One run with its places, the conditions under which it is done, and the key by which its checkpoints are found again.
 
 Read by every job before anything else, so it imports nothing heavy.
 """
@@ -61,17 +61,17 @@ class Job:
         What `Plan.job` gives.
     prepared : Path
         Folder of the prepared arrays.
-    out : Path or None
-        Folder of ``record.json`` and ``curve.csv``; None for a run that is only to be found finished later.
+    out : Path
+        Folder of ``record.json`` and ``curve.csv``.
     checkpoints : Path
-        Folder for what a killed run leaves and for what is finished, shared by all runs.
+        Folder for what a killed run leaves, shared by all runs.
     preconditioner : Path or None
         The artifact, where the method takes one.
     """
 
     spec: dict[str, Any]
     prepared: Path
-    out: Path | None
+    out: Path
     checkpoints: Path
     preconditioner: Path | None = None
 
@@ -82,7 +82,7 @@ class Job:
 
     @property
     def folder(self) -> Path:
-        """Where it keeps its checkpoint and, once it is finished, its record and curve."""
+        """Where it keeps its checkpoints until it is finished."""
         return folder_of(self, self.key)
 
 

@@ -22,15 +22,13 @@ COLUMNS = ("state", "where", "place", "left", "resumes", "heard", "run")
 ORDER = ("running", "silent", "killed", "failed", "stopped", "finished")
 
 
-def statuses(folder: Path, *, finished: bool = False, now: datetime | None = None) -> list[dict[str, str]]:
+def statuses(folder: Path, *, now: datetime | None = None) -> list[dict[str, str]]:
     """The runs of which a folder tells, those at work first.
 
     Parameters
     ----------
     folder : Path
         Which has the checkpoints of runs, at any depth: ``results``, or a scale's own.
-    finished : bool
-        Whether to list those too that came to their end.
     now : datetime, optional
         The time by which to tell when a run was last heard of; another machine's clock may differ.
 
@@ -38,11 +36,11 @@ def statuses(folder: Path, *, finished: bool = False, now: datetime | None = Non
     -------
     list of dict
         By `COLUMNS`. A run is ``running``; ``silent`` if nothing was heard of it for two minutes; ``killed`` if its
-        process is gone from this machine; ``failed`` by an error; ``stopped`` in good order, or ``finished``.
+        process is gone from this machine; ``failed`` by an error; or ``stopped`` in good order.
     """
     found = [_row(told, now or datetime.now(UTC)) for told in _told(folder)]
     found.sort(key=lambda row: (ORDER.index(row["state"]), row["run"]))
-    return [row for row in found if finished or row["state"] != "finished"]
+    return [row for row in found if row["state"] != "finished"]
 
 
 def table(rows: list[dict[str, str]]) -> Iterator[str]:

@@ -62,7 +62,7 @@ def main(place: str) -> int:
 def _train(task: dict[str, Any], folder: Path) -> dict[str, Any]:
     prepared = Path(task["prepared"])
     preconditioner = Path(task["preconditioner"]) if task["preconditioner"] else None
-    job = Job(task["spec"], prepared, out=None, checkpoints=folder.parent, preconditioner=preconditioner)
+    job = Job(task["spec"], prepared, out=folder, checkpoints=folder.parent, preconditioner=preconditioner)
     return training_run.train(job, datasets.load(prepared), Conditions(**task["conditions"]), folder, task["key"])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -11,15 +12,15 @@ from typing import Any
 
 from shallows import datasets
 from shallows.datasets import prepared as prepared_data
-from shallows.errors import ShallowsError
+from shallows.errors import ShallowsError, TrainingInterrupted
 
 from ..identity import code
-from . import batch_system, calls, finished, record, several_ranks
+from . import batch_system, calls, record, several_ranks
 from .job import Conditions, Job, folder_of, key_of, name_of
 
 
 def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
-    """Do one run, or find it done, and leave its record and curve.
+    """Do one run and leave its record and curve. Then remove its checkpoints, so that it is computed when asked again.
 
     Returns
     -------
@@ -29,13 +30,16 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
     data = _data_of(job.prepared)
     key = key_of(job.spec, data.info["sha256"])
     folder = folder_of(job, key)
-    if finished.is_there(folder):
-        return finished.bring(job, folder)
     # Before the clock, as it may import.
     do = several_ranks.train if conditions.ranks > 1 else calls.load(code.KINDS_OF_RUN[job.spec["definition"]["runs"]])
     record.reset_peak_memory()
     started, clock = datetime.now(UTC), time.perf_counter()
-    found = do(job, data, conditions, folder, key)
+    try:
+        found = do(job, data, conditions, folder, key)
+    except TrainingInterrupted:
+        raise
+    except ShallowsError as error:
+        raise ShallowsError(f"{name_of(job.spec)}: {error}") from error
     rows = found.pop("rows")
     seconds = time.perf_counter() - clock + found.pop("seconds_before")
     peak = found.pop("peak_memory_bytes", None)  # of other processes
@@ -58,9 +62,8 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         }
     )
-    record.write(folder / finished.FINISHED, made, rows)
-    if job.out is not None:
-        record.write(job.out, made, rows)
+    record.write(job.out, made, rows)
+    shutil.rmtree(folder, ignore_errors=True)
     final = ", ".join(f"{name} {float(value):.4g}" for name, value in made["metrics"]["final"].items())
     resumed = f", resumed {made['resumes']} times" if made["resumes"] else ""
     print(f"{name_of(job.spec)}: {final} ({seconds:.1f} s{resumed})", flush=True)

@@ -6,8 +6,10 @@ them (the task, how many rows there are) is decided by the jobs.
 
 from __future__ import annotations
 
+import errno
 import json
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +18,7 @@ from typing import Any
 from shallows.datasets.user_data.request import Request, resolve
 
 from ..planning import costs
-from ..planning.configuration import Configuration
+from ..planning.configuration import Configuration, refuse_braces
 
 #: Stands in paths in place of a scale: a user's data have the size that they have.
 SCALE = "own"
@@ -58,11 +60,19 @@ class Comparison:
 
     @classmethod
     def of(cls, configuration: Configuration) -> Comparison | None:
-        """The comparison that a configuration asks for, or None where it asks for none."""
+        """The comparison that a configuration asks for, or None where it asks for none.
+
+        Raises
+        ------
+        ShallowsError
+            A file that cannot be read, a key or a choice that does not exist, braces in a path.
+        """
         settings = configuration.settings
         request = resolve(settings, configuration.root)
         if request is None:
             return None
+        for path in request.files:
+            refuse_braces(path)
         methods = {name: one for name, one in configuration.methods.items() if "compare" in one}
         seeds = tuple(settings["seeds"] or affordable(configuration.compare, request))
         return cls(request, methods, configuration.compare, seeds, settings["results"], settings["data"])
@@ -73,16 +83,16 @@ class Comparison:
         return f"{self.data}/raw/{self.request.dataset}/verified.json"
 
     def prepared(self, purpose: str, seed: int | str) -> str:
-        """Path of the record of data prepared for a purpose, divided by a seed; the arrays lie beside it."""
-        return f"{self.data}/prepared/{self.request.dataset}/seed{seed}/{purpose}/prepared.json"
+        """Folder of data prepared for a purpose, divided by a seed."""
+        return f"{self.data}/prepared/{self.request.dataset}/seed{seed}/{purpose}"
 
     def prepared_with_all_seeds(self, purpose: str) -> list[str]:
-        """Paths of the records of data prepared for a purpose, one for each seed."""
+        """Folders of data prepared for a purpose, one for each seed."""
         return [self.prepared(purpose, seed) for seed in self.seeds]
 
     @property
     def preparations(self) -> list[str]:
-        """Paths of the records of all preparations."""
+        """Folders of all preparations."""
         return [path for purpose in PURPOSES for path in self.prepared_with_all_seeds(purpose)]
 
     def below(self, path: str) -> str:
@@ -132,7 +142,7 @@ class Comparison:
         return self.methods[method]["runs"] == "estimator"
 
     def cost(self, method: str, choose: str | Path | Sequence[str], test: str | Path | Sequence[str]) -> costs.Cost:
-        """The estimate of a method with all seeds, one after the other, by the records of the two preparations.
+        """The estimate of a method with all seeds, one after the other, by the folders of the two preparations.
 
         See `cost`; how large a user's data are is known when they are prepared, not before.
         """
@@ -248,7 +258,7 @@ def cost(definition: Mapping[str, Any], choose: str | Path, test: str | Path) ->
     definition : mapping
         The method, as the configuration defines it.
     choose, test : path
-        The records of the two preparations.
+        The folders of the two preparations.
     """
     sizes = [_size(path) for path in (choose, test)]
     compare = definition["compare"]
@@ -268,6 +278,8 @@ def cost(definition: Mapping[str, Any], choose: str | Path, test: str | Path) ->
 
 
 def _size(path: str | Path) -> costs.Size:
-    info = json.loads(Path(path).read_text(encoding="utf-8"))
+    if not Path(path).is_dir():  # Snakemake estimates the job later where an error names one of its inputs
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    info = json.loads((Path(path) / "prepared.json").read_text(encoding="utf-8"))
     n_outputs = len(info.get("classes") or []) or math.prod(info["arrays"]["y_train"]["shape"][1:])
     return costs.Size(info["n_train"], info["n_test"], info["n_features"], n_outputs)

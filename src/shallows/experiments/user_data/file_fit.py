@@ -9,7 +9,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ KINDS = {"classification": "Classifier", "regression": "Regressor"}
 
 def fit_file(
     file: str | Path,
-    out: Path,
+    out: Path | None,
     method: str,
     parameters: Mapping[str, Any],
     options: Mapping[str, Any],
@@ -47,14 +47,15 @@ def fit_file(
     ----------
     file : path
         As `shallows.datasets.user_data.request` takes it.
-    out : Path
-        The folder of the model, from which ``shallows predict`` predicts.
+    out : Path or None
+        The folder of the model, from which ``shallows predict`` predicts. None: NAME.model in the working folder, which
+        must not be the model of another file.
     method : str
         The name of an estimator without ``Classifier`` and ``Regressor``, such as ``"EigenPro"``.
     parameters : mapping
         Of the estimator; ``random_state`` is 0 where they say nothing.
     options : mapping
-        ``target``, ``task`` and ``missing``, as the workflow's configuration takes them.
+        ``target``, ``task``, ``missing`` and ``na_values``, as the workflow's configuration takes them.
     checkpoints : Path, optional
         A folder; a training that was interrupted goes on from it.
 
@@ -79,7 +80,7 @@ def fit_file(
         except ShallowsError:
             if first:
                 raise
-            sys.exit(1)  # the first process says what was wrong
+            sys.exit(2)  # the first process says what was wrong
 
 
 def parameters_of(words: list[str]) -> dict[str, Any]:
@@ -95,7 +96,10 @@ def parameters_of(words: list[str]) -> dict[str, Any]:
         name, equals, value = word.partition("=")
         if not name or not equals:
             raise ShallowsError(f"A parameter is given as name=value, such as max_epochs=5, not {word!r}.")
-        found[name] = yaml.safe_load(value)
+        try:
+            found[name] = None if value == "None" else yaml.safe_load(value)
+        except yaml.YAMLError:
+            found[name] = value
         # YAML takes 1e-3 for a text.
         if isinstance(found[name], str):
             try:
@@ -124,6 +128,10 @@ def estimator_of(method: str, task: str, parameters: Mapping[str, Any]) -> Any:
     if kind is None:
         raise ShallowsError(f"{method} has nothing to offer for {task}.")
     known = inspect.signature(kind).parameters
+    if parameters.get("kernel") == "precomputed":
+        raise ShallowsError(
+            "kernel=precomputed takes a matrix of kernel values, and a file holds points. Name a kernel."
+        )
     for name in parameters:
         if name not in known:
             raise UnknownNameError(f"parameter of {kind.__name__}", name, known)
@@ -132,7 +140,7 @@ def estimator_of(method: str, task: str, parameters: Mapping[str, Any]) -> Any:
 
 def _fit_file(
     file: str | Path,
-    out: Path,
+    out: Path | None,
     method: str,
     parameters: Mapping[str, Any],
     options: Mapping[str, Any],
@@ -150,21 +158,36 @@ def _fit_file(
         description = described() if processes is None else processes.on_first(described)
         task = description["entry"]["task"]
         estimator = estimator_of(method, task, parameters)
+        fitted_to = {"file": description["files"][0]["path"], "sha256": description["files"][0]["sha256"]}
+        out = _place_of_model(Path(file), out, fitted_to)
         if first:
             print(with_options(description["told"].replace(OF_A_COMPARISON, "")), flush=True)
         preparation, x, y = fit_preparation(description, feature_steps(description), True, Path(place))
     y = np.asarray(y)
     checkpoint = None
     if checkpoints is not None:
+        if "checkpoint" not in inspect.signature(estimator.fit).parameters:
+            raise ShallowsError(f"{type(estimator).__name__} keeps no checkpoints: leave --checkpoints out.")
+        # Another target, or other words for missing values, would be another training.
         key = [description["files"][0]["sha256"], type(estimator).__name__, repr(sorted(parameters.items()))]
+        key.append(json.dumps([description["entry"]["options"], description["request"]["missing"]]))
         checkpoint = Checkpoint(checkpoints, hashlib.sha256(repr(key).encode()).hexdigest()[:16])
     given = {} if checkpoint is None else {"checkpoint": checkpoint}
-    if processes is None:
-        estimator.fit(x, y, **given)
-    else:
-        from shallows import distributed
+    try:
+        if processes is None:
+            estimator.fit(x, y, **given)
+        else:
+            from shallows import distributed
 
-        distributed.fit(estimator, x, y, **given)
+            distributed.fit(estimator, x, y, **given)
+    except ShallowsError:
+        raise
+    except (ValueError, TypeError, ArithmeticError, MemoryError) as error:
+        raise ShallowsError(
+            f"{type(estimator).__name__} could not be fitted to {file}"
+            + "".join(f" with {name}={value!r}" for name, value in parameters.items())
+            + f": {error or type(error).__name__}"
+        ) from error
     if not first:
         return None
     about = {
@@ -173,18 +196,36 @@ def _fit_file(
         "label": type(estimator).__name__,
         "parameters": " ".join(f"{name}={value}" for name, value in parameters.items()),
         "measured": "not tested on held-out rows",
+        "fitted_to": fitted_to,
         "n_train": int(x.shape[0]),
         "targets": target_names(description),
     }
+    replaced = " in place of the model that was there" if (out / saved_model.NAME).exists() else ""
     saved_model.save(saved_model.SavedModel(about, columns_of(description), preparation, estimator), x, y, out)
     by = f" by {processes.size} processes" if processes else ""
     return (
-        f"{about['label']} was fitted to all {x.shape[0]:,} rows{by} and saved. To predict new rows: shallows predict "
-        f"{out.as_posix()} new.csv"
+        f"{about['label']} was fitted to all {x.shape[0]:,} rows{by} and saved{replaced}. To predict new rows: "
+        f"shallows predict {out.as_posix()} new.csv"
     )
+
+
+def _place_of_model(file: Path, out: Path | None, fitted_to: Mapping[str, str]) -> Path:
+    """The folder of the model; one that nobody named must not be that of another file."""
+    if out is not None:
+        return out
+    out = Path(f"{file.name.partition('.')[0]}.model")
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        before = json.loads((out / saved_model.NAME).read_text(encoding="utf-8"))["about"]["fitted_to"]
+        if before["file"] != fitted_to["file"] and before["sha256"] != fitted_to["sha256"]:
+            raise ShallowsError(
+                f"{out} is the model of {before['file']}. Name another folder for this one: --out NAME; or --out {out} "
+                "to replace it."
+            )
+    return out
 
 
 def with_options(text: str) -> str:
     """What is told of a file in the settings of the workflow, such as ``missing=median``, as options of a command."""
     text = text.replace("such as --config dataset=... ", "such as ")
-    return re.sub(r"\b(target|task|missing)=(?=\w)", r"--\1 ", text)
+    text = re.sub(r"\b(target|task|missing)=(?=\w)", r"--\1 ", text)
+    return text.replace("na_values=", "--na-values ")

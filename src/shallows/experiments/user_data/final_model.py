@@ -41,7 +41,7 @@ def write(
     stamp : path
         The description of the data.
     prepared : path
-        The record of one preparation, which says whether the arrays are sparse.
+        The folder of one preparation, whose record says whether the arrays are sparse.
     out : path
         Where ``model.json`` goes; the estimator's file lies beside it.
     methods : mapping
@@ -59,7 +59,7 @@ def write(
     if found is None:
         raise ShallowsError("No method could be run on these data, so there is no model to save.")
     one, out = found.chosen, Path(out)
-    sparse = bool(json.loads(Path(prepared).read_text(encoding="utf-8"))["sparse"])
+    sparse = bool(json.loads((Path(prepared) / "prepared.json").read_text(encoding="utf-8"))["sparse"])
     steps = feature_steps(description)
     preparation, x, y = fit_preparation(description, steps, sparse, out.parent)
     definition = methods[one.method]

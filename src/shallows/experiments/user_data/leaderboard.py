@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import statistics
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 
 from shallows.datasets.files import write_json
 
-from ..comparing.target_table import write_rows
+from ..comparing.rows import Row, write_rows
 from .comparison import TABLES, TARGET, has_test_rows
 from .final_model import target_names
 from .intervals import Interval
@@ -26,7 +27,7 @@ _NOTHING = "nothing to choose"
 
 
 def write(outcomes: Iterable[str | Path], stamp: str | Path, folder: str | Path) -> None:
-    """Write every table of a comparison as a tidy CSV and the JSON that describes it.
+    """Write every table of a comparison as a tidy CSV and the JSON that describes it; remove runs of an earlier one.
 
     Parameters
     ----------
@@ -37,7 +38,16 @@ def write(outcomes: Iterable[str | Path], stamp: str | Path, folder: str | Path)
     folder : path
         Where ``comparison.csv``, ``comparison.json`` and the other tables go.
     """
+    outcomes = [*map(Path, outcomes)]
+    _remove_others(outcomes)
     write_tables(read(outcomes, json.loads(Path(stamp).read_text(encoding="utf-8"))), folder)
+
+
+def _remove_others(outcomes: Iterable[Path]) -> None:
+    """Remove the runs of methods and seeds that had a part in an earlier comparison and have none in this one."""
+    for folder in {path.parents[2] for path in outcomes}:
+        for other in set(folder.glob(f"*/seed*/{outcomes[0].name}")) - set(outcomes):
+            shutil.rmtree(other.parent)
 
 
 def write_tables(results: Results, folder: str | Path, names: Iterable[str] = TABLES) -> None:
@@ -61,7 +71,7 @@ def write_tables(results: Results, folder: str | Path, names: Iterable[str] = TA
 # The methods ----------------------------------------------------------------------------------------------------------
 
 
-def _methods(results: Results, found: Recommendation | None) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def _methods(results: Results, found: Recommendation | None) -> tuple[list[Row], dict[str, Any]]:
     task = results.task
     rows = []
     for one in results.methods:
@@ -80,7 +90,7 @@ def _methods(results: Results, found: Recommendation | None) -> tuple[list[dict[
         "title": f"Methods on {description['entry']['title']}",
         "lead": sentence(results, found),
         "caption": _of_the_picture(results),
-        "notes": [description["told"], *_division(results)],
+        "notes": [*description["told"].splitlines(), *_division(results)],
         "layout": {"rows": ["method", "chosen"], "columns": ["metric"], "open": True},
         "figure": {"kind": "error_against_costs", "recommended": found.chosen.label if found else ""},
     }
@@ -134,7 +144,7 @@ def _seeds(one: MethodResult) -> str:
 # Defaults against search ----------------------------------------------------------------------------------------------
 
 
-def _defaults(results: Results, found: Recommendation | None) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def _defaults(results: Results, found: Recommendation | None) -> tuple[list[Row], dict[str, Any]]:
     task, rows = results.task, []
     within: dict[bool, list[str]] = {True: [], False: []}
     for one in results.done:
@@ -176,7 +186,7 @@ def _range(gap: Interval) -> str:
 # Predictions of the method to take ------------------------------------------------------------------------------------
 
 
-def _predictions(results: Results, found: Recommendation | None) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def _predictions(results: Results, found: Recommendation | None) -> tuple[list[Row], dict[str, Any]]:
     described: dict[str, Any] = {
         "title": "Predicted and true",
         "caption": "",
@@ -208,7 +218,7 @@ def _predictions(results: Results, found: Recommendation | None) -> tuple[list[d
     return rows, described
 
 
-def _confusion(results: Results, one: MethodResult, true: Any, predicted: Any) -> list[dict[str, Any]]:
+def _confusion(results: Results, one: MethodResult, true: Any, predicted: Any) -> list[Row]:
     names = _classes(one)
     counts = np.zeros((len(names), len(names)), dtype=int)
     np.add.at(counts, (true.astype(int), predicted.astype(int)), 1)
@@ -219,7 +229,7 @@ def _confusion(results: Results, one: MethodResult, true: Any, predicted: Any) -
     ]
 
 
-def _tenths(results: Results, one: MethodResult, true: Any, predicted: Any) -> list[dict[str, Any]]:
+def _tenths(results: Results, one: MethodResult, true: Any, predicted: Any) -> list[Row]:
     rows = []
     for output, name in enumerate(_targets(results)):
         order = np.argsort(true[:, output], kind="stable")
@@ -251,7 +261,7 @@ def _targets(results: Results) -> list[str]:
 # Bandwidths -----------------------------------------------------------------------------------------------------------
 
 
-def _bandwidths(results: Results, found: Recommendation | None) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def _bandwidths(results: Results, found: Recommendation | None) -> tuple[list[Row], dict[str, Any]]:
     metric = "validation_error" if results.task == "classification" else "validation_unexplained"
     rows = []
     for one in results.done:

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from shallows.atomic import replacing
-from shallows.datasets.files import write_json
+from shallows.datasets.files import DatasetError, write_json
 from shallows.datasets.user_data.fitted_preparation import FittedPreparation
-from shallows.datasets.user_data.new_rows import raw_rows
+from shallows.datasets.user_data.new_rows import column_name, raw_rows
 from shallows.errors import ShallowsError
 
 from . import estimator_files
@@ -60,10 +60,20 @@ class SavedModel:
         Raises
         ------
         DatasetError
-            When a column does not fit; it names the column.
+            When a column does not fit, or a value cannot be predicted from; it names the column.
         """
-        blocks = raw_rows(path, self.columns, fills_missing=self.preparation.fills_missing)
-        found = [self.preparation.decode(self.estimator.predict(self.preparation.transform(x))) for x in blocks]
+        found: list[np.ndarray] = []
+        for x in raw_rows(path, self.columns, fills_missing=self.preparation.fills_missing):
+            try:
+                predicted = self.estimator.predict(self.preparation.transform(x))
+            except (ShallowsError, ValueError, ArithmeticError) as error:
+                row, column = self.preparation.farthest(x)
+                raise DatasetError(
+                    f"{path} cannot be predicted: {error} The value that is farthest from the training rows is "
+                    f"{x[row, column]:g} in row {sum(map(len, found)) + row + 1:,}, "
+                    f"{column_name(self.columns, column)}."
+                ) from error
+            found.append(self.preparation.decode(predicted))
         if not found:
             raise ShallowsError(f"{path} holds no rows.")
         return np.concatenate(found)
@@ -116,7 +126,8 @@ def load(place: str | Path) -> SavedModel:
     path = place / NAME if place.is_dir() else place
     if not path.is_file():
         raise ShallowsError(
-            f"There is no model in {place}. Give the folder that a comparison left, such as results/own/my/model."
+            f"There is no model in {place}. Give the folder that a comparison left, such as "
+            "results/own/my-4142d71b/model."
         )
     try:
         content = json.loads(path.read_text(encoding="utf-8"))

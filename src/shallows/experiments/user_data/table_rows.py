@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..comparing import verdicts
+from ..comparing.measured import Measured
+from ..comparing.rows import Row
 from ..comparing.target_table import describe_runs
+from ..comparing.verdicts import Verdict
+from ..setting_text import parse_setting
 from .recommendation import seconds
 from .results import Results
 
@@ -44,61 +47,55 @@ def measured(
     metric: str,
     values: Sequence[float],
     folders: Sequence[Path] = (),
-) -> dict[str, Any]:
+) -> Row:
     """A row of one metric of a method: the mean of its values, one for each division, and their deviation."""
-    write_number: Callable[[float], str] = seconds if metric.endswith("_seconds") else _written
-    return _row(table, results, method, setting, metric) | {
-        "measured_mean": write_number(statistics.fmean(values)).replace(",", ""),
-        "measured_sd": write_number(statistics.stdev(values)).replace(",", "") if len(values) > 1 else "",
-        "seeds": " ".join(str(one) for one in results.done[0].seeds),
-        "verdict": verdicts.MEASURED,
-        "records": ";".join(folder.as_posix() for folder in folders),
-    }
+    known, unit = Measured(tuple(values)), METRICS[metric][1]
+    return replace(
+        _row(table, results, method, metric, Verdict.MEASURED),
+        setting=setting,
+        measured_mean=_rounded(known.mean, unit),
+        measured_sd=None if known.deviation is None else _rounded(known.deviation, unit),
+        seeds=" ".join(str(one) for one in results.done[0].seeds),
+        records=tuple(folder.as_posix() for folder in folders),
+        values=known.values,
+        repetitions=known.repetitions,
+    )
 
 
-def _written(value: float) -> str:
-    # What is left of a difference of equal numbers is no number to show.
-    return f"{value if abs(value) > 1e-12 else 0.0:.8g}"
+def _rounded(value: float, unit: str) -> float:
+    if unit == "s":
+        return float(seconds(value).replace(",", ""))
+    return 0.0 if abs(value) < 1e-12 else value  # what is left of a difference of equal numbers
 
 
-def not_run(table: str, results: Results, method: str, metric: str, reason: str) -> dict[str, Any]:
+def not_run(table: str, results: Results, method: str, metric: str, reason: str) -> Row:
     """The row of a method that was not run."""
-    return _row(table, results, method, "", metric) | {"verdict": verdicts.NOT_RUN, "reason": reason}
+    return replace(_row(table, results, method, metric, Verdict.NOT_RUN), reason=reason)
 
 
-def _row(table: str, results: Results, method: str, setting: str, metric: str) -> dict[str, Any]:
-    n_train, n_test = results.done[0].sizes if results.done else ("", "")
-    return {
-        "target": table,
-        "dataset": results.description["dataset"],
-        "n_train": n_train,
-        "n_test": n_test,
-        "method": method,
-        "setting": setting,
-        "metric": metric,
-        "published": "",
-        "measured_mean": "",
-        "measured_sd": "",
-        "seeds": "",
-        "verdict": "",
-        "scale": results.scale,
-        "reason": "",
-        "unit": METRICS[metric][1],
-        "tolerance": "",
-        "records": "",
-    }
+def _row(table: str, results: Results, method: str, metric: str, verdict: Verdict) -> Row:
+    n_train, n_test = results.done[0].sizes if results.done else (None, None)
+    return Row(
+        target=table,
+        dataset=results.description["dataset"],
+        n_train=n_train,
+        n_test=n_test,
+        method=method,
+        metric=metric,
+        verdict=verdict,
+        scale=results.scale,
+        unit=METRICS[metric][1],
+    )
 
 
-def meta(
-    name: str, results: Results, rows: Sequence[Mapping[str, Any]], described: Mapping[str, Any]
-) -> dict[str, Any]:
+def meta(name: str, results: Results, rows: Sequence[Row], described: Mapping[str, Any]) -> dict[str, Any]:
     """What rendering needs of a table besides its rows."""
     entry = results.description["entry"]
     labels = {key: label + (f" ({unit})" if unit else "") for key, (label, unit) in METRICS.items()}
     # What was chosen, and classes, are shown as they are, names in small letters.
     for row in rows:
-        for part in filter(None, str(row["setting"]).split("; ")):
-            labels.setdefault(part.partition("=")[2], part.partition("=")[2])
+        for value in parse_setting(row.setting).values():
+            labels.setdefault(value, value)
     labels[results.description["dataset"]] = entry["title"]
     used = [record for one in results.done for record in one.records]
     return {
@@ -110,6 +107,5 @@ def meta(
         "scale": results.scale,
         "label": describe_runs(used, results.scale),
         "labels": labels,
-        "verdict_counts": {},
         **described,
     }

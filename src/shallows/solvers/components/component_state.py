@@ -9,7 +9,8 @@ import numpy as np
 
 from ... import arrays
 from ...arrays import Array
-from ...features import FourierFeatures, block_sums
+from ...features import block_sums
+from ...features.fourier import FourierFeatures
 from ..examples import ExampleSet
 from ..expansions.growing_expansion import FIRST_CAPACITY, GrowingExpansion
 from .moments import share_of_batch

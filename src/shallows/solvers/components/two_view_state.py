@@ -10,7 +10,8 @@ import numpy as np
 
 from ... import arrays
 from ...arrays import Array, Device
-from ...features import FourierFeatures, block_sums
+from ...features import block_sums
+from ...features.fourier import FourierFeatures
 from ..examples import Examples, ExampleSet
 from ..expansions.growing_expansion import FIRST_CAPACITY, GrowingExpansion
 from .moments import second_moment, share_of_batch

@@ -13,7 +13,7 @@ import numpy as np
 from ... import arrays, kernels, streams
 from ...datasets.synthetic.gaussian_1d import Gaussian1D
 from ...errors import ShallowsError
-from ...features import FourierFeatures
+from ...features.fourier import FourierFeatures
 from ...solvers.components.component_state import ComponentProblem, ComponentState
 from ...solvers.components.oja import DoublyStochasticOja
 from ...solvers.components.warm_start import random_feature_components
@@ -188,7 +188,7 @@ def _begin(
     """The problem, the state at its start, and the batches of one pass."""
     x = np.asarray(data.x_train, dtype=np.float32).reshape(-1, 1)
     x = x[streams.permutation(seed, "order", 0, len(x))]
-    features = FourierFeatures(kernels.make("gaussian", bandwidth), 1, F, seed)
+    features = FourierFeatures(kernels.Gaussian(float(bandwidth)), 1, F, seed)
     first = random_feature_components(
         features, x[:START_POINTS].astype(np.float64), k if start == "warm" else 2 * k, n_blocks=START_BLOCKS
     )

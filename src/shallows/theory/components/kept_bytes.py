@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import kernels, streams
 from ...errors import ShallowsError
-from ...features import FourierFeatures
+from ...features.fourier import FourierFeatures
 from ...solvers.components.component_state import ComponentProblem
 from ...solvers.components.oja import DoublyStochasticOja
 from ...solvers.components.warm_start import random_feature_components
@@ -61,7 +61,7 @@ def kept_bytes(
     kept = []
     for size in sizes:
         D, d = (size, n_inputs) if along == "n_features" else (n_features, size)
-        kernel = kernels.make("gaussian", d**0.5)
+        kernel = kernels.Gaussian(d**0.5)
         points = streams.normal(random_state, "kept bytes", 0, (200, d))
         start = random_feature_components(
             FourierFeatures(kernel, d, block_size, random_state, cache_bytes=cache_bytes), points, n_components

@@ -12,7 +12,8 @@ from ... import arrays, streams
 from ...datasets.synthetic.latent_views import LatentViews
 from ...errors import ShallowsError
 from ...estimators.components.kernel_svd import DoublyStochasticKernelSVD
-from ...estimators.feature_maps import FourierFeatures, NystroemFeatures
+from ...estimators.feature_maps.fourier_features import FourierFeatures
+from ...estimators.feature_maps.nystroem_features import NystroemFeatures
 from ..results import AnalysisResult
 
 METHODS = ("doubly_stochastic", "fourier", "nystroem")

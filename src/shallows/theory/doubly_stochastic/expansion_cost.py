@@ -80,11 +80,11 @@ def _step(m: int, d: int, B: int, F: int, seed: int) -> tuple[Callable[[], None]
     """A step of a function of m features that can be made again and again, and the bytes that the function holds."""
     x = streams.normal(seed, "growth points", 0, (B, d)).astype(np.float32)
     y = np.sign(x[:, :1])
-    kernel = kernels.make("gaussian", math.sqrt(2.0 * d))
+    kernel = kernels.Gaussian(math.sqrt(2.0 * d))
 
     def made() -> Callable[[], None]:
         features = FourierFeatures(kernel, d, F, seed, form="cosine", cache_bytes=0)
-        problem = ExpansionProblem(features, losses.make("logistic"), 1, growth=math.inf)
+        problem = ExpansionProblem(features, losses.Logistic(), 1, growth=math.inf)
         solver = DoublyStochastic(1e-3, 0.0, 0.0, preconditioning=None)
         state = ExpansionState.zero(problem, 1e-3, x)
         for _ in range(m // F):
@@ -149,7 +149,7 @@ def stored_feature_bytes(
     """
     x = np.asarray(data.x_train[:64], dtype=np.float64)
     block = 256
-    made = FourierFeatures(kernels.make("gaussian", 1.0), x.shape[1], block, random_state, form="cosine")
+    made = FourierFeatures(kernels.Gaussian(1.0), x.shape[1], block, random_state, form="cosine")
     each = made.block(0, x).nbytes / (len(x) * block)
     features, coefficients = each * n_points * n_features, 4.0 * n_features * n_outputs
     numbers = {

@@ -78,7 +78,7 @@ def course(
     points = kernels.augmented(np.ascontiguousarray(x, dtype=np.float32))
     if bandwidth is None:
         bandwidth = chosen_bandwidth(points, y, C, random_state)
-    kernel = kernels.make("gaussian", bandwidth)
+    kernel = kernels.Gaussian(float(bandwidth))
     n, budget = len(y), arrays.memory_budget(memory) // 3
     followed = {
         "pegasos": _follow_single,
@@ -130,7 +130,7 @@ def chosen_bandwidth(points: np.ndarray, y: np.ndarray, C: float, seed: int) -> 
     fitted = n - n // 5
     median, errors = kernels.median_bandwidth(points[:, :-2], seed), {}
     for multiple in MULTIPLES:
-        kernel = kernels.make("gaussian", multiple * median)
+        kernel = kernels.Gaussian(float(multiple * median))
         rows = KernelRowSlab(kernel, points[:fitted], budget=2**30)
         problem = DualProblem.of_classes(rows, y[:fitted], np.full(fitted, C))
         state = SMO(1e-2).init(problem)

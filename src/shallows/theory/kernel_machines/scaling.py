@@ -57,7 +57,7 @@ def scaling(
     sizes = sorted({min(n, len(y)) for n in sizes})
     x = np.ascontiguousarray(x, dtype=np.float32)
     sigma = kernels.median_bandwidth(x, random_state) if bandwidth is None else bandwidth
-    kernel, solver = kernels.make("gaussian", sigma), SMO()
+    kernel, solver = kernels.Gaussian(float(sigma)), SMO()
     found: dict[str, list[float]] = {name: [] for name in ("work", "kept", "few", "none", "time")}
     seconds = []
     with arrays.one_blas_thread():

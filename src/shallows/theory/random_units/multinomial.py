@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ... import arrays, features, kernels, streams
+from ... import arrays, kernels, streams
+from ...features.fourier import fourier_pairs
 from ..results import AnalysisResult
 
 PENALTIES = (10.0, 100.0)
@@ -72,7 +73,7 @@ def beside_nets(
         nets = [MLPClassifier(layers, max_iter=40, random_state=random_state) for layers in NETS]
         of_nets = error(nets, x, new)
         for D in sizes:
-            made = features.make("fourier", kernels.make("gaussian", sigma), x, D, seed=random_state)
+            made = fourier_pairs(kernels.Gaussian(float(sigma)), x, D, random_state)
             Z, tested = (arrays.to_numpy(made.map(part)).astype(np.float64) for part in (x, new))
             models = [LogisticRegression(C=C, max_iter=400, tol=TOLERANCE) for C in PENALTIES]
             found["features"].append(error(models, Z, tested))

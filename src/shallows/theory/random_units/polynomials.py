@@ -53,7 +53,7 @@ def number_of_features(
     x = streams.normal(random_state, "polynomial points", 0, (n_points, n_inputs)) / math.sqrt(n_inputs)
     found: dict[str, list[float]] = {"columns": [], "formula": [], "difference": []}
     for p in degrees:
-        kernel = kernels.make("polynomial", None, degree=p, offset=offset)
+        kernel = kernels.Polynomial(degree=p, offset=offset)
         Z, K = Monomials(kernel, n_inputs).map(x), (x @ x.T + offset) ** p
         found["columns"].append(float(Z.shape[1]))
         found["formula"].append(math.prod((n_inputs + i) / i for i in range(1, p + 1)))
@@ -105,7 +105,7 @@ def against_kernel_machine(
     q = streams.normal(random_state, "quadratic form", 0, (n_inputs, n_inputs))
     value = np.einsum("ij,jk,ik->i", x, q, x) + x @ q[0]
     y = np.where(value + 0.3 * value.std() * streams.normal(random_state, "noise", 0, (n,)) > 0, 1, -1)
-    kernel = kernels.make("polynomial", None, degree=degree, offset=1.0, scale=1.0 / n_inputs)
+    kernel = kernels.Polynomial(degree=degree, offset=1.0, scale=1.0 / n_inputs)
     features, new = Monomials(kernel, n_inputs), slice(n - TESTED, n)
     found: dict[str, list[float]] = {"time": [], "error_features": [], "error_kernel": []}
     with arrays.one_blas_thread(), warnings.catch_warnings():

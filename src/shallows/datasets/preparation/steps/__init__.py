@@ -6,34 +6,38 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
 
-from shallows.datasets import lookup
 from shallows.datasets.files import DatasetError
 from shallows.errors import UnknownNameError
+from shallows.lazy_tables import LazyTable
 
 if TYPE_CHECKING:
     from shallows.datasets.catalogue import Dataset
     from shallows.datasets.preparation.step import Step
 
-#: Every step by its name, as ``"module:class"``.
-STEPS = {
-    "subset": "shallows.datasets.preparation.steps.subset:Subset",
-    "split": "shallows.datasets.preparation.steps.hold_out:Split",
-    "fold": "shallows.datasets.preparation.steps.hold_out:Fold",
-    "keep_classes": "shallows.datasets.preparation.steps.keep_classes:KeepClasses",
-    "impute": "shallows.datasets.preparation.steps.impute:Impute",
-    "grayscale": "shallows.datasets.preparation.steps.images:Grayscale",
-    "unit": "shallows.datasets.preparation.steps.unit:Unit",
-    "zscore": "shallows.datasets.preparation.steps.zscore:ZScore",
-    "halves": "shallows.datasets.preparation.steps.images:Halves",
-    "views": "shallows.datasets.preparation.steps.views:Views",
-    "net_features": "shallows.datasets.preparation.steps.net_features:NetFeatures",
-    "pca": "shallows.datasets.preparation.steps.pca:PCA",
-    "one_hot": "shallows.datasets.preparation.steps.one_hot:OneHot",
-    "signs": "shallows.datasets.preparation.steps.class_coding:Signs",
-    "indicators": "shallows.datasets.preparation.steps.class_coding:Indicators",
-    "center_target": "shallows.datasets.preparation.steps.center_target:CenterTarget",
-    "logarithm": "shallows.datasets.preparation.steps.logarithm:Logarithm",
-}
+#: Every step by its name.
+STEPS = LazyTable(
+    "preparation step",
+    __name__,
+    {
+        "subset": ".subset:Subset",
+        "split": ".hold_out:Split",
+        "fold": ".hold_out:Fold",
+        "keep_classes": ".keep_classes:KeepClasses",
+        "impute": ".impute:Impute",
+        "grayscale": ".images:Grayscale",
+        "unit": ".unit:Unit",
+        "zscore": ".zscore:ZScore",
+        "halves": ".images:Halves",
+        "views": ".views:Views",
+        "net_features": ".net_features:NetFeatures",
+        "pca": ".pca:PCA",
+        "one_hot": ".one_hot:OneHot",
+        "signs": ".class_coding:Signs",
+        "indicators": ".class_coding:Indicators",
+        "center_target": ".center_target:CenterTarget",
+        "logarithm": ".logarithm:Logarithm",
+    },
+)
 
 
 def step_class(name: str) -> type[Step]:
@@ -44,7 +48,7 @@ def step_class(name: str) -> type[Step]:
     UnknownNameError
         When there is none of this name.
     """
-    return lookup.load("preparation step", name, STEPS)
+    return STEPS[name]
 
 
 def check_steps(steps: Sequence[Mapping[str, Any]]) -> list[Step]:

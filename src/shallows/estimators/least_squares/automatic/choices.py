@@ -14,7 +14,7 @@ from ....kernels import Kernel
 from ....spectrum.copies import Joined, join_copies
 from ....spectrum.leave_one_out import RidgeChoice, RidgePath, candidates_of, choose_ridge
 from ...leave_one_out_choice import AUTO, MEDIAN, MOST_ROWS, number_of_rows
-from ...parameter_checks import check_choice, is_number, is_positive
+from ...parameter_checks import is_number, is_positive
 
 LEAST_HELD_OUT, MOST_HELD_OUT = 200, 1000
 """Rows that a further set of outputs of a larger fit is not trained on: a fifth of the data between these."""
@@ -31,13 +31,16 @@ def check(estimator: Any, *, chooses: bool) -> None:
     if not known and not is_positive(bandwidth):
         words = "'auto', 'median', or None for the median rule" if chooses else "'median' or None for the median rule"
         raise ShallowsError(f"bandwidth must be a positive number, {words}, got {bandwidth!r}.")
-    if not chooses:
-        return
-    given = estimator.regularisation
+    check_calibration(getattr(estimator, "calibration", None))
+    given = estimator.regularisation if chooses else 0.0
     if not (isinstance(given, str) and given == AUTO) and not (is_number(given) and 0 <= given < np.inf):
         raise ShallowsError(f"regularisation must be 'auto' or a number of at least 0, got {given!r}.")
-    if hasattr(estimator, "calibration"):
-        check_choice(estimator, calibration=(AUTO, None))
+
+
+def check_calibration(value: Any) -> None:
+    """Refuse what is not "auto" or None."""
+    if value is not None and not (isinstance(value, str) and value == AUTO):
+        raise ShallowsError(f"calibration must be 'auto' or None, got {value!r}.")
 
 
 def searches_bandwidth(estimator: Any) -> bool:

@@ -6,21 +6,25 @@ what its estimator offers. A measure is loaded when a run uses it, so that a new
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from typing import Any
 
-from shallows.errors import ShallowsError, UnknownNameError
+from shallows.errors import ShallowsError
+from shallows.lazy_tables import LazyTable
 
-#: Name of a measure -> its class, as "module:attribute".
-MEASURES = {
-    "components": "shallows.experiments.running.measures.components:Components",
-    "correlations": "shallows.experiments.running.measures.correlations:Correlations",
-    "predictions": "shallows.experiments.running.measures.predictions:Predictions",
-    "relative_errors": "shallows.experiments.running.measures.relative_errors:RelativeErrors",
-    "sampled": "shallows.experiments.running.measures.sampled:Sampled",
-    "timed_predictions": "shallows.experiments.running.measures.timed_predictions:TimedPredictions",
-}
+#: Every measure by its name.
+MEASURES = LazyTable(
+    "measure",
+    __name__,
+    {
+        "components": ".components:Components",
+        "correlations": ".correlations:Correlations",
+        "predictions": ".predictions:Predictions",
+        "relative_errors": ".relative_errors:RelativeErrors",
+        "sampled": ".sampled:Sampled",
+        "timed_predictions": ".timed_predictions:TimedPredictions",
+    },
+)
 
 
 def make(name: str, data: Any) -> Any:
@@ -37,10 +41,7 @@ def make(name: str, data: Any) -> Any:
     UnknownNameError
         If there is no measure of that name; the message has the nearest one.
     """
-    if name not in MEASURES:
-        raise UnknownNameError("measure", name, MEASURES)
-    module, _, attribute = MEASURES[name].partition(":")
-    return getattr(importlib.import_module(module), attribute)(data, data.info["task"])
+    return MEASURES[name](data, data.info["task"])
 
 
 def default_for(estimator: Any) -> str:

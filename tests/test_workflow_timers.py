@@ -9,7 +9,7 @@ from workflow_runs import PROJECT, snakemake
 pytestmark = pytest.mark.workflow
 
 JOBS = """
-include: "{rules}/scheduling.smk"
+include: "{rules}/timers.smk"
 
 rule all:
     input: [f"{{i}}.first" for i in range(6)], "slow", [f"{{i}}.last" for i in range(2)]

@@ -1,9 +1,8 @@
-"""At the end the scheduler's timers are ended too, for which Python would wait."""
+"""Timers of Snakemake's scheduler, for which Python would wait at the end: see the limit of jobs in profiles/default."""
 
 import threading
 
 
-# See the limit of jobs in a timespan in profiles/default.
 def end_timers():
     for thread in threading.enumerate():
         if isinstance(thread, threading.Timer):

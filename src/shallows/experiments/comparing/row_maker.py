@@ -1,0 +1,140 @@
+"""Making the rows of one target from what they share: the sizes of its data, its definitions, and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..setting_text import format_setting
+from . import verdicts
+from .evaluations import RunResult, points_used
+from .measured import NOTHING, Measured
+from .rows import Row
+from .verdicts import Verdict
+
+#: The dataset of a row that is about several at once.
+ALL_DATA = "all data"
+
+_OF_FACTS = {Verdict.REPRODUCED: Verdict.AGREES, Verdict.BETTER: Verdict.DEVIATES}
+
+
+class RowMaker:
+    """Makes the rows of one target.
+
+    Parameters
+    ----------
+    comparison : mapping
+        `Plan.comparison` of the target.
+    """
+
+    def __init__(self, comparison: Mapping[str, Any]):
+        self.comparison = comparison
+        self._defined = {**comparison["spec"]["metrics"], **comparison["spec"].get("claims", {})}
+
+    def row(
+        self,
+        words: Sequence[str],
+        method: str,
+        setting: Mapping[str, Any],
+        metric: str,
+        judgement: tuple[Verdict, str],
+        printed: Mapping[str, str] | None = None,
+        measured: Measured = NOTHING,
+        runs: Sequence[RunResult] = (),
+        *,
+        is_shown: bool = True,
+        tolerance: str = "",
+        margin: float | None = None,
+        interval: tuple[float, float] | None = None,
+    ) -> Row:
+        """One row: what was measured on datasets by the paper's words, and the verdict with its reason.
+
+        Parameters
+        ----------
+        printed : mapping, optional
+            The row of the published file that it stands beside.
+        is_shown : bool
+            Whether the mean is a measured number of its own.
+        tolerance : str
+            The criterion in words, where it was applied.
+        margin : float, optional
+            How far the mean might lie from the published number.
+        interval : pair of float, optional
+            By which it was judged.
+        """
+        word = words[0] if len(words) == 1 else ALL_DATA
+        size, definition, printed = self._size(word, runs), self._defined.get(metric, {}), printed or {}
+        verdict, reason = judgement
+        if printed.get("derived"):
+            reason = "; ".join(filter(None, (f"counted elsewhere: {printed['derived']}", reason)))
+        evidence = definition.get("evidence", "")
+        low, high = interval or (None, None)
+        return Row(
+            target=self.comparison["target"],
+            dataset=dataset_name(self.comparison["sizes"], word),
+            n_train=size.get("n_train") or None,
+            n_test=size.get("n_test") or None,
+            method=method,
+            setting=format_setting(setting),
+            metric=metric,
+            published=printed.get("published", ""),
+            measured_mean=measured.mean if is_shown else None,
+            measured_sd=measured.deviation if is_shown and not measured.is_bound else None,
+            seeds=" ".join(map(str, sorted({run.record["run"]["seed"] for run in runs}))),
+            # A fact agrees or not, and is never better.
+            verdict=_OF_FACTS.get(verdict, verdict) if evidence == "fact" else verdict,
+            scale=self.comparison["scale"],
+            reason=reason,
+            unit=definition.get("unit", ""),
+            tolerance=tolerance,
+            records=tuple(run.folder for run in runs),
+            evidence=evidence if printed else "",
+            item=printed.get("item", ""),
+            derived=printed.get("derived", ""),
+            fixed=definition.get("fixed", "") if tolerance else "",
+            margin=margin,
+            low=low,
+            high=high,
+            values=measured.values,
+            repetitions=measured.repetitions or None,
+            passed=measured.passed,
+            is_bound=measured.is_bound,
+            left_out=measured.left_out,
+            printed_data=tuple(words),
+        )
+
+    def not_run(
+        self, word: str, method: str, setting: Mapping[str, Any], printed: Mapping[str, str] | None, metric: str
+    ) -> Row:
+        """The row of a published value beside which nothing was measured."""
+        reason = (
+            self._defined.get(metric, {}).get("not_measured")
+            or self.comparison["missing"].get(word)
+            or self.comparison["left_out"]
+            or "not asked for at this scale"
+        )
+        return self.row([word], method, setting, metric, (Verdict.NOT_RUN, reason), printed)
+
+    def incomparable(self, word: str, runs: Sequence[RunResult] = ()) -> str | None:
+        """Why the data that these runs of this scale used cannot stand beside the paper's."""
+        if word not in self.comparison["sizes"]:
+            return None
+        paper = self.comparison["spec"]["published_data"].get(word)
+        return verdicts.incomparable_data(word, paper, self._size(word, runs))
+
+    def _size(self, word: str, runs: Sequence[RunResult]) -> Mapping[str, Any]:
+        """The size of the data; where it matters for the comparison, the training points are those that were used."""
+        size = self.comparison["sizes"].get(word, {})
+        if not size or (self.comparison["spec"]["published_data"].get(word) or {}).get("any"):
+            return size
+        here = [run for run in runs if run.record["run"].get("dataset") in (None, size["dataset"])]
+        return {**size, "n_train": min([size["n_train"], *(points_used(run.record) for run in here)])}
+
+
+def dataset_name(sizes: Mapping[str, Mapping[str, Any]], word: str) -> str:
+    """The dataset that stands for a paper's word, with the word where it stands for several of them."""
+    if word not in sizes:
+        return word
+    dataset = sizes[word]["dataset"]
+    shared = sum(one["dataset"] == dataset for one in sizes.values()) > 1
+    return f"{dataset} ({word})" if shared else dataset

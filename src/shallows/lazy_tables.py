@@ -1,0 +1,86 @@
+"""Tables of names whose entries are imported when they are first used."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Iterator, Mapping, MutableMapping
+from typing import Any
+
+from .errors import UnknownNameError
+
+
+class LazyTable(MutableMapping[str, Any]):
+    """A table of names that imports an entry when it is first used.
+
+    Nothing imports all kernels to use one of them. What a result depends on is read from the source
+    (`shallows.experiments.identity`): a call of ``LazyTable`` at the top of a module, written out, is not a part of the
+    module's digest, so that a new entry makes no earlier result stale.
+
+    Parameters
+    ----------
+    kind : str
+        What the table holds, in the singular, for error messages: ``"kernel"``.
+    package : str
+        The package that holds the table, ``__name__``.
+    places : mapping of str to str
+        ``".module:attribute"`` by name, relative to the package. Where no attribute is written, it is the name itself.
+
+    Raises
+    ------
+    UnknownNameError
+        For a name that the table does not have; the message has the nearest one.
+    """
+
+    def __init__(self, kind: str, package: str, places: Mapping[str, str]):
+        self.kind, self.package = kind, package
+        self._entries: dict[str, Any] = dict(places)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self:
+            raise UnknownNameError(self.kind, name, self._entries)
+        entry = self._entries[name]
+        if not isinstance(entry, str):
+            return entry
+        module, _, attribute = entry.partition(":")
+        return getattr(importlib.import_module(module, self.package), attribute or name)
+
+    def __setitem__(self, name: str, entry: Any) -> None:
+        self._entries[name] = entry
+
+    def __delitem__(self, name: str) -> None:
+        del self._entries[name]
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The entry of a name, or the default where there is none."""
+        if name not in self:
+            return default
+        return self[name]
+
+    def module_of(self, name: str) -> str:
+        """The name of the module that an entry is imported from."""
+        entry = self._entries[name]
+        if not isinstance(entry, str):
+            return entry.__module__
+        return importlib.util.resolve_name(entry.partition(":")[0], self.package)
+
+    def attribute(self, name: str) -> Any:
+        """The entry of a name, for the ``__getattr__`` of the package that exports the table's entries.
+
+        Raises
+        ------
+        AttributeError
+            If the table has no such name.
+        """
+        if name not in self:
+            raise AttributeError(f"module {self.package!r} has no attribute {name!r}")
+        return self[name]
