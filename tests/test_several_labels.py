@@ -16,9 +16,7 @@ from shallows import (
     DoublyStochasticRegressor,
     ExactKernelRidgeRegressor,
     FeatureEigenProRegressor,
-    PegasosClassifier,
-    SDCAClassifier,
-    SVRGClassifier,
+    RegularisedRiskClassifier,
     kernels,
 )
 from shallows.errors import ShallowsError
@@ -100,8 +98,8 @@ def test_labels_are_found_and_have_probabilities_of_their_own(name):
 
 def test_a_loss_of_all_classes_together_says_what_to_take():
     for model in (
-        PegasosClassifier(loss="multiclass_hinge"),
-        SVRGClassifier(loss="softmax"),
+        RegularisedRiskClassifier(solver="pegasos", loss="multiclass_hinge"),
+        RegularisedRiskClassifier(solver="svrg", features="fourier", loss="softmax"),
         DoublyStochasticClassifier(loss="softmax"),
     ):
         with pytest.raises(ShallowsError, match=r"is for examples of one class each.*loss='logistic', 'hinge'"):
@@ -109,7 +107,7 @@ def test_a_loss_of_all_classes_together_says_what_to_take():
         assert not model.__sklearn_tags__().classifier_tags.multi_label
 
 
-@pytest.mark.parametrize("name", ["SDCAClassifier", "DoublyStochasticClassifier"])
+@pytest.mark.parametrize("name", ["RegularisedRiskClassifier", "DoublyStochasticClassifier"])
 def test_columns_that_are_no_labels_are_refused(name):
     with pytest.raises(ValueError, match=r"several columns"):
         unfitted(name).fit(X, labels(X) + np.arange(3))
@@ -137,7 +135,7 @@ def test_a_stream_of_several_labels_goes_on_and_is_saved(tmp_path):
 @pytest.mark.slow
 def test_scikit_learns_contract_holds_for_a_loss_of_each_label():
     check_estimator(
-        SDCAClassifier(loss="logistic"),
+        RegularisedRiskClassifier(loss="logistic"),
         on_skip=None,
         expected_failed_checks={
             f"check_sample_weight_equivalence_on_{kind}_data": "other batches" for kind in ("dense", "sparse")
