@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from shallows import arrays, losses
 from shallows.arrays import Array
 from shallows.solvers.regularised.risk import RiskProblem, RiskState
+from shallows.solvers.regularised.risk_solver import RiskSolver
 
 # ------------------------------------------------------------------------------------------ the solver
 
@@ -55,8 +56,8 @@ class AveragedSGD:
     References
     ----------
     F. Bach and E. Moulines (2013), "Non-strongly-convex smooth stochastic approximation with convergence rate O(1/n)",
-    NIPS 26. S. Lacoste-Julien, M. Schmidt and F. Bach (2012), "A simpler approach to obtaining an O(1/t) convergence rate for
-    the projected stochastic subgradient method" (the weights).
+    NIPS 26. S. Lacoste-Julien, M. Schmidt and F. Bach (2012), "A simpler approach to obtaining an O(1/t) convergence
+    rate for the projected stochastic subgradient method" (the weights).
     """
 
     step_size: float

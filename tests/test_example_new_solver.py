@@ -1,4 +1,4 @@
-"""The worked example of a new solver: it is short, its estimators keep scikit-learn's contract and find the minimiser."""
+"""The worked example of a new solver is short, keeps scikit-learn's contract and finds the minimiser."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class RegularisedRiskClassifier(ClassifierMixin, RiskModel):
     batch_size : int, optional
         m, the rows of a step. None takes a twentieth of them: 16 to 256 with a kernel, 8 to 64
         with features.
-    max_epochs : int, default=10
+    max_epochs : int, default=20
         The most passes over the training data.
     max_seconds : float, optional
         The most seconds of training. These include kernel values and features, but not preparation, landmarks and
@@ -314,7 +314,7 @@ class RegularisedRiskRegressor(RegressorMixin, MultiOutputMixin, RiskModel):
     batch_size : int, optional
         m, the rows of a step. None takes a twentieth of them: 16 to 256 with a kernel, 8 to 64
         with features.
-    max_epochs : int, default=10
+    max_epochs : int, default=20
         The most passes over the training data.
     max_seconds : float, optional
         The most seconds of training. These include kernel values and features, but not preparation, landmarks and

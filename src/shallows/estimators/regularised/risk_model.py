@@ -45,7 +45,7 @@ class RiskModel(Estimator):
         solver_params: dict[str, Any] | None = None,
         regularisation: float | str | None = "auto",
         batch_size: int | None = None,
-        max_epochs: int = 10,
+        max_epochs: int = 20,
         max_seconds: float | None = None,
         tol: float = 0.0,
         early_stopping: bool = False,

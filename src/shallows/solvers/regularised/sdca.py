@@ -118,5 +118,5 @@ def duality_gap(problem: RiskProblem, state: SDCAState) -> float:
     return problem.objective(state.coefficients) - dual_objective(problem, state)
 
 
-# In ten epochs the dual problem of values is not solved for a smaller λ than 1/n.
+# In some ten epochs the dual problem of values is not solved for a smaller λ than 1/n.
 SDCA_SOLVER = RiskSolver(lambda problem, batch_size, n_epochs: SDCA(), least_ridge=1.0)
