@@ -79,7 +79,7 @@ def test_a_gpu_that_cannot_be_used_is_refused_with_its_cause(facts, words, machi
     with pytest.raises(ShallowsError, match=words):
         gpu_checks.check_gpu("gpu:2")
     X, y = np.arange(60.0).reshape(30, 2), np.arange(30.0)
-    for name in ("EigenPro", "KernelSGD", "DoublyStochastic", "SDCA", "CoreVectorMachine"):
+    for name in ("EigenPro", "KernelSGD", "DoublyStochastic", "RegularisedRisk", "CoreVectorMachine"):
         with pytest.raises(ShallowsError, match=words):
             getattr(shallows, f"{name}Regressor")(device="gpu:2").fit(X, y)
     for model in (shallows.SMOClassifier, shallows.FourierFeatures, shallows.DoublyStochasticKernelPCA):
