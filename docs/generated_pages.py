@@ -31,7 +31,7 @@ DOCUMENTS = ("eigenpro", "dsg", "cdsg", "kpca", "lecture", "across")
 ESTIMATORS = {
     "least_squares": "Least squares: EigenPro, kernel SGD, exact ridge regression",
     "doubly_stochastic": "Doubly stochastic gradients",
-    "regularised": "Regularised risks: Pegasos, NORMA, SDCA, SVRG, SAG",
+    "regularised": "Regularised risks: SDCA, Pegasos, NORMA, SAG, SAGA, SVRG",
     "linear_svm": "Linear support vector machines",
     "support_vectors": "Support vectors: SMO, SVM-light, interior points, Newton, LASVM, core vector machines",
     "budgeted": "Budgets: support vectors, hyperplanes, landmarks",

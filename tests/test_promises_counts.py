@@ -104,12 +104,12 @@ GROWING = {
     ("FeatureEigenProRegressor", "n_features"): "The coefficients of 1,000,000,000 features take",
     ("FeatureRidgeRegressor", "features_params"): "The coefficients of 1,000,000,000 features take",
     ("HiddenUnits", "n_units"): "60 rows of 1,000,000,000 features take 480 GB",
-    ("PegasosClassifier", "n_features"): "The coefficients of 1,000,000,000 features take",
+    ("pegasos: RegularisedRiskClassifier", "n_features"): "The coefficients of 1,000,000,000 features take",
     ("QuasiMonteCarloFeatures", "n_features"): "60 rows of 1,000,000,000 features take 480 GB",
     ("RandomKitchenSinksClassifier", "n_units"): "1,000,000,000 equations",
-    ("SAGClassifier", "n_features"): "The coefficients of 1,000,000,000 features take",
-    ("SDCARegressor", "n_features"): "The coefficients of 1,000,000,000 features take",
-    ("SVRGClassifier", "n_features"): "The coefficients of 1,000,000,000 features take",
+    ("sag: RegularisedRiskClassifier", "n_features"): "The coefficients of 1,000,000,000 features take",
+    ("sdca: RegularisedRiskRegressor", "n_features"): "The coefficients of 1,000,000,000 features take",
+    ("svrg: RegularisedRiskClassifier", "n_features"): "The coefficients of 1,000,000,000 features take",
     ("TensorSketch", "n_features"): "60 rows of 1,000,000,000 features take 480 GB",
 }
 """By estimator and parameter what is said of a count that no memory holds."""
@@ -165,7 +165,7 @@ def test_what_is_no_name_is_refused_where_a_name_is_expected(name):
 @pytest.mark.parametrize(("name", "parameter"), GROWING)
 def test_memory_that_cannot_be_had_is_told_before_it_is_taken(name, parameter):
     options = {parameter: {"n_features": MUCH} if parameter == "features_params" else MUCH}
-    if name.startswith(("Pegasos", "SDCA")):
+    if name.startswith(("pegasos", "sdca")):
         options["features"] = "fourier"
     model = unfitted(name, **options)
     learn = model.partial_fit if name == "BudgetedSVMClassifier" else getattr(model, "fit_transform", model.fit)

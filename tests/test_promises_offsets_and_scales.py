@@ -18,10 +18,7 @@ from shallows import (
     BudgetedSVMClassifier,
     CoreVectorMachineClassifier,
     LinearSVMClassifier,
-    PegasosClassifier,
-    SAGClassifier,
-    SDCAClassifier,
-    SVRGClassifier,
+    RegularisedRiskClassifier,
 )
 from shallows.errors import DivergenceError
 from shallows.estimators.linear_svm.solver_choice import SOLVERS
@@ -155,8 +152,10 @@ OTHER_MACHINES = {
     "multi-hyperplane": lambda: AMMClassifier(random_state=0),
     "core vectors, linear kernel": lambda: CoreVectorMachineClassifier("linear", random_state=0),
 } | {
-    f"{Estimator.__name__}, linear map": lambda Estimator=Estimator: Estimator(features="linear", random_state=0)
-    for Estimator in (PegasosClassifier, SAGClassifier, SDCAClassifier, SVRGClassifier)
+    f"{solver}, linear map": lambda solver=solver: RegularisedRiskClassifier(
+        features="linear", solver=solver, random_state=0
+    )
+    for solver in ("pegasos", "sag", "sdca", "svrg")
 }
 
 

@@ -9,8 +9,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-import shallows
 from shallows import CoreVectorMachineClassifier, KernelSVMClassifier, LASVMClassifier, SMOClassifier, kernels
+from solved_by import constructor
 
 _rng = np.random.default_rng(0)
 
@@ -102,17 +102,17 @@ def test_one_pass_that_falls_far_short_says_so():
 @pytest.mark.parametrize(
     ("name", "loss"),
     [
-        *(("SDCAClassifier", loss) for loss in ("hinge", "logistic", "squared_hinge")),
-        *(("NORMAClassifier", loss) for loss in ("hinge", "logistic")),
-        ("PegasosClassifier", "hinge"),
-        ("SAGClassifier", "logistic"),
-        ("SVRGClassifier", "logistic"),
+        *(("sdca: RegularisedRiskClassifier", loss) for loss in ("hinge", "logistic", "squared_hinge")),
+        *(("norma: RegularisedRiskClassifier", loss) for loss in ("hinge", "logistic")),
+        ("pegasos: RegularisedRiskClassifier", "hinge"),
+        ("sag: RegularisedRiskClassifier", "logistic"),
+        ("svrg: RegularisedRiskClassifier", "logistic"),
     ],
 )
 def test_copies_of_both_labels_have_the_heavier_one_or_the_fit_says_that_it_is_far(name, loss, n):
     rows, y = np.repeat(np.random.default_rng(1).normal(size=(n // 2, 4)), 2, axis=0), np.arange(n) % 2
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        model = getattr(shallows, name)(loss=loss, random_state=0).fit(rows, y, sample_weight=np.where(y == 0, 1, 0.1))
+        model = constructor(name)(loss=loss, random_state=0).fit(rows, y, sample_weight=np.where(y == 0, 1, 0.1))
     share = (model.predict(rows) == 0).mean()
     assert share > 0.9 or any("Raise max_epochs" in str(one.message) for one in told)

@@ -39,12 +39,12 @@ SOME = [
     "FourierFeatures",
     "KernelSVMClassifier",
     "LinearSVMClassifier",
-    "SDCAClassifier",
+    "RegularisedRiskClassifier",
 ]
 CLASSIFIERS = [name for name in SOME if is_classifier(getattr(shallows, name)())]
 REGRESSORS = [name for name in SOME if is_regressor(getattr(shallows, name)())]
 WITH_WIDTH = [name for name in SOME if "bandwidth" in getattr(shallows, name)().get_params()]
-PROBABLE = ["EigenProClassifier", "FeatureRidgeClassifier", "SDCAClassifier", "DoublyStochasticClassifier"]
+PROBABLE = ["EigenProClassifier", "FeatureRidgeClassifier", "RegularisedRiskClassifier", "DoublyStochasticClassifier"]
 STREAMS = [name for name in EVERY if hasattr(getattr(shallows, name), "partial_fit") and name != "LinearSVMClassifier"]
 STREAMED_CLASSIFIERS = [name for name in STREAMS if name.endswith("Classifier")]
 
@@ -68,7 +68,7 @@ def report(names=(None,)):
 
 
 def fitted(name, rows=X, y=None, sample_weight=None, **options):
-    loss = {"loss": "logistic"} if name in ("DoublyStochasticClassifier", "SDCAClassifier") else {}
+    loss = {"loss": "logistic"} if name in ("DoublyStochasticClassifier", "RegularisedRiskClassifier") else {}
     extra = {} if sample_weight is None else {"sample_weight": sample_weight}
     return unfitted(name, **loss, **options).fit(rows, targets(name, X) if y is None else y, **extra)
 
@@ -207,7 +207,7 @@ def a_column_of_targets_loses_its_shape(name):
 
 
 # scikit-learn, LIBSVM: the tube and C stay while the targets grow.
-@report(["CoreVectorMachineRegressor", "NORMARegressor", *REGRESSORS])
+@report(["CoreVectorMachineRegressor", "RegularisedRiskRegressor", *REGRESSORS])
 def large_and_small_targets_are_fitted_by_a_constant(name):
     y = targets(name, X)
     for scale, offset in ((1e6, 1e7), (1e-6, 0), (1, 1e6)):
