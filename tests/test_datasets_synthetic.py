@@ -23,7 +23,7 @@ from shallows.datasets.files import DatasetError
 from shallows.datasets.formats.idx import read_idx
 from shallows.datasets.sources import ArrayPart, Source
 from shallows.datasets.synthetic import make, source
-from shallows.datasets.synthetic.label_noise import LabelNoise
+from shallows.datasets.synthetic.generator import LabelNoise
 from shallows.errors import ShallowsError, UnknownNameError
 from synthetic_example import EMBEDDED, KINDS, drawn_digits, embedded_digits, molecules
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from shallows.datasets.files import DatasetError
 from shallows.datasets.parameter_rules import COUNT, one_of
-from shallows.datasets.synthetic.coulomb_matrices import BOHR_IN_ANGSTROM, REPRESENTATIONS, coulomb_matrix, represent
 from shallows.datasets.synthetic.generator import Generator
+from shallows.datasets.synthetic.molecules import BOHR_IN_ANGSTROM, REPRESENTATIONS, coulomb_matrix, represent
 from shallows.errors import MissingExtraError, ShallowsError
 
 
