@@ -264,7 +264,7 @@ def test_no_array_of_features_is_read_whole(tmp_path, monkeypatch, sparse):
         ([{"signs": {"positive": [1]}}], [{"subset": {"n_train": 9}}], "made signs of them.*'stratify: false'"),
         ([{"indicators": {}}], [{"split": {"n": 9}}], "made indicators of them.*'stratify: false'"),
         ([{"signs": {}}], [{"indicators": {}}], "the targets are signs"),
-        ([{"signs": {}}], [{"keep_classes": {"classes": [1, 2]}}], "Let it come first"),
+        ([{"signs": {}}], [{"keep_classes": {"classes": [1, 2]}}], "it comes before signs"),
         ([PCA], [{"pca": {"n_components": 4}}], "asks for 4 components; 60 training rows of 3 features"),
     ],
     ids=str,

@@ -181,7 +181,7 @@ def test_five_million_rows_are_prepared_within_a_gigabyte(tmp_path):
         ([{"center_target": {}}], DatasetError, "is for regression"),
         ([{"keep_classes": {"classes": [1, 9]}}], UnknownNameError, "no class '9'"),
         ([{"keep_classes": {"classes": [1]}}], DatasetError, "two or more different names"),
-        ([{"signs": {}}, {"keep_classes": {"classes": [1, 2]}}], DatasetError, "Let it come first"),
+        ([{"signs": {}}, {"keep_classes": {"classes": [1, 2]}}], DatasetError, "it comes before signs"),
         ([{"indicators": {}}, {"indicators": {}}], DatasetError, "the targets are indicators"),
         ([{"grayscale": {}}], DatasetError, "does not say that the features of 'table' are pixels"),
         ([{"grayscale": {"height": 5, "width": 1}}], DatasetError, "needs three channels, and the images have 1"),

@@ -75,4 +75,4 @@ def test_a_fold_holds_out_one_part_of_the_training_rows(tmp_path, numbers):
     tested = np.concatenate([one.x_test[:, 0] for one in data])
     np.testing.assert_array_equal(np.sort(tested), np.sort(numbers[0][:, 0].astype(np.float32)))
     step = datasets.check_steps([{"fold": {"fold": 2, "of": 7}}])[0]
-    assert step.held_out(60) == len(draw_fold(60, 2, 7, 0, "fold")) == 9
+    assert step.n_held_out(60) == len(draw_fold(60, 2, 7, 0, "fold")) == 9

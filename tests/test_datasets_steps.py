@@ -323,7 +323,7 @@ def test_logarithms_leave_codes_of_categories_and_sparse_zeros_as_they_are(tmp_p
 
 @pytest.mark.parametrize(
     ("step", "problem"),
-    [({"features": False}, "features, target or both"), ({"target": True}, "for regression targets")],
+    [({"features": False}, "features, target or both"), ({"target": True}, "is for regression")],
 )
 def test_logarithms_of_nothing_or_of_classes_are_refused(tmp_path, numbers, step, problem):
     with pytest.raises(datasets.DatasetError, match=problem):

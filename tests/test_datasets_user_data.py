@@ -16,8 +16,8 @@ from sklearn.datasets import dump_svmlight_file
 from shallows import datasets
 from shallows.datasets import DatasetError
 from shallows.datasets.formats import arrays
-from shallows.datasets.npy_rows import NpyRows
 from shallows.datasets.preparation.row_draws import draw_rows
+from shallows.datasets.sources import NpyRows
 from shallows.datasets.user_data import describe, request
 from shallows.experiments.user_data import comparison
 from user_data_example import described, rows, source, table, write

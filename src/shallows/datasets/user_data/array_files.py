@@ -14,8 +14,7 @@ from shallows.datasets.formats import arrays
 from shallows.datasets.formats.containers import CONTAINER_ERRORS, open_binary
 from shallows.datasets.formats.libsvm import libsvm_blocks
 from shallows.datasets.formats.matlab import load_matlab
-from shallows.datasets.npy_rows import NpyRows
-from shallows.datasets.sources import Block
+from shallows.datasets.sources import Block, NpyRows
 from shallows.datasets.user_data.request import Request
 from shallows.datasets.user_data.summary import some_of
 from shallows.errors import UnknownNameError
