@@ -14,7 +14,7 @@ from PIL import Image
 
 from shallows import cli, datasets
 from shallows.datasets.download import http_transfer, one_file
-from shallows.datasets.listing import description, overview, pictures
+from shallows.datasets.listing import description, overview
 
 ROOT = Path(__file__).resolve().parents[1]
 EMBEDDED = ROOT / "data" / "embedded"
@@ -155,7 +155,7 @@ def test_colours_keep_their_places_in_a_picture():
     entry = datasets.get("cifar10")
     image = np.zeros((3, 32, 32), np.uint8)
     image[1, 5, 7] = 255  # a green point
-    sheet = pictures.contact_sheet(entry, [image.ravel()])
+    sheet = description.contact_sheet(entry, [image.ravel()])
     assert sheet[1 + 5, 1 + 7].tolist() == [0, 255, 0]
 
 

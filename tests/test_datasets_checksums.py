@@ -16,7 +16,7 @@ import pytest
 from datasets_example import CONTENT, dataset, left_in, mirror_with, server_without_pauses, sha256
 from shallows import datasets
 from shallows.datasets import DatasetError, DatasetWarning, File
-from shallows.datasets.download import checksum_lock, verification
+from shallows.datasets.download import verification
 
 
 @pytest.fixture
@@ -154,7 +154,7 @@ def test_a_broken_lock_file_is_told(server, tmp_path):
 
 def _pin_in_process(root: Path, number: int, barrier) -> None:
     barrier.wait(timeout=60)
-    checksum_lock.pin(root, f"set{number}", "file", "0" * 64, 1, "here")
+    verification.pin(root, f"set{number}", "file", "0" * 64, 1, "here")
 
 
 def test_processes_that_pin_at_once_lose_nothing(tmp_path):
@@ -165,4 +165,4 @@ def test_processes_that_pin_at_once_lose_nothing(tmp_path):
         worker.start()
     for worker in workers:
         worker.join(timeout=120)
-    assert all(checksum_lock.pinned(tmp_path, f"set{number}", "file") for number in range(3))
+    assert all(verification.pinned(tmp_path, f"set{number}", "file") for number in range(3))

@@ -185,7 +185,7 @@ def _verify(chosen: argparse.Namespace) -> int:
 
 def _describe(chosen: argparse.Namespace) -> int:
     from shallows import datasets
-    from shallows.datasets.listing import description, local_files, pictures
+    from shallows.datasets.listing import description, local_files
 
     for dataset in _datasets(chosen.names):
         seen = None
@@ -197,9 +197,9 @@ def _describe(chosen: argparse.Namespace) -> int:
             print(line)
         if seen is not None and seen.images:
             path = chosen.picture or chosen.root.parent / "pictures" / f"{dataset.name}.png"
-            pictures.save_picture(dataset, seen.images, path)
+            description.save_picture(dataset, seen.images, path)
             print(f"  picture    {path}: the first {len(seen.images)} images; the first of all:")
-            for line in pictures.thumbnail(dataset, seen.images[0]):
+            for line in description.thumbnail(dataset, seen.images[0]):
                 print(f"    {line}".rstrip())
         elif not readable and dataset.state == "public":
             print(f"  to fetch   shallows data fetch {dataset.name}")
