@@ -15,6 +15,7 @@ from shallows import kernels
 from shallows.errors import ShallowsError
 from shallows.training import Curve
 
+from ..planning.runs import fixed_parameters
 from ..running import record
 from ..running.calls import callable_for
 from ..running.job import Conditions
@@ -149,7 +150,7 @@ def make(
     known = inspect.signature(call).parameters
     own = {"random_state": seed, "device": conditions.device, "memory": conditions.memory}
     own = {name: value for name, value in own.items() if name in known}
-    return call(**definition.get("parameters", {}) | parameters, **own)
+    return call(**fixed_parameters(definition, task) | parameters, **own)
 
 
 def fit(
