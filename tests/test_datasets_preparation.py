@@ -219,24 +219,17 @@ def test_a_value_beyond_single_precision_is_told(tmp_path, numbers):
     assert not list(tmp_path.glob("out/*"))
 
 
-def test_a_target_that_is_no_number_is_told(tmp_path, numbers):
-    x, y, x_test, y_test = numbers
-    y = y.astype(float)
-    y[4] = np.nan
-    with pytest.raises(DatasetError, match=r"target of row 5 of 'table' is nan"):
-        prepared(tmp_path, (x, y, x_test, y_test.astype(float)), [], task="regression")
-
-
-def test_one_class_only_is_told(tmp_path, numbers):
-    x, y, x_test, y_test = numbers
-    with pytest.raises(DatasetError, match="one class only: 1"):
-        prepared(tmp_path, (x, np.ones_like(y), x_test, np.ones_like(y_test)), [])
-
-
-def test_a_class_that_training_lacks_is_told(tmp_path, numbers):
-    x, y, x_test, y_test = numbers
-    with pytest.raises(DatasetError, match="has the class 7, which the training part lacks"):
-        prepared(tmp_path, (x, y, x_test, np.full_like(y_test, 7)), [])
+@pytest.mark.parametrize(
+    ("task", "y", "y_test", "words"),
+    [
+        ("regression", [1, 2, 3, 1, np.nan, 2] * 10, [1.0] * 30, "target of row 5 of 'table' is nan"),
+        ("classification", [1] * 60, [1] * 30, "one class only: 1"),
+        ("classification", [1, 2, 3] * 20, [7] * 30, "has the class 7, which the training part lacks"),
+    ],
+)
+def test_targets_that_cannot_be_used_are_told(tmp_path, numbers, task, y, y_test, words):
+    with pytest.raises(DatasetError, match=words):
+        prepared(tmp_path, (numbers[0], np.array(y), numbers[2], np.array(y_test)), [], task=task)
 
 
 def test_data_without_a_test_part_needs_a_split(tmp_path, numbers):
