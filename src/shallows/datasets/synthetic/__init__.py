@@ -6,7 +6,7 @@
 >>> x.shape, y.shape
 ((4, 20), (4,))
 
-`make` gives a `Generator` by its name. Most have a truth that is known in closed form or by construction.
+`make` returns a `Generator` by its name. The truth of most is known in closed form or by construction.
 """
 
 from __future__ import annotations
@@ -43,18 +43,12 @@ GENERATORS = LazyTable(
 
 
 def names() -> tuple[str, ...]:
-    """Return the names that `make` knows."""
+    """Return the names of all generators."""
     return tuple(GENERATORS)
 
 
 def generator_class(name: str) -> type[Generator]:
-    """Return the class of the generators of this name.
-
-    Raises
-    ------
-    UnknownNameError
-        When there is none.
-    """
+    """Return the class of a generator by its name, or raise `UnknownNameError`."""
     return GENERATORS[name]
 
 
@@ -71,7 +65,7 @@ def make(name: str, seed: int = 0, label_noise: float = 0.0, **parameters: Any) 
         Share of wrong labels, see `shallows.datasets.synthetic.generator.LabelNoise`. In regression, the standard
         deviation of noise that is added.
     **parameters
-        Those of the generator; its class tells them.
+        Of the generator; see its class.
 
     Returns
     -------
