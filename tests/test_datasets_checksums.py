@@ -86,21 +86,15 @@ def unpublished(*urls: str, name: str = "toy.csv", **changes):
     return dataset(files=(File(name, "all", tuple(urls)),), **changes)
 
 
-def test_a_file_without_a_checksum_is_pinned_at_its_first_download_and_it_is_told(server, tmp_path):
+def test_a_file_without_a_checksum_is_pinned_at_its_first_download_and_the_user_is_warned_once(server, tmp_path):
     url = server.says("/toy.csv", CONTENT)
     with pytest.warns(DatasetWarning, match=r"Nobody published a checksum of toy\.csv.*checksums\.lock\.json"):
         datasets.fetch(unpublished(url), tmp_path)
     pinned = json.loads((tmp_path / "checksums.lock.json").read_text())["files"]["toy/toy.csv"]
     assert (pinned["sha256"], pinned["size"], pinned["source"]) == (sha256(CONTENT), len(CONTENT), url)
-
-
-def test_a_pinned_file_that_is_there_is_taken_in_silence(server, tmp_path):
-    toy = unpublished(server.says("/toy.csv", CONTENT))
-    with pytest.warns(DatasetWarning, match="Nobody published"):
-        datasets.fetch(toy, tmp_path)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        datasets.fetch(toy, tmp_path)
+        datasets.fetch(unpublished(url), tmp_path)
 
 
 def test_a_later_file_that_differs_from_the_pinned_one_is_refused(server, tmp_path):

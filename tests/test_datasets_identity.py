@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -76,17 +74,6 @@ def test_an_entry_is_plain_data_of_ones_own():
     first = entry("MNIST")
     first["files"].clear()
     assert entry("mnist")["files"] and entry("mnist")["n_train"] == 60_000
-
-
-def test_what_a_preparation_depends_on_is_told_without_importing_anything_heavy():
-    code = (
-        "import sys; from shallows import datasets; from shallows.datasets import identity; "
-        "identity.modules_of(datasets.get('mnist_endless'), [{'pca': {'n_components': 3}}]); "
-        "datasets.check_steps([{'zscore': {}}]); "
-        "print([m for m in ('numpy', 'pandas', 'sklearn', 'requests') if m in sys.modules])"
-    )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
-    assert told.stdout.strip() == "[]"
 
 
 def test_the_schema_of_the_configuration_names_the_steps_and_parameters_of_the_classes():
