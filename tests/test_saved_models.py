@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import skops.io
+from scipy.sparse import csr_matrix
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.preprocessing import FunctionTransformer
 
@@ -203,10 +204,16 @@ CALLS = sorted(
 )
 
 
-@pytest.mark.parametrize("call", [*CALLS, "shallows:EigenProClassifier"])
-def test_an_estimator_comes_back_with_equal_predictions(tmp_path, call):
+SPARSE = ["sklearn.neighbors:KNeighborsClassifier", "sklearn.svm:SVC", "shallows:EigenProClassifier"]
+
+
+@pytest.mark.parametrize(
+    ("call", "sparse"), [(call, False) for call in CALLS + SPARSE[-1:]] + [(call, True) for call in SPARSE]
+)
+def test_an_estimator_comes_back_with_equal_predictions(tmp_path, call, sparse):
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=(80, 4)).astype(np.float32), rng.integers(0, 3, 80)
+    x = csr_matrix(x) if sparse else x
     preparation = prepared_all(tmp_path, write_flats(tmp_path / "flats.csv"), missing="median")[1]
     estimator = callable_for({"any": call}, "any")().fit(x, y)
     saved_model.save(saved_model.SavedModel({}, {}, preparation, estimator), tmp_path / "model")

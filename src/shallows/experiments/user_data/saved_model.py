@@ -22,8 +22,8 @@ from shallows.errors import ShallowsError
 NAME = "model.json"
 #: Version of the files; raised when older files would be read in another sense.
 FORMAT = 2
-# Classes that files may hold beyond those that skops trusts: scikit-learn's own, but no functions.
-_TRUSTED = re.compile(r"numpy\.dtype|sklearn(\.\w+)*\._?[A-Z]\w*")
+# Classes that files may have beyond those that skops trusts: arrays and scikit-learn's own classes, but no functions.
+_TRUSTED = re.compile(r"numpy\.dtype|scipy\.sparse\._cs[cr]\.cs[cr]_(matrix|array)|sklearn(\.\w+)*\._?[A-Z]\w*")
 
 
 @dataclass
