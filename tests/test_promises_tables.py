@@ -142,7 +142,7 @@ def test_a_first_line_of_names_is_told_from_a_row(tmp_path, first, other, header
     others = [",".join(other)] * 10 + [",".join(reversed(other))] * (not header)
     text = "\n".join([",".join(first), *others])
     layout = describe.FORMS["table"].layout(write(tmp_path / "my.csv", text), request.Request("my", "my.csv"))
-    assert layout.named is header
+    assert (layout.named, layout.decimal) == (header, ".")
 
 
 #: A column that no method gets as it stands: its cells in a row of number i, and what is said of it.
