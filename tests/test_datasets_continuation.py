@@ -141,9 +141,10 @@ def test_where_nothing_is_rounded_the_arrays_are_the_same_to_the_bit(tmp_path):
     assert chain.info["statistics"] == whole.info["statistics"]
 
 
-def test_images_that_are_none_any_more_are_none_to_further_steps(tmp_path):
+@pytest.mark.parametrize("step", [PCA, {"one_hot": {"columns": [1]}}, {"views": {"n_first": 5}}], ids=str)
+def test_images_that_are_none_any_more_are_none_to_further_steps(tmp_path, step):
     toy = Toy(tmp_path, picture=PICTURE)
-    toy.prepare("first", [PCA])
+    toy.prepare("first", [step])
     with pytest.raises(DatasetError, match=r"grayscale needs images.*any more"):
         toy.further("second", "first", [{"grayscale": {}}])
 
