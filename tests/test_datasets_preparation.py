@@ -101,6 +101,8 @@ def test_the_size_after_a_preparation_is_known_beforehand(tmp_path, numbers):
     info = prepared(tmp_path, numbers, steps).info
     entry = write_table(tmp_path / "files", *numbers)
     assert datasets.shape_after(entry, steps) == (info["n_train"], info["n_test"], info["n_features"]) == (35, 15, 2)
+    # Classes of equal size are supposed.
+    assert datasets.shape_after(entry, [{"keep_classes": {"classes": [1, 2]}}]) == (40, 20, 5)
 
 
 # The memory budget
