@@ -109,6 +109,8 @@ def test_describe_tells_of_size_classes_and_range(capsys):
     told = capsys.readouterr().out
     for words in ("found      n = 6,000 + 2,000, d = 54", "Spruce/Fir: ", "features   from ", "licence    CC BY 4.0"):
         assert words in told
+    data("describe", "a9a_demo", "--embedded-root", EMBEDDED)
+    assert "features   from 0 to 1" in capsys.readouterr().out  # the zeros of sparse rows count
 
 
 def test_describe_saves_a_picture_of_images_and_draws_the_first(capsys, tmp_path):

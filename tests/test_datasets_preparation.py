@@ -17,6 +17,7 @@ from shallows.datasets import DatasetError
 from shallows.datasets.preparation import pipeline, working_table
 from shallows.datasets.preparation.row_store import Allowance, RowStore
 from shallows.datasets.prepared import ARRAYS
+from shallows.datasets.sources import ArrayPart, Source
 from shallows.errors import UnknownNameError
 from workflow_runs import PROJECT
 
@@ -205,7 +206,8 @@ def test_a_step_that_cannot_be_done_is_told_and_leaves_nothing(tmp_path, numbers
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("part", [0, 2])
-def test_a_value_that_is_no_number_is_told_with_its_place(tmp_path, numbers, value, part):
+def test_a_value_that_is_no_number_is_told_with_its_place(tmp_path, numbers, monkeypatch, value, part):
+    monkeypatch.setattr(working_table, "BLOCK_BYTES", 7 * 8 * 5)  # seven rows
     spoilt = [array.copy() for array in numbers]
     spoilt[part][17, 2] = value
     words = f"{'test' if part else 'training'} part of 'table' holds {value} in row 18, feature 3"
@@ -232,6 +234,13 @@ def test_a_value_beyond_single_precision_is_told(tmp_path, numbers):
 def test_targets_that_cannot_be_used_are_told(tmp_path, numbers, task, y, y_test, words):
     with pytest.raises(DatasetError, match=words):
         prepared(tmp_path, (numbers[0], np.array(y), numbers[2], np.array(y_test)), [], task=task)
+
+
+def test_rows_that_are_not_as_many_as_the_entry_says_are_refused(tmp_path):
+    entry = dataset(name="few", state="generated", n_train=40, n_test=20, n_features=3, files=())
+    part = ArrayPart(np.zeros((20, 3)), np.arange(20) % 2)
+    with pytest.raises(DatasetError, match="holds 20 rows of 3 features, where the catalogue says 40 rows of 3"):
+        pipeline.prepare_source(entry, Source(part, part), [], tmp_path / "out", [])
 
 
 def test_data_without_a_test_part_needs_a_split(tmp_path, numbers):
