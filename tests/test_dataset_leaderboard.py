@@ -18,7 +18,7 @@ from shallows.experiments import command_line
 from shallows.experiments.dataset_leaderboard import board, tables
 from shallows.experiments.planning import configuration
 from shallows.experiments.planning.plan import Plan
-from shallows.experiments.user_data.model_size import model_bytes
+from shallows.experiments.user_data.model_selection import model_bytes
 from shallows.report import page
 from workflow_runs import PROJECT, copy_project, snakemake
 

@@ -77,6 +77,7 @@ def test_every_entry_is_whole(name):
         assert set(form.options.get("categories", {})) == {
             str(column) for column in dataset.categorical if form.format == "csv"
         }
+    assert not dataset.exact or None not in (dataset.n_train, dataset.n_test, dataset.n_features)
     # A form is told by its parts, so none may be contained in another.
     forms = [{file.part for file in form.files} for form in dataset.all_forms]
     assert all(not one <= other for one, other in itertools.permutations(forms, 2))
@@ -96,9 +97,8 @@ def test_an_embedded_dataset_is_described_as_the_one_it_was_drawn_from():
         if dataset.state == "embedded":
             full = datasets.get(dataset.subset_of)
             assert (dataset.n_train, dataset.n_test) == (dataset.draw["n_train"], dataset.draw["n_test"])
-            for shared in ("n_features", "n_classes", "classes", "licence", "citation", "format", "value_range"):
-                assert getattr(dataset, shared) == getattr(full, shared)
-            for shared in ("options", "picture"):
+            shared_by_both = ("n_features", "n_classes", "classes", "licence", "citation", "format", "options")
+            for shared in (*shared_by_both, "value_range", "picture"):
                 assert getattr(dataset, shared) == getattr(full, shared)
 
 
@@ -124,21 +124,11 @@ KDDCUP99; Application data of the lecturer's group (PAIRPred, PyLemmings, pRANK,
 NAMES = [name.strip() for line in NAMED.strip().splitlines() for name in line.split(";")]
 
 
-def test_the_documents_name_forty_datasets():
+def test_every_dataset_of_the_documents_is_found_by_its_name_there_whatever_its_capitals_and_hyphens():
     assert len(NAMES) == len(set(NAMES)) == 40
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_dataset_of_the_documents_is_found_by_its_name_there(name):
-    assert datasets.get(name).used_by
-
-
-@pytest.mark.parametrize(
-    ("name", "key"),
-    [("Adult", "a9a"), ("hint-s", "hint_s"), ("KDDCUP99", "kddcup99"), ("MNIST-8M", "mnist8m"), ("Year", "year")],
-)
-def test_capitals_and_hyphens_do_not_matter_in_a_name(name, key):
-    assert datasets.get(name).name == key
+    assert not [name for name in NAMES if not datasets.get(name).used_by]
+    others = {"Adult": "a9a", "hint-s": "hint_s", "KDDCUP99": "kddcup99", "MNIST-8M": "mnist8m", "Year": "year"}
+    assert {name: datasets.get(name).name for name in others} == others
 
 
 def test_no_two_datasets_answer_to_one_name():
@@ -147,21 +137,18 @@ def test_no_two_datasets_answer_to_one_name():
     assert len(names) == len(set(names))
 
 
-def test_a_dataset_that_has_no_size_says_so():
-    for dataset in datasets.catalogue().values():
-        assert not dataset.exact or None not in (dataset.n_train, dataset.n_test, dataset.n_features)
-
-
 def test_the_answer_is_a_dictionary_of_ones_own():
     datasets.catalogue().clear()
     assert "mnist" in datasets.catalogue()
 
 
-def test_reading_the_catalogue_and_checking_steps_imports_nothing_heavy():
+def test_what_the_plan_asks_of_datasets_imports_nothing_heavy():
     code = (
-        "import sys; from shallows import datasets; datasets.catalogue(); "
-        "datasets.shape_after(datasets.get('mnist'), [{'pca': {'n_components': 3}}]); "
-        "print([m for m in ('pandas', 'sklearn', 'scipy', 'pooch', 'requests', 'jsonschema') if m in sys.modules])"
+        "import sys; from shallows import datasets; from shallows.datasets import identity; datasets.catalogue(); "
+        "steps = [{'zscore': {}}, {'pca': {'n_components': 3}}]; "
+        "datasets.shape_after(datasets.get('mnist'), steps); "
+        "identity.modules_of(datasets.get('mnist_endless'), steps); "
+        "print([m for m in ('numpy', 'pandas', 'sklearn', 'scipy', 'requests', 'jsonschema') if m in sys.modules])"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert told.stdout.strip() == "[]"

@@ -16,7 +16,7 @@ import pytest
 from datasets_example import CONTENT, dataset, left_in, mirror_with, server_without_pauses, sha256
 from shallows import datasets
 from shallows.datasets import DatasetError, DatasetWarning, File
-from shallows.datasets.download import checksum_lock, verification
+from shallows.datasets.download import verification
 
 
 @pytest.fixture
@@ -86,21 +86,15 @@ def unpublished(*urls: str, name: str = "toy.csv", **changes):
     return dataset(files=(File(name, "all", tuple(urls)),), **changes)
 
 
-def test_a_file_without_a_checksum_is_pinned_at_its_first_download_and_it_is_told(server, tmp_path):
+def test_a_file_without_a_checksum_is_pinned_at_its_first_download_and_the_user_is_warned_once(server, tmp_path):
     url = server.says("/toy.csv", CONTENT)
     with pytest.warns(DatasetWarning, match=r"Nobody published a checksum of toy\.csv.*checksums\.lock\.json"):
         datasets.fetch(unpublished(url), tmp_path)
     pinned = json.loads((tmp_path / "checksums.lock.json").read_text())["files"]["toy/toy.csv"]
     assert (pinned["sha256"], pinned["size"], pinned["source"]) == (sha256(CONTENT), len(CONTENT), url)
-
-
-def test_a_pinned_file_that_is_there_is_taken_in_silence(server, tmp_path):
-    toy = unpublished(server.says("/toy.csv", CONTENT))
-    with pytest.warns(DatasetWarning, match="Nobody published"):
-        datasets.fetch(toy, tmp_path)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        datasets.fetch(toy, tmp_path)
+        datasets.fetch(unpublished(url), tmp_path)
 
 
 def test_a_later_file_that_differs_from_the_pinned_one_is_refused(server, tmp_path):
@@ -154,7 +148,7 @@ def test_a_broken_lock_file_is_told(server, tmp_path):
 
 def _pin_in_process(root: Path, number: int, barrier) -> None:
     barrier.wait(timeout=60)
-    checksum_lock.pin(root, f"set{number}", "file", "0" * 64, 1, "here")
+    verification.pin(root, f"set{number}", "file", "0" * 64, 1, "here")
 
 
 def test_processes_that_pin_at_once_lose_nothing(tmp_path):
@@ -165,4 +159,4 @@ def test_processes_that_pin_at_once_lose_nothing(tmp_path):
         worker.start()
     for worker in workers:
         worker.join(timeout=120)
-    assert all(checksum_lock.pinned(tmp_path, f"set{number}", "file") for number in range(3))
+    assert all(verification.pinned(tmp_path, f"set{number}", "file") for number in range(3))

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from datasets_example import MIRROR, needs_mirror
 from shallows.datasets.files import DatasetError
-from shallows.datasets.synthetic import coulomb_matrices, make, smiles_molecules
+from shallows.datasets.synthetic import make, molecules, smiles_molecules
 from shallows.errors import MissingExtraError, ShallowsError
 
 needs_rdkit = pytest.mark.skipif(importlib.util.find_spec("rdkit") is None, reason="needs RDKit (extra chem)")
@@ -27,14 +27,21 @@ def molecule(n_atoms=9, seed=0):
 
 
 def several(n=4, size=12):
-    return np.stack([coulomb_matrices.coulomb_matrix(*molecule(6 + i, seed=i), size) for i in range(n)])
+    return np.stack([molecules.coulomb_matrix(*molecule(6 + i, seed=i), size) for i in range(n)])
 
 
 # Matrices
 
 
+def from_triangle(values):
+    size = round((np.sqrt(8 * values.shape[1] + 1) - 1) / 2)
+    made, (rows, columns) = np.empty((len(values), size, size)), np.triu_indices(size)
+    made[:, rows, columns] = made[:, columns, rows] = values
+    return made
+
+
 def test_the_matrix_of_two_atoms_is_that_of_the_definition():
-    found = coulomb_matrices.coulomb_matrix([8, 1], [[0, 0, 0], [0, 3, 4]], size=3)
+    found = molecules.coulomb_matrix([8, 1], [[0, 0, 0], [0, 3, 4]], size=3)
     np.testing.assert_allclose(found, [[0.5 * 8**2.4, 8 / 5, 0], [8 / 5, 0.5, 0], [0, 0, 0]])
 
 
@@ -42,52 +49,50 @@ def test_the_matrix_does_not_change_when_the_molecule_is_moved_and_turned():
     charges, places = molecule()
     moved = Rotation.from_rotvec([0.3, -1.1, 2.0]).apply(places) + np.array([5, -7, 1])
     np.testing.assert_allclose(
-        coulomb_matrices.coulomb_matrix(charges, moved), coulomb_matrices.coulomb_matrix(charges, places), rtol=1e-12
+        molecules.coulomb_matrix(charges, moved), molecules.coulomb_matrix(charges, places), rtol=1e-12
     )
 
 
-@pytest.mark.parametrize("representation", coulomb_matrices.REPRESENTATIONS)
+@pytest.mark.parametrize("representation", molecules.REPRESENTATIONS)
 def test_a_representation_does_not_depend_on_the_order_of_the_atoms(representation):
     charges, places = molecule()
     rng = np.random.default_rng(1)
-    first = coulomb_matrices.represent(coulomb_matrices.coulomb_matrix(charges, places, 12)[None], representation)
+    first = molecules.represent(molecules.coulomb_matrix(charges, places, 12)[None], representation)
     for _ in range(5):
         order = rng.permutation(len(charges))
-        other = coulomb_matrices.coulomb_matrix(charges[order], places[order], 12)[None]
-        np.testing.assert_allclose(coulomb_matrices.represent(other, representation), first, rtol=1e-9, atol=1e-9)
+        other = molecules.coulomb_matrix(charges[order], places[order], 12)[None]
+        np.testing.assert_allclose(molecules.represent(other, representation), first, rtol=1e-9, atol=1e-9)
 
 
 def test_sorted_rows_descend_and_keep_the_spectrum():
     matrices = several()
-    found = coulomb_matrices.sort_rows(matrices)
+    found = molecules.sort_rows(matrices)
     assert (np.diff(np.linalg.norm(found, axis=2), axis=1) <= 1e-6).all()
-    np.testing.assert_allclose(
-        coulomb_matrices.eigenspectrum(found), coulomb_matrices.eigenspectrum(matrices), atol=1e-9
-    )
+    np.testing.assert_allclose(molecules.eigenspectrum(found), molecules.eigenspectrum(matrices), atol=1e-9)
     np.testing.assert_array_equal(found, found.transpose(0, 2, 1))
 
 
 def test_atoms_that_are_alike_keep_their_order_whatever_the_rounding():
     # Two carbons and two hydrogens, alike in pairs. The second carbon's row is larger in the last bits alone, and to
     # put it first would not exchange the hydrogens.
-    matrix = coulomb_matrices.coulomb_matrix([6, 6, 1, 1], [[0, 0, 0], [3, 0, 0], [-2, 0, 0], [5, 0, 0]])
+    matrix = molecules.coulomb_matrix([6, 6, 1, 1], [[0, 0, 0], [3, 0, 0], [-2, 0, 0], [5, 0, 0]])
     noisy = matrix.copy()
     noisy[1, 1] *= 1 + 1e-14
-    np.testing.assert_allclose(coulomb_matrices.sort_rows(noisy[None])[0], matrix, rtol=1e-12)
+    np.testing.assert_allclose(molecules.sort_rows(noisy[None])[0], matrix, rtol=1e-12)
 
 
 def test_the_triangle_holds_276_numbers_of_23_rows_and_gives_the_matrix_back():
     rng = np.random.default_rng(0)
     matrices = rng.normal(size=(3, 23, 23))
     matrices += matrices.transpose(0, 2, 1)
-    values = coulomb_matrices.triangle(matrices)
+    values = molecules.triangle(matrices)
     assert values.shape == (3, 276)
     np.testing.assert_array_equal(values[:, :23], matrices[:, 0])
-    np.testing.assert_array_equal(coulomb_matrices.from_triangle(values), matrices)
+    np.testing.assert_array_equal(from_triangle(values), matrices)
 
 
 def test_the_eigenspectrum_descends_in_absolute_value_and_ends_in_zeros():
-    found = coulomb_matrices.eigenspectrum(several(4, 12))
+    found = molecules.eigenspectrum(several(4, 12))
     assert (np.diff(np.abs(found), axis=1) <= 0).all()
     np.testing.assert_allclose(found[0, 6:], 0, atol=1e-12)
     np.testing.assert_allclose(found.sum(axis=1), np.trace(several(4, 12), axis1=1, axis2=2))
@@ -103,7 +108,7 @@ def test_the_eigenspectrum_descends_in_absolute_value_and_ends_in_zeros():
 )
 def test_atoms_that_make_no_matrix_are_told(charges, places, size, words):
     with pytest.raises(DatasetError, match=words):
-        coulomb_matrices.coulomb_matrix(charges, places, size)
+        molecules.coulomb_matrix(charges, places, size)
 
 
 # Virtual examples
@@ -114,11 +119,9 @@ def test_the_first_draw_is_sorted_and_the_others_are_orders_of_the_same_matrix()
     data = make("virtual_molecules", molecules=(matrices, np.arange(4.0)), noise=30.0)
     x, y = data.block(0, 40)
     np.testing.assert_array_equal(y, np.tile(np.arange(4.0), 10))
-    np.testing.assert_array_equal(x[:4], coulomb_matrices.represent(matrices))
-    spectra = coulomb_matrices.eigenspectrum(coulomb_matrices.from_triangle(x)).reshape(10, 4, -1)
-    np.testing.assert_allclose(
-        spectra, np.broadcast_to(coulomb_matrices.eigenspectrum(matrices), spectra.shape), atol=1e-9
-    )
+    np.testing.assert_array_equal(x[:4], molecules.represent(matrices))
+    spectra = molecules.eigenspectrum(from_triangle(x)).reshape(10, 4, -1)
+    np.testing.assert_allclose(spectra, np.broadcast_to(molecules.eigenspectrum(matrices), spectra.shape), atol=1e-9)
     # Few orders of so small a molecule are likely, so ten draws repeat some.
     assert len(np.unique(x[0::4], axis=0)) > 3
 
@@ -140,7 +143,7 @@ def test_without_noise_every_draw_is_the_sorted_one():
 def test_zeros_that_fill_up_a_matrix_stay_last_under_noise():
     data = make("virtual_molecules", molecules=(several(), np.arange(4.0)), noise=100.0)
     x, _ = data.block(0, 400)
-    charges = np.diagonal(coulomb_matrices.from_triangle(x), axis1=1, axis2=2)
+    charges = np.diagonal(from_triangle(x), axis1=1, axis2=2)
     assert (np.diff((charges == 0).astype(int), axis=1) >= 0).all()
 
 
@@ -173,10 +176,10 @@ def test_matrices_of_the_real_file_follow_from_its_charges_and_places():
     file = loadmat(MIRROR / "qm7" / "qm7.mat")
     for i in range(0, 7165, 500):
         n = int((file["Z"][i] > 0).sum())
-        computed = coulomb_matrices.coulomb_matrix(file["Z"][i, :n], file["R"][i, :n], 23)[None]
+        computed = molecules.coulomb_matrix(file["Z"][i, :n], file["R"][i, :n], 23)[None]
         # Single precision, in a matrix whose largest entries are some hundreds.
         np.testing.assert_allclose(
-            coulomb_matrices.eigenspectrum(computed), coulomb_matrices.eigenspectrum(file["X"][i : i + 1]), atol=1e-3
+            molecules.eigenspectrum(computed), molecules.eigenspectrum(file["X"][i : i + 1]), atol=1e-3
         )
 
 
@@ -195,7 +198,7 @@ def test_a_geometry_without_rdkit_names_the_extra(monkeypatch):
 def test_the_geometry_of_methane_is_that_of_methane():
     charges, places, force_field = smiles_molecules.geometry("C")
     assert sorted(charges) == [1, 1, 1, 1, 6] and force_field == "MMFF94"
-    bonds = np.linalg.norm(places[1:] - places[0], axis=1) * coulomb_matrices.BOHR_IN_ANGSTROM
+    bonds = np.linalg.norm(places[1:] - places[0], axis=1) * molecules.BOHR_IN_ANGSTROM
     np.testing.assert_allclose(bonds, 1.09, atol=0.01)
 
 

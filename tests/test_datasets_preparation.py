@@ -17,6 +17,7 @@ from shallows.datasets import DatasetError
 from shallows.datasets.preparation import pipeline, working_table
 from shallows.datasets.preparation.row_store import Allowance, RowStore
 from shallows.datasets.prepared import ARRAYS
+from shallows.datasets.sources import ArrayPart, Source
 from shallows.errors import UnknownNameError
 from workflow_runs import PROJECT
 
@@ -101,6 +102,8 @@ def test_the_size_after_a_preparation_is_known_beforehand(tmp_path, numbers):
     info = prepared(tmp_path, numbers, steps).info
     entry = write_table(tmp_path / "files", *numbers)
     assert datasets.shape_after(entry, steps) == (info["n_train"], info["n_test"], info["n_features"]) == (35, 15, 2)
+    # Classes of equal size are supposed.
+    assert datasets.shape_after(entry, [{"keep_classes": {"classes": [1, 2]}}]) == (40, 20, 5)
 
 
 # The memory budget
@@ -181,7 +184,7 @@ def test_five_million_rows_are_prepared_within_a_gigabyte(tmp_path):
         ([{"center_target": {}}], DatasetError, "is for regression"),
         ([{"keep_classes": {"classes": [1, 9]}}], UnknownNameError, "no class '9'"),
         ([{"keep_classes": {"classes": [1]}}], DatasetError, "two or more different names"),
-        ([{"signs": {}}, {"keep_classes": {"classes": [1, 2]}}], DatasetError, "Let it come first"),
+        ([{"signs": {}}, {"keep_classes": {"classes": [1, 2]}}], DatasetError, "it comes before signs"),
         ([{"indicators": {}}, {"indicators": {}}], DatasetError, "the targets are indicators"),
         ([{"grayscale": {}}], DatasetError, "does not say that the features of 'table' are pixels"),
         ([{"grayscale": {"height": 5, "width": 1}}], DatasetError, "needs three channels, and the images have 1"),
@@ -203,7 +206,8 @@ def test_a_step_that_cannot_be_done_is_told_and_leaves_nothing(tmp_path, numbers
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("part", [0, 2])
-def test_a_value_that_is_no_number_is_told_with_its_place(tmp_path, numbers, value, part):
+def test_a_value_that_is_no_number_is_told_with_its_place(tmp_path, numbers, monkeypatch, value, part):
+    monkeypatch.setattr(working_table, "BLOCK_BYTES", 7 * 8 * 5)  # seven rows
     spoilt = [array.copy() for array in numbers]
     spoilt[part][17, 2] = value
     words = f"{'test' if part else 'training'} part of 'table' holds {value} in row 18, feature 3"
@@ -219,24 +223,24 @@ def test_a_value_beyond_single_precision_is_told(tmp_path, numbers):
     assert not list(tmp_path.glob("out/*"))
 
 
-def test_a_target_that_is_no_number_is_told(tmp_path, numbers):
-    x, y, x_test, y_test = numbers
-    y = y.astype(float)
-    y[4] = np.nan
-    with pytest.raises(DatasetError, match=r"target of row 5 of 'table' is nan"):
-        prepared(tmp_path, (x, y, x_test, y_test.astype(float)), [], task="regression")
+@pytest.mark.parametrize(
+    ("task", "y", "y_test", "words"),
+    [
+        ("regression", [1, 2, 3, 1, np.nan, 2] * 10, [1.0] * 30, "target of row 5 of 'table' is nan"),
+        ("classification", [1] * 60, [1] * 30, "one class only: 1"),
+        ("classification", [1, 2, 3] * 20, [7] * 30, "has the class 7, which the training part lacks"),
+    ],
+)
+def test_targets_that_cannot_be_used_are_told(tmp_path, numbers, task, y, y_test, words):
+    with pytest.raises(DatasetError, match=words):
+        prepared(tmp_path, (numbers[0], np.array(y), numbers[2], np.array(y_test)), [], task=task)
 
 
-def test_one_class_only_is_told(tmp_path, numbers):
-    x, y, x_test, y_test = numbers
-    with pytest.raises(DatasetError, match="one class only: 1"):
-        prepared(tmp_path, (x, np.ones_like(y), x_test, np.ones_like(y_test)), [])
-
-
-def test_a_class_that_training_lacks_is_told(tmp_path, numbers):
-    x, y, x_test, y_test = numbers
-    with pytest.raises(DatasetError, match="has the class 7, which the training part lacks"):
-        prepared(tmp_path, (x, y, x_test, np.full_like(y_test, 7)), [])
+def test_rows_that_are_not_as_many_as_the_entry_says_are_refused(tmp_path):
+    entry = dataset(name="few", state="generated", n_train=40, n_test=20, n_features=3, files=())
+    part = ArrayPart(np.zeros((20, 3)), np.arange(20) % 2)
+    with pytest.raises(DatasetError, match="holds 20 rows of 3 features, where the catalogue says 40 rows of 3"):
+        pipeline.prepare_source(entry, Source(part, part), [], tmp_path / "out", [])
 
 
 def test_data_without_a_test_part_needs_a_split(tmp_path, numbers):

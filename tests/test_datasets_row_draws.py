@@ -74,5 +74,7 @@ def test_a_fold_holds_out_one_part_of_the_training_rows(tmp_path, numbers):
         np.testing.assert_array_equal(np.sort(both), np.sort(numbers[0][:, 0].astype(np.float32)))
     tested = np.concatenate([one.x_test[:, 0] for one in data])
     np.testing.assert_array_equal(np.sort(tested), np.sort(numbers[0][:, 0].astype(np.float32)))
-    step = datasets.check_steps([{"fold": {"fold": 2, "of": 7}}])[0]
-    assert step.held_out(60) == len(draw_fold(60, 2, 7, 0, "fold")) == 9
+    folds = range(1, 8)
+    steps = datasets.check_steps([{"fold": {"fold": fold, "of": 7}} for fold in folds])
+    drawn = [len(draw_fold(60, fold, 7, 0, "fold")) for fold in folds]
+    assert [step.n_held_out(60) for step in steps] == drawn == [9, 9, 9, 9, 8, 8, 8]

@@ -50,6 +50,9 @@ def test_zscore_is_exact_far_from_zero_and_gives_zero_for_constant_features(tmp_
     scale[3] = 1.0
     np.testing.assert_allclose(data.x_test, (x_test - x.mean(axis=0)) / scale, rtol=1e-6, atol=1e-6)
     assert not data.x_train[:, 3].any()
+    coded = prepared(tmp_path, numbers, [{"zscore": {"numeric_only": True}}], categorical=(1,))
+    np.testing.assert_array_equal(coded.x_test[:, 1], x_test[:, 1])
+    np.testing.assert_array_equal(coded.x_test[:, 2:], data.x_test[:, 2:])
 
 
 @pytest.mark.parametrize("whiten", [False, True])
@@ -309,6 +312,8 @@ def test_logarithms_are_of_one_plus_the_size_and_keep_the_sign(tmp_path, numbers
     data = prepared(tmp_path, regression, [{"logarithm": {"features": False, "target": True}}], task="regression")
     np.testing.assert_array_equal(data.x_test, x_test.astype(np.float32))
     np.testing.assert_allclose(data.y_train, np.sign(y) * np.log(1 + np.abs(y)), rtol=1e-12)
+    unit = prepared(tmp_path, numbers, [{"logarithm": {}}, {"unit": {}}], value_range=(0, 255)).info["statistics"][0]
+    assert "minimum" in unit["unit"]  # the range of the catalogue is not that of logarithms
 
 
 def test_logarithms_leave_codes_of_categories_and_sparse_zeros_as_they_are(tmp_path, numbers):
@@ -323,7 +328,7 @@ def test_logarithms_leave_codes_of_categories_and_sparse_zeros_as_they_are(tmp_p
 
 @pytest.mark.parametrize(
     ("step", "problem"),
-    [({"features": False}, "features, target or both"), ({"target": True}, "for regression targets")],
+    [({"features": False}, "features, target or both"), ({"target": True}, "is for regression")],
 )
 def test_logarithms_of_nothing_or_of_classes_are_refused(tmp_path, numbers, step, problem):
     with pytest.raises(datasets.DatasetError, match=problem):

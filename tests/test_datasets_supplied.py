@@ -189,29 +189,18 @@ def test_an_application_without_a_known_form_says_so(tmp_path):
 # What the workflow makes of it
 
 
-@pytest.fixture
-def no_mirror(monkeypatch):
+def test_a_target_says_what_to_supply_and_has_its_runs_once_that_is_there(tmp_path, monkeypatch):
     monkeypatch.delenv("SHALLOWS_MIRROR", raising=False)
-
-
-def plan_at(data: Path) -> Plan:
-    made = Plan.load(ROOT)
-    made.configuration.settings.update(data=str(data))
-    return Plan(made.configuration, made.catalogue)
-
-
-def test_a_target_that_needs_supplied_data_says_not_run_and_what_to_supply(tmp_path, no_mirror):
-    plan = plan_at(tmp_path)
+    plan = Plan.load(ROOT)
+    plan.configuration.settings.update(data=str(tmp_path))
+    plan = Plan(plan.configuration, plan.catalogue)
     reason = plan.comparison("eigenpro_fig3_eigenspectrum", "laptop")["missing"]["TIMIT"]
     assert reason.startswith("supply x_train.npy, y_train.npy, x_test.npy, y_test.npy or timit.npz in")
     assert str(tmp_path / "raw" / "timit") in reason
     assert not any(run.dataset == "timit" for run in plan.runs("laptop").values())
-
-
-def test_the_runs_come_into_being_once_the_data_is_supplied(tmp_path, no_mirror):
     (tmp_path / "raw" / "timit").mkdir(parents=True)
     (tmp_path / "raw" / "timit" / "timit.npz").write_bytes(b"it is here")
-    plan = plan_at(tmp_path)
+    plan = Plan(plan.configuration, plan.catalogue)
     comparison = plan.comparison("eigenpro_fig3_eigenspectrum", "laptop")
     assert "TIMIT" not in comparison["missing"]
     assert "HINT-S" in comparison["missing"]

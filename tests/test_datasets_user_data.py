@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas
 import pytest
 import scipy.io
 from sklearn.datasets import dump_svmlight_file
@@ -16,9 +17,9 @@ from sklearn.datasets import dump_svmlight_file
 from shallows import datasets
 from shallows.datasets import DatasetError
 from shallows.datasets.formats import arrays
-from shallows.datasets.npy_rows import NpyRows
 from shallows.datasets.preparation.row_draws import draw_rows
-from shallows.datasets.user_data import describe, request
+from shallows.datasets.sources import NpyRows
+from shallows.datasets.user_data import describe, request, summary
 from shallows.experiments.user_data import comparison
 from user_data_example import described, rows, source, table, write
 
@@ -59,7 +60,6 @@ def in_form(form, tmp_path, x, y):
         head = "% comment\n@relation r\n" + "".join(f"@attribute {name} numeric\n" for name in "abc")
         write(path, head + "@attribute 'the class' {0,1,2}\n\n@data\n% one more\n" + csv_text(x, y))
     elif form == "parquet":
-        pandas = pytest.importorskip("pandas")
         pytest.importorskip("pyarrow")
         frame = pandas.DataFrame(x, columns=list("abc"))
         frame["target"] = y
@@ -140,6 +140,20 @@ def test_libsvm_indices_count_from_zero_where_some_row_has_one(tmp_path):
     assert rows(opened.train)[0][1].tolist() == [1.5, 0, 0, 2]
 
 
+@pytest.mark.parametrize(
+    "cells",
+    [range(1, 31), [*range(12), None, *range(12)], ["u", "v", None, 3.5, "v"] * 5, [True, False] * 9, [-7, 2**62, 1e3]],
+    ids=["row numbers", "a gap", "words and numbers", "truth values", "large"],
+)
+def test_a_column_is_summarised_alike_in_blocks_and_at_once(cells):
+    values = pandas.Series(list(cells))
+    whole, parts = summary.ColumnSummary("a"), summary.ColumnSummary("a")
+    whole.update(values)
+    for start in range(0, len(values), 7):
+        parts.update(values[start : start + 7])
+    assert parts == whole
+
+
 # What is guessed
 
 
@@ -169,7 +183,8 @@ def test_text_columns_have_a_header_where_its_words_do_not_come_again(tmp_path):
     [
         ([i % 2 for i in range(60)], "classification"),
         ([0.5 + (i % 2) for i in range(60)], "classification"),
-        ([i % 5 + 1 for i in range(60)], "classification"),
+        ([i % 7 + 1 for i in range(60)], "classification"),
+        ([i % 9 + 1 for i in range(60)], "regression"),
         (["red", "blue", "green"] * 20, "classification"),
         ([i % 59 for i in range(60)], "regression"),
         ([i / 7 for i in range(60)], "regression"),
@@ -209,6 +224,9 @@ def test_pixels_are_scaled_together_and_other_numbers_each(tmp_path):
     np.savez(tmp_path / "pixels.npz", X=pixels.astype(np.uint8), y=np.arange(200) % 4)
     assert described(tmp_path / "pixels.npz")["scaling"] == "unit"
     assert described(tmp_path / "pixels.npz")["range"] == [0, 255]
+    pixels[:, 5:] //= 8  # most columns fill a small part of the range
+    np.savez(tmp_path / "others.npz", X=pixels, y=np.arange(200) % 4)
+    assert described(tmp_path / "others.npz")["scaling"] == "zscore"
     assert described(table(tmp_path))["scaling"] == "zscore"
 
 

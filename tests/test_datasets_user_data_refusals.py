@@ -50,16 +50,16 @@ def test_a_file_that_is_no_table_of_data_is_told(tmp_path, text, words):
         described(write(tmp_path / "my.csv", text))
 
 
-def test_text_cannot_be_the_target_of_a_regression(tmp_path):
-    path = table(tmp_path, row="{i}.5,{j},{t}")
-    with pytest.raises(DatasetError, match=r"task=regression was asked for, .* is text, such as 'u'"):
-        described(path, task="regression")
-
-
-def test_as_many_classes_as_rows_are_no_classes(tmp_path):
-    path = table(tmp_path, row="{c},{j},{i}.5")
-    with pytest.raises(DatasetError, match=r"40 different values in 40 rows: those are no classes"):
-        described(path, task="classification")
+@pytest.mark.parametrize(
+    ("target", "task", "words"),
+    [
+        ("{t}", "regression", r"task=regression was asked for, .* is text, such as 'u'"),
+        ("{i}.5", "classification", r"40 different values in 40 rows: those are no classes"),
+    ],
+)
+def test_a_target_that_does_not_suit_the_task_is_told(tmp_path, target, task, words):
+    with pytest.raises(DatasetError, match=words):
+        described(table(tmp_path, row="{i}.5,{j}," + target), task=task)
 
 
 @pytest.mark.parametrize(

@@ -179,7 +179,7 @@ def test_runs_are_listed_with_where_they_are_and_what_became_of_them(tmp_path):
 
 def test_the_command_prints_a_table_or_that_there_is_nothing(tmp_path, capsys):
     assert cli.main(["runs", str(tmp_path)]) == 0
-    assert capsys.readouterr().out == f"No run of which {tmp_path} tells is unfinished.\n"
+    assert capsys.readouterr().out == f"No run in {tmp_path} is unfinished.\n"
     write(tmp_path, "eigenpro on digits", state="stopped")
     assert cli.main(["runs", str(tmp_path)]) == 0
     head, row = capsys.readouterr().out.splitlines()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from shallows.datasets import DatasetError
-from shallows.datasets.user_data import describe, request
+from shallows.datasets.user_data import describe, new_rows, request, summarise_arrays, table_files
 from shallows.datasets.user_data.new_rows import columns_of, raw_rows
 from user_data_example import described, rows, source, write
 
@@ -142,7 +142,7 @@ def test_a_first_line_of_names_is_told_from_a_row(tmp_path, first, other, header
     others = [",".join(other)] * 10 + [",".join(reversed(other))] * (not header)
     text = "\n".join([",".join(first), *others])
     layout = describe.FORMS["table"].layout(write(tmp_path / "my.csv", text), request.Request("my", "my.csv"))
-    assert layout.named is header
+    assert (layout.named, layout.decimal) == (header, ".")
 
 
 #: A column that no method gets as it stands: its cells in a row of number i, and what is said of it.
@@ -280,7 +280,10 @@ PLACES = {
 
 @pytest.mark.parametrize("value", [1e39, -1e300, np.inf])
 @pytest.mark.parametrize("form", PLACES)
-def test_a_number_beyond_single_precision_is_refused_with_its_place(tmp_path, form, value):
+def test_a_number_beyond_single_precision_is_refused_with_its_place(tmp_path, monkeypatch, form, value):
+    for module in (summarise_arrays, new_rows):
+        monkeypatch.setattr(module, "_ROWS", 3)
+    monkeypatch.setattr(table_files, "_rows_at_once", lambda layout: 3)
     x, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
     asked = request.make("my", {"file": str(in_file(form, tmp_path / f"my.{form}", x, y))}, "a test")
     columns = columns_of(describe.write(asked, tmp_path / "verified.json"))

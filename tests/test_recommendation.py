@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from shallows.experiments.user_data import leaderboard, recommendation
-from shallows.experiments.user_data.intervals import over_rows, over_splits
-from shallows.experiments.user_data.results import MethodResult, Results
+from shallows.experiments.user_data.results import MethodResult, Results, over_rows, over_splits
 from shallows.experiments.user_data.scores import row_losses, score
 from shallows.report import own_data
 

@@ -18,18 +18,13 @@ EMBEDDED = Path("data/embedded")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        What follows the command's name; the process's own arguments when not given.
+    """Run the command line, with the process's own arguments by default.
 
     Returns
     -------
     int
-        The exit status: 0; 2 when a word, a parameter or a file cannot be taken as it is, which stderr says; 1 for
-        files of datasets that are wrong or cannot be had, and for what was interrupted.
+        The exit status: 0; 2 for a word, a parameter or a file that cannot be used; 1 for files of datasets that are
+        wrong or cannot be had, and after an interruption.
     """
     chosen = parser().parse_args(arguments)
     try:
@@ -80,14 +75,14 @@ def parser() -> argparse.ArgumentParser:
     several(one)
     mirror(one)
     embedded(one)
-    one = action("verify", _verify, "hold the files that are here against the catalogue")
+    one = action("verify", _verify, "compare the files that are here with the catalogue")
     several(one, "*")
     embedded(one)
-    one = action("describe", _describe, "tell what datasets are, and what is in them where they are here")
+    one = action("describe", _describe, "describe datasets, with their contents where they are here")
     several(one)
     embedded(one)
     one.add_argument("--picture", type=Path, help="where to save the first images (default: data/pictures/NAME.png)")
-    one.add_argument("--no-read", action="store_true", help="tell what the catalogue says, without reading the files")
+    one.add_argument("--no-read", action="store_true", help="say what the catalogue says, without reading the files")
     one = action("remove", _remove, "remove what was downloaded and prepared of datasets")
     several(one)
     one.add_argument("--yes", action="store_true", help="do not ask")
@@ -134,12 +129,9 @@ def _list(chosen: argparse.Namespace) -> int:
             size = description.size_of(dataset.size) if dataset.state in ("public", "embedded") else "-"
             licence = dataset.licence if len(dataset.licence) <= 44 else dataset.licence[:41] + "..."
             rows.append((dataset.name, dataset.state, n, description.count(dataset.n_features), size, here, licence))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        cells = [
-            cell.rjust(width) if column in (2, 3, 4) else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
+        cells = [f"{cell:{side}{width}}" for cell, side, width in zip(row, "<<>>><<", widths, strict=True)]
         print("  ".join(cells).rstrip())
     return 0
 
@@ -166,26 +158,22 @@ def _verify(chosen: argparse.Namespace) -> int:
     named = _datasets(chosen.names)
     wrong = 0
     for dataset in named or catalogue().values():
-        here = local_files.presence(dataset, chosen.root)
-        if not named and here in ("not here", "computed"):
+        if not named and local_files.presence(dataset, chosen.root) in ("not here", "computed"):
             continue
         if not dataset.files:
             print(f"{dataset.name}: it has no files")
             continue
-        found = list(local_files.check_files(dataset, chosen.root, chosen.embedded_root))
-        problems = [(path, problem) for path, problem in found if problem]
-        if problems:
-            wrong = 1
-            for path, problem in problems:
-                print(f"{dataset.name}: {path}: {problem}")
-        else:
-            print(f"{dataset.name}: {len(found)} file{'s' * (len(found) != 1)} right")
+        checked = list(local_files.check_files(dataset, chosen.root, chosen.embedded_root))
+        problems = [f"{path}: {problem}" for path, problem in checked if problem]
+        wrong |= bool(problems)
+        for words in problems or [f"{len(checked)} file{'s' * (len(checked) != 1)} right"]:
+            print(f"{dataset.name}: {words}")
     return wrong
 
 
 def _describe(chosen: argparse.Namespace) -> int:
     from shallows import datasets
-    from shallows.datasets.listing import description, local_files, pictures
+    from shallows.datasets.listing import description, local_files
 
     for dataset in _datasets(chosen.names):
         seen = None
@@ -197,9 +185,9 @@ def _describe(chosen: argparse.Namespace) -> int:
             print(line)
         if seen is not None and seen.images:
             path = chosen.picture or chosen.root.parent / "pictures" / f"{dataset.name}.png"
-            pictures.save_picture(dataset, seen.images, path)
+            description.save_picture(dataset, seen.images, path)
             print(f"  picture    {path}: the first {len(seen.images)} images; the first of all:")
-            for line in pictures.thumbnail(dataset, seen.images[0]):
+            for line in description.thumbnail(dataset, seen.images[0]):
                 print(f"    {line}".rstrip())
         elif not readable and dataset.state == "public":
             print(f"  to fetch   shallows data fetch {dataset.name}")
@@ -258,7 +246,7 @@ def _runs(chosen: argparse.Namespace) -> int:
     from shallows.experiments.running import listing
 
     rows = listing.statuses(chosen.folder)
-    for line in listing.table(rows) if rows else [f"No run of which {chosen.folder} tells is unfinished."]:
+    for line in listing.table(rows) if rows else [f"No run in {chosen.folder} is unfinished."]:
         print(line)
     return 0
 
@@ -297,7 +285,7 @@ def _predict(chosen: argparse.Namespace) -> int:
 
 
 def _datasets(names: Sequence[str]) -> list[Dataset]:
-    """Look all names up before anything is done with one of them."""
+    """Look up all names, before anything is done with one of the datasets."""
     return [get(name) for name in names]
 
 

@@ -1,7 +1,6 @@
 """The embedded datasets: seeded subsets of public ones, small enough for the repository.
 
-``python -m shallows.datasets.embedded --mirror FOLDER --out data/embedded`` draws them again from the full
-files.
+``python -m shallows.datasets.embedded --mirror FOLDER --out data/embedded`` draws them again from the full files.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import gzip
 import io
 import tempfile
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -24,26 +24,11 @@ from shallows.datasets.preparation.row_draws import draw_rows
 
 
 def rebuild(name: str, raw: Path, out: Path) -> list[Path]:
-    """Draw an embedded dataset from the full one.
+    """Draw an embedded dataset from the full one's files in `raw`; return the files written to `out`.
 
-    Training and test rows are drawn by `draw_rows` with the purposes "embedded/train" and "embedded/test",
-    each class keeping its share. A full dataset without a test part gives both from its one part: the test
-    rows are drawn first, the training rows from what is left. Rows stay in their order; lines of text files
-    are copied as they are.
-
-    Parameters
-    ----------
-    name : str
-        An embedded dataset of the catalogue.
-    raw : Path
-        The folder of the full dataset's files.
-    out : Path
-        The folder to write to: the embedded dataset's own.
-
-    Returns
-    -------
-    list of Path
-        What was written, in the order of the catalogue.
+    Training and test rows are drawn by `draw_rows` with the purposes "embedded/train" and "embedded/test", each class
+    keeping its share. A full dataset without a test part gives both from its one part: the test rows are drawn first,
+    the training rows from what is left. Rows stay in their order; lines of text files are copied as they are.
     """
     dataset = get(name)
     if dataset.draw is None:
@@ -69,19 +54,16 @@ def gzip_bytes(content: bytes) -> bytes:
 def _rows(dataset: Dataset, labels: Mapping[str, np.ndarray]) -> dict[str, tuple[str, np.ndarray]]:
     """Return, for "train" and "test", the part of the full dataset and the rows to take from it."""
     draw = dataset.draw
+
+    def drawn(part: str, y: np.ndarray) -> np.ndarray:
+        return draw_rows(len(y), draw[f"n_{part}"], draw["seed"], f"embedded/{part}", y)
+
     if "all" not in labels:
-        return {
-            part: (
-                part,
-                draw_rows(len(labels[part]), draw[f"n_{part}"], draw["seed"], f"embedded/{part}", labels[part]),
-            )
-            for part in ("train", "test")
-        }
+        return {part: (part, drawn(part, labels[part])) for part in ("train", "test")}
     y = labels["all"]
-    test = draw_rows(len(y), draw["n_test"], draw["seed"], "embedded/test", y)
+    test = drawn("test", y)
     left = np.delete(np.arange(len(y)), test)
-    train = left[draw_rows(len(left), draw["n_train"], draw["seed"], "embedded/train", y[left])]
-    return {"train": ("all", train), "test": ("all", test)}
+    return {"train": ("all", left[drawn("train", y[left])]), "test": ("all", test)}
 
 
 def _idx(dataset: Dataset, paths: Mapping[str, Path]) -> dict[str, bytes]:
@@ -93,34 +75,28 @@ def _idx(dataset: Dataset, paths: Mapping[str, Path]) -> dict[str, bytes]:
     return contents
 
 
-def _lines(dataset: Dataset, paths: Mapping[str, Path], label: Callable[[bytes], bytes]) -> dict[str, bytes]:
+def _lines(
+    label_of: Callable[[Dataset, bytes], bytes], dataset: Dataset, paths: Mapping[str, Path]
+) -> dict[str, bytes]:
     lines = {}
     for part, path in paths.items():
         with open_binary(path) as file:
             lines[part] = file.readlines()
-    labels = {part: np.array([label(line) for line in content]) for part, content in lines.items()}
+    labels = {part: np.array([label_of(dataset, line) for line in content]) for part, content in lines.items()}
     return {
         part: b"".join(lines[source][row] for row in rows) for part, (source, rows) in _rows(dataset, labels).items()
     }
 
 
-def _csv(dataset: Dataset, paths: Mapping[str, Path]) -> dict[str, bytes]:
-    return _lines(dataset, paths, lambda line: line.rstrip().split(b",")[dataset.options["target"]])
-
-
-def _libsvm(dataset: Dataset, paths: Mapping[str, Path]) -> dict[str, bytes]:
-    return _lines(dataset, paths, lambda line: line.split(maxsplit=1)[0])
-
-
 _WRITERS: dict[str, Callable[[Dataset, Mapping[str, Path]], dict[str, bytes]]] = {
     "idx": _idx,
-    "libsvm": _libsvm,
-    "csv": _csv,
+    "libsvm": partial(_lines, lambda dataset, line: line.split(maxsplit=1)[0]),
+    "csv": partial(_lines, lambda dataset, line: line.rstrip().split(b",")[dataset.options["target"]]),
 }
 
 
 def main() -> None:
-    """Draw every embedded dataset again and print what the catalogue must say of its files."""
+    """Draw every embedded dataset again and print sizes and checksums for the catalogue."""
     parser = argparse.ArgumentParser(prog="python -m shallows.datasets.embedded", description=__doc__.splitlines()[0])
     parser.add_argument("--mirror", help="a URL or a folder with the full files, tried before their public addresses")
     parser.add_argument("--out", type=Path, default=Path("data/embedded"))

@@ -1,4 +1,4 @@
-"""Files of data: written whole or not at all, their digests, and the errors that tell of them."""
+"""Files of data: written whole or not at all, their digests, and the errors about data."""
 
 from __future__ import annotations
 
@@ -31,13 +31,7 @@ class DatasetWarning(UserWarning):
 
 @contextlib.contextmanager
 def replacing(target: Path) -> Iterator[Path]:
-    """Write beside a place and move into it, as `shallows.atomic.replacing` does.
-
-    Raises
-    ------
-    DatasetError
-        When the disk is full, naming the place.
-    """
+    """Write beside `target` and move into it, as `shallows.atomic.replacing`; a full disk is a `DatasetError`."""
     with explaining_full_disk(target), atomic.replacing(target) as partial:
         yield partial
 
@@ -57,7 +51,7 @@ def explaining_full_disk(target: Path) -> Iterator[None]:
 
 
 def remove_partials(folder: Path) -> None:
-    """Remove what killed processes left; only for one who holds the folder's lock."""
+    """Remove what killed processes left. The caller must hold the lock of the folder."""
     for path in Path(folder).glob(f".*{atomic.PARTIAL_SUFFIX}"):
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
@@ -72,14 +66,7 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def digest(path: Path, algorithm: str = "sha256") -> str:
-    """Return the hexadecimal digest of a file's bytes.
-
-    Parameters
-    ----------
-    path : Path
-    algorithm : str
-        A name that `hashlib` knows, or ``"git_sha1"``: what git calls the content.
-    """
+    """Return the hexadecimal digest of a file: by an algorithm of `hashlib`, or ``"git_sha1"``, git's blob name."""
 
     def start() -> Any:
         if algorithm == "git_sha1":

@@ -26,12 +26,12 @@ def between(low: float, high: float) -> Mapping[str, Any]:
 
 
 def is_whole(value: Any, least: int = 0) -> bool:
-    """Tell whether a value is a whole number of at least `least`, and no truth value."""
+    """Return whether a value is a whole number of at least `least`, and no truth value."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether a value is a number, and no truth value."""
+    """Return whether a value is a number, and no truth value."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

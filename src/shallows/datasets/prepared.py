@@ -1,4 +1,4 @@
-"""Prepared data as they lie in their folder: the arrays and, standing for them, their record."""
+"""Prepared data in their folder: the arrays, and the record that describes them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RECORD = "prepared.json"
 ARRAYS = ("x_train", "y_train", "x_test", "y_test")
 #: The second view, of data that have two.
 SECOND_VIEW = ("z_train", "z_test")
-#: CSR holds, beside the values under the plain name, their columns and where each row ends.
+#: Endings of the arrays of CSR features: the values, their columns, and the end of each row.
 CSR = ("", ".indices", ".indptr")
 
 
@@ -53,7 +53,7 @@ def load(folder: str | Path) -> Prepared:
     Parameters
     ----------
     folder : path
-        Where `prepare` wrote.
+        The folder that `prepare` wrote.
 
     Returns
     -------
@@ -73,24 +73,24 @@ def load(folder: str | Path) -> Prepared:
         ) from None
     except ValueError as error:
         raise DatasetError(f"{folder / RECORD} is not a record: {error}. Prepare the dataset again.") from error
-    found = {key: _mapped(folder, key, info) for key in (*ARRAYS, *SECOND_VIEW) if key in info["arrays"]}
-    for key in (key for key in tuple(found) if f"{key}.indptr" in info["arrays"]):
+    arrays = {key: _mapped(folder, key, info) for key in (*ARRAYS, *SECOND_VIEW) if key in info["arrays"]}
+    for key in (key for key in tuple(arrays) if f"{key}.indptr" in info["arrays"]):
         from scipy.sparse import csr_matrix
 
-        parts = [found[key], *(_mapped(folder, key + ending, info) for ending in CSR[1:])]
-        found[key] = csr_matrix(tuple(parts), shape=(len(parts[2]) - 1, view_widths(info)[key[0]]), copy=False)
-    return Prepared(**found, info=info)
+        parts = [arrays[key], *(_mapped(folder, key + ending, info) for ending in CSR[1:])]
+        arrays[key] = csr_matrix(tuple(parts), shape=(len(parts[2]) - 1, view_widths(info)[key[0]]), copy=False)
+    return Prepared(**arrays, info=info)
 
 
 def view_widths(info: Mapping[str, Any]) -> dict[str, int]:
-    """Return how many features the arrays x and, where there is a second view, z have by their record."""
+    """Return the number of features of the arrays x and, where there is a second view, z, by their record."""
     if "z_train" not in info["arrays"]:
         return {"x": info["n_features"]}
     return {name: stop - start for name, (start, stop) in zip("xz", info["views"], strict=True)}
 
 
 def _mapped(folder: Path, key: str, info: Mapping[str, Any]) -> np.ndarray:
-    """An array of a record, mapped into memory and held against what the record says of it."""
+    """Map an array of a record into memory, and compare its shape and type with the record."""
     path = folder / f"{key}.npy"
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)

@@ -28,7 +28,7 @@ class Block(NamedTuple):
         Features as numbers, in the type of the file (uint8 for pixels): the same type and d in every block of both
         parts, or CSR in all of them.
     y : ndarray, shape (m,) or (m, k)
-        Labels (numbers or text) or targets, as they stand in the file.
+        Labels (numbers or text) or targets, as they are in the file.
     """
 
     x: Any
@@ -45,7 +45,7 @@ class Part(Protocol):
 
 @dataclass(frozen=True)
 class Source:
-    """The rows of a dataset; `test` is None where nobody made a test part."""
+    """The rows of a dataset; `test` is None where the data have no test part."""
 
     train: Part
     test: Part | None = None
@@ -53,7 +53,7 @@ class Source:
 
 @dataclass(frozen=True)
 class ArrayPart:
-    """Rows that lie in memory, or in a memory map."""
+    """Rows in memory, or in a memory map."""
 
     x: Any
     y: np.ndarray
@@ -64,7 +64,35 @@ class ArrayPart:
             yield Block(self.x[start : start + rows], self.y[start : start + rows])
 
 
-# Who opens the datasets of a state; all others are files of a format of the catalogue.
+class NpyRows:
+    """The rows of an .npy file, which is mapped only while rows are copied: a map counts as memory of the process.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    dtype : dtype
+    by_columns : bool
+        Whether the file holds column after column.
+    """
+
+    def __init__(self, path: Path):
+        self.path = path
+        mapped = self._mapped()
+        self.shape, self.dtype, self.by_columns = mapped.shape, mapped.dtype, not mapped.flags.c_contiguous
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        return self._mapped()[rows].copy(order="C")
+
+    def _mapped(self) -> np.ndarray:
+        import numpy as np
+
+        return np.load(self.path, mmap_mode="r", allow_pickle=False)
+
+
+# The functions that open the datasets of a state; those of other states are files of a format of the catalogue.
 _OPENERS = LazyTable(
     "origin of rows",
     "shallows.datasets",
@@ -84,16 +112,12 @@ def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> Source:
     dataset : Dataset
         Its entry in the catalogue.
     paths : mapping of str to Path
-        The file of every part; empty for what is generated from nothing.
-
-    Returns
-    -------
-    Source
+        The file of every part; empty for generated data that need none.
 
     Raises
     ------
     DatasetError
-        When a file cannot be read; also later, when a block is reached that cannot be.
+        When a file cannot be read; also later, when a block cannot.
     """
     opener = _OPENERS[dataset.state if dataset.state in _OPENERS else "files"]
     return opener(dataset, paths)

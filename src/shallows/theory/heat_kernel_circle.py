@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..datasets.synthetic.heaviside_circle import HeavisideCircle
+from ..datasets.synthetic.circle import HeavisideCircle
 from ..errors import ShallowsError, UnknownNameError
 from ..kernels.heat import HeatCircle
 from .results import AnalysisResult

@@ -1,4 +1,4 @@
-"""The catalogue: what each dataset is, where its files lie, and how one knows that they are right."""
+"""The catalogue of datasets: what each one is, the addresses of its files, and their checksums."""
 
 from __future__ import annotations
 
@@ -27,22 +27,21 @@ class File:
     name : str
         Its name, the same at every source.
     part : str
-        What it holds: ``"train"``, ``"test"``, ``"all"``, ``"train_images"``, ...
+        Its content: ``"train"``, ``"test"``, ``"all"``, ``"train_images"``, ...
     urls : tuple of str
         Canonical addresses, tried in this order.
     size : int or None
         Bytes.
     sha256, md5, git_sha1 : str or None
-        Checksums of the file as it lies; every one that is known is held against it. ``git_sha1`` is the name that
-        git gives to the content (the SHA-1 of ``blob <size>\0`` and the bytes).
+        Checksums of the file; every one that is known is compared. ``git_sha1`` is git's name of the content (the SHA-1
+        of ``blob <size>\0`` and the bytes).
     content_sha256 : str or None
-        Checksum of what a compressed file holds. A file in another container with the same content is the
-        same data.
+        Checksum of the decompressed content. A file in another container with the same content is the same data.
     accepted : mapping of str to str
         sha256 of known copies that are not the publisher's file, each with how it differs.
     arrays : mapping of str to mapping
-        For supplied files: the arrays that belong into it, each with its ``shape`` (numbers, or ``n`` for the rows),
-        and where they are known its ``low`` and ``high``.
+        For supplied files: its arrays, each with its ``shape`` (numbers, or ``n`` for the rows), and its ``low`` and
+        ``high`` where they are known.
     """
 
     name: str
@@ -58,13 +57,13 @@ class File:
 
     @property
     def has_checksum(self) -> bool:
-        """Whether anything is published that tells the right file from a wrong one of its size."""
+        """Whether any checksum is published."""
         return any((self.sha256, self.md5, self.git_sha1, self.content_sha256))
 
 
 @dataclass(frozen=True)
 class Form:
-    """One way to have a dataset: its files, and how they are read.
+    """One form of a dataset: its files, and how they are read.
 
     Attributes
     ----------
@@ -93,10 +92,10 @@ class Dataset:
     task : {"classification", "regression", "none"}
         With none, the targets have no columns.
     n_train, n_test, n_features, n_classes : int or None
-        Its size as published. ``n_test`` is 0 where the publisher made no split, ``n_classes`` for
-        regression. None where nobody says it.
+        Its size as published; None where it is not known. ``n_test`` is 0 where the publisher made no split,
+        ``n_classes`` in regression.
     licence, citation, homepage : str
-        What a reader of a result must be able to find.
+        For the readers of a result.
     files : tuple of File
     format : str
         The reader in `shallows.datasets.formats`.
@@ -109,7 +108,7 @@ class Dataset:
     value_range : (float, float) or None
         The range of every feature, where it is known beforehand (pixels).
     classes : tuple of str
-        Names of the classes in the sorted order of the labels; empty where the labels say it themselves.
+        Names of the classes in the sorted order of the labels; empty where the labels are names.
     categorical : tuple of int
         Columns whose numbers are codes.
     mirror_folders : tuple of str
@@ -117,7 +116,7 @@ class Dataset:
     forms : tuple of Form
         Other ways to have the same rows.
     class_counts : tuple of int
-        Training rows of every class, where they are known: a file that differs holds something else.
+        Training rows of every class, where they are known, to recognise wrong files.
     n_targets : int
         Columns of the target: 1, or more in multivariate regression.
     exact : bool
@@ -169,7 +168,7 @@ class Dataset:
 
     @property
     def all_forms(self) -> tuple[Form, ...]:
-        """Every way to have it, the first being that of `files`."""
+        """All forms, that of `files` first."""
         return (Form(self.files, self.format, self.options), *self.forms)
 
     @property
@@ -208,7 +207,7 @@ def _other_names() -> Mapping[str, str]:
 
 
 def _plain(name: str) -> str:
-    """Return a name without capitals and without what stands between its letters: hints for HINT-S."""
+    """Return the letters and digits of a name in lower case: hints for HINT-S."""
     return "".join(letter for letter in name.casefold() if letter.isalnum())
 
 
@@ -226,7 +225,7 @@ def _dataset(name: str, entry: Mapping[str, Any]) -> Dataset:
 
 
 def _files(entry: Mapping[str, Any], sources: Iterable[str]) -> tuple[File, ...]:
-    # `sources` are addresses of folders: each file lies there under its own name.
+    # `sources` are addresses of folders that have each file under its own name.
     return tuple(
         File(**{**file, "urls": (*(base + file["name"] for base in sources), *file.get("urls", ()))})
         for file in entry["files"]
@@ -234,24 +233,12 @@ def _files(entry: Mapping[str, Any], sources: Iterable[str]) -> tuple[File, ...]
 
 
 def catalogue() -> dict[str, Dataset]:
-    """Return every dataset by its name.
-
-    Returns
-    -------
-    dict of str to Dataset
-        A new dictionary; the files behind it are read once in a process.
-    """
+    """Return a new dictionary of all datasets by their names; its files are read once in a process."""
     return dict(_entries())
 
 
 def entry(name: str) -> dict[str, Any]:
-    """Return what the catalogue says of a dataset, as the plain data that stand in its file.
-
-    Parameters
-    ----------
-    name : str
-        As for `get`.
-    """
+    """Return the entry of a dataset as the plain data of its file; `name` as in `get`."""
     return copy.deepcopy(dict(_content()[get(name).name]))
 
 

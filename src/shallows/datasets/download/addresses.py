@@ -1,4 +1,4 @@
-"""Where a file may be had: mirrors first, then its canonical addresses."""
+"""The places where a file may be had: mirrors first, then its canonical addresses."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Address:
 
 
 def addresses(dataset: Dataset, file: File, mirror: str | Path | None, failures: list[str]) -> Iterator[Address]:
-    """Give every place to look, mirrors first; note in `failures` the mirror folders that lack the file."""
+    """Give every address of a file, mirrors first; note in `failures` the mirror folders that lack the file."""
     names = (dataset.name, *dataset.mirror_folders)
     mirrors = [mirror, os.environ.get(MIRROR_VARIABLE)]
     for place in dict.fromkeys(str(place) for place in mirrors if place):
@@ -35,8 +35,7 @@ def addresses(dataset: Dataset, file: File, mirror: str | Path | None, failures:
                 yield Address(f"{place.rstrip('/')}/{name}/{file.name}", is_mirror=True)
             continue
         folder = Path(unquote(parts.path) if parts.scheme == "file" else place).expanduser()
-        candidates = [folder / name / file.name for name in names]
-        present = [path for path in candidates if path.is_file()]
+        present = [path for name in names if (path := folder / name / file.name).is_file()]
         if not present:
             what = f"no {names[0]}/{file.name} in it" if folder.is_dir() else "there is no such folder"
             failures.append(f"mirror {folder}: {what}")
@@ -47,7 +46,7 @@ def addresses(dataset: Dataset, file: File, mirror: str | Path | None, failures:
 
 
 def in_a_mirror(dataset: Dataset, form: Form, mirror: str | Path | None) -> bool:
-    """Whether all files of a form lie in a mirror folder."""
+    """Return whether a mirror folder holds all files of a form."""
     return all(
         any(isinstance(address.place, Path) for address in addresses(dataset, file, mirror, [])) for file in form.files
     )

@@ -28,17 +28,15 @@ def fetch(
 ) -> Path:
     """Bring the files of a dataset to ``root/<name>/`` and verify them.
 
-    A file that is there and right is left alone; one that is there and wrong is moved aside, with a warning,
-    and fetched again. Mirrors are tried first (the argument, then the environment's ``SHALLOWS_MIRROR``),
-    then the canonical addresses. A file gets its name only after its checksum was found right. Processes that
-    fetch the same dataset at once wait for each other.
+    A right file that is there is left alone; a wrong one is moved aside, with a warning, and fetched again. Mirrors are
+    tried first (the argument, then the environment's ``SHALLOWS_MIRROR``), then the canonical addresses. A file gets
+    its name only after it was verified. Processes that fetch the same dataset at once wait for each other.
 
-    For a generated dataset that is made from another (``made_from``), the files of that one are brought to
-    that one's folder; for the others there is nothing to bring.
+    For a generated dataset that is made from another (``made_from``), the files of that one are brought to its own
+    folder; other generated datasets have no files.
 
-    Where nobody published a checksum, the first file that comes whole and can be read is trusted: its checksum
-    is noted in ``root/checksums.lock.json``, which a warning tells, and a file that differs from it is refused
-    from then on.
+    Where nobody published a checksum, the first whole and readable copy is trusted: its checksum is noted in
+    ``root/checksums.lock.json``, with a warning, and a later file that differs from it is refused.
 
     Parameters
     ----------
@@ -51,7 +49,7 @@ def fetch(
     progress : bool, default=True
         Whether to show a bar for every download (plain lines where stderr is no terminal).
     embedded_root : path
-        Where the files of embedded datasets lie, as ``<dataset>/<file>``. They are verified in their place.
+        The folder of the embedded datasets, laid out as ``<dataset>/<file>``. They are verified in their place.
 
     Returns
     -------
@@ -64,9 +62,9 @@ def fetch(
     UnknownNameError
         When the catalogue has no such dataset.
     SuppliedDataError
-        When the data has to be supplied by its user and is not there, or not of the form asked for.
+        When the user has to supply the data, and they are not there or have another form.
     DatasetError
-        When a file cannot be had from any source, naming what each one said, or when the disk is full.
+        When a file cannot be had, with what each source answered, or when the disk is full.
     """
     dataset = get(name) if isinstance(name, str) else name
     folder = Path(root) / dataset.name
@@ -81,7 +79,7 @@ def fetch(
 
 @dataclass(frozen=True)
 class _Fetcher:
-    """The files of one dataset on their way to its folder."""
+    """Fetches the files of one dataset into its folder."""
 
     dataset: Dataset
     folder: Path
@@ -90,12 +88,12 @@ class _Fetcher:
     embedded_root: Path
 
     def records(self) -> list[dict[str, Any]]:
-        """Bring and verify the files; return what the stamp says of them."""
+        """Bring and verify the files; return their entries in the stamp."""
         by_state = {"embedded": self._embedded, "supplied": self._supplied, "generated": self._of_base}
         return by_state.get(self.dataset.state, self._any_form)()
 
     def _of_base(self) -> list[dict[str, Any]]:
-        """Bring the files of what a generated dataset is made from to that one's own folder, if it is made from any."""
+        """Bring the files of the dataset that a generated one is made from, if any, to that dataset's folder."""
         if "made_from" not in self.dataset.generator:
             return []
         base = get(self.dataset.generator["made_from"])
@@ -107,7 +105,7 @@ class _Fetcher:
         return [record | {"path": _relative(place / record["path"], self.folder)} for record in records]
 
     def _embedded(self) -> list[dict[str, Any]]:
-        # The second place serves one who runs Python elsewhere with the package installed from a clone.
+        # The second place is for Python that runs elsewhere with the package installed from a clone.
         places = [self.embedded_root, Path(__file__).resolve().parents[4] / "data" / "embedded"]
         folder = next((place / self.dataset.name for place in places if (place / self.dataset.name).is_dir()), None)
         if folder is None:
@@ -138,19 +136,21 @@ class _Fetcher:
                 raise supplied_files.absent(self.dataset, self.folder)
             self._form(form)
         supplied_files.check(self.dataset, form, self.folder)
-        paths = [self.folder / file.name for file in form.files]
-        return [self._record(file, path, digest(path)) for file, path in zip(form.files, paths, strict=True)]
+        return [self._record(file, path := self.folder / file.name, digest(path)) for file in form.files]
 
     def _any_form(self) -> list[dict[str, Any]]:
-        """Bring the first form that can be had: those at hand before those to download, in the catalogue's order."""
+        """Bring the first form that can be had: those on this machine first, then those to download."""
         dataset, errors = self.dataset, []
-        main, *others = dataset.all_forms
-        forms = [form for form in dataset.all_forms if self._lies_here(form)]
-        forms += [form for form in dataset.all_forms if form not in forms and in_a_mirror(dataset, form, self.mirror)]
-        addressed = [
-            form for form in others if all(list(addresses(dataset, file, self.mirror, [])) for file in form.files)
-        ]
-        for form in forms + [form for form in (main, *addressed) if form not in forms]:
+
+        def rank(form: Form) -> int:
+            if self._lies_here(form):
+                return 0
+            if in_a_mirror(dataset, form, self.mirror):
+                return 1
+            addressed = all(list(addresses(dataset, file, self.mirror, [])) for file in form.files)
+            return 2 if addressed or form == dataset.all_forms[0] else 3
+
+        for form in sorted((form for form in dataset.all_forms if rank(form) < 3), key=rank):
             try:
                 return self._form(form)
             except UnavailableError as error:
@@ -165,22 +165,16 @@ class _Fetcher:
 
     def _form(self, form: Form) -> list[dict[str, Any]]:
         """Bring the files of a form."""
-        fetchers = [
-            FileFetcher(self.dataset, form, file, self.folder, self.mirror, self.progress) for file in form.files
-        ]
-        return [self._record(one.file, one.target, one.fetch()) for one in fetchers]
+        records = []
+        for file in form.files:
+            fetcher = FileFetcher(self.dataset, form, file, self.folder, self.mirror, self.progress)
+            records.append(self._record(file, fetcher.target, fetcher.fetch()))
+        return records
 
     def _record(self, file: File, path: Path, found: str) -> dict[str, Any]:
-        record = {
-            "name": file.name,
-            "part": file.part,
-            "path": _relative(path, self.folder),
-            "size": path.stat().st_size,
-            "sha256": found,
-        }
-        if found in file.accepted:
-            record["note"] = file.accepted[found]
-        return record
+        place, size = _relative(path, self.folder), path.stat().st_size
+        record = {"name": file.name, "part": file.part, "path": place, "size": size, "sha256": found}
+        return record | ({"note": file.accepted[found]} if found in file.accepted else {})
 
 
 def _relative(path: Path, folder: Path) -> str:

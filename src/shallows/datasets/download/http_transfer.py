@@ -1,7 +1,7 @@
-"""One file over HTTP, by requests and the retries of urllib3, from where it broke off when the server can.
+"""One file over HTTP, by requests and the retries of urllib3, resumed where it broke off when the server can.
 
-The transfer itself is by hand, since pooch begins a file of gigabytes anew after every fault, and unpacks a .gz file
-that a server calls an encoding.
+The transfer is by hand, since pooch begins a file of gigabytes anew after every fault, and unpacks a .gz file that a
+server calls an encoding.
 """
 
 from __future__ import annotations
@@ -33,10 +33,7 @@ class _PassingError(Exception):
 
 @dataclass
 class _Transfer:
-    """What has come of a file so far.
-
-    `validator` tells the server's file of now from that of the next try.
-    """
+    """A transfer and its state; `validator` says whether the server's file is still the same at the next try."""
 
     url: str
     target: Path
@@ -47,22 +44,11 @@ class _Transfer:
 
 
 def download(url: str, target: Path, label: str, progress: bool) -> None:
-    """Bring an address to a path.
+    """Download an address to a path, with a progress bar named `label`.
 
-    A failure that may pass is tried again after a wait, from where it broke off if the server can do that and its file
-    is still the same, from the beginning otherwise. As long as every try brings the file further there is no end of
-    tries; three in a row that do not are the end. The content is not checked here: the caller says what is wrong with
-    a file, for which it must have it.
-
-    Parameters
-    ----------
-    url : str
-    target : Path
-        Where to write.
-    label : str
-        What the progress bar calls it.
-    progress : bool
-        Whether to show one.
+    A failure that may pass is tried again after a wait: from where it broke off if the server can do that and its file
+    is still the same, else from the beginning. Tries that bring the file further are not counted; three in a row that
+    do not are the end. The content is not checked here.
 
     Raises
     ------
@@ -91,7 +77,7 @@ def download(url: str, target: Path, label: str, progress: bool) -> None:
 
 
 def _pull(transfer: _Transfer) -> None:
-    """Ask once."""
+    """Ask the server once."""
     # Some servers compress on the wire and label .gz files as an encoding of something else; identity forbids both.
     headers = {"Accept-Encoding": "identity"}
     if transfer.have and transfer.validator:
@@ -104,7 +90,7 @@ def _pull(transfer: _Transfer) -> None:
         if RETRIES.is_retry("GET", error.response.status_code):
             raise _PassingError(said) from error
         raise TransferError(said) from error
-    except (requests.exceptions.InvalidURL, ValueError) as error:  # what is wrong with an address is a ValueError
+    except (requests.exceptions.InvalidURL, ValueError) as error:
         raise TransferError(f"not an address: {error}") from error
     except (requests.Timeout, urllib3.exceptions.TimeoutError) as error:
         raise _PassingError("no answer in time") from error
@@ -119,14 +105,14 @@ def _take(answer: requests.Response, transfer: _Transfer) -> None:
         answer.raise_for_status()
     first = answer.headers.get("Content-Range", "").removeprefix("bytes").strip().partition("-")[0]
     transfer.resumed = answer.status_code == 206 and first == str(transfer.have)
-    if answer.status_code in (206, 416) and not transfer.resumed:  # from the beginning next time
+    if answer.status_code in (206, 416) and not transfer.resumed:  # begin anew at the next try
         transfer.have, transfer.validator = 0, None
-        if answer.status_code == 416:  # nothing of its file is left, so it is another file
+        if answer.status_code == 416:  # nothing is left of the server's file, so it is another one
             raise _PassingError("the server's file has changed")
         raise _PassingError("the server went on at the wrong place")
     if not transfer.resumed:
         transfer.have = 0
-    # A file that is compressed itself is often said to be an encoding of what is in it: it is to stay as it is.
+    # Servers often call a compressed file an encoding of its content; it is kept compressed.
     encoded = answer.headers.get("Content-Encoding", "identity").lower() not in ("", "identity")
     decode = encoded and not urlsplit(transfer.url).path.endswith((".gz", ".tgz"))
     etag, length = answer.headers.get("ETag", ""), answer.headers.get("Content-Length", "")
@@ -144,7 +130,7 @@ def _take(answer: requests.Response, transfer: _Transfer) -> None:
 
 
 def _innermost(error: BaseException) -> str:
-    """The plain cause at the bottom of a chain of library errors: "Connection refused"."""
+    """Return the plain cause at the bottom of a chain of library errors: "Connection refused"."""
     while (below := error.__cause__ or error.__context__) is not None:
         error = below
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
@@ -155,7 +141,7 @@ def _say(line: str) -> None:
 
 
 def progress_bar(label: str, host: str, shown: bool = True) -> Any:
-    """Return a progress bar: drawn by tqdm on a terminal, in plain lines elsewhere, or none."""
+    """Return a progress bar: drawn by tqdm on a terminal, plain lines elsewhere, silent if not `shown`."""
     from tqdm import tqdm
 
     if not shown or sys.stderr.isatty():
@@ -164,7 +150,7 @@ def progress_bar(label: str, host: str, shown: bool = True) -> Any:
 
 
 class _PlainBar:
-    """A progress bar for logs, by hand since tqdm overwrites its line: at the start, every ten seconds, at the end."""
+    """Lines of progress for logs (tqdm overwrites its line): at the start, every ten seconds, at the end."""
 
     every_seconds = 10.0
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from shallows.atomic import PARTIAL_SUFFIX
 from shallows.datasets.catalogue import Dataset, File, Form
-from shallows.datasets.download import checksum_lock
 from shallows.datasets.download.addresses import MIRROR_VARIABLE, Address, addresses
 from shallows.datasets.download.http_transfer import TransferError, download
-from shallows.datasets.download.verification import expected_checksum, verify
-from shallows.datasets.files import DatasetError, DatasetWarning, replacing
+from shallows.datasets.download.verification import LOCK_NAME, expected_checksum, pin, pinned, verify
+from shallows.datasets.files import DatasetError, DatasetWarning, explaining_full_disk
 from shallows.datasets.formats.containers import container_problem
-from shallows.datasets.formats.source import peek
+from shallows.datasets.formats.source import problem_of_first_rows
 
 
 class UnavailableError(DatasetError):
@@ -24,26 +25,15 @@ class UnavailableError(DatasetError):
 
 
 class _RefusedError(Exception):
-    """What an address gave is not the file; the message says why."""
+    """The file of an address is not the right one; the message says why."""
 
 
 @dataclass(frozen=True)
 class FileFetcher:
-    """One file on its way to its place.
+    """Fetches one file of a form of a dataset into `folder`, the dataset's own.
 
-    Where nobody published a checksum, the first copy that is whole and can be read is trusted, and noted in the lock
-    file; later ones are held against that note.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    form : Form
-        The form that the file belongs to.
-    file : File
-    folder : Path
-        The dataset's folder below that of all downloads.
-    mirror : str or path, optional
-    progress : bool
+    Where nobody published a checksum, the first copy that is whole and can be read is trusted and noted in the lock
+    file; later copies are compared with that note.
     """
 
     dataset: Dataset
@@ -55,7 +45,7 @@ class FileFetcher:
 
     @property
     def target(self) -> Path:
-        """Where the file belongs."""
+        """The final place of the file."""
         return self.folder / self.file.name
 
     @property
@@ -64,9 +54,8 @@ class FileFetcher:
         return not self.file.has_checksum and self.dataset.state != "supplied"
 
     def fetch(self) -> str:
-        """Return the sha256 of the file at its place, which is right and was brought there if it was not."""
-        root = self.folder.parent
-        note = checksum_lock.pinned(root, self.dataset.name, self.file.name) if self.trusts_first else None
+        """Bring the file to its place if the right one is not there yet; return its sha256."""
+        note = pinned(self.folder.parent, self.dataset.name, self.file.name) if self.trusts_first else None
         if self.target.exists():
             problem, found = self._verify(self.target, note)
             if not problem:
@@ -77,55 +66,61 @@ class FileFetcher:
         failures: list[str] = []
         for address in addresses(self.dataset, self.file, self.mirror, failures):
             try:
-                with replacing(self.target) as partial:
-                    self._bring(address, partial)
-                    problem, found = self._verify(partial, note)
-                    if problem:
-                        raise _RefusedError(problem)
+                return self._accepted(self._take(address, note), note, str(address))
             except (TransferError, _RefusedError) as failure:
                 failures.append(f"{address}: {failure}")
                 if address.is_mirror and isinstance(failure, _RefusedError):
                     self._warn(f"The {address} was passed over: {failure}.")
-                continue
-            return self._accepted(found, note, str(address))
         raise UnavailableError(self._unavailable(failures))
+
+    def _take(self, address: Address, note: dict[str, Any] | None) -> str:
+        """Bring a copy into a folder beside its place, verify it there and move it; return its sha256."""
+        beside = tempfile.TemporaryDirectory(prefix=".", suffix=PARTIAL_SUFFIX, dir=self.folder)
+        with explaining_full_disk(self.target), beside as place:
+            copy = Path(place) / self.file.name
+            self._bring(address, copy)
+            problem, found = self._verify(copy, note)
+            if problem:
+                raise _RefusedError(problem)
+            with open(copy, "rb") as file:
+                os.fsync(file.fileno())  # some file systems report a full disk only here
+            os.replace(copy, self.target)
+        return found
 
     def _verify(self, path: Path, note: dict[str, Any] | None) -> tuple[str | None, str]:
         """Return what is wrong with a file, and its sha256."""
         if note is not None:
             problem, found = verify(path, replace(self.file, sha256=note["sha256"], size=note["size"]))
-            lock_file = self.folder.parent / checksum_lock.LOCK_NAME
             since = (
                 f" (it is held against the first copy, of {note['date']} from {note['source']}; if the publisher has "
-                f"changed the file, remove its entry from {lock_file})"
+                f"changed the file, remove its entry from {self.folder.parent / LOCK_NAME})"
             )
             return problem and problem + since, found
         problem, found = verify(path, self.file)
-        if not problem and self.trusts_first:  # whole, and of rows as the catalogue describes them
-            problem = container_problem(path, self.file.name) or peek(self.dataset, self.form, path, self.file.name)
+        if not problem and self.trusts_first:
+            problem = container_problem(path) or problem_of_first_rows(self.dataset, self.form, self.file, path)
         return problem, found
 
-    def _bring(self, address: Address, partial: Path) -> None:
+    def _bring(self, address: Address, copy: Path) -> None:
         if not isinstance(address.place, Path):
-            download(address.place, partial, f"{self.dataset.name}: {self.file.name}", self.progress)
+            download(address.place, copy, f"{self.dataset.name}: {self.file.name}", self.progress)
             return
-        with open(partial, "wb") as copy:
+        with open(copy, "wb") as target:
             try:
                 with open(address.place, "rb") as file:
-                    shutil.copyfileobj(file, copy, 1 << 18)
-            except PermissionError as error:  # the copy is open already: it is the source that may not be read
+                    shutil.copyfileobj(file, target, 1 << 18)
+            except PermissionError as error:  # the copy is open already, so it is the source that may not be read
                 raise TransferError(f"cannot be read: {error.strerror}") from error
 
     def _accepted(self, found: str, note: dict[str, Any] | None, source: str) -> str:
-        """Note a first copy in the lock file, and say where a file is not the publisher's."""
+        """Note a first copy in the lock file, and warn of a file that is not the publisher's."""
         if self.trusts_first and note is None:
-            root = self.folder.parent
-            size = self.target.stat().st_size
-            checksum_lock.pin(root, self.dataset.name, self.file.name, found, size, source)
+            root, size = self.folder.parent, self.target.stat().st_size
+            pin(root, self.dataset.name, self.file.name, found, size, source)
             self._warn(
                 f"Nobody published a checksum of {self.file.name} ('{self.dataset.name}'). This first copy is whole "
-                f"and can be read, so it is trusted: its sha256 {found[:12]}... is noted in "
-                f"{root / checksum_lock.LOCK_NAME}, and a file that differs from it will be refused."
+                f"and can be read, so it is trusted: its sha256 {found[:12]}... is noted in {root / LOCK_NAME}, and a "
+                "file that differs from it will be refused."
             )
         if found in self.file.accepted:
             copy = self.file.accepted[found]

@@ -14,51 +14,33 @@ _BLOCK_BYTES = 16 << 20
 
 
 def how_to_supply(dataset: Dataset, folder: Path | str | None = None) -> str:
-    """Say which files of what form belong where.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        A supplied dataset.
-    folder : path, optional
-        Where they belong; ``data/raw/<dataset>`` when not given.
-    """
+    """Say which files of what form a user has to put into `folder`, by default ``data/raw/<dataset>``."""
     if not dataset.files:
         return (
             f"Nothing is known of the form of '{dataset.name}': {dataset.notes} "
             "Data of your own of this kind can be compared: see compare in README.md."
         )
-    place = Path(folder) if folder is not None else Path("data/raw") / dataset.name
-    lines = [f"Put into {place}:"]
+    lines = [f"Put into {_place(dataset, folder)}:"]
     for number, form in enumerate(dataset.all_forms):
         if number:
             lines.append("or, instead:")
-        lines += [f"  - {line}" for file in form.files for line in _of_what_form(dataset, form, file)]
+        lines += [f"  - {_form_in_words(dataset, form, file)}" for file in form.files]
     return "\n".join(lines)
 
 
 def not_run(dataset: Dataset, folder: Path | str | None = None) -> str:
-    """Return the reason of a row that needs data which nobody has supplied, in a line.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        A supplied dataset.
-    folder : path, optional
-        Where the files belong; ``data/raw/<dataset>`` when not given.
-    """
+    """Return the reason, in a line, of a table's row whose data nobody has supplied; `folder` as in `how_to_supply`."""
     if not dataset.files:
         return f"supply {dataset.title}: nothing is known of its form"
     names = " or ".join(", ".join(file.name for file in form.files) for form in dataset.all_forms)
-    place = Path(folder) if folder is not None else Path("data/raw") / dataset.name
     return (
-        f"supply {names} in {place}; 'shallows data describe {dataset.name}' tells their form. "
+        f"supply {names} in {_place(dataset, folder)}; 'shallows data describe {dataset.name}' tells their form. "
         f"Licence: {dataset.licence}"
     )
 
 
 def is_there(dataset: Dataset, folder: Path, mirror: str | Path | None = None) -> bool:
-    """Whether the files of any form lie in the dataset's folder or in that of a mirror; they are not looked into."""
+    """Return whether the files of any form are in the dataset's folder or in a mirror; they are not opened."""
     return any(
         all((folder / file.name).is_file() for file in form.files) or in_a_mirror(dataset, form, mirror)
         for form in dataset.all_forms
@@ -66,13 +48,17 @@ def is_there(dataset: Dataset, folder: Path, mirror: str | Path | None = None) -
     )
 
 
-def _of_what_form(dataset: Dataset, form: Form, file: File) -> list[str]:
+def _place(dataset: Dataset, folder: Path | str | None) -> Path:
+    return Path("data/raw") / dataset.name if folder is None else Path(folder)
+
+
+def _form_in_words(dataset: Dataset, form: Form, file: File) -> str:
     if not file.arrays:
-        return [f"{file.name} ({form.format} format, {dataset.n_features:,} features)"]
+        return f"{file.name} ({form.format} format, {dataset.n_features:,} features)"
     kinds = [
         f"{name} of shape ({', '.join(map(str, spec['shape']))}){_range(spec)}" for name, spec in file.arrays.items()
     ]
-    return [f"{file.name}: {'; '.join(kinds)}"]
+    return f"{file.name}: {'; '.join(kinds)}"
 
 
 def _range(spec: Mapping[str, Any]) -> str:
@@ -91,20 +77,12 @@ def absent(dataset: Dataset, folder: Path) -> SuppliedDataError:
 
 
 def check(dataset: Dataset, form: Form, folder: Path) -> None:
-    """Hold supplied files against their entry: shapes, rows that belong together, finite values, ranges, classes.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    form : Form
-        The form whose files are there.
-    folder : Path
-        Where they lie.
+    """Check supplied files of a form: shapes, rows that belong together, finite values, ranges, classes.
 
     Raises
     ------
     SuppliedDataError
-        When they are not of the form asked for; the message says which file, what is wrong, and what is asked for.
+        When they have another form; the message says which file, what is wrong, and what is expected.
     """
     from shallows.datasets.formats.source import open_source
 

@@ -1,4 +1,4 @@
-"""ARFF files, read by liac-arff and given on as lines of CSV: the one reader of this format."""
+"""The reader of ARFF files: liac-arff parses them into lines of CSV."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from shallows.datasets.formats.delimited_text import Columns, TextLayout, table_
 from shallows.datasets.formats.parts import Parts, Read, each_part, reader_options
 from shallows.datasets.sources import Block
 
-#: Without these a row of ARFF is one of CSV.
+# A row of ARFF without these is a row of CSV.
 _SPECIAL = re.compile(r"[\"'{}\\\s]")
-#: What numbers may have in the place of the question mark of a missing value.
+# Missing values of columns of numbers, beside the question mark.
 _NAN = ("NaN", "nan", "NAN")
 
 
@@ -30,20 +30,9 @@ def open_parts(dataset: Dataset, form: Form, paths: Mapping[str, Path]) -> Parts
 
 
 def arff_blocks(path: Path, target: int | str, rows: int, regression: bool, dtype: str = "float64") -> Iterator[Block]:
-    """Read an ARFF file in blocks; nominal columns become the places of their words in the header.
+    """Read an ARFF file in blocks of at most `rows` rows; nominal columns become places in their lists of words.
 
-    Parameters
-    ----------
-    path : Path
-        The file, compressed or not.
-    target : int or str
-        Column of the target: its number or its name.
-    rows : int
-        Rows of a block at most.
-    regression : bool
-        Whether the target is a number.
-    dtype : str
-        Type of the features.
+    `target` is the number or the name of a column, and a number where `regression` is true.
     """
     with open_binary(path) as file, io.TextIOWrapper(file, "utf-8", "replace") as text:
         lines = CsvRows(text)
@@ -88,7 +77,7 @@ class CsvRows(io.TextIOBase):
         self._lines = itertools.chain(["\n"] * len(header), self._rows(lines, header))
 
     def readable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def readline(self, size: int = -1) -> str:

@@ -1,11 +1,11 @@
-"""Arrays in NumPy's files, read a block of rows at a time: the one reader of .npy and .npz."""
+"""Arrays in NumPy's files, read a block of rows at a time: .npz archives and folders of .npy files."""
 
 from __future__ import annotations
 
 import math
 import zipfile
 from collections.abc import Iterator, Mapping
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -13,22 +13,20 @@ import numpy as np
 
 from shallows.datasets.catalogue import Dataset, Form
 from shallows.datasets.formats.parts import Parts, Read
-from shallows.datasets.npy_rows import NpyRows
-from shallows.datasets.sources import ArrayPart, Block
+from shallows.datasets.sources import ArrayPart, Block, NpyRows
 
 
 class NpzRows:
     """The rows of a member of an .npz archive, which can only be read from its beginning on.
 
-    By hand, since `numpy.load` gives a member whole. The open stream stays where it is, so that blocks that are asked
-    for in their order are read once. What is stored column by column comes whole.
+    By hand, since `numpy.load` gives a member whole. The stream stays open between blocks, so that blocks in their
+    order are read once. What is stored column by column comes whole.
     """
 
     def __init__(self, path: Path, member: str):
         self.path, self.member, self._stream, self._row = path, member, None, 0
         self.shape, self.by_columns, self.dtype = self._open()
         self._stream.close()
-        self._whole: np.ndarray | None = None
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -36,9 +34,6 @@ class NpzRows:
     def __getitem__(self, rows: slice) -> np.ndarray:
         start, stop, _ = rows.indices(len(self))
         if self.by_columns:
-            if self._whole is None:
-                with np.load(self.path, allow_pickle=False) as file:
-                    self._whole = file[self.member]
             return self._whole[start:stop]
         if self.dtype.hasobject:
             raise ValueError("it holds Python objects")
@@ -57,11 +52,16 @@ class NpzRows:
             self._stream.close()
         return content.view(self.dtype).reshape(max(0, stop - start), *self.shape[1:])
 
+    @cached_property
+    def _whole(self) -> np.ndarray:
+        with np.load(self.path, allow_pickle=False) as file:
+            return file[self.member]
+
     def _open(self) -> tuple[tuple[int, ...], bool, np.dtype]:
-        """Open the member anew and return what its header says: shape, whether by columns, type."""
+        """Open the member anew and return its shape, whether it is stored by columns, and its type."""
         if self._stream is not None:
             self._stream.close()
-        with zipfile.ZipFile(self.path) as archive:  # the stream holds the file open beyond it
+        with zipfile.ZipFile(self.path) as archive:  # the stream keeps the file open
             self._stream = archive.open(f"{self.member}.npy")
         version = np.lib.format.read_magic(self._stream)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
@@ -93,7 +93,7 @@ def open_parts(dataset: Dataset, form: Form, paths: Mapping[str, Path]) -> Parts
         if x.by_columns:
             raise ValueError("it is stored column by column; save it with np.save(path, np.ascontiguousarray(x))")
         if len(x) != len(y):
-            raise ValueError(f"it holds {len(x):,} rows, and {len(y):,} targets stand beside it")
+            raise ValueError(f"it holds {len(x):,} rows and {len(y):,} targets")
         yield from ArrayPart(x, y).blocks(rows)
 
     return {

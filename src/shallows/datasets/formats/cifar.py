@@ -12,15 +12,12 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from shallows.datasets.catalogue import Dataset, Form
-from shallows.datasets.formats.containers import tar_members
+from shallows.datasets.formats.containers import open_binary, tar_members
 from shallows.datasets.formats.parts import Parts, Read, each_part
 from shallows.datasets.sources import ArrayPart, Block
 
-_CIFAR_RECORD = 1 + 3072
-_CIFAR_BATCHES = {
-    "train": [f"data_batch_{number}" for number in range(1, 6)],
-    "test": ["test_batch"],
-}
+_RECORD = 1 + 3072
+_BATCHES = {"train": [f"data_batch_{number}" for number in range(1, 6)], "test": ["test_batch"]}
 
 
 def open_parts(dataset: Dataset, form: Form, paths: Mapping[str, Path]) -> Parts:
@@ -28,24 +25,42 @@ def open_parts(dataset: Dataset, form: Form, paths: Mapping[str, Path]) -> Parts
     python = form.format == "cifar_python"
     if "archive" in paths:
         path = paths["archive"]
-        return {
-            part: Read(path, form.format, partial(cifar_archive_blocks, path, part, python))
-            for part in ("train", "test")
-        }
-    return each_part(paths, lambda path: Read(path, form.format, partial(cifar_file_blocks, path, python)))
+        return {part: Read(path, form.format, partial(_archive_blocks, path, part, python)) for part in _BATCHES}
+    return each_part(paths, lambda path: Read(path, form.format, partial(_file_blocks, path, python)))
 
 
-def cifar_binary_blocks(file: BinaryIO, rows: int) -> Iterator[Block]:
-    """Read records of a label and 3,072 bytes (red, green, blue) from an open file."""
-    while content := file.read(rows * _CIFAR_RECORD):
-        if len(content) % _CIFAR_RECORD:
-            raise ValueError(f"it does not end with a whole image of {_CIFAR_RECORD:,} bytes")
-        records = np.frombuffer(content, np.uint8).reshape(-1, _CIFAR_RECORD)
+def _archive_blocks(path: Path, part: str, python: bool, rows: int) -> Iterator[Block]:
+    with tar_members(path) as members:
+        for batch in _BATCHES[part]:
+            name = batch if python else f"{batch}.bin"
+            if name not in members:
+                raise ValueError(f"it lacks the file {name}")
+            yield from _batch_blocks(members[name], python, rows)
+
+
+def _file_blocks(path: Path, python: bool, rows: int) -> Iterator[Block]:
+    with open_binary(path) as file:
+        yield from _batch_blocks(file, python, rows)
+
+
+def _batch_blocks(file: BinaryIO, python: bool, rows: int) -> Iterator[Block]:
+    """Read one batch from an open file: a pickle, or records of a label and 3,072 bytes (red, green, blue)."""
+    if python:
+        try:
+            x, y = _read_pickle(io.BufferedReader(file) if not hasattr(file, "peek") else file)
+        except (pickle.UnpicklingError, AttributeError, IndexError, ImportError, TypeError) as error:
+            raise ValueError(f"it is no pickle of images: {error}") from error
+        yield from ArrayPart(x, y).blocks(rows)
+        return
+    while content := file.read(rows * _RECORD):
+        if len(content) % _RECORD:
+            raise ValueError(f"it does not end with a whole image of {_RECORD:,} bytes")
+        records = np.frombuffer(content, np.uint8).reshape(-1, _RECORD)
         yield Block(records[:, 1:], records[:, 0])
 
 
-def cifar_pickle_block(file: BinaryIO) -> Block:
-    """Read one batch of the python form, running no code that a pickle could hold."""
+def _read_pickle(file: BinaryIO) -> tuple[np.ndarray, np.ndarray]:
+    """Read images and labels of a batch, running no code that a pickle could hold."""
     content = _PlainUnpickler(file, encoding="bytes").load()
     try:
         x, y = content[b"data"], content[b"labels"]
@@ -54,7 +69,7 @@ def cifar_pickle_block(file: BinaryIO) -> Block:
     y = np.asarray(y)
     if not isinstance(x, np.ndarray) or x.dtype != np.uint8 or x.shape != (len(y), 3072) or y.dtype.kind != "i":
         raise ValueError("its images are not rows of 3,072 bytes with whole labels")
-    return Block(x, y.astype(np.uint8))
+    return x, y.astype(np.uint8)
 
 
 class _PlainUnpickler(pickle.Unpickler):
@@ -63,13 +78,10 @@ class _PlainUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if name == "_reconstruct" and module in ("numpy.core.multiarray", "numpy._core.multiarray"):
             return _empty_array
-        if (module, name) == ("numpy", "ndarray"):
-            return np.ndarray
-        if (module, name) == ("numpy", "dtype"):
-            return _plain_dtype
-        if (module, name) == ("_codecs", "encode"):
-            return _latin1
-        raise ValueError(f"the pickle asks for {module}.{name}; only plain arrays are read, and no code is run")
+        plain = {("numpy", "ndarray"): np.ndarray, ("numpy", "dtype"): _plain_dtype, ("_codecs", "encode"): _latin1}
+        if (module, name) not in plain:
+            raise ValueError(f"the pickle asks for {module}.{name}; only plain arrays are read, and no code is run")
+        return plain[module, name]
 
 
 def _empty_array(kind: type, shape: tuple[int, ...], code: Any) -> np.ndarray:
@@ -89,31 +101,3 @@ def _latin1(text: str, encoding: Any) -> bytes:
     if encoding not in ("latin1", b"latin1"):
         raise ValueError("the pickle holds text in a strange coding")
     return text.encode("latin1")
-
-
-def cifar_archive_blocks(path: Path, part: str, python: bool, rows: int) -> Iterator[Block]:
-    """Read the batches of "train" or "test" out of the archive as it lies."""
-    with tar_members(path) as members:
-        for batch in _CIFAR_BATCHES[part]:
-            name = batch if python else f"{batch}.bin"
-            if name not in members:
-                raise ValueError(f"it lacks the file {name}")
-            yield from cifar_stream_blocks(members[name], python, rows)
-
-
-def cifar_file_blocks(path: Path, python: bool, rows: int) -> Iterator[Block]:
-    """Read one batch that lies as a file of its own."""
-    with open(path, "rb") as file:
-        yield from cifar_stream_blocks(file, python, rows)
-
-
-def cifar_stream_blocks(file: BinaryIO, python: bool, rows: int) -> Iterator[Block]:
-    """Read one batch of either form from an open file."""
-    if not python:
-        yield from cifar_binary_blocks(file, rows)
-        return
-    try:
-        x, y = cifar_pickle_block(io.BufferedReader(file) if not hasattr(file, "peek") else file)
-    except (pickle.UnpicklingError, AttributeError, IndexError, ImportError, TypeError) as error:
-        raise ValueError(f"it is no pickle of images: {error}") from error
-    yield from ArrayPart(x, y).blocks(rows)

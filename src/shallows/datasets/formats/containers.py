@@ -1,4 +1,4 @@
-"""Compressed files and archives: read as streams, never unpacked to disk."""
+"""Compressed files and archives, read as streams and never unpacked to disk."""
 
 from __future__ import annotations
 
@@ -17,52 +17,25 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 _OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_PIECE = 1 << 18
 
 # What these libraries raise on a file that is broken or of another kind.
-CONTAINER_ERRORS = (
-    EOFError,
-    OSError,
-    zlib.error,
-    lzma.LZMAError,
-    tarfile.TarError,
-    zipfile.BadZipFile,
-)
+CONTAINER_ERRORS = (EOFError, OSError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile)
 
 
-def open_binary(path: Path, name: str | None = None, ahead: bool = False) -> BinaryIO:
-    """Open a file for reading bytes, through its decompressor where its name ends in .gz, .bz2, .xz or .zip.
+def open_binary(path: Path, ahead: bool = False) -> BinaryIO:
+    """Open a file for reading bytes, decompressed where its name ends in .gz, .bz2, .xz or .zip (of one file).
 
-    Parameters
-    ----------
-    path : Path
-        The file. A .zip must hold one file, which is what is read.
-    name : str, optional
-        The name that counts, where the file bears another one for now.
-    ahead : bool
-        Whether what is compressed is decompressed in a thread of its own, while what came before is parsed.
+    With `ahead`, a thread decompresses while the caller parses what came before.
     """
-    suffix = Path(name or path).suffix
-    if suffix == ".zip":
-        stream = _open_zipped(path)
-    else:
-        stream = _OPENERS.get(suffix, open)(path, "rb")
-    return io.BufferedReader(ReadAhead(stream), _PIECE) if ahead and is_compressed(path, name) else stream
-
-
-def is_compressed(path: Path, name: str | None = None) -> bool:
-    """Tell whether `open_binary` goes through a decompressor."""
-    suffix = Path(name or path).suffix
-    return suffix == ".zip" or suffix in _OPENERS
-
-
-_PIECE = 1 << 18
+    suffix = Path(path).suffix
+    stream = _open_zipped(path) if suffix == ".zip" else _OPENERS.get(suffix, open)(path, "rb")
+    compressed = suffix == ".zip" or suffix in _OPENERS
+    return io.BufferedReader(ReadAhead(stream), _PIECE) if ahead and compressed else stream
 
 
 class ReadAhead(io.RawIOBase):
-    """A stream that a thread reads a few pieces ahead of who reads this.
-
-    The decompressors let other threads run meanwhile. An error of the stream is raised where its bytes would have come.
-    """
+    """A stream that a thread reads a few pieces ahead; an error is raised where its bytes would have come."""
 
     def __init__(self, stream: BinaryIO, n_pieces: int = 16):
         super().__init__()
@@ -71,11 +44,11 @@ class ReadAhead(io.RawIOBase):
         self._pieces = deque(self._thread.submit(stream.read, _PIECE) for _ in range(n_pieces))
 
     def readable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: memoryview) -> int:
-        """Fill what is given with the next bytes; 0 at the end."""
+        """Fill a buffer with the next bytes and return how many there were; 0 at the end."""
         if not self._rest:
             self._rest = memoryview(self._pieces.popleft().result())
             self._pieces.append(self._thread.submit(self._stream.read, _PIECE))
@@ -93,10 +66,10 @@ class ReadAhead(io.RawIOBase):
 
 
 def _open_zipped(path: Path) -> BinaryIO:
-    with zipfile.ZipFile(path) as archive:  # the stream holds the file open beyond it
-        members = [one for one in archive.infolist() if not one.is_dir()]
+    with zipfile.ZipFile(path) as archive:  # the returned stream keeps the file open
+        members = [member for member in archive.infolist() if not member.is_dir()]
         for member in members:
-            refuse_escape(member.filename)
+            _refuse_escape(member.filename)
         if len(members) != 1:
             raise ValueError(f"the archive holds {len(members)} files where one is expected")
         return archive.open(members[0])
@@ -104,7 +77,7 @@ def _open_zipped(path: Path) -> BinaryIO:
 
 @contextmanager
 def tar_members(path: Path) -> Iterator[dict[str, BinaryIO]]:
-    """Give the files of a tar archive by their base names, each as a stream; nothing is unpacked.
+    """Open the files of a tar archive as streams, by their base names; nothing is unpacked.
 
     Raises
     ------
@@ -112,36 +85,35 @@ def tar_members(path: Path) -> Iterator[dict[str, BinaryIO]]:
         When a member's name leads out of the archive's folder, or two files share a base name.
     """
     with tarfile.open(path) as archive:
-        found: dict[str, BinaryIO] = {}
+        streams: dict[str, BinaryIO] = {}
         for member in archive:
-            refuse_escape(member.name)
+            _refuse_escape(member.name)
             if member.isdir():
                 continue
             if not member.isfile():
                 raise ValueError(f"its member {member.name!r} is a link or a device, which is refused")
             name = PurePosixPath(member.name).name
-            if name in found:
+            if name in streams:
                 raise ValueError(f"two of its members are called {name!r}")
-            found[name] = archive.extractfile(member)
-        yield found
+            streams[name] = archive.extractfile(member)
+        yield streams
 
 
-def refuse_escape(name: str) -> None:
-    """Raise ValueError for a member's name that is absolute or climbs out of its folder."""
+def _refuse_escape(name: str) -> None:
     parts = PurePosixPath(name.replace("\\", "/"))
     if parts.is_absolute() or ".." in parts.parts or name[1:2] == ":":
         raise ValueError(f"its member {name!r} would escape the folder, which is refused")
 
 
-def container_problem(path: Path, name: str) -> str | None:
+def container_problem(path: Path) -> str | None:
     """Read a compressed file to its end; return what is wrong with it, or None."""
     try:
-        if Path(name).suffix == ".zip":
+        if path.suffix == ".zip":
             with zipfile.ZipFile(path) as archive:
                 broken = archive.testzip()
                 return f"its member {broken} is damaged" if broken else None
-        if Path(name).suffix in _OPENERS:
-            with open_binary(path, name) as stream:
+        if path.suffix in _OPENERS:
+            with open_binary(path) as stream:
                 while stream.read(1 << 20):
                     pass
     except CONTAINER_ERRORS as error:

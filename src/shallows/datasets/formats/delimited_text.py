@@ -1,4 +1,4 @@
-"""Tables of text, CSV and its kin, parsed by pandas: the one reader of the catalogue's tables and of a user's own."""
+"""Tables of text, CSV and its kin, parsed by pandas: those of the catalogue, a user's own, and lists of molecules."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ class TextLayout:
     Attributes
     ----------
     separator : str
-        What stands between two columns; a blank means any number of blanks and tabs.
+        The sign between two columns; a blank means any number of blanks and tabs.
     skipped : int
         Lines before the first row.
     comment : str or None
-        What a line that is left out begins with.
+        How a line begins that is left out.
     spaces : bool
         Whether blanks after a separator are left out.
     decimal, encoding : str
-        The decimal point and the encoding.
-    missing : tuple of str
-        What stands for a missing value, which becomes NaN.
+        The decimal sign and the encoding.
+    missing : sequence of str
+        Words for a missing value, which becomes NaN.
     only_these_missing : bool
-        Whether nothing else does; otherwise also what pandas takes for missing.
+        Whether pandas' own words for a missing value are none here.
     """
 
     separator: str = ","
@@ -49,7 +49,7 @@ class TextLayout:
 
 @dataclass(frozen=True)
 class Columns:
-    """What the columns of a table of the catalogue are.
+    """The columns of a table of the catalogue.
 
     Attributes
     ----------
@@ -62,9 +62,9 @@ class Columns:
     categories : mapping of int to sequence of str
         Columns of words, each with the words it may hold. A word becomes its place in the list.
     label_end : str
-        What is cut off the end of a label.
+        Letters that are cut off the end of a label.
     regression : bool
-        Whether targets are numbers; otherwise they are labels, in the type that pandas finds.
+        Whether targets are numbers; otherwise they are labels, in the type that pandas chooses.
     """
 
     target: int = -1
@@ -84,49 +84,24 @@ class Columns:
 
 
 def open_parts(dataset: Dataset, form: Form, paths: Mapping[str, Path]) -> Parts:
-    """Open one table a part, or the rows of one after each other."""
-    layout, columns = _described(dataset, form)
+    """Open one table a part, or one table that holds the training rows before the test rows."""
+    options = reader_options(form)
+    layout = {key: options.pop(key) for key in ("separator", "comment", "spaces") if key in options}
+    layout = TextLayout(**layout, skipped=options.pop("header", 0))
+    options["categories"] = {int(column): words for column, words in options.get("categories", {}).items()}
+    columns = Columns(n_targets=dataset.n_targets, regression=dataset.task == "regression", **options)
 
     def one(path: Path, start: int = 0, stop: int | None = None) -> Part:
         return Read(path, "csv", lambda rows: csv_blocks(path, layout, columns, rows, start, stop))
 
-    if "all" in paths and dataset.n_test:  # passed over faster than parsed and dropped
+    if "all" in paths and dataset.n_test:  # skipping rows is faster than parsing and dropping them
         n = dataset.n_train
         return {"train": one(paths["all"], stop=n), "test": one(paths["all"], start=n)}
     return each_part(paths, one)
 
 
-def peek(dataset: Dataset, form: Form, path: Path, name: str) -> Block | None:
-    """Read the first rows of a file under its later name."""
-    layout, columns = _described(dataset, form)
-    return next(csv_blocks(path, layout, columns, 50, stop=50, name=name), None)
-
-
-def _described(dataset: Dataset, form: Form) -> tuple[TextLayout, Columns]:
-    options = reader_options(form)
-    layout = {key: options.pop(key) for key in ("separator", "comment", "spaces") if key in options}
-    layout = TextLayout(**layout, skipped=options.pop("header", 0))
-    options["categories"] = {int(column): words for column, words in options.get("categories", {}).items()}
-    return layout, Columns(n_targets=dataset.n_targets, regression=dataset.task == "regression", **options)
-
-
 def frames(file: BinaryIO, layout: TextLayout, rows: int | None, **options: Any) -> Any:
-    """Read a table by pandas.
-
-    Parameters
-    ----------
-    file : file
-    layout : TextLayout
-    rows : int or None
-        Rows of a data frame at most; None for one of all rows.
-    **options
-        Of `pandas.read_csv`.
-
-    Returns
-    -------
-    iterable of DataFrame, or DataFrame
-        Their columns are numbered from 0.
-    """
+    """Read a table by pandas, with columns numbered from 0: data frames of at most `rows` rows, or one of all rows."""
     import pandas
 
     settings = {"skiprows": layout.skipped, **options}
@@ -146,36 +121,12 @@ def frames(file: BinaryIO, layout: TextLayout, rows: int | None, **options: Any)
 
 
 def csv_blocks(
-    path: Path,
-    layout: TextLayout,
-    columns: Columns,
-    rows: int | None,
-    start: int = 0,
-    stop: int | None = None,
-    name: str | None = None,
+    path: Path, layout: TextLayout, columns: Columns, rows: int | None, start: int = 0, stop: int | None = None
 ) -> Iterator[Block]:
-    """Read a table in blocks.
-
-    Parameters
-    ----------
-    path : Path
-        The file, compressed or not.
-    layout : TextLayout
-    columns : Columns
-    rows : int or None
-        Rows of a block at most; None for all of them in one.
-    start, stop : int, optional
-        The first row, and the row before which to end. What comes before `start` is passed over without parsing.
-    name : str, optional
-        The name that counts, where the file bears another one for now.
-
-    Yields
-    ------
-    Block
-    """
-    with open_binary(path, name) as file:
+    """Read the rows start:stop of a table in blocks of at most `rows`, or in one block (None)."""
+    with open_binary(path) as file:
         n_columns = len(frames(file, layout, None, nrows=1).columns)
-    with open_binary(path, name, ahead=True) as file:
+    with open_binary(path, ahead=True) as file:
         yield from table_blocks(file, layout, columns, n_columns, rows, start, stop)
 
 
@@ -188,17 +139,17 @@ def table_blocks(
     start: int = 0,
     stop: int | None = None,
 ) -> Iterator[Block]:
-    """Read a table of so many columns in blocks from an open file; `csv_blocks` tells of the parameters."""
+    """Do the work of `csv_blocks` on an open file, whose number of columns is known."""
     targets = columns.targets(n_columns)
     types: dict[int, Any] = {column: columns.dtype for column in range(n_columns) if column not in targets}
     types |= dict.fromkeys(columns.categories, "category")
     if columns.regression:
         types |= dict.fromkeys(targets, "float64")
-    number, n_rows = start, None if stop is None else stop - start
+    n_before, n_rows = start, None if stop is None else stop - start
     # A column of integers that lacks a value makes NumPy warn before pandas raises.
     with np.errstate(invalid="ignore"):
-        found = frames(file, layout, rows, skiprows=layout.skipped + start, nrows=n_rows, dtype=types)
-        for table in [found] if rows is None else found:
+        tables = frames(file, layout, rows, skiprows=layout.skipped + start, nrows=n_rows, dtype=types)
+        for table in [tables] if rows is None else tables:
             y = table[targets] if len(targets) > 1 else table[targets[0]]
             table = table.drop(columns=targets)
             for column, words in columns.categories.items():
@@ -206,13 +157,13 @@ def table_blocks(
                 if codes.min(initial=0) < 0:
                     row = int(np.argmin(codes))
                     raise ValueError(
-                        f"row {number + row + 1:,} has in column {column + 1} a word that the catalogue does not list "
-                        f"(it lists {len(words)}: {', '.join(list(words)[:5])}, ...)"
+                        f"row {n_before + row + 1:,} has in column {column + 1} a word that the catalogue does not "
+                        f"list (it lists {len(words)}: {', '.join(list(words)[:5])}, ...)"
                     )
                 table[column] = codes.astype(columns.dtype)
             if columns.label_end and not columns.regression:
                 y = y.str.removesuffix(columns.label_end)
-            number += len(table)
+            n_before += len(table)
             yield Block(table.to_numpy(columns.dtype), y.to_numpy())
 
 
@@ -221,3 +172,20 @@ def category_codes(column: Any, words: Sequence[str]) -> np.ndarray:
     import pandas
 
     return pandas.Index(list(words), dtype=object).get_indexer(column.astype(object))
+
+
+def open_smiles(dataset: Dataset, form: Form, paths: Mapping[str, Path]) -> Parts:
+    """Open lists of molecules: CSV files with a column of SMILES strings and one of the target."""
+    return each_part(
+        paths, lambda path: Read(path, "smiles", lambda rows: _smiles_blocks(path, rows=rows, **form.options))
+    )
+
+
+def _smiles_blocks(path: Path, smiles: str, target: str, rows: int) -> Iterator[Block]:
+    """Read molecules in blocks: x is an object array of shape (m, 1) of SMILES strings."""
+    import pandas
+
+    types = {smiles: "object", target: "float64"}
+    with open_binary(path) as file:
+        for table in pandas.read_csv(file, usecols=[smiles, target], dtype=types, chunksize=rows):
+            yield Block(table[[smiles]].to_numpy(object), table[target].to_numpy())

@@ -23,27 +23,14 @@ _IDX_TYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0
 def open_parts(dataset: Dataset, form: Form, paths: Mapping[str, Path]) -> Parts:
     """Open pairs of files of images and labels."""
     return {
-        part: Read(
-            paths[f"{part}_images"], "idx", partial(idx_blocks, paths[f"{part}_images"], paths[f"{part}_labels"])
-        )
+        part: Read(images, "idx", partial(_idx_blocks, images, paths[f"{part}_labels"]))
         for part in ("train", "test")
-        if f"{part}_images" in paths
+        if (images := paths.get(f"{part}_images"))
     }
 
 
 def read_idx(path: Path) -> np.ndarray:
-    """Read an idx file (the format of MNIST), compressed or not.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Returns
-    -------
-    ndarray
-        Read-only, in the type and shape that the header states.
-    """
+    """Read an idx file whole, compressed or not, in the type and shape that its header states."""
     with open_binary(path) as file:
         dtype, shape, offset = _idx_header(file)
         content = file.read()
@@ -71,7 +58,7 @@ def write_idx(array: np.ndarray) -> bytes:
     return struct.pack(f">HBB{array.ndim}I", 0, 0x08, array.ndim, *array.shape) + array.tobytes()
 
 
-def idx_blocks(images: Path, labels: Path, rows: int) -> Iterator[Block]:
+def _idx_blocks(images: Path, labels: Path, rows: int) -> Iterator[Block]:
     """Read a pair of idx files in blocks, each image as a row."""
     y = read_idx(labels)
     with open_binary(images) as file:
@@ -79,14 +66,13 @@ def idx_blocks(images: Path, labels: Path, rows: int) -> Iterator[Block]:
         if shape[0] != len(y):
             raise ValueError(f"it holds {shape[0]:,} images, and {labels.name} {len(y):,} labels")
         width = math.prod(shape[1:])
-        read = offset
+        n_bytes, promised = offset, offset + math.prod(shape) * dtype.itemsize
         for start in range(0, shape[0], rows):
             n = min(rows, shape[0] - start)
             content = file.read(n * width * dtype.itemsize)
-            read += len(content)
+            n_bytes += len(content)
             if len(content) != n * width * dtype.itemsize:
-                promised = offset + math.prod(shape) * dtype.itemsize
-                raise ValueError(f"its header promises {promised:,} bytes and it holds {read:,}")
+                raise ValueError(f"its header promises {promised:,} bytes and it holds {n_bytes:,}")
             yield Block(np.frombuffer(content, dtype).reshape(n, width), y[start : start + n])
         if file.read(1):
-            raise ValueError(f"it goes on after the {read:,} bytes that its header promises")
+            raise ValueError(f"it goes on after the {promised:,} bytes that its header promises")

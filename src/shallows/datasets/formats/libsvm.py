@@ -1,10 +1,11 @@
-"""LIBSVM (SVMlight) files: sparse rows of text, parsed by scikit-learn piece by piece."""
+"""LIBSVM (SVMlight) files: sparse rows of text, which scikit-learn parses piece by piece; and the documents of RCV1."""
 
 from __future__ import annotations
 
 import io
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -12,8 +13,8 @@ import numpy as np
 
 from shallows.datasets.catalogue import Dataset, Form
 from shallows.datasets.formats import idx
-from shallows.datasets.formats.containers import open_binary
-from shallows.datasets.formats.parts import Parts, Read, each_part, reader_options
+from shallows.datasets.formats.containers import CONTAINER_ERRORS, open_binary
+from shallows.datasets.formats.parts import Parts, Read, each_part, reader_options, unreadable
 from shallows.datasets.sources import ArrayPart, Block, Part
 
 # Text that is parsed at once: enough that the calls cost nothing, and little beside any memory budget.
@@ -29,22 +30,12 @@ def open_parts(dataset: Dataset, form: Form, paths: Mapping[str, Path]) -> Parts
     return idx.open_parts(dataset, form, paths) | each_part(paths, one)
 
 
-def peek(dataset: Dataset, form: Form, path: Path, name: str) -> Block | None:
-    """Read the first rows of a file under its later name."""
-    if name.endswith("-ubyte.gz"):
-        raise NotImplementedError("idx files are not looked into")
-    blocks = libsvm_blocks(path, dataset.n_features, 50, **reader_options(form), name=name, text_bytes=1 << 16)
-    return next(blocks, None)
-
-
 def libsvm_blocks(
     path: Path,
     n_features: int | None,
     rows: int,
     dtype: str = "float64",
     dense: bool = False,
-    name: str | None = None,
-    text_bytes: int | None = None,
     zero_based: bool = False,
 ) -> Iterator[Block]:
     """Read a LIBSVM file in blocks, in bounded memory.
@@ -61,29 +52,21 @@ def libsvm_blocks(
         Type of the features. A whole type refuses values that it cannot hold.
     dense : bool
         Whether rows are given with their zeros, as an ndarray.
-    name : str, optional
-        The name that counts, where the file bears another one for now.
-    text_bytes : int, optional
-        Text to parse at once.
     zero_based : bool
         Whether the first column has the index 0; otherwise 1.
-
-    Yields
-    ------
-    Block
     """
     from sklearn.datasets import load_svmlight_file
 
     parsed = np.dtype("float32" if np.dtype(dtype).itemsize <= 4 else "float64")
-    seen = 0
-    with open_binary(path, name, ahead=True) as file:  # opened here, since the function itself knows no .xz
-        for text in _whole_lines(file, text_bytes or TEXT_BYTES):
+    n_read = 0
+    with open_binary(path, ahead=True) as file:  # not by load_svmlight_file, which knows no .xz
+        for text in _whole_lines(file, TEXT_BYTES):
             n_lines = text.count(b"\n") + (not text.endswith(b"\n"))
             try:
                 x, y = load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=zero_based, dtype=parsed)
             except (ValueError, IndexError, OverflowError) as error:
-                raise ValueError(f"{error} (somewhere in lines {seen + 1:,} to {seen + n_lines:,})") from error
-            seen += n_lines
+                raise ValueError(f"{error} (somewhere in lines {n_read + 1:,} to {n_read + n_lines:,})") from error
+            n_read += n_lines
             if len(y) and np.abs(y).max() >= 2**53:
                 y = _exact_labels(text)
             for block in ArrayPart(_cast(x, np.dtype(dtype)), y).blocks(rows):
@@ -120,3 +103,31 @@ def _cast(x: Any, dtype: np.dtype) -> Any:
     if x.nnz and not (limits.min <= x.data.min() and x.data.max() <= limits.max and (x.data == np.rint(x.data)).all()):
         raise ValueError(f"it holds values that are no whole numbers from {limits.min} to {limits.max}")
     return x.astype(dtype)
+
+
+def open_rcv1(dataset: Dataset, form: Form, paths: Mapping[str, Path]) -> Parts:
+    """Open the documents of RCV1, labelled by their numbers; the target is whether one is of the option ``topic``."""
+
+    @cache
+    def documents_of_topic() -> np.ndarray:
+        try:
+            return _topic_documents(paths["topics"], form.options["topic"])
+        except (ValueError, IndexError, *CONTAINER_ERRORS) as error:
+            raise unreadable(paths["topics"], "topics", error) from error
+
+    def blocks(path: Path, rows: int) -> Iterator[Block]:
+        for x, y in libsvm_blocks(path, dataset.n_features, rows, form.options.get("dtype", "float32")):
+            yield Block(x, np.isin(y.astype(np.int64), documents_of_topic()).astype(np.int8))
+
+    documents = {part: path for part, path in paths.items() if part != "topics"}
+    return each_part(documents, lambda path: Read(path, "libsvm", partial(blocks, path)))
+
+
+def _topic_documents(path: Path, topic: str) -> np.ndarray:
+    """Return the numbers of the documents that a list of topics (lines of topic, document, 1) gives a topic."""
+    wanted = topic.encode()
+    with open_binary(path) as file:
+        numbers = [int(parts[1]) for line in file if (parts := line.split()) and parts[0] == wanted]
+    if not numbers:
+        raise ValueError(f"it gives no document the topic {topic}")
+    return np.array(numbers)

@@ -32,7 +32,7 @@ def each_part(paths: Mapping[str, Path], one: Callable[[Path], Part]) -> Parts:
 
 
 def reader_options(form: Form) -> dict[str, Any]:
-    """Return the options of a form without those that concern labels, which are done for every format alike."""
+    """Return the options of a form without those on labels, which every format has (see `TwoClasses`)."""
     return {key: value for key, value in form.options.items() if key not in ("positive", "negative")}
 
 
@@ -50,7 +50,7 @@ class Chain:
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows from `start` to before `stop` of a part."""
+    """The rows start:stop of a part."""
 
     part: Part
     start: int
@@ -59,19 +59,19 @@ class Rows:
     def blocks(self, rows: int) -> Iterator[Block]:
         """See `shallows.datasets.sources.Part.blocks`."""
         position = 0
-        for block in self.part.blocks(rows):
+        for x, y in self.part.blocks(rows):
             low = max(self.start - position, 0)
-            high = len(block.y) if self.stop is None else min(self.stop - position, len(block.y))
+            high = len(y) if self.stop is None else min(self.stop - position, len(y))
             if low < high:
-                yield Block(block.x[low:high], block.y[low:high])
-            position += len(block.y)
+                yield Block(x[low:high], y[low:high])
+            position += len(y)
             if self.stop is not None and position >= self.stop:
                 return
 
 
 @dataclass(frozen=True)
 class Read:
-    """Rows that a function yields; whatever it raises about the file is told with the file's name."""
+    """Rows that a function reads; an error of it is raised with the name of the file."""
 
     path: Path
     format: str
@@ -86,7 +86,7 @@ class Read:
 
 
 def unreadable(path: Path, format: str, error: BaseException) -> DatasetError:
-    """Return the error that a file cannot be read, in the user's words."""
+    """Return the error that a file cannot be read."""
     return DatasetError(
         f"{path} cannot be read ({format} format): {error}. "
         "Remove it and fetch it again, or check the format in the catalogue."
@@ -95,7 +95,7 @@ def unreadable(path: Path, format: str, error: BaseException) -> DatasetError:
 
 @dataclass(frozen=True)
 class TwoClasses:
-    """Labels as 0 and 1 (or +1): those that are listed against all others."""
+    """Labels as 0 and 1: the listed ones against all others."""
 
     part: Part
     positive: tuple[Any, ...] = ()
@@ -103,17 +103,14 @@ class TwoClasses:
 
     def blocks(self, rows: int) -> Iterator[Block]:
         """See `shallows.datasets.sources.Part.blocks`."""
-        for block in self.part.blocks(rows):
-            if self.positive:
-                second = np.isin(block.y, self.positive)
-            else:
-                second = ~np.isin(block.y, self.negative)
-            yield Block(block.x, second.astype(np.int8))
+        for x, y in self.part.blocks(rows):
+            second = np.isin(y, self.positive) if self.positive else ~np.isin(y, self.negative)
+            yield Block(x, second.astype(np.int8))
 
 
 @dataclass(frozen=True)
 class Checked:
-    """A part whose rows, columns and classes are held against the catalogue as they pass.
+    """A part whose rows, columns and classes are compared with the catalogue while they are read.
 
     Attributes
     ----------
@@ -122,7 +119,7 @@ class Checked:
     name : str
         "training" or "test", for the words of an error.
     n : int or None
-        Rows that it must have; None where nobody knows.
+        Rows that it must have; None where the number is not known.
     """
 
     part: Part
@@ -138,35 +135,30 @@ class Checked:
         DatasetError
             When a block has another number of features, or the end is reached with another number of rows.
         """
-        entry = self.dataset
         counts: Counter = Counter()
+        counted = bool(self.dataset.class_counts) and self.name == "training"
         n = 0
         for block in self.part.blocks(rows):
-            if block.x.shape[1] != entry.n_features or len(block.y) != block.x.shape[0]:
+            if block.x.shape[1] != self.dataset.n_features or len(block.y) != block.x.shape[0]:
                 raise self._differs(n + block.x.shape[0], block)
             n += len(block.y)
-            if self._counts_classes:
-                labels, times = np.unique(block.y, return_counts=True)
-                counts.update(dict(zip(labels.tolist(), times.tolist(), strict=True)))
+            if counted:
+                counts.update(block.y.tolist())
             yield block
         if self.n is not None and n != self.n:
             raise self._differs(n)
-        if self._counts_classes and tuple(counts[label] for label in sorted(counts)) != entry.class_counts:
+        if counted and tuple(counts[label] for label in sorted(counts)) != self.dataset.class_counts:
             found = ", ".join(f"{label}: {counts[label]:,}" for label in sorted(counts))
-            wanted = ", ".join(f"{count:,}" for count in entry.class_counts)
+            wanted = ", ".join(f"{count:,}" for count in self.dataset.class_counts)
             raise DatasetError(
-                f"The training part of '{entry.name}' has the classes {found}, where the catalogue says {wanted}."
+                f"The training part of '{self.dataset.name}' has the classes {found}, where the catalogue says "
+                f"{wanted}."
             )
 
-    @property
-    def _counts_classes(self) -> bool:
-        return bool(self.dataset.class_counts) and self.name == "training"
-
     def _differs(self, n: int, block: Block | None = None) -> DatasetError:
-        entry = self.dataset
         of = f" of {block.x.shape[1]:,} features and {len(block.y):,} targets" if block is not None else ""
         wanted = f"{self.n:,} rows of " if self.n is not None else ""
         return DatasetError(
-            f"The {self.name} part of '{entry.name}' holds {n:,} rows{of}, where the catalogue says "
-            f"{wanted}{entry.n_features:,} features."
+            f"The {self.name} part of '{self.dataset.name}' holds {n:,} rows{of}, where the catalogue says "
+            f"{wanted}{self.dataset.n_features:,} features."
         )

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-import importlib
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from shallows.datasets.catalogue import Dataset, Form
+from shallows.datasets.catalogue import Dataset, File, Form
 from shallows.datasets.files import DatasetError
 from shallows.datasets.formats import READERS
 from shallows.datasets.formats.parts import Checked, Rows, TwoClasses
 from shallows.datasets.sources import Source
 
+# Formats of which one file can be read without the others.
+_SINGLE_FILES = ("csv", "libsvm", "smiles")
+
 
 def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> Source:
-    """Open verified files as parts that are held against the catalogue as they pass.
+    """Open verified files as parts that are compared with the catalogue while they are read.
 
-    See `shallows.datasets.sources.open_source`. Which of the dataset's forms the files are is told by the names of the
-    parts in `paths`.
+    The names of the parts in `paths` say which of the dataset's forms the files are. See
+    `shallows.datasets.sources.open_source`.
 
     Raises
     ------
     UnknownNameError
-        When the format is none that is read.
+        When there is no reader of the format.
     DatasetError
         When the parts are of no form of the dataset. While blocks are read: when a file cannot be read, or does not
         have the rows, columns and classes that the catalogue states.
@@ -34,8 +37,7 @@ def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> Source:
             f"The files of '{dataset.name}' are not whole: there are {', '.join(sorted(paths)) or 'none'}, and "
             f"{', '.join(file.part for file in dataset.files)} are needed."
         )
-    open_parts = READERS[form.format]
-    parts = open_parts(dataset, form, {file.part: paths[file.part] for file in form.files})
+    parts = READERS[form.format](dataset, form, {file.part: paths[file.part] for file in form.files})
     if "all" in parts:
         whole = parts.pop("all")
         if dataset.n_test:
@@ -52,17 +54,15 @@ def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> Source:
     )
 
 
-def peek(dataset: Dataset, form: Form, path: Path, name: str) -> str | None:
-    """Read the first rows of a text file under its later name; return what is wrong with them, or None."""
-    reader = importlib.import_module(READERS.module_of(form.format))
-    if not hasattr(reader, "peek"):
+def problem_of_first_rows(dataset: Dataset, form: Form, file: File, path: Path) -> str | None:
+    """Read the first rows of a text file; return what is wrong with them, or None."""
+    if form.format not in _SINGLE_FILES or not re.fullmatch(r"(train|test|all)(_\d+)?", file.part):
         return None
+    part = next(iter(READERS[form.format](dataset, form, {file.part: path}).values()))
     try:
-        block = reader.peek(dataset, form, path, name)
-    except NotImplementedError:
-        return None
-    except (ValueError, KeyError, OSError, EOFError) as error:
-        return f"its first rows cannot be read: {error}"
+        block = next(part.blocks(50), None)
+    except DatasetError as error:
+        return f"its first rows cannot be read: {error.__cause__}"
     if block is None:
         return "it holds no row"
     if block.x.shape[1] != dataset.n_features:

@@ -1,31 +1,36 @@
-"""The lines that describe a dataset: what the catalogue says of it, and what is in its files."""
+"""The description of a dataset for the command line: its catalogue entry, the contents of its files, a picture."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import humanize
 
 from shallows.datasets.catalogue import Dataset, File
-from shallows.datasets.download import checksum_lock, supplied_files
+from shallows.datasets.download import supplied_files
+from shallows.datasets.download.verification import pinned
+from shallows.datasets.files import replacing
 from shallows.datasets.listing.local_files import presence
-from shallows.datasets.listing.pictures import ROWS
-from shallows.datasets.sources import label_text, open_source
+from shallows.datasets.sources import Block, label_text, open_source
 
 _BLOCK_ROWS = 16_384
+#: A contact sheet has so many rows of so many images.
+SHEET_ROWS = 10
+_INK = " .:-=+*#%@"
 
 
 def size_of(n_bytes: int | None) -> str:
-    """Return bytes as a person writes them: ``11.6 MB``, "?" where nobody says it."""
+    """Return bytes as a person writes them: ``11.6 MB``, or "?" where the number is not known."""
     return "?" if n_bytes is None else humanize.naturalsize(n_bytes)
 
 
 def count(n: int | None, exact: bool = True) -> str:
-    """Return a number of rows or columns with its commas, "about" where it is a round one, "?" where nobody says it."""
+    """Return a number of rows or columns with commas: "about" where it is rounded, "?" where it is not known."""
     if n is None:
         return "?"
     return f"{n:,}" if exact else f"about {n:,}"
@@ -33,7 +38,7 @@ def count(n: int | None, exact: bool = True) -> str:
 
 @dataclass
 class Contents:
-    """What was found by reading a dataset's rows.
+    """The contents of a dataset's files.
 
     Attributes
     ----------
@@ -49,78 +54,58 @@ class Contents:
         The first rows, for a picture.
     """
 
-    n: dict[str, int]
     n_features: int
-    low: float | None
-    high: float | None
-    classes: dict[str, int]
-    target_range: tuple[float, float] | None
-    images: list[Any]
+    n: dict[str, int] = field(default_factory=dict)
+    low: float | None = None
+    high: float | None = None
+    classes: dict[Any, int] = field(default_factory=Counter)
+    target_range: tuple[float, float] | None = None
+    images: list[Any] = field(default_factory=list)
 
 
 def read_contents(dataset: Dataset, stamp: Path) -> Contents:
-    """Read every row of a verified dataset once, in blocks.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    stamp : Path
-        Its ``verified.json``.
-    """
-    import numpy as np
-
+    """Read every row of a verified dataset once, in blocks; `stamp` is its ``verified.json``."""
     record = json.loads(stamp.read_text(encoding="utf-8"))
     source = open_source(dataset, {file["part"]: stamp.resolve().parent / file["path"] for file in record["files"]})
-    found = Contents({}, dataset.n_features or 0, None, None, {}, None, [])
+    contents = Contents(dataset.n_features or 0)
     for name, part in (("training", source.train), ("test", source.test)):
         if part is None:
             continue
-        n = 0
+        contents.n[name] = 0
         for block in part.blocks(_BLOCK_ROWS):
-            n += block.x.shape[0]
+            contents.n[name] += block.x.shape[0]
             if name == "training":
-                _add(found, dataset, block, np)
-        found.n[name] = n
+                _add(contents, dataset, block)
     if dataset.task == "classification":
-        labels = sorted(found.classes)
+        labels = sorted(contents.classes)
         names = dataset.classes if len(dataset.classes) == len(labels) else [label_text(label) for label in labels]
-        found.classes = {str(name): found.classes[label] for name, label in zip(names, labels, strict=True)}
-    return found
+        contents.classes = {str(name): contents.classes[label] for name, label in zip(names, labels, strict=True)}
+    return contents
 
 
-def _add(found: Contents, dataset: Dataset, block: Any, np: Any) -> None:
-    found.n_features = block.x.shape[1]
-    values = block.x.data if hasattr(block.x, "indptr") else block.x
+def _add(contents: Contents, dataset: Dataset, block: Block) -> None:
+    x, y = block
+    contents.n_features = x.shape[1]
+    values = x.data if hasattr(x, "indptr") else x
     if values.dtype.kind in "iufb" and values.size:
-        zero = [0.0] if hasattr(block.x, "indptr") and block.x.nnz < block.x.shape[0] * block.x.shape[1] else []
+        zero = [0.0] if values.size < x.shape[0] * x.shape[1] else []
         low, high = min([float(values.min()), *zero]), max([float(values.max()), *zero])
-        found.low = low if found.low is None else min(found.low, low)
-        found.high = high if found.high is None else max(found.high, high)
+        contents.low = low if contents.low is None else min(contents.low, low)
+        contents.high = high if contents.high is None else max(contents.high, high)
     if dataset.task == "classification":
-        for label, times in zip(*np.unique(block.y, return_counts=True), strict=True):
-            key = label.item() if hasattr(label, "item") else label
-            found.classes[key] = found.classes.get(key, 0) + int(times)
+        contents.classes.update(y.tolist())
     else:
-        low, high = float(block.y.min()), float(block.y.max())
-        before = found.target_range or (low, high)
-        found.target_range = (min(before[0], low), max(before[1], high))
-    wanted = ROWS * ROWS - len(found.images)
+        low, high = float(y.min()), float(y.max())
+        before = contents.target_range or (low, high)
+        contents.target_range = (min(before[0], low), max(before[1], high))
+    wanted = SHEET_ROWS * SHEET_ROWS - len(contents.images)
     if dataset.picture and wanted > 0:
-        rows = block.x[:wanted]
-        found.images.extend(rows.toarray() if hasattr(rows, "toarray") else rows)
+        rows = x[:wanted]
+        contents.images.extend(rows.toarray() if hasattr(rows, "toarray") else rows)
 
 
-def describe(dataset: Dataset, root: Path, found: Contents | None = None) -> Iterator[str]:
-    """Give the lines that tell what a dataset is.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    root : Path
-        The folder of downloads.
-    found : Contents, optional
-        What was found in its files.
-    """
+def describe(dataset: Dataset, root: Path, contents: Contents | None = None) -> Iterator[str]:
+    """Give the lines that describe a dataset, whose downloads are below `root`."""
     yield f"{dataset.name}: {dataset.title}"
     yield f"  state      {dataset.state}; {presence(dataset, root)}"
     yield f"  task       {dataset.task}" + (f" of {dataset.n_targets} targets" if dataset.n_targets > 1 else "")
@@ -128,18 +113,16 @@ def describe(dataset: Dataset, root: Path, found: Contents | None = None) -> Ite
         f"  stated     n = {count(dataset.n_train, dataset.exact)} + {count(dataset.n_test, dataset.exact)}, "
         f"d = {count(dataset.n_features)}" + (f", {dataset.n_classes} classes" if dataset.n_classes else "")
     )
-    if found is not None:
-        rows = " + ".join(f"{n:,}" for n in found.n.values())
-        yield f"  found      n = {rows}, d = {found.n_features:,}"
-        if found.low is not None:
-            yield f"  features   from {found.low:g} to {found.high:g}"
-        if found.target_range is not None:
-            yield f"  target     from {found.target_range[0]:g} to {found.target_range[1]:g}"
-        if found.classes:
-            listed = ", ".join(f"{name}: {n:,}" for name, n in list(found.classes.items())[:20])
-            yield f"  classes    {listed}" + (
-                f", and {len(found.classes) - 20} more" if len(found.classes) > 20 else ""
-            )
+    if contents is not None:
+        yield f"  found      n = {' + '.join(map(count, contents.n.values()))}, d = {contents.n_features:,}"
+        if contents.low is not None:
+            yield f"  features   from {contents.low:g} to {contents.high:g}"
+        if contents.target_range is not None:
+            yield "  target     from {:g} to {:g}".format(*contents.target_range)
+        if contents.classes:
+            listed = ", ".join(f"{name}: {n:,}" for name, n in list(contents.classes.items())[:20])
+            more = f", and {len(contents.classes) - 20} more" if len(contents.classes) > 20 else ""
+            yield f"  classes    {listed}{more}"
     elif dataset.classes:
         yield f"  classes    {', '.join(dataset.classes)}"
     if dataset.split:
@@ -153,14 +136,51 @@ def describe(dataset: Dataset, root: Path, found: Contents | None = None) -> Ite
     yield f"  homepage   {dataset.homepage}"
     if dataset.notes:
         yield f"  notes      {dataset.notes}"
-    for file in dataset.files if dataset.state != "supplied" else ():
-        known = [kind for kind in ("sha256", "md5", "git_sha1") if getattr(file, kind)]
-        held = f"{', '.join(known)} published" if known else _pinned(dataset, file, root)
-        yield f"  file       {file.name} ({size_of(file.size)}; {held})"
     if dataset.state == "supplied":
         yield "  " + supplied_files.how_to_supply(dataset, root / dataset.name).replace("\n", "\n  ")
+        return
+    for file in dataset.files:
+        yield f"  file       {file.name} ({size_of(file.size)}; {_checksums(dataset, file, root)})"
 
 
-def _pinned(dataset: Dataset, file: File, root: Path) -> str:
-    note = checksum_lock.pinned(root, dataset.name, file.name)
+def _checksums(dataset: Dataset, file: File, root: Path) -> str:
+    if known := [kind for kind in ("sha256", "md5", "git_sha1") if getattr(file, kind)]:
+        return f"{', '.join(known)} published"
+    note = pinned(root, dataset.name, file.name)
     return f"pinned on {note['date']}" if note else "no checksum published"
+
+
+def contact_sheet(dataset: Dataset, images: list[Any]) -> Any:
+    """Return the first images in rows of ten as one array of bytes, shape (height, width, 3)."""
+    import numpy as np
+
+    height, width, channels = (dataset.picture[key] for key in ("height", "width", "channels"))
+    low, high = dataset.value_range or (min(map(np.min, images)), max(map(np.max, images)))
+    sheet = np.full((SHEET_ROWS * (height + 1) + 1, SHEET_ROWS * (width + 1) + 1, 3), 128, np.uint8)
+    for number, image in enumerate(images[: SHEET_ROWS * SHEET_ROWS]):
+        pixels = np.asarray(image, np.float64).reshape(channels, height, width).transpose(1, 2, 0)
+        top = 1 + (number // SHEET_ROWS) * (height + 1)
+        left = 1 + (number % SHEET_ROWS) * (width + 1)
+        scaled = np.clip((pixels - low) / ((high - low) or 1.0), 0.0, 1.0)
+        sheet[top : top + height, left : left + width] = np.rint(255 * scaled)
+    return sheet
+
+
+def save_picture(dataset: Dataset, images: list[Any], path: Path) -> None:
+    """Save the contact sheet of a dataset's first images as a PNG."""
+    from PIL import Image
+
+    with replacing(path) as partial:
+        Image.fromarray(contact_sheet(dataset, images)).save(partial, format="PNG")
+
+
+def thumbnail(dataset: Dataset, image: Any) -> Iterator[str]:
+    """Give an image in characters, one line for two rows of pixels."""
+    import numpy as np
+
+    height, width, channels = (dataset.picture[key] for key in ("height", "width", "channels"))
+    pixels = np.asarray(image, np.float64).reshape(channels, height, width).mean(axis=0)
+    low, high = pixels.min(), pixels.max()
+    level = np.rint((pixels - low) / ((high - low) or 1.0) * (len(_INK) - 1)).astype(int)
+    for row in range(0, height - 1, 2):
+        yield "".join(_INK[value] for value in np.maximum(level[row], level[row + 1])).rstrip()

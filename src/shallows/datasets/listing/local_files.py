@@ -1,4 +1,4 @@
-"""Which files of a dataset lie here, whether they are right, and their removal."""
+"""The files of a dataset on this machine: which are here, whether they are right, and their removal."""
 
 from __future__ import annotations
 
@@ -8,24 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from shallows.datasets.catalogue import Dataset
-from shallows.datasets.download import checksum_lock, supplied_files
-from shallows.datasets.download.verification import verify
+from shallows.datasets.download import supplied_files
+from shallows.datasets.download.verification import pinned, verify
 from shallows.datasets.files import DatasetError
 
 
 def presence(dataset: Dataset, root: Path) -> str:
-    """Return "here", "in part" or "not here": what lies of a dataset below the folder of downloads.
+    """Say whether the files of a dataset are below the folder of downloads: "here", "in part" or "not here".
 
-    Parameters
-    ----------
-    dataset : Dataset
-    root : Path
-        The folder of downloads.
-
-    Returns
-    -------
-    str
-        "in the repository" for embedded data, "computed" for generated data that needs no file.
+    Embedded data are "in the repository", generated data without files "computed".
     """
     if dataset.state == "embedded":
         return "in the repository"
@@ -33,49 +24,34 @@ def presence(dataset: Dataset, root: Path) -> str:
         return "computed"
     folder = root / dataset.name
     there = [[(folder / file.name).is_file() for file in form.files] for form in dataset.all_forms if form.files]
-    if any(all(files) for files in there):
+    if any(map(all, there)):
         return "here"
-    return "in part" if any(any(files) for files in there) else "not here"
+    return "in part" if any(map(any, there)) else "not here"
 
 
 def check_files(dataset: Dataset, root: Path, embedded_root: Path) -> Iterator[tuple[Path, str | None]]:
-    """Hold the files that lie here against the catalogue, without fetching anything.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    root : Path
-        The folder of downloads.
-    embedded_root : Path
-        The folder of embedded datasets.
-
-    Yields
-    ------
-    path : Path
-    problem : str or None
-        What is wrong with it, in words.
-    """
+    """Verify the files that are here, fetching none: give each path with what is wrong with it, or None."""
     folder = (embedded_root if dataset.state == "embedded" else root) / dataset.name
-    forms = [form for form in dataset.all_forms if any((folder / file.name).is_file() for file in form.files)]
-    for form in forms[:1] or dataset.all_forms[:1]:
-        for file in form.files:
-            path = folder / file.name
-            if not path.is_file():
-                yield path, "it is not there"
-                continue
-            note = None if file.has_checksum else checksum_lock.pinned(root, dataset.name, file.name)
-            yield path, verify(path, file if note is None else replace(file, sha256=note["sha256"]))[0]
-        if dataset.state == "supplied" and all((folder / file.name).is_file() for file in form.files):
-            try:
-                supplied_files.check(dataset, form, folder)
-            except DatasetError as error:
-                yield folder, str(error)
+    present = (form for form in dataset.all_forms if any((folder / file.name).is_file() for file in form.files))
+    form = next(present, dataset.all_forms[0])
+    for file in form.files:
+        path = folder / file.name
+        if not path.is_file():
+            yield path, "it is not there"
+            continue
+        note = None if file.has_checksum else pinned(root, dataset.name, file.name)
+        yield path, verify(path, file if note is None else replace(file, sha256=note["sha256"]))[0]
+    if dataset.state == "supplied" and all((folder / file.name).is_file() for file in form.files):
+        try:
+            supplied_files.check(dataset, form, folder)
+        except DatasetError as error:
+            yield folder, str(error)
 
 
 def folders_of(dataset: Dataset, root: Path) -> list[Path]:
-    """Return what can be removed of a dataset: its downloads and what was prepared of them."""
-    prepared = root.parent / "prepared"
-    return [folder for folder in (root / dataset.name, prepared / dataset.name) if folder.is_dir()]
+    """Return the folders that can be removed: the dataset's downloads and its prepared arrays."""
+    folders = (root / dataset.name, root.parent / "prepared" / dataset.name)
+    return [folder for folder in folders if folder.is_dir()]
 
 
 def remove(folders: list[Path]) -> int:

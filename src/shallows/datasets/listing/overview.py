@@ -1,4 +1,4 @@
-"""The table of all datasets, and what preparing each of them takes."""
+"""The table of all datasets, with the time and memory that preparing them takes."""
 
 from __future__ import annotations
 
@@ -26,13 +26,7 @@ _STATES = {
 
 
 def table(measured: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the table of all datasets as Markdown.
-
-    Parameters
-    ----------
-    measured : mapping of str to mapping
-        For datasets that were at hand: ``rows``, ``columns``, ``seconds``, ``peak_memory_bytes``, ``what`` was read.
-    """
+    """Return the table of all datasets as Markdown; `measured` has what `measure` returns, by dataset."""
     import jinja2
 
     datasets = catalogue()
@@ -88,13 +82,7 @@ def _measured_row(name: str, one: Mapping[str, Any]) -> list[str]:
 
 
 def measure(dataset: Dataset, root: Path, mirror: str | None) -> dict[str, Any]:
-    """Fetch, read and prepare a dataset in a process of its own; return what the table tells of it.
-
-    Raises
-    ------
-    DatasetError
-        When it cannot be had or prepared.
-    """
+    """Fetch, read and prepare a dataset in a process of its own; return its sizes, seconds and peak memory."""
     code = (
         "import json, sys, warnings; warnings.simplefilter('ignore'); from shallows.datasets.listing import overview; "
         "print(json.dumps(overview.measure_here(sys.argv[1], sys.argv[2], sys.argv[3] or None)))"
@@ -122,7 +110,7 @@ def measure_here(name: str, root: str, mirror: str | None) -> dict[str, Any]:
         seen = read_contents(dataset, stamp)
         return {"what": what, "rows": " + ".join(f"{n:,}" for n in seen.n.values()), "columns": seen.n_features}
     steps: list[dict[str, Any]] = [] if dataset.n_test else [{"split": {"n": 0.1}}]
-    if not _is_wide(dataset):
+    if (dataset.n_features or 0) <= 5_000:  # wider rows are sparse, and statistics of each column would fill them
         steps.append({"unit": {}} if dataset.value_range else {"zscore": {}})
     with tempfile.TemporaryDirectory(dir=root) as out:
         info = datasets.prepare(name, stamp, Path(out) / "prepared", steps)
@@ -134,8 +122,3 @@ def measure_here(name: str, root: str, mirror: str | None) -> dict[str, Any]:
         "seconds": round(info["seconds"]["total"], 1),
         "peak_memory_bytes": info["peak_memory_bytes"],
     }
-
-
-def _is_wide(dataset: Dataset) -> bool:
-    """Whether its rows are sparse and so many columns wide that statistics of each would fill them."""
-    return (dataset.n_features or 0) > 5_000

@@ -1,7 +1,7 @@
-"""A preparation that continues from the arrays of an earlier one instead of the files.
+"""Preparations that continue from the arrays of an earlier one instead of the files.
 
-A variant that costs much (a net is trained) is so prepared once, however many stand after it. The arrays are read as
-any source is, block by block and by plain reads; what they do not tell of themselves stands in their record.
+A costly variant (a net is trained) is so prepared once, however many variants follow it. The arrays are read as any
+source is; what they do not show themselves is in their record.
 """
 
 from __future__ import annotations
@@ -17,28 +17,27 @@ import numpy as np
 from shallows.datasets import prepared
 from shallows.datasets.catalogue import Dataset
 from shallows.datasets.files import DatasetError
-from shallows.datasets.npy_rows import NpyRows
 from shallows.datasets.preparation.row_store import Allowance
 from shallows.datasets.preparation.step import Step
 from shallows.datasets.preparation.steps import check_steps
 from shallows.datasets.preparation.working_table import Table
-from shallows.datasets.sources import ArrayPart, Source
+from shallows.datasets.sources import ArrayPart, NpyRows, Source
 
 
 @dataclass(frozen=True)
 class Beginning:
-    """What a preparation begins from.
+    """The rows that a preparation begins with.
 
     Attributes
     ----------
     read : callable
-        Gives the table, of an `Allowance` and the folder for what goes beyond it.
+        (`Allowance`, folder for the rows beyond it) -> `Table`.
     sources : sequence of mappings
-        ``name``, ``size`` and ``sha256`` of the files where the rows are from.
+        ``name``, ``size`` and ``sha256`` of the files that the rows come from.
     steps, statistics : sequence of mappings
-        What has been done to the rows already and what was learned for it, as the record has them.
+        Of the earlier preparation, as its record has them.
     after : mapping or None
-        What the record says of the earlier preparation: how many of the steps were its, and the checksum of its arrays.
+        For the record: the number of the earlier steps and the checksum of the earlier arrays.
     """
 
     read: Callable[[Allowance, Path], Table]
@@ -51,17 +50,7 @@ class Beginning:
 def begin(
     dataset: Dataset, record: Path, out: Path, steps: Sequence[Mapping[str, Any]]
 ) -> tuple[Beginning, list[Step]]:
-    """Begin from the arrays of an earlier preparation of a dataset.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    record : Path
-        The earlier ``prepared.json``; its arrays lie beside it.
-    out : Path
-        Where the new arrays are to go.
-    steps : sequence of mappings
-        The further steps.
+    """Begin from the arrays beside an earlier ``prepared.json`` of a dataset.
 
     Returns
     -------
@@ -71,11 +60,9 @@ def begin(
 
     Raises
     ------
-    UnknownNameError
-        For an unknown step or parameter.
     DatasetError
-        When the earlier preparation is not finished or one of another dataset, when its place is the new one's, or when
-        a step cannot stand after its steps.
+        When the earlier preparation is not finished or is of another dataset, when `out` is its folder, or when a step
+        cannot follow its steps.
     """
     folder = record.parent
     if folder.resolve() == out.resolve():
@@ -97,7 +84,7 @@ def begin(
 
 
 def description_of(table: Table) -> dict[str, Any]:
-    """What a record must say of a table, beside its arrays, for further steps to find it as it was left."""
+    """Return what a record must have of a table, beside its arrays, for further steps to continue from it."""
     return {
         "value_range": list(table.value_range) if table.value_range else None,
         "image": dict(table.image) if table.image else None,
@@ -107,7 +94,7 @@ def description_of(table: Table) -> dict[str, Any]:
 
 
 def _read(dataset: Dataset, folder: Path, info: Mapping[str, Any], allowance: Allowance, place: Path) -> Table:
-    # As numbers: the index of a class stands as it is, also where a subset has left no training row of another class.
+    # As numbers: class indices are kept as they are, also where a subset has left no training row of a class.
     as_left = replace(
         dataset,
         task="regression",
@@ -133,10 +120,7 @@ def _read(dataset: Dataset, folder: Path, info: Mapping[str, Any], allowance: Al
 
 @dataclass(frozen=True)
 class _Features:
-    """The features of a part, the views side by side.
-
-    The arrays are mapped anew for every block, since what stays mapped counts as memory of the process.
-    """
+    """The features of a part, the views side by side; mapped anew for every block, as in `NpyRows`."""
 
     folder: Path
     part: str

@@ -27,10 +27,10 @@ from shallows.datasets.preparation.working_table import BLOCK_BYTES, Table
 from shallows.datasets.prepared import ARRAYS, CSR, RECORD, SECOND_VIEW
 from shallows.datasets.sources import Source, open_source
 
-# Sparse features stay so where that is so many times smaller; else a dense array is the faster one to work with.
+# Features stay sparse where that is so many times smaller; otherwise a dense array is faster to work with.
 SPARSE_GAIN = 10
-# What a preparation holds besides the rows it keeps: a few blocks and their transforms, and for every row its number,
-# its class and, while rows are drawn, its key and their order.
+# Memory besides the rows that are kept: a few blocks and their transforms, and for every row its number, its class and,
+# while rows are drawn, its key and their order.
 _WORKING_BLOCKS = 10
 _WORKING_BYTES_PER_ROW = 60
 SCHEMA_VERSION = 1
@@ -45,43 +45,41 @@ def prepare(
 ) -> dict[str, Any]:
     """Make the arrays of a dataset and their record.
 
-    Rows are read once, block by block; those that do not fit into the budget wait on the disk. What comes out is the
-    same whatever the budget is, and however many threads there are.
+    Rows are read once, block by block; those that do not fit into the budget wait on the disk. The arrays depend
+    neither on the budget nor on the number of threads.
 
     Parameters
     ----------
     name : str or Dataset
         A name of the catalogue, or an entry of one's own.
     verified : path
-        The ``verified.json`` that `shallows.datasets.fetch` wrote. Or the folder of an earlier preparation
-        of the dataset: the steps are then applied to its arrays, and the record tells the whole chain. Statistics are
-        learned from its float32 arrays, so what comes out is that of one list of all the steps but for the rounding
-        between the two.
+        The ``verified.json`` that `shallows.datasets.fetch` wrote. Or the folder of an earlier preparation of the
+        dataset: the steps are then applied to its float32 arrays, so the result is that of one list of all the steps
+        but for the rounding between the two, and the record has the whole chain.
     out : path
         The folder for ``x_train.npy``, ``y_train.npy``, ``x_test.npy``, ``y_test.npy`` and, written last,
         ``prepared.json``. Of sparse features ``x_train.npy`` holds the values, ``x_train.indices.npy`` and
         ``x_train.indptr.npy`` the rest of the CSR form. Of data with two views, x holds the first, and ``z_train.npy``
         and ``z_test.npy`` the second.
     steps : sequence of mappings
-        What to do, in this order; see `shallows.datasets.check_steps`. Statistics come from the training part
-        alone.
+        Done in this order; see `shallows.datasets.check_steps`. Statistics come from the training part alone.
     memory : int or str, optional
         Bytes that the process may hold, or a text such as ``"4GB"``; a share of what is free when None.
 
     Returns
     -------
     dict
-        The content of ``prepared.json``. All but ``seconds`` and ``peak_memory_bytes`` is a function of the
-        files and the steps.
+        The content of ``prepared.json``. All but ``seconds`` and ``peak_memory_bytes`` is a function of the files and
+        the steps.
 
     Raises
     ------
     UnknownNameError
         For an unknown dataset, step or parameter.
     DatasetError
-        When a file is not the verified one any more, when it holds something that is not a finite number,
-        when a step cannot be done on this data, or when the disk is full. Of an earlier preparation also when it is
-        not finished, when it is of another dataset or in the same folder, and for a step that cannot stand after its.
+        When a file has changed since it was verified, holds a value that is no finite number, a step cannot be done on
+        this data, or the disk is full. Also when an earlier preparation is not finished, is of another dataset or in
+        the same folder, or a step cannot follow its steps.
     """
     dataset = get(name) if isinstance(name, str) else name
     stamp, out = Path(verified), Path(out)
@@ -102,21 +100,7 @@ def prepare_source(
     todo: Sequence[Step],
     memory: int | float | str | None = None,
 ) -> dict[str, Any]:
-    """Do the work of `prepare` on rows that come from anywhere.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        The entry that describes them.
-    source : Source
-        The rows.
-    sources : sequence of mappings
-        What the record says of where they come from: ``name``, ``size`` and ``sha256`` of files.
-    out : Path
-    todo : sequence of Step
-        As `check_steps` gives them.
-    memory : int or str, optional
-    """
+    """Do the work of `prepare` on the rows of any source; `sources` are the name, size and sha256 of its files."""
     return _prepare(dataset, Beginning(partial(Table.read, dataset, source), sources), out, todo, memory)
 
 
@@ -167,7 +151,7 @@ def _prepare(
         "table": continuation.description_of(table),
         "sha256": _combined([arrays_written[key]["sha256"] for key in sorted(arrays_written, key=_place)]),
         "arrays": arrays_written,
-        "sources": [dict(one) for one in beginning.sources],
+        "sources": [dict(file) for file in beginning.sources],
         "licence": dataset.licence,
         "citation": dataset.citation,
         "seconds": {
@@ -183,7 +167,7 @@ def _prepare(
 
 
 def _place(key: str) -> tuple[int, str]:
-    """The order in which the arrays count in the checksum of all of them."""
+    """The place of an array in the checksum of all."""
     return (*ARRAYS, *SECOND_VIEW).index(key.partition(".")[0]), key
 
 
@@ -218,7 +202,7 @@ def _verified_files(dataset: Dataset, stamp: Path) -> tuple[dict[str, Path], lis
 
 
 def _write_arrays(table: Table, out: Path) -> dict[str, dict[str, Any]]:
-    """Write the arrays beside their places and move them there together."""
+    """Write all arrays, then move them to their places together."""
     _refuse_without_room(table, out)
     views = dict(zip("xz", table.views, strict=True)) if table.views else {"x": None}
     written = {}
@@ -248,12 +232,12 @@ def _write_arrays(table: Table, out: Path) -> dict[str, dict[str, Any]]:
 
 
 def _columns(blocks: Iterator[Any], view: tuple[int, int] | None) -> Iterator[Any]:
-    """Give the columns of a view, or all where there is one view only."""
+    """Give the columns of a view; None: all."""
     return blocks if view is None else (block[:, slice(*view)] for block in blocks)
 
 
 def _refuse_without_room(table: Table, out: Path) -> None:
-    """Tell before an hour of work, rather than after it, that dense arrays are too large for the disk."""
+    """Refuse dense arrays that are too large for the disk before the work is done."""
     if table.sparse:
         return
     needed = 4 * table.n_features * (table.n_rows("train") + table.n_rows("test"))
@@ -267,9 +251,9 @@ def _refuse_without_room(table: Table, out: Path) -> None:
 
 
 class _ArrayFile:
-    """One .npy file, written as a plain stream: a memory map tells of a full disk by killing the process.
+    """One .npy file, written as a plain stream, since a full disk kills a process with a memory map.
 
-    Its first dimension may become known at the end: NumPy leaves room for that in the header.
+    Its first dimension is set at the end: NumPy leaves room for that in the header.
     """
 
     def __init__(self, path: Path, dtype: np.dtype, shape: tuple[int, ...] = (0,)):
@@ -297,7 +281,7 @@ class _ArrayFile:
         self.length += len(data)
 
     def finish(self) -> dict[str, Any]:
-        """Complete the header and return what the record says of the array."""
+        """Complete the header and return the entry of the record."""
         self.shape = (self.length, *self.shape[1:])
         self.file.seek(0)
         self._write_header()

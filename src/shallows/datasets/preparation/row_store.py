@@ -23,7 +23,7 @@ class Allowance:
         self.left = size
 
     def take(self, size: int) -> bool:
-        """Take `size` bytes off, or say that there are not so many."""
+        """Take `size` bytes off; return False where there are not so many."""
         if size > self.left:
             return False
         self.left -= size
@@ -33,15 +33,8 @@ class Allowance:
 class RowStore:
     """Rows of one kind: dense of one type, or CSR of one width.
 
-    Blocks beyond the allowance are pickled into a file, and not into a memory map: a map needs the number of rows
-    beforehand, counts what it has touched as memory of the process, and tells of a full disk by killing it.
-
-    Parameters
-    ----------
-    allowance : Allowance
-        What may stay in memory. What goes beyond it goes to the disk.
-    folder : Path
-        Where the file for that is made.
+    Blocks beyond the allowance are pickled into a file in `folder`, and not into a memory map: a map needs the number
+    of rows beforehand, its touched pages count as memory of the process, and a full disk kills the process.
 
     Attributes
     ----------
@@ -57,7 +50,7 @@ class RowStore:
         self.allowance, self.folder = allowance, folder
         self.n_rows = self.width = self.n_values = 0
         self.sparse = False
-        self._none: Any = None  # no rows, of the kind of all
+        self._empty: Any = None  # no rows, of the kind of all
         self._blocks: list[Any] = []  # of rows; or the place of a block in the file
         self._starts: list[int] = []  # the first row of each
         self._file: BinaryIO | None = None
@@ -75,11 +68,11 @@ class RowStore:
 
     def take(self, rows: np.ndarray) -> Any:
         """Return the rows of these ascending numbers."""
-        if self._none is None:
+        if self._empty is None:
             raise DatasetError("There are no rows to read.")
         holders = np.searchsorted(self._starts, rows, side="right") - 1
         bounds = np.flatnonzero(np.diff(holders, prepend=-1, append=len(self._starts)))
-        pieces = [self._none]
+        pieces = [self._empty]
         for first, last in itertools.pairwise(bounds):
             wanted, block = rows[first:last] - self._starts[holders[first]], self._block(holders[first])
             whole = wanted[-1] + 1 - wanted[0] == len(wanted)
@@ -91,13 +84,13 @@ class RowStore:
         return np.concatenate(pieces)
 
     def _check(self, rows: Any) -> None:
-        """Note the kind of the first rows, and refuse later ones of another."""
-        if self._none is None:
-            self.sparse, self._none = hasattr(rows, "indptr"), rows[:0].copy()
+        """Note the kind of the first rows, and refuse later rows of another kind."""
+        if self._empty is None:
+            self.sparse, self._empty = hasattr(rows, "indptr"), rows[:0].copy()
             self.width = int(np.prod(rows.shape[1:], dtype=np.int64))
             if rows.dtype.hasobject:
                 raise DatasetError("The features are texts and no numbers; only numbers are prepared.")
-        known = self._none
+        known = self._empty
         if rows.shape[1:] != known.shape[1:] or (rows.dtype != known.dtype and not self.sparse):
             raise DatasetError(
                 f"Rows of {rows.dtype} and shape {rows.shape[1:]} come after rows of {known.dtype} and shape "

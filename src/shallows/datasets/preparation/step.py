@@ -1,9 +1,9 @@
 """Base classes of the preparation steps: transformers with their parameters, fitted on the training part alone.
 
 As scikit-learn's transformers, a step holds its parameters as they were given, `fit` learns from the training rows and
-`transform` changes a block of rows of either part. What it is fitted on is a whole `Table` and not an array, since the
-rows may not fit into memory and some steps ask for classes, images or categories. Nothing here imports NumPy before a
-step is fitted, so that a plan can check steps at no cost.
+`transform` changes a block of rows of either part. It is fitted on a `Table` and not on an array, since the rows may
+not fit into memory and some steps need classes, images or categories. Nothing here imports NumPy before a step is
+fitted, so that a plan can check steps at no cost.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MAX_RECORDED = 4096
 
 @dataclass(frozen=True)
 class Size:
-    """The size of a dataset on its way through a preparation, as far as it is known without reading it."""
+    """The size of a dataset at one point of a preparation, as far as it is known without reading it."""
 
     n_train: int
     n_test: int
@@ -46,12 +46,12 @@ class Step:
     Attributes
     ----------
     name : str
-        What configurations call it.
+        Its name in configurations.
     learns, holds_out, fills_missing : bool
         Whether it takes statistics from the training part, whether it makes training rows the test part, and whether
         it takes features that may be NaN.
     extra : str or None
-        Which extra it needs.
+        The optional packages that it needs.
     """
 
     name: ClassVar[str]
@@ -65,20 +65,15 @@ class Step:
         return broken_rule(self)
 
     def as_data(self) -> dict[str, dict[str, Any]]:
-        """Return the step in the form in which configurations hold it, with every parameter."""
+        """Return the step with every parameter, in the form of a configuration."""
         return {self.name: asdict(self)}
 
     def size_after(self, size: Size) -> Size:
-        """Return the size that it leaves."""
+        """Return the size of a dataset after the step."""
         return size
 
     def apply(self, table: Table) -> dict[str, Any]:
-        """Do the step to a table, in place.
-
-        Returns
-        -------
-        dict
-            What was learned from the training part or drawn, for the record.
+        """Do the step to a table, in place; return what was learned or drawn, for the record.
 
         Raises
         ------
@@ -95,6 +90,8 @@ class FeatureStep(Step):
     ----------
     keeps_sparse : bool
         Whether `transform` takes CSR blocks; others are made dense before it.
+    transformer_ : transformer of scikit-learn
+        Made by `fit`, where the step does not define `transform` itself.
     """
 
     keeps_sparse = False
@@ -105,10 +102,10 @@ class FeatureStep(Step):
 
     def transform(self, block: Any) -> Any:
         """Return a block of rows of either part, changed."""
-        raise NotImplementedError
+        return self.transformer_.transform(block)
 
     def describe_output(self, table: Table) -> None:
-        """State on the table what its features are after this step, where that differs from before."""
+        """Set on the table what the step changed about its features."""
 
     def apply(self, table: Table) -> dict[str, Any]:
         """See `Step.apply`."""

@@ -1,4 +1,4 @@
-"""A dataset while it is prepared: the raw rows that are kept, and the transforms of every block of them."""
+"""A dataset while it is prepared: its raw rows, those that are kept, and the transforms of every block of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Transform = Callable[[Any], Any]
 
 @dataclass
 class Table:
-    """A dataset on its way: raw features, the rows that are kept, and what is done to every block of them.
+    """A dataset while it is prepared.
 
     Attributes
     ----------
@@ -87,22 +87,12 @@ class Table:
 
     @classmethod
     def read(cls, dataset: Dataset, source: Source, allowance: Allowance, folder: Path) -> Table:
-        """Read a source, each part once, and code its targets.
-
-        Parameters
-        ----------
-        dataset : Dataset
-            Its entry, which says how many rows and columns there must be.
-        source : Source
-        allowance : Allowance
-            Bytes of rows that may stay in memory.
-        folder : Path
-            Where the others go meanwhile.
+        """Read a source, each part once, and code its targets; rows beyond the allowance go to a file in `folder`.
 
         Raises
         ------
         DatasetError
-            When the rows and columns are not those of the entry, or a target cannot be one.
+            When the rows and columns are not those of the dataset's entry, or a target is no number or no class.
         """
         is_class = dataset.task == "classification"
         x, y, labels, shapes = {}, {}, {}, {}
@@ -138,21 +128,21 @@ class Table:
             target_shape=shapes["train"],
             target_dtype=dtype,
             sparse=x["train"].sparse,
-            image=dict(dataset.picture) if getattr(dataset, "picture", None) else None,
+            image=dict(dataset.picture) or None,
             categorical=tuple(dataset.categorical),
         )
 
     def n_rows(self, part: str) -> int:
-        """Return the number of rows of "train" or "test" as it is now."""
+        """Return the present number of rows of "train" or "test"."""
         return len(self.rows[part][1])
 
     def class_codes(self, part: str) -> np.ndarray | None:
-        """Return the class indices of a part's rows, whatever their targets are coded as; None where there are none.
+        """Return the class indices of a part's rows, however their targets are coded; None where there are none.
 
         Raises
         ------
         DatasetError
-            When an earlier preparation has coded the targets: which classes they were does not stand in its arrays.
+            When an earlier preparation coded the targets, whose arrays do not hold the classes.
         """
         if self.classes_coded and not self.codes:
             raise DatasetError(
@@ -164,7 +154,7 @@ class Table:
         return self.codes[raw_part][rows] if self.codes else None
 
     def strata(self, part: str, stratify: bool | None) -> np.ndarray | None:
-        """Return the classes that a draw of rows is to keep in proportion; None where it is to look at none."""
+        """Return the classes that a draw of rows keeps in proportion; None where it ignores classes."""
         if stratify is False:
             return None
         codes = self.class_codes(part)
@@ -174,19 +164,28 @@ class Table:
             )
         return codes
 
+    def need_coding(self, coding: str, step: str) -> None:
+        """Refuse a step whose targets must be "class indices" or "values" and are not."""
+        if self.target_coding == coding:
+            return
+        needed = (
+            "is for regression" if coding == "values" else f"needs {coding}, so it comes before signs or indicators"
+        )
+        raise DatasetError(f"The step {step} {needed}; the targets are {self.target_coding}.")
+
     def replace_features(self, n_features: int) -> None:
-        """State that the features are now others, of which nothing is known but how many there are."""
+        """Note that the features were replaced by others, of which only the number is known."""
         self.n_features, self.sparse = n_features, False
         self.value_range, self.image, self.views, self.categorical = None, None, None, ()
 
     def add(self, transform: Transform, *, keeps_sparse: bool = False) -> None:
-        """Add a transform of the features; what cannot take CSR gets dense blocks from here on."""
+        """Add a transform of the features, for dense blocks unless it keeps sparse ones."""
         if self.sparse and not keeps_sparse:
             self.make_dense()
         self.transforms.append(transform)
 
     def make_dense(self) -> None:
-        """Let blocks be dense from here on."""
+        """Make the blocks dense after the transforms so far."""
         if self.sparse:
             self.transforms.append(lambda block: block.toarray())
             self.sparse = False
@@ -219,23 +218,20 @@ class Table:
             yield block
 
     def _refuse_what_is_no_number(self, block: Any, part: str, rows: np.ndarray) -> None:
-        values = getattr(block, "data", block) if hasattr(block, "indptr") else block
-        bad = ~np.isfinite(values)
-        if self.may_miss:
-            bad &= ~np.isnan(values)
+        sparse = hasattr(block, "indptr")
+        values = block.data if sparse else block
+        bad = np.isinf(values) if self.may_miss else ~np.isfinite(values)
         if not bad.any():
             return
-        if hasattr(block, "indptr"):
-            place = int(np.flatnonzero(bad)[0])
-            row = int(np.searchsorted(block.indptr, place, side="right")) - 1
-            column, value = block.indices[place], values[place]
+        place = tuple(np.argwhere(bad)[0])
+        if sparse:
+            row, column = np.searchsorted(block.indptr, place[0], side="right") - 1, block.indices[place[0]]
         else:
-            row, column = np.argwhere(bad)[0]
-            value = block[row, column]
+            row, column = place
+        name = "training" if part == "train" else "test"
         raise DatasetError(
-            f"The {'training' if part == 'train' else 'test'} part of '{self.dataset.name}' holds "
-            f"{value} in row {rows[row] + 1:,}, feature {column + 1:,}. Every value must be "
-            "a finite number: remove such rows or fill them in."
+            f"The {name} part of '{self.dataset.name}' holds {values[place]} in row {rows[row] + 1:,}, feature "
+            f"{column + 1:,}. Every value must be a finite number: remove such rows or fill them in."
         )
 
 
@@ -244,7 +240,7 @@ def _check_size(dataset: Dataset, x: Mapping[str, RowStore]) -> None:
         found, width = x[part].n_rows, x[part].width
         if not found and part == "train":
             raise DatasetError(f"The training part of '{dataset.name}' holds no rows.")
-        wrong_rows = n is not None and getattr(dataset, "exact", True) and found != n
+        wrong_rows = n is not None and dataset.exact and found != n
         wrong_width = found and dataset.n_features is not None and width != dataset.n_features
         if wrong_rows or wrong_width:
             told = f"{n:,} rows" if n is not None else "any number of rows"
@@ -260,11 +256,11 @@ def _check_size(dataset: Dataset, x: Mapping[str, RowStore]) -> None:
 
 
 class _Labels:
-    """The labels of one part: which there are, and which of them each row has."""
+    """The distinct labels of one part, and the number of each row's label among them."""
 
     def __init__(self):
         self.known: dict[Any, int] = {}
-        self.found: list[np.ndarray] = []
+        self.numbers: list[np.ndarray] = []
 
     def append(self, labels: np.ndarray, first: int, name: str) -> None:
         if labels.dtype.kind == "f" and not np.isfinite(labels).all():
@@ -272,12 +268,12 @@ class _Labels:
             raise DatasetError(f"The target of row {first + row + 1:,} of '{name}' is {labels[row]}, and no class.")
         distinct, inverse = np.unique(labels, return_inverse=True)
         numbers = [self.known.setdefault(label, len(self.known)) for label in distinct.tolist()]
-        self.found.append(np.asarray(numbers, np.int32)[inverse])
+        self.numbers.append(np.asarray(numbers, np.int32)[inverse])
 
     def coded(self, order: Mapping[Any, int]) -> np.ndarray:
-        """Give the place of each row's label in `order`."""
+        """Return the place of each row's label in `order`."""
         new = np.array([order[label] for label in self.known], dtype=np.int64)
-        return np.concatenate([new[one] for one in self.found]) if self.found else np.empty(0, np.int64)
+        return np.concatenate([np.empty(0, np.int64), *(new[numbers] for numbers in self.numbers)])
 
 
 def _class_indices(dataset: Dataset, train: _Labels, test: _Labels) -> tuple[list[str], dict[str, np.ndarray]]:

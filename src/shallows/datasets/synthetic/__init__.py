@@ -6,7 +6,7 @@
 >>> x.shape, y.shape
 ((4, 20), (4,))
 
-`make` gives a `Generator` by its name. Most have a truth that is known in closed form or by construction.
+`make` returns a `Generator` by its name. The truth of most is known in closed form or by construction.
 """
 
 from __future__ import annotations
@@ -30,31 +30,25 @@ GENERATORS = LazyTable(
         "gaussian_1d": ".gaussian_1d:Gaussian1D",
         "planar_arm": ".planar_arm:PlanarArm",
         "latent_views": ".latent_views:LatentViews",
-        "heaviside_circle": ".heaviside_circle:HeavisideCircle",
-        "smooth_circle": ".smooth_circle:SmoothCircle",
+        "heaviside_circle": ".circle:HeavisideCircle",
+        "smooth_circle": ".circle:SmoothCircle",
         "uniform_cube": ".uniform_cube:UniformCube",
         "dsg_regression": ".dsg_regression:DSGRegression",
-        "fourier_teacher": ".fourier_teacher:FourierTeacher",
-        "rbf_teacher": ".rbf_teacher:RBFTeacher",
-        "virtual_molecules": ".virtual_molecules:VirtualMolecules",
+        "fourier_teacher": ".teachers:FourierTeacher",
+        "rbf_teacher": ".teachers:RBFTeacher",
+        "virtual_molecules": ".molecules:VirtualMolecules",
         "smiles_molecules": ".smiles_molecules:SmilesMolecules",
     },
 )
 
 
 def names() -> tuple[str, ...]:
-    """Return the names that `make` knows."""
+    """Return the names of all generators."""
     return tuple(GENERATORS)
 
 
 def generator_class(name: str) -> type[Generator]:
-    """Return the class of the generators of this name.
-
-    Raises
-    ------
-    UnknownNameError
-        When there is none.
-    """
+    """Return the class of a generator by its name, or raise `UnknownNameError`."""
     return GENERATORS[name]
 
 
@@ -68,10 +62,10 @@ def make(name: str, seed: int = 0, label_noise: float = 0.0, **parameters: Any) 
     seed : int, default=0
         Another seed gives other examples of the same problem (and another teacher, where there is one).
     label_noise : float, default=0.0
-        Share of wrong labels, see `shallows.datasets.synthetic.label_noise.LabelNoise`. In regression, the standard
+        Share of wrong labels, see `shallows.datasets.synthetic.generator.LabelNoise`. In regression, the standard
         deviation of noise that is added.
     **parameters
-        Those of the generator; its class tells them.
+        Of the generator; see its class.
 
     Returns
     -------
@@ -94,6 +88,6 @@ def make(name: str, seed: int = 0, label_noise: float = 0.0, **parameters: Any) 
     generator = kind(seed=seed, **parameters)
     if not label_noise:
         return generator
-    from shallows.datasets.synthetic.label_noise import LabelNoise
+    from shallows.datasets.synthetic.generator import LabelNoise
 
     return LabelNoise(generator, label_noise, seed=seed)

@@ -1,8 +1,8 @@
 """Endless MNIST: the digits under small random affine and elastic deformations.
 
-Everything between the random bits and the pixels is done in whole numbers, or in floating-point operations that IEEE
-754 rounds in one way only (sums, products and quotients, but no sine and no logarithm; and matrix products of whole
-numbers below 2^53, which are exact in any order). So a pixel is the same to the bit on every machine.
+From the random bits to the pixels, all is computed in whole numbers, or in floating-point operations that IEEE 754
+rounds in one way only (sums, products and quotients, but no sine and no logarithm; and matrix products of whole numbers
+below 2^53, which are exact in any order). So a pixel is the same to the bit on every machine.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _KERNEL_SUM = 1 << 12  # what the whole numbers of the smoothing kernel sum to, 
 
 @dataclass(frozen=True)
 class Deformation:
-    r"""How far the digits are deformed; all numbers are uniform in plus or minus what is stated, but the field.
+    r"""The sizes of the deformations; all but the elastic field are uniform in plus or minus the stated number.
 
     Parameters
     ----------
@@ -71,10 +71,10 @@ class Deformation:
 
 @dataclass(frozen=True, eq=False)
 class EndlessDigits(Generator):
-    """The training digits of MNIST, over and over, deformed anew each time.
+    """The training digits of MNIST, repeated without end and deformed anew each time.
 
-    Example i is the digit ``i % n_digits``. The first pass gives the digits as they are, as the published MNIST-8M
-    does; every later one deforms each of them in a way that is a function of the seed and of i.
+    Example i is the digit ``i % n_digits``. The first pass has the digits themselves, as the published MNIST-8M;
+    each later one deforms them by a function of the seed and of i.
 
     Parameters
     ----------

@@ -54,17 +54,7 @@ class Gaussian1D(Generator):
         return math.sqrt(2 * a / (a + b + c)) * (b / (a + b + c)) ** np.arange(k)
 
     def eigenfunctions(self, x: np.ndarray, k: int) -> np.ndarray:
-        """Return the first `k` eigenfunctions at `x`.
-
-        Parameters
-        ----------
-        x : ndarray of shape (n,) or (n, 1)
-        k : int
-
-        Returns
-        -------
-        ndarray of shape (n, k)
-        """
+        """Return the first `k` eigenfunctions at `x`, shape (n, k)."""
         a, _, c = self._constants()
         x = points(x, 1)[:, 0]
         z = math.sqrt(2 * c) * x

@@ -25,7 +25,7 @@ class LatentViews(Generator):
     ----------
     seed : int, default=0
     n_views : int, default=2
-        Two for the SVD; a third lets the laws themselves be told apart from their mixtures.
+        Two for the SVD; a third separates the laws themselves from their mixtures.
     weight : float, default=0.5
         Probability of the normal component.
     mean, deviation : float, default=-4.0, 2.0
@@ -76,16 +76,7 @@ class LatentViews(Generator):
         return np.column_stack([normal, np.where(x > 0, np.exp(log_gamma), 0.0)])
 
     def truth(self, x: np.ndarray) -> np.ndarray:
-        """Return the probability of either component given all views of an example.
-
-        Parameters
-        ----------
-        x : ndarray of shape (n, n_views)
-
-        Returns
-        -------
-        ndarray of shape (n, 2)
-        """
+        """Return the probabilities of the components given all views of an example, shape (n, 2)."""
         x = np.asarray(x, dtype=np.float64)
         joint = np.array([self.weight, 1 - self.weight]) * np.prod(
             [self.densities(view) for view in x.reshape(-1, self.n_views).T], axis=0

@@ -1,4 +1,4 @@
-"""Molecules that are known by their SMILES strings, with geometries that RDKit computes (extra ``chem``)."""
+"""Molecules given by SMILES strings, with geometries that RDKit computes (extra ``chem``)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 
 from shallows.datasets.files import DatasetError
 from shallows.datasets.parameter_rules import COUNT, one_of
-from shallows.datasets.synthetic.coulomb_matrices import BOHR_IN_ANGSTROM, REPRESENTATIONS, coulomb_matrix, represent
 from shallows.datasets.synthetic.generator import Generator
+from shallows.datasets.synthetic.molecules import BOHR_IN_ANGSTROM, REPRESENTATIONS, coulomb_matrix, represent
 from shallows.errors import MissingExtraError, ShallowsError
 
 
 @dataclass(frozen=True, eq=False)
 class SmilesMolecules(Generator):
-    """Molecules that are known by their SMILES strings, as Coulomb matrices of computed geometries.
+    """Coulomb matrices of molecules given by SMILES strings, with computed geometries.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class SmilesMolecules(Generator):
 
     Notes
     -----
-    See `geometry` for what the geometries are, and how they differ from those of the papers.
+    `geometry` says how the geometries differ from those of the papers.
     """
 
     name = "smiles_molecules"
@@ -46,7 +46,7 @@ class SmilesMolecules(Generator):
     def __post_init__(self) -> None:
         if self.molecules is None:
             raise ShallowsError("The generator 'smiles_molecules' needs molecules=(smiles, targets).")
-        _rdkit()  # told before anything is computed
+        _rdkit()  # fails before anything is computed
         super().__post_init__()
         object.__setattr__(self, "smiles", [str(one) for one in np.asarray(self.molecules[0]).ravel()])
         object.__setattr__(self, "targets", np.asarray(self.molecules[1], dtype=np.float64))
@@ -59,7 +59,7 @@ class SmilesMolecules(Generator):
 
     @property
     def n(self) -> int:
-        """As many examples as there are strings."""
+        """Number of strings."""
         return len(self.smiles)
 
     @property
@@ -142,5 +142,5 @@ def _rdkit() -> tuple[Any, Any]:
         from rdkit.Chem import AllChem
     except ImportError:
         raise MissingExtraError("chem", "A molecule's geometry") from None
-    RDLogger.DisableLog("rdApp.*")  # what it would print is told by our errors
+    RDLogger.DisableLog("rdApp.*")  # our errors say it
     return Chem, AllChem

@@ -1,4 +1,4 @@
-"""Opens the generated datasets of the catalogue, as blocks of rows."""
+"""The generated datasets of the catalogue, as blocks of rows."""
 
 from __future__ import annotations
 
@@ -35,10 +35,9 @@ class Rows:
 def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> sources.Source:
     """Open a generated dataset.
 
-    Its entry says under ``generator`` the ``name`` of one, its parameters, and, where it is made from another dataset
-    (digits, molecules), under ``made_from`` which. Then the test part is the other dataset's; else it is the examples
-    that follow those of the training part. `paths` are the files of the other dataset; see
-    `shallows.datasets.sources.open_source`.
+    Its entry has under ``generator`` the ``name`` of the generator, its parameters, and under ``made_from`` the dataset
+    that it is made from, if any (digits, molecules), whose files are `paths`. The test part is that dataset's, or else
+    the examples that follow those of the training part.
     """
     parameters = dict(dataset.generator)
     name = parameters.pop("name")

@@ -1,4 +1,4 @@
-"""Files that hold numbers only: NumPy's, MATLAB's and LIBSVM's."""
+"""Files of numbers only: NumPy's, MATLAB's and LIBSVM's."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ from shallows.datasets.formats import arrays
 from shallows.datasets.formats.containers import CONTAINER_ERRORS, open_binary
 from shallows.datasets.formats.libsvm import libsvm_blocks
 from shallows.datasets.formats.matlab import load_matlab
-from shallows.datasets.npy_rows import NpyRows
-from shallows.datasets.sources import Block
+from shallows.datasets.sources import Block, NpyRows
 from shallows.datasets.user_data.request import Request
 from shallows.datasets.user_data.summary import some_of
 from shallows.errors import UnknownNameError
 
 _FEATURES = ("x_train", "x", "data", "features", "inputs")
-# How probable it must be that no row has the index 0 by chance.
+# The least probability that no row has the index 0 by chance.
 _CHANCE = 1e-3
 _TARGETS = ("y_train", "y", "target", "targets", "label", "labels", "class", "t")
-#: What arrays of NumPy may hold that is neither numbers nor words, by the kind of their type.
+#: Contents of NumPy's arrays that are neither numbers nor words, by the kind of their type.
 _OTHER_KINDS = {
     "O": "Python objects (words are saved with y.astype(str))",
     "M": "dates (numbers are needed, such as days since a day)",
@@ -39,14 +38,14 @@ _OTHER_KINDS = {
 
 @dataclass(frozen=True)
 class _Unread:
-    """An array that is neither numbers nor words; its shape is None where nobody knows it."""
+    """An array of neither numbers nor words; its shape is None where it is not known."""
 
     shape: tuple[int, ...] | None
     holds: str
 
 
 def arrays_layout(path: Path, request: Request) -> dict[str, Any]:
-    """Find out which arrays of a file are the features and the target.
+    """Find the arrays of a file that are the features and the target.
 
     Returns
     -------
@@ -92,8 +91,8 @@ def arrays_layout(path: Path, request: Request) -> dict[str, Any]:
         layout |= dict(zip(("x_test", "y_test"), tests, strict=True))
         for name in tests:
             _refuse_unread(path, found, name, "array")
-    told = f"the features are the array {x}" if len(found) > 1 else "it holds one array"
-    layout["guesses"] = [told + (f" and the target is the array {y}" if y else "")]
+    features = f"the features are the array {x}" if len(found) > 1 else "it holds one array"
+    layout["guesses"] = [features + (f" and the target is the array {y}" if y else "")]
     if rest := [name for name in found if name not in layout.values()]:
         layout["guesses"].append(f"not read: {some_of(rest)}")
     if len(found[x].shape) > 2:
@@ -103,7 +102,7 @@ def arrays_layout(path: Path, request: Request) -> dict[str, Any]:
 
 
 def _nameless_target(path: Path, others: Mapping[str, Any], x: str, n: int) -> str | None:
-    """The one other array that has an entry for each row of the features."""
+    """Return the only other array that has an entry for each row of the features, if there is one."""
     shapes = {name: array.shape for name, array in others.items()}
     found = [name for name, shape in shapes.items() if shape is None or shape[:1] == (n,) or shape == (1, n)]
     if len(found) == 1 and shapes[found[0]] in (None, (n,), (n, 1), (1, n)):
@@ -135,12 +134,12 @@ def _shapes(found: Mapping[str, Any]) -> str:
 
 
 def _rows(array: Any, n: int) -> int:
-    """Rows of a target, which MATLAB may hold as one row of n columns."""
+    """Return the number of rows of a target, which may be one row of n columns in MATLAB."""
     return n if tuple(array.shape) == (1, n) else (*array.shape, 0)[0]
 
 
 def _named_arrays(path: Path) -> dict[str, Any]:
-    """The arrays of a file; what is neither numbers nor words comes as `_Unread`."""
+    """Return the arrays of a file, those of neither numbers nor words as `_Unread`."""
     suffix = path.suffix.lower()
     try:
         if suffix == ".npz":
@@ -168,7 +167,7 @@ def _unread(array: Any) -> _Unread:
 
 
 def _of_matlab(name: str, value: Any) -> tuple[str, Any]:
-    """The name of a variable of MATLAB and what it holds: cells of words or of single numbers become arrays of them."""
+    """Return the name of a MATLAB variable and its content; cells of words or of single numbers become arrays."""
     if hasattr(value, "toarray"):
         return name, value.toarray()
     if not hasattr(value, "dtype"):
@@ -233,7 +232,7 @@ class ArrayFilePart:
 
 
 def libsvm_layout(path: Path, request: Request) -> dict[str, Any]:
-    """Nothing is to be found out before the lines are read but whether they tell of queries."""
+    """Say whether the lines have numbers of queries; the rest is found when they are read."""
     with open_binary(path) as file:
         ranked = b" qid:" in file.read(1 << 14)
     return {"guesses": ["the numbers of queries (qid) are left aside"] if ranked else []}
@@ -247,7 +246,7 @@ class LibsvmPart:
     ----------
     path : Path
     options : mapping
-        Of the training file: ``width``, the largest index and one; ``first_index``, from which it counts, 0 or 1; and
+        Of the training file: ``width``, the largest index plus 1; ``first_index``, 0 or 1, where its indices start; and
         ``first_share``, the share of its rows that have the index 0. Until that is known, index 0 is a column.
     """
 
@@ -255,13 +254,7 @@ class LibsvmPart:
     options: Mapping[str, Any]
 
     def blocks(self, rows: int) -> Iterator[Block]:
-        """See `shallows.datasets.sources.Part.blocks`.
-
-        Raises
-        ------
-        DatasetError
-            Where the file is no LIBSVM file, or does not count from where the training file does.
-        """
+        """See `shallows.datasets.sources.Part.blocks`; refuse indices that start elsewhere than the training file's."""
         width, first = self.options.get("width"), self.options.get("first_index", 0)
         n_rows = n_zeros = 0
         try:

@@ -1,4 +1,4 @@
-"""What a user's file holds: read once, guessed where nothing is said, and described in words."""
+"""The description of a user's file: task and scaling are guessed where nothing is said, and all is said in words."""
 
 from __future__ import annotations
 
@@ -7,18 +7,30 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from shallows.datasets.catalogue import Dataset, File
 from shallows.datasets.files import DatasetError, digest, write_json
 from shallows.datasets.formats.containers import open_binary
 from shallows.datasets.user_data.file_forms import FORMS
-from shallows.datasets.user_data.guesses import guess_scaling, guess_task, shared_range
 from shallows.datasets.user_data.request import Request, form_of
 from shallows.datasets.user_data.summarise_arrays import summarise_arrays
 from shallows.datasets.user_data.summarise_table import summarise_table
-from shallows.datasets.user_data.summary import LARGEST, LARGEST_UNSCALED, Summary, cells_of, count_of
+from shallows.datasets.user_data.summary import (
+    LARGEST,
+    LARGEST_UNSCALED,
+    Summary,
+    TargetSummary,
+    cells_of,
+    count_of,
+    plain_value,
+)
 
 #: Fewer rows than this cannot be divided into three parts that mean anything.
 LEAST_ROWS = 20
+# Whole numbers of at most so many different values, each of them on several rows, are taken for classes.
+_MOST_CLASSES = 30
+_ROWS_PER_CLASS = 8
 _WORDS = (
     "If {} is a value, list the words that do stand for a missing one: na_values='?,null' for these two, "
     "na_values='[]' for none but an empty cell."
@@ -28,21 +40,16 @@ _WORDS = (
 def describe(request: Request) -> dict[str, Any]:
     """Read the files of a request and describe them.
 
-    Parameters
-    ----------
-    request : Request
-
     Returns
     -------
     dict
-        ``request`` (what was asked), ``told`` (a paragraph, and lines on what was dropped or taken for missing),
-        ``scaling``, ``missing`` (how many values), ``range``
-        and ``entry`` (the fields of a `Dataset`).
+        ``request``, ``told`` (a paragraph, and lines on what was dropped or taken for missing), ``scaling``,
+        ``missing`` (how many values), ``range`` and ``entry`` (the fields of a `Dataset`).
 
     Raises
     ------
     DatasetError
-        Wherever the data cannot be used as they are; it says what to do.
+        When the data cannot be used; it says what to do.
     """
     form = request.form or form_of(request.file)
     if form == "table" and request.form is None:
@@ -70,8 +77,8 @@ def describe(request: Request) -> dict[str, Any]:
             "missing=median, missing=most_frequent or a number, such as --config dataset=... missing=median."
             f"{words}"
         )
-    task = guess_task(request, summary)
-    scaling = guess_scaling(request, summary)
+    task = _guess_task(request, summary)
+    scaling = _guess_scaling(request, summary)
     options = {**summary.options, "form": form, "text_target": summary.target.text}
     n_classes = len(summary.target.values) if task == "classification" and summary.target.values else 0
     paragraph = _paragraph(request, summary, form, task, scaling, n_classes)
@@ -81,7 +88,7 @@ def describe(request: Request) -> dict[str, Any]:
         "told": paragraph,
         "scaling": scaling,
         "missing": summary.missing,
-        "range": shared_range(summary),
+        "range": _shared_range(summary),
         "entry": {
             "name": request.dataset,
             "title": request.title or Path(request.file).name,
@@ -103,38 +110,25 @@ def describe(request: Request) -> dict[str, Any]:
 
 
 def write(request: Request, out: str | Path) -> dict[str, Any]:
-    """Describe the files and leave the description as the stamp that `shallows.datasets.prepare` takes.
-
-    Parameters
-    ----------
-    request : Request
-    out : path
-        Where ``verified.json`` goes.
+    """Write the description and the checksums of the files to `out`, the stamp that `shallows.datasets.prepare` takes.
 
     Returns
     -------
     dict
-        Its content: what `describe` gives, and the checksums of the files.
+        Its content.
     """
     files = []
     for part, path in zip(("train", "test"), request.files, strict=False):
         place = Path(path).resolve()
-        files.append(
-            {
-                "name": place.name,
-                "part": part,
-                "path": str(place),
-                "size": place.stat().st_size,
-                "sha256": digest(place),
-            }
-        )
+        size, sha256 = place.stat().st_size, digest(place)
+        files.append({"name": place.name, "part": part, "path": str(place), "size": size, "sha256": sha256})
     content = {"dataset": request.dataset, "files": files, **describe(request)}
     write_json(Path(out), content)
     return content
 
 
 def dataset_of(description: Mapping[str, Any]) -> Dataset:
-    """Return the entry that a description stands for."""
+    """Return a description as an entry of the catalogue."""
     entry = dict(description["entry"])
     entry["categorical"] = tuple(entry["categorical"])
     files = tuple(
@@ -144,7 +138,7 @@ def dataset_of(description: Mapping[str, Any]) -> Dataset:
 
 
 def _form_of_text(path: Path) -> str:
-    """The form of a text file by its first lines: LIBSVM and ARFF files often have the ending .txt, or none."""
+    """Return the form of a text file by its first lines: LIBSVM and ARFF files often have the ending .txt, or none."""
     with open_binary(path) as file:
         lines = [line.strip() for line in file.readlines(1 << 14)[:50]]
     lines = [line for line in lines if line and not line.startswith((b"#", b"%"))][:5]
@@ -152,6 +146,86 @@ def _form_of_text(path: Path) -> str:
         return "arff"
     pairs = [re.fullmatch(rb"\S+(\s+qid:\d+)?((\s+\d+:\S+)*)\s*(#.*)?", line) for line in lines]
     return "libsvm" if all(pairs) and any(pair[2] for pair in pairs) else "table"
+
+
+def _guess_task(request: Request, summary: Summary) -> str:
+    """Return the task, and note why it was guessed; refuse a target that does not suit the task asked for."""
+    target, stated = summary.target, request.task
+    values = target.values
+    if values is not None and len(values) == 1:
+        raise DatasetError(
+            f"The target of {request.file} is the same in all rows: {plain_value(next(iter(values)))}. Nothing can be "
+            "learned of it; is another column the target? Say target=NAME or target=NUMBER."
+        )
+    if target.text and stated == "regression":
+        first = next(iter(values)) if values else "text"
+        raise DatasetError(
+            f"task=regression was asked for, and the target of {request.file} is text, such as {first!r}. Regression "
+            "needs numbers: name another target, or say task=classification."
+        )
+    rare = values is not None and len(values) > max(2, target.n_rows // _ROWS_PER_CLASS)
+    few = values is not None and (len(values) <= 2 or (target.whole and len(values) <= _MOST_CLASSES and not rare))
+    if target.width > 1:
+        if stated == "classification":
+            raise DatasetError("task=classification was asked for, and there are several targets. Name one of them.")
+        guess = "regression"
+        why = f"there are {target.width} targets"
+    elif target.text or few:
+        guess = "classification"
+        why = f"the target has {len(values) if values else 'many'} different values"
+    else:
+        guess = "regression"
+        why = f"the target has {target.how_many} different values"
+    task = stated or guess
+    if not stated:
+        other = "regression" if guess == "classification" else "classification"
+        possible = target.width == 1 and not target.text and (few or (values is not None and not rare))
+        change = f"; task={other} would change that" if possible else ""
+        summary.guesses.append(f"the task is {task}, since {why}{change}")
+    if task == "classification":
+        _check_classes(request, target)
+    return task
+
+
+def _check_classes(request: Request, target: TargetSummary) -> None:
+    if target.values is None or len(target.values) > max(2, target.n_rows // 2):
+        raise DatasetError(
+            f"The target of {request.file} has {target.how_many} different values in {target.n_rows:,} rows: those are "
+            "no classes. " + ("Name another target." if target.text else "Say task=regression, or name another target.")
+        )
+    # One row each for training, for choosing and for testing.
+    least = min(target.values, key=lambda value: target.values[value])
+    if target.values[least] < 3:
+        raise DatasetError(
+            f"The class {plain_value(least)} of {request.file} has {count_of(target.values[least], 'row')}, and needs "
+            "three: one to learn from, one to choose by and one to test on. Remove it or join it with another"
+            + ("." if target.text else ", or say task=regression.")
+        )
+
+
+def _shared_range(summary: Summary) -> list[float] | None:
+    """Return the range that most features share, as pixels do."""
+    if summary.low is None or len(summary.low) < 16 or summary.categorical:
+        return None
+    low, high = float(np.min(summary.low)), float(np.max(summary.high))
+    filled = np.mean((summary.low == low) & (summary.high >= low + 0.9 * (high - low)))
+    return [low, high] if high > low and filled >= 0.5 else None
+
+
+def _guess_scaling(request: Request, summary: Summary) -> str:
+    """Return the scaling of the features, and note why."""
+    if request.scaling is not None:
+        return request.scaling
+    if summary.sparse:
+        summary.guesses.append("sparse features are left as they are")
+        return "none"
+    if (shared := _shared_range(summary)) is not None:
+        summary.guesses.append(
+            f"the features share the range {shared[0]:g} to {shared[1]:g}, as pixels do, and are scaled together"
+        )
+        return "unit"
+    summary.guesses.append("each number is scaled to mean 0 and variance 1")
+    return "zscore"
 
 
 def _paragraph(request: Request, summary: Summary, form: str, task: str, scaling: str, n_classes: int) -> str:
@@ -174,13 +248,7 @@ def _paragraph(request: Request, summary: Summary, form: str, task: str, scaling
 
 
 def _check_magnitude(request: Request, summary: Summary) -> None:
-    """Refuse numbers that are infinite, or so large that they, or distances of unscaled ones, overflow.
-
-    Raises
-    ------
-    DatasetError
-        It names the row and the column.
-    """
+    """Refuse infinite numbers and those that overflow, themselves or in distances, by their row and column."""
     unscaled = request.scaling == "none" or (request.scaling is None and summary.sparse)
     limits = ((summary.largest_target, LARGEST), (summary.largest, LARGEST_UNSCALED if unscaled else LARGEST))
     for (value, place), most in limits:
@@ -194,7 +262,7 @@ def _check_magnitude(request: Request, summary: Summary) -> None:
 
 
 def _words_of(summary: Summary) -> str:
-    """The words that were taken for missing."""
+    """Return the words that were taken for missing."""
     return " or ".join(dict.fromkeys(repr(word) for word, _, _ in summary.taken_for_missing if word))
 
 

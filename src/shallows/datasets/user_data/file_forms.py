@@ -1,4 +1,4 @@
-"""The forms that a user's own file may have, each with how its layout is found and how its rows are read."""
+"""The forms of a user's own file, each with its readers of the layout and of the rows."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class FileForm:
     Attributes
     ----------
     title : str
-        What it is called in a sentence.
+        Its name in a sentence.
     layout : callable
-        (path, request) -> how the data lie in the file.
+        (path, request) -> the layout of the data in the file.
     part : callable
         (path, description) -> `shallows.datasets.sources.Part`.
     count, frames : callable or None
-        For tables: how many rows there are, and the rows as data frames.
+        For tables: the number of rows, and the rows as data frames.
     """
 
     title: str

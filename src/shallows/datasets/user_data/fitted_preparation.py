@@ -1,54 +1,53 @@
-"""The preparation of a user's data as it was learned from all rows: applied to new rows, written as plain data."""
+"""The preparation of a user's data, learned from all rows: scikit-learn's transformers, applied to new rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shallows.datasets.files import DatasetError, digest
 from shallows.datasets.preparation.row_store import Allowance
-from shallows.datasets.preparation.steps import check_steps, step_class
+from shallows.datasets.preparation.step import FeatureStep
+from shallows.datasets.preparation.steps import check_steps
 from shallows.datasets.preparation.working_table import Table
 from shallows.datasets.sources import Source, open_source
 from shallows.datasets.user_data.describe import dataset_of
 from shallows.datasets.user_data.summary import largest_of
 
-#: What the steps learn, by the names of their attributes.
-_LEARNED = {
-    "impute": ("statistics_",),
-    "zscore": ("scaler_",),
-    "unit": ("low_", "spread_", "known_", "keeps_sparse"),
-    "one_hot": ("columns_", "categories_", "others_"),
-    "center_target": ("mean_", "scale_"),
-}
+if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
 
 
 @dataclass
 class FittedPreparation:
-    """What makes arrays of a user's rows, with everything that was learned from the training rows.
+    """A fitted preparation of a user's rows.
 
     Attributes
     ----------
-    steps : list of Step
-        Fitted; those of features first.
+    features : Pipeline
+        Of an imputer ``impute``, a scaler ``zscore`` or ``unit``, and the encoder ``one_hot`` (a ``ColumnTransformer``)
+        of the categories, as far as the data need them.
     sparse : bool
-        Whether the arrays are CSR matrices.
+        Whether the prepared features are CSR matrices.
     classes : list of str or None
         Names of the classes by their numbers; None in regression.
+    target : (ndarray, ndarray) or None
+        Mean and standard deviation of the target in regression.
     """
 
-    steps: list[Any]
+    features: Pipeline
     sparse: bool
     classes: list[str] | None
+    target: tuple[np.ndarray, np.ndarray] | None
 
     @property
     def fills_missing(self) -> bool:
         """Whether missing values are filled in."""
-        return any(step.fills_missing for step in self.steps)
+        return "impute" in self.features.named_steps
 
     def transform(self, block: Any) -> Any:
         """Make features of raw rows.
@@ -62,59 +61,28 @@ class FittedPreparation:
         -------
         ndarray or csr_matrix of float32, shape (m, n_features)
         """
-        block = block.astype(np.float64)
-        for step in self.steps:
-            if step.name != "center_target":
-                block = step.transform(_dense_for(step, block))
-        if not self.sparse and hasattr(block, "toarray"):
-            block = block.toarray()
-        with np.errstate(over="ignore"):  # The estimator refuses what is infinite then.
-            return block.astype(np.float32)
+        features = self.features.transform(self._numbers(block))
+        with np.errstate(over="ignore"):  # the estimator refuses what is infinite then
+            return features.astype(np.float32)
 
     def farthest(self, block: Any) -> tuple[int, int]:
-        """The row and the column of the value that is farthest from those of the training rows, in their scale."""
-        for step in self.steps:
-            if step.name in ("impute", "zscore", "unit"):
-                block = step.transform(_dense_for(step, block))
+        """Return the row and the column of the value that is farthest from the training rows, in their scale."""
+        block = self._numbers(block)
+        for name, transformer in self.features.steps:
+            if name != "one_hot":
+                block = transformer.transform(block)
         return largest_of(block)[1:]
 
     def decode(self, predictions: Any) -> np.ndarray:
-        """Turn what an estimator predicts into classes by their names, or into numbers in the units of the target."""
+        """Turn an estimator's predictions into names of classes, or into numbers in the units of the target."""
         predictions = np.asarray(predictions)
         if self.classes is not None:
             return np.asarray(self.classes, dtype=object)[predictions.astype(int)]
-        for step in self.steps:
-            if step.name == "center_target":
-                predictions = predictions * step.scale_ + step.mean_
-        return predictions
+        mean, scale = self.target
+        return predictions * scale + mean
 
-    def as_data(self) -> dict[str, Any]:
-        """The preparation in types that JSON holds exactly."""
-        kept = []
-        for step in self.steps:
-            ((name, parameters),) = step.as_data().items()
-            learned = {key: _plain(getattr(step, key)) for key in _LEARNED[name] if hasattr(step, key)}
-            kept.append({"name": name, "parameters": parameters, "learned": learned})
-        return {"steps": kept, "sparse": self.sparse, "classes": self.classes}
-
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> FittedPreparation:
-        """Restore what `as_data` gave.
-
-        Raises
-        ------
-        DatasetError
-            When a step, or what it learned, is none that a preparation of a user's data has.
-        """
-        steps = []
-        for one in data["steps"]:
-            if one["name"] not in _LEARNED or not set(one["learned"]) <= set(_LEARNED[one["name"]]):
-                raise DatasetError(f"{one['name']} is no step of the preparation of a user's data.")
-            step = step_class(one["name"])(**one["parameters"])
-            for key, value in one["learned"].items():
-                setattr(step, key, _restored(key, value))
-            steps.append(step)
-        return cls(steps, bool(data["sparse"]), data["classes"])
+    def _numbers(self, block: Any) -> Any:
+        return (block.toarray() if hasattr(block, "toarray") and not self.sparse else block).astype(np.float64)
 
 
 def fit_preparation(
@@ -125,13 +93,13 @@ def fit_preparation(
     Parameters
     ----------
     description : mapping
-        What `shallows.datasets.user_data.describe.write` left.
+        As `shallows.datasets.user_data.describe.write` returns it.
     steps : sequence of mappings
         Steps that hold no rows out.
     sparse : bool
-        Whether the arrays are to be CSR matrices.
+        Whether sparse features stay CSR matrices.
     folder : Path
-        For what does not fit into memory meanwhile.
+        For rows that do not fit into memory meanwhile.
 
     Returns
     -------
@@ -145,9 +113,12 @@ def fit_preparation(
     DatasetError
         When a file has changed since it was described.
     """
-    paths = {one["part"]: Path(one["path"]) for one in description["files"]}
-    kept = next(one for one in description["files"] if one["part"] == "train")
-    if not paths["train"].is_file() or digest(paths["train"]) != kept["sha256"]:
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import FunctionTransformer
+
+    files = {file["part"]: file for file in description["files"]}
+    paths = {part: Path(file["path"]) for part, file in files.items()}
+    if not paths["train"].is_file() or digest(paths["train"]) != files["train"]["sha256"]:
         raise DatasetError(f"{paths['train']} has changed since it was described. Start the comparison again.")
     dataset = dataset_of(description)
     source = Source(open_source(dataset, paths).train)
@@ -158,42 +129,17 @@ def fit_preparation(
         step.apply(table)
     if not sparse:
         table.make_dense()
-    prepared = FittedPreparation(todo, table.sparse, table.classes)
-    return prepared, _joined(table.blocks("train")), np.concatenate(list(table.target_blocks("train")))
+    features = [(step.name, step.transformer_) for step in todo if isinstance(step, FeatureStep)]
+    features = Pipeline(features or [("unchanged", FunctionTransformer())])
+    target = next(((step.mean_, step.scale_) for step in todo if step.name == "center_target"), None)
+    preparation = FittedPreparation(features, table.sparse, table.classes, target)
+    return preparation, _joined(table.blocks("train")), np.concatenate(list(table.target_blocks("train")))
 
 
 def _joined(blocks: Iterable[Any]) -> Any:
-    found = [block.astype(np.float32) for block in blocks]
-    if hasattr(found[0], "toarray"):
+    rows = [block.astype(np.float32) for block in blocks]
+    if hasattr(rows[0], "toarray"):
         from scipy.sparse import vstack
 
-        return vstack(found, format="csr")
-    return np.concatenate(found)
-
-
-def _dense_for(step: Any, block: Any) -> Any:
-    return block.toarray() if hasattr(block, "toarray") and not step.keeps_sparse else block
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "with_mean"):  # a StandardScaler
-        return {"mean": _plain(value.mean_), "scale": _plain(value.scale_)}
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
-
-
-def _restored(key: str, value: Any) -> Any:
-    if key == "scaler_":
-        from sklearn.preprocessing import StandardScaler
-
-        scaler = StandardScaler(with_mean=value["mean"] is not None)
-        scaler.mean_ = None if value["mean"] is None else np.asarray(value["mean"])
-        scaler.scale_ = np.asarray(value["scale"])
-        scaler.n_features_in_ = len(scaler.scale_)
-        return scaler
-    if key == "categories_":
-        return [np.asarray(one, dtype=np.float64) for one in value]
-    if key in ("columns_", "known_", "keeps_sparse"):
-        return value
-    return np.asarray(value, dtype=np.int64 if key == "others_" else np.float64)
+        return vstack(rows, format="csr")
+    return np.concatenate(rows)

@@ -13,18 +13,18 @@ from shallows.datasets.files import DatasetError
 from shallows.datasets.formats.delimited_text import category_codes
 from shallows.datasets.user_data.file_forms import FORMS
 from shallows.datasets.user_data.request import Request, form_of
-from shallows.datasets.user_data.summary import LARGEST, largest_of, some_of
+from shallows.datasets.user_data.summary import LARGEST, largest_of, numbers_of, some_of
 
 _ROWS = 16_384
 _MAGNITUDE = f"Every value must be a finite number of at most {LARGEST:.2g}."
 
 
 def columns_of(description: Mapping[str, Any]) -> dict[str, Any]:
-    """What has to be known of the columns of a user's file to find them again in another one, as plain data."""
+    """Return, as plain data, what finds the columns of a user's file again in a file of new rows."""
     options = description["entry"]["options"]
     layout = options["layout"]
-    known = {"form": options["form"], "n_features": description["entry"]["n_features"], "file": "", "layout": layout}
-    known["file"] = description["files"][0]["name"]
+    file = description["files"][0]["name"]
+    known = {"form": options["form"], "n_features": description["entry"]["n_features"], "file": file, "layout": layout}
     if "features" not in options:
         return {**known, "options": {key: value for key, value in options.items() if key != "layout"}}
     names = layout["names"]
@@ -44,7 +44,7 @@ def columns_of(description: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def column_name(columns: Mapping[str, Any], column: int) -> str:
-    """What a column of the rows is called in the file."""
+    """Return the name of a column of the rows in the file."""
     if "features" in columns:
         return f"column {columns['features'][column]['name']}"
     first = columns["options"].get("first_index")
@@ -72,8 +72,8 @@ def raw_rows(path: str | Path, columns: Mapping[str, Any], *, fills_missing: boo
     Raises
     ------
     DatasetError
-        For a column that is missing, holds text where numbers are needed, a category that the training rows did not
-        have, or a missing or infinite value: it names the column and the row.
+        For a missing column, text in place of a number, a category that the training rows did not have, or a missing or
+        infinite value: it names the column and the row.
     """
     path = Path(path)
     if not path.is_file():
@@ -106,7 +106,7 @@ def _table_rows(path: Path, columns: Mapping[str, Any], fills_missing: bool) -> 
 
 
 def _places(path: Path, columns: Mapping[str, Any], names: Sequence[str], *, named: bool) -> list[int]:
-    """The column of a new file for each feature."""
+    """Return the column of a new file for each feature."""
     features = columns["features"]
     if named:
         missing = [one["name"] for one in features if one["name"] not in names]
@@ -139,9 +139,7 @@ def _lacking(path: Path, fitted_to: str, missing: Sequence[str], names: Sequence
 
 
 def _column(path: Path, feature: Mapping[str, Any], values: Any, first: int, fills_missing: bool) -> np.ndarray:
-    """One column as numbers; `first` is the number of its first row."""
-    import pandas
-
+    """Return one column as numbers; `first` is the number of its first row."""
     name, known = feature["name"], feature["values"]
 
     def where(wrong: np.ndarray) -> str:
@@ -164,9 +162,7 @@ def _column(path: Path, feature: Mapping[str, Any], values: Any, first: int, fil
                 f"fitted. Known are {some_of(known, 10)}."
             )
         return np.where(gaps, np.nan, codes)
-    is_number = pandas.api.types.is_numeric_dtype(values) and not pandas.api.types.is_bool_dtype(values)
-    numeric = values if is_number else pandas.to_numeric(values.astype(object).astype(str), errors="coerce")
-    numbers = numeric.to_numpy(dtype=np.float64, na_value=np.nan)
+    numbers, _ = numbers_of(values)
     text = np.isnan(numbers) & ~gaps
     if text.any():
         value = str(values.iloc[int(text.argmax())])
@@ -181,27 +177,22 @@ def _column(path: Path, feature: Mapping[str, Any], values: Any, first: int, fil
 
 
 def _array_rows(path: Path, columns: Mapping[str, Any], fills_missing: bool) -> Iterator[Any]:
-    name, width = columns["form"], columns["n_features"]
-    found = form_of(path)
-    arrays = ("npy", "npz", "matlab")
-    if name != "libsvm" and found not in arrays:
-        raise DatasetError(f"{path} is {FORMS[found].title}; the model was fitted to {FORMS[name].title}.")
-    options = dict(columns["options"])
-    layout = dict(columns["layout"])
+    fitted, form, width = FORMS[columns["form"]], FORMS[form_of(path)], columns["n_features"]
+    options, layout = columns["options"], {**columns["layout"], "y": None}
     targets = options.get("targets") or []
-    if name == "libsvm":
-        part = FORMS[name].part(path, {**options, "layout": layout})
+    if columns["form"] == "libsvm":
+        part = fitted.part(path, options)
+    elif form.title not in ("a NumPy file", "a MATLAB file"):
+        raise DatasetError(f"{path} is {form.title}; the model was fitted to {fitted.title}.")
     else:
-        name = found
-        given = next(iter(FORMS[name].part(path, {"layout": {**layout, "y": None}, "targets": []}).blocks(1)), None)
-        n_columns = 0 if given is None else given.x.shape[1]
+        first_block = next(iter(form.part(path, {"layout": layout, "targets": []}).blocks(1)), None)
+        n_columns = 0 if first_block is None else first_block.x.shape[1]
         if n_columns not in (width, width + len(targets)):
             raise DatasetError(
                 f"{path} has {n_columns:,} columns of features, and the model was fitted to {width:,} "
                 f"(in {columns['file']})."
             )
-        options = {"layout": {**layout, "y": None}, "targets": targets if n_columns > width else []}
-        part = FORMS[name].part(path, options)
+        part = form.part(path, {"layout": layout, "targets": targets if n_columns > width else []})
     first = 1
     for block in part.blocks(_ROWS):
         value, row, column = largest_of(block.x, nan=0.0 if fills_missing else np.inf)

@@ -1,6 +1,6 @@
 """The request for a user's own file: its path and settings, from the command line or an entry under config/datasets/.
 
-Read whenever the workflow is parsed, so it imports nothing heavy and opens no data.
+The workflow reads it whenever it is parsed, so it imports nothing heavy and opens no data.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ TASKS = ("classification", "regression")
 SCALINGS = ("zscore", "unit", "none")
 DECIMALS = (".", ",")
 IMPUTATIONS = ("mean", "median", "most_frequent")
-#: Words of a text table that stand for a missing value where nothing else is said.
+#: Words of a text table that stand for a missing value by default.
 NA_VALUES = ("?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "#N/A", "-nan", "<NA>")
 
 #: Endings of file names, without that of a compression, and the form that they stand for.
@@ -50,12 +50,12 @@ _NOT_READ = (".xlsx", ".xls", ".ods", ".h5", ".hdf5", ".pkl", ".pickle", ".feath
 
 @dataclass(frozen=True)
 class Request:
-    """A user's file and the settings for reading it; None everywhere means: to be guessed.
+    """A user's file and the settings for reading it; a setting that is None is guessed.
 
     Attributes
     ----------
     name : str
-        What it is called in paths.
+        Its name in paths.
     file : str
         The data.
     test_file : str or None
@@ -71,7 +71,7 @@ class Request:
     header : bool or None
         Whether the first line of a table names the columns.
     separator, decimal : str or None
-        What stands between two columns, and the decimal sign of a text table: "." or ",".
+        The separator of columns, and the decimal sign ("." or ","), of a text table.
     na_values : tuple of str or None
         The words of a text table that stand for a missing value, as an empty cell always does. None: `NA_VALUES` in a
         table, "?" in an ARFF file.
@@ -105,7 +105,7 @@ class Request:
 
     @property
     def dataset(self) -> str:
-        """Its name beside those of the catalogue, which it cannot be taken for."""
+        """Its name, which no dataset of the catalogue has."""
         return f"own-{self.name}"
 
     @property
@@ -115,11 +115,11 @@ class Request:
 
     def as_data(self) -> dict[str, Any]:
         """Return the request as plain data, the parameters of the job that describes the file."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return asdict(self)
 
 
 _KEYS = tuple(field.name for field in fields(Request) if field.name not in ("name", "file"))
-#: Keys that may stand beside `dataset` in the configuration, or on the command line.
+#: Keys that the configuration and the command line may have besides `dataset`.
 SETTINGS = ("target", "task", "missing", "na_values", "test_file")
 
 
@@ -193,13 +193,13 @@ def make(name: str, content: Any, where: str, **given: Any) -> Request:
 
 
 def listed(value: Any) -> list[Any]:
-    """A list of columns: as it is, or ``"a,b"`` at its commas; whole numbers become numbers."""
+    """Return a list of columns, a text divided at its commas; whole numbers become numbers."""
     parts = value if isinstance(value, list | tuple) else str(value).split(",")
     return [int(part) if re.fullmatch(r"-?\d+", str(part).strip()) else str(part).strip() for part in parts]
 
 
 def _words(value: Any, where: str) -> tuple[str, ...]:
-    """The words of `na_values`: a list, or a text that is divided at its commas."""
+    """Return the words of `na_values`: a list, or a text that is divided at its commas."""
     parts = value.split(",") if isinstance(value, str) else value if isinstance(value, list | tuple) else [value]
     # YAML reads a question mark alone as a mapping.
     parts = ["?" if part in ({None: None}, {"": ""}) else part for part in parts]
@@ -212,13 +212,7 @@ def _words(value: Any, where: str) -> tuple[str, ...]:
 
 
 def form_of(path: str | Path) -> str:
-    """The form of a file by its name; a text table, whose first lines tell more, where that says nothing.
-
-    Raises
-    ------
-    DatasetError
-        When the name is that of a form that is not read.
-    """
+    """Return the form of a file by its ending, "table" if that is unknown; refuse forms that are not read."""
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
     if suffixes and suffixes[-1] in COMPRESSIONS:
         suffixes.pop()
@@ -248,9 +242,9 @@ def _stem(path: str) -> str:
 
 
 def _name_of(path: str | Path, word: str, settings: Mapping[str, Any]) -> str:
-    """A name for paths: what is plain in a word, and a digest of the way to a file from the folders of the results.
+    """Return a name for paths: the plain letters of a word, and a digest of the path to a file from the results.
 
-    So no two files share a name, and a project keeps its names where it is moved.
+    So no two files share a name, and a project that is moved keeps its names.
     """
     ways = [os.path.relpath(path, settings.get(folder) or folder) for folder in ("results", "data")]
     plain = re.sub(r"[^A-Za-z0-9]+", "_", word).strip("_")[:40] or "data"

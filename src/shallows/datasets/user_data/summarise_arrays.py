@@ -1,4 +1,4 @@
-"""A user's arrays or LIBSVM file, read once: sizes, ranges, what is missing, which indices there are."""
+"""Summary of a user's arrays or LIBSVM file: sizes, ranges, missing values, and where indices count from."""
 
 from __future__ import annotations
 
@@ -30,21 +30,19 @@ def summarise_arrays(request: Request, form: FileForm) -> Summary:
     if form is FORMS["libsvm"]:
         _read_libsvm(request, summary)
         return summary
-    options: dict[str, Any] = {"layout": layout}
     if layout["y"] is None:
-        width = next(iter(form.part(path, {"layout": {**layout, "y": None}, "targets": []}).blocks(1)), None)
-        if width is None or width.x.shape[1] < 2:
+        first = next(iter(form.part(path, {"layout": layout, "targets": []}).blocks(1)), None)
+        if first is None or first.x.shape[1] < 2:
             raise DatasetError(f"{path} holds no rows of two columns or more.")
-        names = [f"column {place}" for place in range(width.x.shape[1])]
-        options["targets"] = target_columns(request, names, summary)
-    summary.options = options
-    parts = [form.part(Path(one), options) for one in request.files]
+        names = [f"column {place}" for place in range(first.x.shape[1])]
+        summary.options["targets"] = target_columns(request, names, summary)
+    parts = [form.part(Path(one), summary.options) for one in request.files]
     if "x_test" in layout:
-        parts.append(type(parts[0])(path, options, "test"))
+        parts.append(form.part(path, summary.options, "test"))
         summary.guesses.append(f"the test rows are the array {layout['x_test']}")
     for number, part in enumerate(parts):
         for block in part.blocks(_ROWS):
-            _see_block(summary, block, number)
+            _add(summary, block, number)
     return summary
 
 
@@ -56,7 +54,7 @@ def _read_libsvm(request: Request, summary: Summary) -> None:
             widest, stated = max(widest, block.x.shape[1]), stated + block.x.nnz
             if widest <= _MOST_MEASURED:
                 _measure_sparse(summary, block.x)
-            _see_block(summary, block, number, found["first_index"])
+            _add(summary, block, number, found["first_index"])
         if number == 0:
             first = found["first_index"] = int(n_zeros == 0)
             found["first_share"] = n_zeros / max(1, summary.n_train)
@@ -86,7 +84,7 @@ def _measure_sparse(summary: Summary, x: Any) -> None:
     summary.low, summary.high = np.minimum(low, low_before), np.maximum(high, high_before)
 
 
-def _see_block(summary: Summary, block: Any, number: int, first: int = 0) -> None:
+def _add(summary: Summary, block: Any, number: int, first: int = 0) -> None:
     before = summary.n_test if number else summary.n_train
     y = np.asarray(block.y)
     sparse = hasattr(block.x, "indptr")
@@ -100,9 +98,9 @@ def _see_block(summary: Summary, block: Any, number: int, first: int = 0) -> Non
     gaps = np.isnan(x) if x.dtype.kind == "f" else np.zeros(0, dtype=bool)
     if gaps.any():
         summary.missing += int(gaps.sum())
-        place = "" if sparse else f", column {int(np.argwhere(gaps)[0][1])}"
-        where = "" if sparse else f"row {before + int(np.argwhere(gaps)[0][0]) + 1:,}{place}"
-        summary.first_missing = summary.first_missing or where or "one of its rows"
+        row, column = (0, 0) if sparse else np.argwhere(gaps)[0]
+        place = "one of its rows" if sparse else f"row {before + row + 1:,}, column {column}"
+        summary.first_missing = summary.first_missing or place
     lacking = np.isnan(y) if y.dtype.kind == "f" else y == "" if y.dtype.kind == "U" else np.zeros(1, dtype=bool)
     if lacking.any():
         row = int(np.argwhere(lacking)[0][0])

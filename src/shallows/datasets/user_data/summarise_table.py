@@ -1,4 +1,4 @@
-"""A user's table, read once: which columns are features, which are categories, which is the target, what is missing."""
+"""Summary of a user's table: its features, categories and target, and what is missing in it."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from shallows.datasets.user_data.summary import MOST_CATEGORIES, ColumnSummary, 
 from shallows.datasets.user_data.table_files import targets_of
 from shallows.errors import UnknownNameError
 
-#: The files of a request, each with how its columns lie in it.
+#: The files of a request, each with its layout.
 _Files = Sequence[tuple[Path, Any]]
 _TARGET_NAMES = ("target", "label", "class", "y")
 
 
 def summarise_table(request: Request, form: FileForm) -> Summary:
-    """Read the tables of a request once, twice where categories were taken for numbers, and the target once more."""
+    """Read the tables of a request once, twice where categories looked like numbers, and the target once more."""
     files = [(path, form.layout(path, request)) for path in map(Path, request.files)]
     layout, other = files[0][1], files[-1][1]
     if other.names != layout.names:
@@ -63,7 +63,7 @@ def summarise_table(request: Request, form: FileForm) -> Summary:
         "text_target": text_target,
     }
     summary.categorical = tuple(place for place, one in enumerate(features) if one["values"] is not None)
-    gaps = [place for place, column in enumerate(columns) if column.missing and place not in ignored]
+    gaps = [place for place, one in enumerate(columns) if one.missing and place not in ignored]
     summary.taken_for_missing = _taken_for_missing(form, files, columns, gaps)
     summary.largest = _largest(columns[one["column"]] for one in features)
     summary.largest_target = _largest(columns[place] for place in targets)
@@ -102,7 +102,7 @@ def _summaries(form: FileForm, files: _Files, as_text: set[int]) -> list[ColumnS
 
 
 def _largest(columns: Iterable[ColumnSummary]) -> tuple[float, str]:
-    """The largest magnitude in columns of numbers, and its place."""
+    """Return the largest magnitude in columns of numbers, and its place."""
     found = [(one.largest[0], f"row {one.largest[1] + 1:,}, {_named(one)}") for one in columns if one.is_number]
     return max(found, key=lambda one: one[0], default=(0.0, ""))
 
@@ -110,13 +110,13 @@ def _largest(columns: Iterable[ColumnSummary]) -> tuple[float, str]:
 def _taken_for_missing(
     form: FileForm, files: _Files, columns: Sequence[ColumnSummary], gaps: Sequence[int]
 ) -> list[tuple[str, str, int]]:
-    """What stands in the cells that were taken for missing: the word, empty or not, the column, and how many cells."""
+    """Return the words that were taken for missing (empty for an empty cell), their columns and numbers of cells."""
     import pandas
 
     counts: dict[int, Counter[str]] = {place: Counter() for place in gaps}
     missing = files[0][1].na_values
     if gaps and missing:
-        # pandas takes -999.0 for missing, too, where -999 is.
+        # Where -999 stands for a missing value, pandas takes -999.0 for one, too.
         numbers = pandas.to_numeric(pandas.Series(missing), errors="coerce").dropna()
         for path, layout in files:
             for table in form.frames(path, replace(layout, na_values=()), dict.fromkeys(gaps, str), only=gaps):
@@ -161,7 +161,7 @@ def _features(
                 f"other values are numbers. {_remedy(value, column.name)} Or take the column as categories "
                 "(categorical), or leave it out (ignore), by an entry under config/datasets/."
             )
-        elif place in as_text and (column.n_different is None or column.n_different > MOST_CATEGORIES):
+        elif place in as_text and column.has_too_many_categories:
             if place in asked:
                 raise DatasetError(f"The column {column.name} has more than {MOST_CATEGORIES:,} categories.")
             left_out.append(f"{column.name} (more than {MOST_CATEGORIES:,} categories)")
@@ -229,7 +229,7 @@ def target_columns(request: Request, names: Sequence[str], summary: Summary) -> 
 
 
 def _columns(wanted: Any, names: Sequence[str]) -> list[int]:
-    """The numbers of the columns that a user names: one, several, or a range."""
+    """Return the numbers of the columns that a user names: one, several, or a range."""
     if isinstance(wanted, list | tuple):
         return list(dict.fromkeys(_column(one, names, "target") for one in wanted))
     text = str(wanted)

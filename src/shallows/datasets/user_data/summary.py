@@ -1,8 +1,9 @@
-"""Summaries of a user's files, of the columns of a table and of the target, built up block by block."""
+"""Summaries of a user's files, of the columns of a table and of the target, updated block by block."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,10 +23,9 @@ _DATE = re.compile(r"(\d{4}-\d{1,2}-\d{1,2}|\d{1,2}([./])\d{1,2}\2\d{2,4}|\d{4}/
 
 @dataclass
 class ColumnSummary:
-    """One column of a table as it has been seen so far.
+    """Summary of one column of a table.
 
-    `exceeds_integers` says whether it holds whole numbers that neither an integer of 64 bits nor, where they are
-    written as text, a floating-point number holds.
+    `exceeds_integers` says whether it has whole numbers too large for 64 bits, or for float64 where they are text.
     """
 
     name: str
@@ -37,7 +37,7 @@ class ColumnSummary:
     missing: int = 0
     first_missing: int | None = None
     first_text: tuple[int, str] | None = None
-    values: dict[str, int] | None = field(default_factory=dict)
+    values: Counter[str] | None = field(default_factory=Counter)
     low: float = np.inf
     high: float = -np.inf
     whole: bool = True
@@ -48,7 +48,7 @@ class ColumnSummary:
     _last: float | None = None
 
     def update(self, values: Any) -> None:
-        """Look at the next values, a pandas Series."""
+        """Add the next values, a pandas Series."""
         import pandas
 
         gaps = values.isna().to_numpy()
@@ -57,9 +57,7 @@ class ColumnSummary:
                 self.first_missing = self.n_rows + int(gaps.argmax())
             self.missing += int(gaps.sum())
         self.is_boolean |= pandas.api.types.is_bool_dtype(values)
-        is_number = pandas.api.types.is_numeric_dtype(values) and not (self.is_boolean or self.as_text)
-        numeric = values if is_number else pandas.to_numeric(values.astype(object).astype(str), errors="coerce")
-        numbers = numeric.to_numpy(dtype=np.float64, na_value=np.nan)
+        numbers, is_number = numbers_of(values, as_text=self.is_boolean or self.as_text)
         if not is_number:
             text = np.isnan(numbers) & ~gaps
             if text.any():
@@ -67,19 +65,13 @@ class ColumnSummary:
                 if self.first_text is None:
                     self.first_text = (self.n_rows + place, str(values.iloc[place]))
                 self.texts += int(text.sum())
-            self._count(values[~gaps].astype(str))
+            if self.values is not None:
+                self.values.update(values[~gaps].astype(str).value_counts().to_dict())
+                self.values = self.values if len(self.values) <= 20 * MOST_CATEGORIES else None
         self._measure(numbers)
         if self.whole and not pandas.api.types.is_float_dtype(values):
             self.exceeds_integers |= max(-self.low, self.high) >= (2**63 if is_number else 2**53)
         self.n_rows += len(values)
-
-    def _count(self, values: Any) -> None:
-        if self.values is None:
-            return
-        for value, count in values.value_counts().items():
-            self.values[value] = self.values.get(value, 0) + int(count)
-        if len(self.values) > 20 * MOST_CATEGORIES:
-            self.values = None
 
     def _measure(self, numbers: np.ndarray) -> None:
         seen = numbers[~np.isnan(numbers)]
@@ -104,18 +96,18 @@ class ColumnSummary:
 
     @property
     def needs_its_text(self) -> bool:
-        """Whether it holds categories of which some were taken for numbers or truth values, and so not seen as text."""
+        """Whether it has categories, some of which were read as numbers or truth values and not as text."""
         return not self.as_text and (self.is_boolean or (self.texts > 0 and self.numbers > 0))
 
     @property
     def is_stray(self) -> bool:
-        """Whether a few texts stand among numbers."""
+        """Whether it has a few texts among numbers."""
         return not self.as_text and 0 < self.texts <= _STRAY_SHARE * (self.texts + self.numbers)
 
     @property
-    def n_different(self) -> int | None:
-        """Different texts; None where there are too many to be counted."""
-        return len(self.values) if self.values is not None else None
+    def has_too_many_categories(self) -> bool:
+        """Whether it has more different texts than are one-hot coded."""
+        return self.values is None or len(self.values) > MOST_CATEGORIES
 
     @property
     def is_date(self) -> bool:
@@ -125,19 +117,18 @@ class ColumnSummary:
     @property
     def is_identifier(self) -> bool:
         """Whether nearly every row has its own text, or there are more of them than can be categories."""
-        if self.is_number:
-            return False
-        different = self.n_different
-        return different is None or different > MOST_CATEGORIES or (different > _FEW and different > 0.5 * self.n_rows)
+        if self.is_number or self.has_too_many_categories:
+            return not self.is_number
+        return len(self.values) > max(_FEW, 0.5 * self.n_rows)
 
 
 @dataclass
 class TargetSummary:
-    """The values of the target as they have been seen so far."""
+    """Summary of the targets."""
 
     n_rows: int = 0
     width: int = 1
-    values: dict[Any, int] | None = field(default_factory=dict)
+    values: Counter[Any] | None = field(default_factory=Counter)
     text: bool = False
     whole: bool = True
     low: float = np.inf
@@ -146,7 +137,7 @@ class TargetSummary:
     MOST = 10_000
 
     def update(self, y: np.ndarray) -> None:
-        """Look at the next targets, shape (m,) or (m, k)."""
+        """Add the next targets, shape (m,) or (m, k)."""
         self.width = 1 if y.ndim == 1 else y.shape[1]
         self.n_rows += len(y)
         if y.dtype.kind in "OUS" or str(y.dtype).startswith("str"):
@@ -155,11 +146,8 @@ class TargetSummary:
             self.low, self.high = min(self.low, float(y.min())), max(self.high, float(y.max()))
             self.whole = self.whole and bool((np.floor(y) == y).all())
         if self.values is not None and self.width == 1:
-            distinct, counts = np.unique(y, return_counts=True)
-            for value, count in zip(distinct.tolist(), counts.tolist(), strict=True):
-                self.values[value] = self.values.get(value, 0) + count
-            if len(self.values) > self.MOST:
-                self.values = None
+            self.values.update(y.tolist())
+            self.values = self.values if len(self.values) <= self.MOST else None
 
     @property
     def how_many(self) -> str:
@@ -169,7 +157,7 @@ class TargetSummary:
 
 @dataclass
 class Summary:
-    """What one reading of the files found."""
+    """Summary of a user's files."""
 
     n_train: int = 0
     n_test: int = 0
@@ -187,10 +175,23 @@ class Summary:
     options: dict[str, Any] = field(default_factory=dict)
     categorical: tuple[int, ...] = ()
     guesses: list[str] = field(default_factory=list)
-    #: What is said in a line of its own.
+    #: Sentences for lines of their own.
     notes: list[str] = field(default_factory=list)
-    #: The word in some cells that were taken for missing, empty or not, the column, and how many cells.
+    #: The words that were taken for missing (empty for an empty cell), each with its column and the number of cells.
     taken_for_missing: list[tuple[str, str, int]] = field(default_factory=list)
+
+
+def numbers_of(values: Any, *, as_text: bool = False) -> tuple[np.ndarray, bool]:
+    """Return a pandas Series as float64, NaN where it has no number, and whether it is one of numbers; see `as_text`.
+
+    A Series of truth values is none of numbers, and with `as_text` none is.
+    """
+    import pandas
+
+    kinds = pandas.api.types
+    is_number = kinds.is_numeric_dtype(values) and not (as_text or kinds.is_bool_dtype(values))
+    numeric = values if is_number else pandas.to_numeric(values.astype(object).astype(str), errors="coerce")
+    return numeric.to_numpy(dtype=np.float64, na_value=np.nan), is_number
 
 
 def largest_of(x: Any, nan: float = 0.0) -> tuple[float, int, int]:

@@ -27,15 +27,10 @@ def _rows_at_once(layout: TableLayout) -> int:
 
 
 def count_text_rows(path: Path, layout: TableLayout) -> int:
-    """Count the rows, and tell of the first one that has not the columns of the others.
+    """Count the rows; refuse the first one that has another number of columns, by its line.
 
     By the csv module, since pandas fills a short row with missing values in silence, and pyarrow reads neither comments
     nor columns that several blanks separate.
-
-    Raises
-    ------
-    DatasetError
-        It names the line.
     """
     n_rows, width = 0, len(layout.names)
     try:
@@ -104,18 +99,16 @@ def _series(column: Any, *, as_text: bool) -> Any:
     if pyarrow.types.is_decimal(column.type) and column.type.scale <= 0:
         with contextlib.suppress(pyarrow.ArrowInvalid):
             column = column.cast(pyarrow.int64())
-    # By Arrow, since pandas makes floating-point numbers of integers with gaps.
-    return (column.cast(pyarrow.string()) if as_text and pyarrow.types.is_integer(column.type) else column).to_pandas()
+    if as_text and pyarrow.types.is_integer(column.type):  # pandas would make floats of integers with gaps
+        column = column.cast(pyarrow.string())
+    return column.to_pandas()
 
 
 # Rows for the preparation
 
 
 def targets_of(table: Any, targets: Sequence[int], *, text: bool) -> np.ndarray:
-    """Return the targets in the rows of a data frame: words, whole numbers as they stand there, or float64.
-
-    A label that is a whole number may have more digits than float64 holds.
-    """
+    """Return the targets in the rows of a data frame: words, whole numbers with all their digits, or float64."""
     if text:
         return table[targets[0]].astype(object).astype(str).to_numpy(dtype=object)
     if len(targets) == 1 and (y := table[targets[0]].to_numpy()).dtype.kind in "iu":
@@ -132,7 +125,7 @@ class TextTablePart:
     ----------
     path : Path
     options : mapping
-        The description that `shallows.datasets.user_data.describe` made.
+        Of the description of the file, see `shallows.datasets.user_data.describe`.
     """
 
     path: Path
@@ -164,6 +157,6 @@ class TextTablePart:
 
 
 class ParquetPart(TextTablePart):
-    """The same of a Parquet file."""
+    """The rows of a Parquet file as numbers."""
 
     frames = staticmethod(parquet_frames)

@@ -1,4 +1,4 @@
-"""How the columns of a user's table are found in its file: guessed from the first lines, or read from its header."""
+"""The layout of a user's table in its file: guessed from the first lines, or read from its header."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from shallows.datasets.formats.delimited_text import TextLayout
 from shallows.datasets.user_data.request import DECIMALS, NA_VALUES, Request
 from shallows.errors import MissingExtraError
 
-# In the order in which they are preferred where two of them divide the lines alike.
+# The first one is preferred where two of them divide the lines alike.
 _SEPARATORS = {"\t": "tabs", ";": "semicolons", "|": "bars", ",": "commas", " ": "spaces"}
 _HEAD_BYTES = 1 << 18
-#: What a number looks like, by its decimal sign.
+# Numbers, by their decimal sign.
 _NUMBERS = {
     sign: re.compile(rf"\s*[+-]?(\d+{point}?\d*|{point}\d+)([eE][+-]?\d+)?\s*")
     for sign, point in ((".", r"\."), (",", ","))
@@ -43,13 +43,13 @@ class TableLayout:
     Attributes
     ----------
     names : tuple of str
-        Of all columns; made up where the file has none.
+        Of all columns; "column 0" and so on where the file has none.
     named : bool
         Whether the file names them.
     separator, decimal, encoding, skipped
         As in `shallows.datasets.formats.delimited_text.TextLayout`.
     na_values : tuple of str
-        The words that stand for a missing value, beside an empty cell.
+        The words that stand for a missing value, as an empty cell does.
     index : int
         How many of the first columns are the index of a data frame, and no data.
     declared : tuple of int
@@ -73,14 +73,14 @@ class TableLayout:
     guesses: tuple[str, ...] = ()
 
     def as_data(self) -> dict[str, Any]:
-        """The layout for a record."""
+        """Return the layout for a record."""
         found = asdict(self)
         del found["guesses"]
         return found | {"names": list(self.names)}
 
     @property
     def text(self) -> TextLayout:
-        """How its text is written."""
+        """The layout of its text."""
         return TextLayout(
             separator=self.separator,
             spaces=True,
@@ -92,7 +92,7 @@ class TableLayout:
 
     @contextmanager
     def rows_of(self, path: Path, *, ahead: bool = False) -> Iterator[io.TextIOBase]:
-        """Open the rows of a text file, without what stands before the first one."""
+        """Open a text file at its first row."""
         with open_binary(path, ahead=ahead) as file, io.TextIOWrapper(file, self.encoding, newline="") as text:
             # Not by pandas' skiprows, which takes a quotation mark in a comment for the beginning of a field.
             for _ in range(self.skipped):
@@ -101,15 +101,10 @@ class TableLayout:
 
 
 def text_layout(path: Path, request: Request) -> TableLayout:
-    """Find out separator, header and encoding of a text table from its first lines.
+    """Guess separator, header and encoding of a text table from its first lines; refuse an empty file or no text.
 
-    By hand, since neither `csv.Sniffer` nor DuckDB nor pandas tells columns of text without a header from those with
-    one, nor what it guessed; DuckDB also takes a table with a short row for one of one column.
-
-    Raises
-    ------
-    DatasetError
-        When there is nothing in it, or it is no text.
+    By hand, since neither `csv.Sniffer` nor DuckDB nor pandas recognises the header of columns of text, nor says what
+    it guessed; DuckDB also takes a table with a short row for one of one column.
     """
     text, whole, encoding, guesses = _head(path)
     begin = _PREAMBLE.match(text).end()
@@ -161,7 +156,7 @@ def _head(path: Path) -> tuple[str, bool, str, list[str]]:
     try:
         return head.decode("utf-8-sig"), whole, "utf-8-sig", []
     except UnicodeDecodeError as error:
-        if error.start > len(head) - 4:  # a letter cut in two by the end of what was read
+        if error.start > len(head) - 4:  # the end of what was read cuts a letter in two
             return head[: error.start].decode("utf-8-sig"), whole, "utf-8-sig", []
     return head.decode("latin-1"), whole, "latin-1", ["it is not UTF-8 and was read as Latin-1"]
 
@@ -169,12 +164,7 @@ def _head(path: Path) -> tuple[str, bool, str, list[str]]:
 def records(lines: Iterable[str], separator: str) -> Iterator[tuple[int, list[str]]]:
     """Give the fields of each row with the number of its last line; a blank line has none.
 
-    A line break within quotes belongs to its field.
-
-    Raises
-    ------
-    ValueError
-        When a field is longer than the csv module takes.
+    A line break within quotes belongs to its field. A field that is too long for the csv module is a ValueError.
     """
     if separator == " ":
         lines = (line.replace("\t", " ").strip() + "\n" for line in lines)
@@ -205,7 +195,7 @@ def _refuse_repeated_names(path: Path, names: Sequence[str]) -> None:
 
 
 def _separator(path: Path, text: str) -> str:
-    """The separator that gives most lines the same number of columns, then the one that gives most numbers."""
+    """Return the separator that gives most lines the same number of columns; of several, that with most numbers."""
     if ".tsv" in [suffix.lower() for suffix in path.suffixes]:
         return "\t"
     best, most = ",", (0.0, 0.0, 0)
@@ -226,7 +216,7 @@ def _separator(path: Path, text: str) -> str:
 
 
 def _columns(rows: Sequence[Sequence[str]], width: int, na_values: Sequence[str]) -> list[list[str]]:
-    """The cells of each column that are not missing."""
+    """Return the cells of each column that are not missing."""
     missing = {"", *na_values}
     cells = ([row[place].strip() for row in rows if place < len(row)] for place in range(width))
     return [[cell for cell in column if cell not in missing] for column in cells]
@@ -237,13 +227,13 @@ def _are_numbers(cells: Sequence[str], decimal: str) -> bool:
 
 
 def _decimal(rows: Sequence[Sequence[str]], separator: str, na_values: Sequence[str]) -> str:
-    """The sign by which more columns hold numbers with decimals; columns of text do not count."""
+    """Return the sign by which more columns have numbers with decimals; columns of text do not count."""
     columns = _columns(rows[1:] or rows, len(rows[0]), na_values)
     points, commas = (
         [cells for cells in columns if any(sign in cell for cell in cells) and _are_numbers(cells, sign)]
         for sign in DECIMALS
     )
-    if separator == ",":  # There, quoted commas often divide thousands.
+    if separator == ",":  # here, quoted commas often divide thousands
         commas = [cells for cells in commas if not all(_THOUSANDS.fullmatch(cell) for cell in cells if "," in cell)]
     return "," if len(commas) > len(points) else "."
 
@@ -292,13 +282,13 @@ def parquet_layout(path: Path, request: Request) -> TableLayout:
     n_index = len(names)
     names += [name for name in schema.names if name not in index]
     _refuse_repeated_names(path, names)
-    # Parquet itself stores categories as their values: what they were stands in the schema of Arrow or of pandas.
+    # Parquet stores categories as their values; that they are categories is in the schema of Arrow or of pandas.
     categories = {one["field_name"] for one in described.get("columns", ()) if one["pandas_type"] == "categorical"}
     if stored is not None:
         categories |= _dictionary_columns(stored)
     declared = tuple(place for place, name in enumerate(names) if name in categories)
-    told = ("it names the columns itself",)
-    return TableLayout(tuple(names), na_values=(), index=n_index, declared=declared, guesses=told)
+    guesses = ("it names the columns itself",)
+    return TableLayout(tuple(names), na_values=(), index=n_index, declared=declared, guesses=guesses)
 
 
 def _dictionary_columns(stored: bytes) -> set[str]:

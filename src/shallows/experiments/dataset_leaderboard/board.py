@@ -1,4 +1,4 @@
-"""The leaderboards that can be asked for: which datasets have one, where its files go, and how many rows it takes.
+"""The leaderboards of the catalogue: which datasets have one, the paths of its files, and how many rows it takes.
 
 This module is read whenever the workflow is parsed, so it imports nothing heavy and opens no data.
 """
@@ -48,7 +48,7 @@ class Leaderboards:
     @property
     def methods(self) -> dict[str, Any]:
         """The methods that take part where they suit the data: those of the comparison on a user's own data."""
-        return {name: one for name, one in self.configuration.methods.items() if "compare" in one}
+        return {name: method for name, method in self.configuration.methods.items() if "compare" in method}
 
     def page(self, scale: str, dataset: str) -> str:
         """Path of a page; ``{scale}`` and ``{dataset}`` may stand for themselves, here and in the other paths."""
@@ -96,26 +96,14 @@ class Leaderboards:
         return comparison.cost(self.methods[method], choose, test)
 
     def made(self, scale: str) -> dict[str, str]:
-        """The pages of a scale that have been made: title of the dataset -> path."""
+        """Return the pages of a scale that have been made: title of the dataset -> path."""
         pages = {one.title: self.page(scale, name) for name, one in self.catalogue.items()}
         return {title: page for title, page in pages.items() if Path(page).is_file()}
 
     def find(self, scale: str, name: str) -> Dataset:
-        """The dataset that a person means at a scale, where it can have a leaderboard.
+        """Return the dataset of a name, of the catalogue or of a paper, if it can have a leaderboard at a scale.
 
-        Parameters
-        ----------
-        scale : {"demo", "laptop", "paper"}
-            At the demo scale the part of a dataset that the repository carries is taken in its place.
-        name : str
-            Of the catalogue, or a name that a paper gives the dataset.
-
-        Raises
-        ------
-        UnknownNameError
-            Where there is no such dataset; it names the nearest.
-        ShallowsError
-            Where the dataset has no leaderboard; it says why.
+        At the demo scale it is the part of the dataset that the repository carries.
         """
         dataset = get(name)
         if scale == SCALES[0]:
@@ -124,15 +112,15 @@ class Leaderboards:
         return dataset
 
     def check(self, scale: str, name: str) -> None:
-        """Refuse a dataset of which no leaderboard can be made.
+        """Refuse a dataset that cannot have a leaderboard.
 
         Raises
         ------
         UnknownNameError
-            A name that is none of the catalogue; it names the nearest.
+            A name that is not in the catalogue; the message has the nearest.
         ShallowsError
-            Another name for a dataset, one without a target, of unknown size, with too few rows, or one that its user
-            supplies and has not supplied.
+            Another name for a dataset, a dataset without a target, of unknown size, with too few rows, or one that its
+            user supplies and has not supplied.
         """
         from shallows.datasets.download import supplied_files
 
@@ -153,7 +141,7 @@ class Leaderboards:
 
 
 def _without(dataset: Dataset) -> str:
-    """Why no leaderboard can be made of a dataset; empty where one can."""
+    """Return why a dataset cannot have a leaderboard; empty where it can."""
     if dataset.task not in ("classification", "regression"):
         return "it has no target, and methods are compared in classification and regression"
     if dataset.format in _OF_TEXTS:
@@ -166,44 +154,27 @@ def _without(dataset: Dataset) -> str:
 
 
 def steps(dataset: Dataset, purpose: str, settings: Mapping[str, Any], scale: str) -> list[dict[str, Any]]:
-    """The steps of one of the two preparations.
+    """Return the steps of the preparation for a purpose, "choose" or "test", as `shallows.datasets.check_steps` does.
 
-    Parameters
-    ----------
-    dataset : Dataset
-    purpose : {"choose", "test"}
-        For choosing, the test part is made of training rows, and the dataset's own test rows are left out.
-    settings : mapping
-        The part ``leaderboard`` of the configuration.
-    scale : {"demo", "laptop", "paper"}
-
-    Returns
-    -------
-    list of dict
-        As `shallows.datasets.check_steps` takes them.
+    For choosing, the test part is made of training rows, and the dataset's own test rows are left out. The settings are
+    the part ``leaderboard`` of the configuration.
     """
     most, n, n_test = settings["sizes"][scale], dataset.n_train, dataset.n_test
     todo: list[dict[str, Any]] = []
     if not n_test:
-        n_test = _held_out(dataset, settings["test"] * n, most["n_test"])
+        n_test = comparison.n_held_out(settings["test"] * n, dataset.n_classes, most["n_test"])
         todo.append({"split": {"n": n_test, "seed": SEED}})
         n -= n_test
-    cut = {"n_train": most["n_train"] if most["n_train"] and most["n_train"] < n else None}
-    n = cut["n_train"] or n
+    cut = {}
+    if most["n_train"] and most["n_train"] < n:
+        n = cut["n_train"] = most["n_train"]
     if purpose == "test" and most["n_test"] and most["n_test"] < n_test:
         cut["n_test"] = most["n_test"]
-    if any(cut.values()):
-        todo.append({"subset": {**{key: value for key, value in cut.items() if value}, "seed": SEED}})
+    if cut:
+        todo.append({"subset": {**cut, "seed": SEED}})
     if purpose == "choose":
-        held = _held_out(dataset, settings["validation"] * n, settings["rows"])
-        todo.append({"split": {"n": held, "seed": SEED + 1}})
-        if n - held > settings["rows"]:
-            todo.append({"subset": {"n_train": max(settings["rows"], dataset.n_classes), "seed": SEED + 1}})
+        todo += comparison.validation_steps(n, dataset.n_classes, settings, SEED + 1)
     return todo + _feature_steps(dataset)
-
-
-def _held_out(dataset: Dataset, wanted: float, most: int | None) -> int:
-    return max(1, dataset.n_classes, min(round(wanted), most or round(wanted)))
 
 
 def _feature_steps(dataset: Dataset) -> list[dict[str, Any]]:

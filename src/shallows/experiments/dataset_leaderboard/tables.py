@@ -1,4 +1,4 @@
-"""The tables of a leaderboard, by what its runs left."""
+"""The tables of a leaderboard."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .board import TABLES
 
 
 def write(outcomes: Iterable[str | Path], dataset: str, scale: str, prepared: str | Path, folder: str | Path) -> None:
-    """Write every table of a leaderboard as a tidy CSV and the JSON that describes it.
+    """Write every table of a leaderboard into a folder.
 
     Parameters
     ----------
@@ -25,14 +25,14 @@ def write(outcomes: Iterable[str | Path], dataset: str, scale: str, prepared: st
     prepared : path
         The folder of the data that the methods were fitted to and tested on.
     folder : path
-        Where ``comparison.csv``, ``comparison.json`` and the other tables go.
+        For ``comparison.csv``, ``comparison.json`` and the other tables.
     """
     info = json.loads((Path(prepared) / "prepared.json").read_text(encoding="utf-8"))
     leaderboard.write_tables(read(outcomes, describe(get(dataset), info, scale)), folder, TABLES)
 
 
 def describe(dataset: Dataset, info: Mapping[str, Any], scale: str) -> dict[str, Any]:
-    """What the tables say of a dataset of the catalogue, in the form of the description of a user's own data."""
+    """Describe a dataset of the catalogue in the form of the description of a user's own data."""
     has_test = bool(dataset.n_test)
     of_all = (dataset.n_train, dataset.n_test) if has_test else (None, None)
     where = "of its own test part" if has_test else "drawn from all rows, since it has no test part"

@@ -267,10 +267,10 @@ class Plan:
 
     def _missing_extra(self, variant: str) -> str | None:
         """That the steps to a variant need an extra which is not installed; None where they need none or it is."""
-        from shallows.datasets.preparation.steps import STEPS, step_class
+        from shallows.datasets.preparation.steps import STEPS
 
         steps = self.configuration.steps_of(variant) if variant in self.configuration.variants else ()
-        extras = (step_class(name).extra for step in steps for name in step if name in STEPS)
+        extras = (STEPS[name].extra for step in steps for name in step if name in STEPS)
         return next(filter(None, map(_not_installed, extras)), None)
 
     def _left_out(self, target: str, scale: str) -> str:

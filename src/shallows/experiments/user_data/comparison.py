@@ -1,7 +1,7 @@
-"""The comparison on a user's own data: what is run, where it goes, and how the data are divided.
+"""The comparison on a user's own data: what is run, the paths of its files, and how the data are divided.
 
 This module is read whenever the workflow is parsed, so it imports nothing heavy and opens no data. What depends on
-them (the task, how many rows there are) is decided by the jobs.
+them (the task, the number of rows) is decided by the jobs.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Comparison:
     methods : dict
         The methods that take part, as the configuration defines them.
     division : dict
-        How the data are divided.
+        The shares and the most rows of each part of the data.
     seeds : tuple of int
         One for each division of the data into training and test rows.
     results, data : str
@@ -60,7 +60,7 @@ class Comparison:
 
     @classmethod
     def of(cls, configuration: Configuration) -> Comparison | None:
-        """The comparison that a configuration asks for, or None where it asks for none.
+        """The comparison that a configuration asks for, or None where it names no data.
 
         Raises
         ------
@@ -73,7 +73,7 @@ class Comparison:
             return None
         for path in request.files:
             refuse_braces(path)
-        methods = {name: one for name, one in configuration.methods.items() if "compare" in one}
+        methods = {name: method for name, method in configuration.methods.items() if "compare" in method}
         seeds = tuple(settings["seeds"] or affordable(configuration.compare, request))
         return cls(request, methods, configuration.compare, seeds, settings["results"], settings["data"])
 
@@ -100,7 +100,7 @@ class Comparison:
         return f"{self.results}/{SCALE}/{self.request.name}/{path}"
 
     def outcome(self, method: str, seed: int | str) -> str:
-        """Path of the outcome of a method with a seed; the record of a method that was run lies beside it."""
+        """Path of the outcome of a method with a seed; the record of a method that was run is in the same folder."""
         return self.below(f"runs/{method}/seed{seed}/outcome.json")
 
     @property
@@ -113,13 +113,9 @@ class Comparison:
         """Path of the page."""
         return self.below("report/index.html")
 
-    def table(self, ending: str, name: str = TARGET) -> str:
-        """Path of a table in one of its forms."""
-        return self.below(f"tables/{name}.{ending}")
-
     def tables(self, ending: str) -> list[str]:
         """Paths of all tables in one form."""
-        return [self.table(ending, name) for name in TABLES]
+        return [self.below(f"tables/{name}.{ending}") for name in TABLES]
 
     def pictures(self, ending: str) -> list[str]:
         """Paths of all pictures in one form."""
@@ -127,7 +123,7 @@ class Comparison:
 
     @property
     def model(self) -> str:
-        """Path of what is told of the saved model; its other files lie beside it."""
+        """Path of the saved model's ``model.json``; its other files are in the same folder."""
         return self.below("model/model.json")
 
     @property
@@ -144,18 +140,16 @@ class Comparison:
     def cost(self, method: str, choose: str | Path | Sequence[str], test: str | Path | Sequence[str]) -> costs.Cost:
         """The estimate of a method with all seeds, one after the other, by the folders of the two preparations.
 
-        See `cost`; how large a user's data are is known when they are prepared, not before.
+        See `cost`; the size of a user's data is known when they are prepared, not before. All divisions have one size.
         """
-        # All divisions are of one size.
-        one = cost(
-            self.methods[method], *(paths if isinstance(paths, (str, Path)) else paths[0] for paths in (choose, test))
-        )
-        return replace(one, seconds=len(self.seeds) * one.seconds)
+        folders = (paths if isinstance(paths, (str, Path)) else paths[0] for paths in (choose, test))
+        of_one = cost(self.methods[method], *folders)
+        return replace(of_one, seconds=len(self.seeds) * of_one.seconds)
 
     def largest_cost(self, prepared: str | Path) -> costs.Cost:
-        """The largest estimate of any method for one fit, before it is known which one is saved."""
-        found = [cost(one, prepared, prepared) for one in self.methods.values()]
-        return costs.Cost(max(one.seconds for one in found), max(one.memory_bytes for one in found))
+        """The largest estimate of any method for one fit, for the job that saves a model before it is known which."""
+        each = [cost(method, prepared, prepared) for method in self.methods.values()]
+        return costs.Cost(max(one.seconds for one in each), max(one.memory_bytes for one in each))
 
     def specs(self, method: str) -> list[dict[str, Any]]:
         """Parameters of choosing, fitting and testing one method, for each seed."""
@@ -168,7 +162,7 @@ class Comparison:
 def affordable(division: Mapping[str, Any], request: Request) -> list[int]:
     """The seeds that the size of a user's files allows: all, three, or one; one where the test rows are given.
 
-    By the bytes, since the rows are not counted before the plan stands.
+    By the bytes, since the rows are not counted when the workflow is planned.
     """
     if request.test_file:
         return division["seeds"][:1]
@@ -181,47 +175,44 @@ def affordable(division: Mapping[str, Any], request: Request) -> list[int]:
 def steps(
     description: Mapping[str, Any], purpose: str, division: Mapping[str, Any], seed: int = 0
 ) -> list[dict[str, Any]]:
-    """Return the steps of one of the two preparations.
+    """Return the steps of the preparation for a purpose, "choose" or "test", as `shallows.datasets.check_steps` does.
 
-    Parameters
-    ----------
-    description : mapping
-        What `shallows.datasets.user_data.describe.write` left.
-    purpose : {"choose", "test"}
-        For choosing, the test rows are taken away first, and then some of the others are held out.
-    division : mapping
-        ``test`` and ``validation``, shares of rows, and ``rows``, the most rows to choose with and to choose by.
-    seed : int
-        By which rows are held out.
-
-    Returns
-    -------
-    list of dict
-        As `shallows.datasets.check_steps` takes them.
+    For choosing, the test rows are taken away first, and then some of the others are held out. The division says the
+    shares of rows, ``test`` and ``validation``, and ``rows``, the most rows to choose with and to choose by.
     """
     entry = description["entry"]
-    n = entry["n_train"]
-    todo: list[dict[str, Any]] = []
+    n, todo = entry["n_train"], []
     if not has_test_rows(description):
-        held = max(1, entry["n_classes"], round(division["test"] * n))
-        todo.append({"split": {"n": held, "seed": 2 * seed}})
-        n -= held
+        n_test = n_held_out(division["test"] * n, entry["n_classes"])
+        todo.append({"split": {"n": n_test, "seed": 2 * seed}})
+        n -= n_test
     if purpose == "choose":
-        held = min(division["rows"], max(1, entry["n_classes"], round(division["validation"] * n)))
-        todo.append({"split": {"n": held, "seed": 2 * seed + 1}})
-        if n - held > division["rows"]:
-            todo.append({"subset": {"n_train": max(division["rows"], entry["n_classes"]), "seed": 2 * seed + 1}})
+        todo += validation_steps(n, entry["n_classes"], division, 2 * seed + 1)
     return todo + feature_steps(description)
 
 
+def validation_steps(n: int, n_classes: int, division: Mapping[str, Any], seed: int) -> list[dict[str, Any]]:
+    """Return the steps that hold out some of n training rows to choose parameters by, and limit the others."""
+    n_validation = n_held_out(division["validation"] * n, n_classes, division["rows"])
+    todo: list[dict[str, Any]] = [{"split": {"n": n_validation, "seed": seed}}]
+    if n - n_validation > division["rows"]:
+        todo.append({"subset": {"n_train": max(division["rows"], n_classes), "seed": seed}})
+    return todo
+
+
+def n_held_out(wanted: float, n_classes: int, most: int | None = None) -> int:
+    """Return how many rows are held out: about as many as wanted, at most so many, and one of each class."""
+    return max(1, n_classes, min(round(wanted), most or round(wanted)))
+
+
 def has_test_rows(description: Mapping[str, Any]) -> bool:
-    """Whether a user's files say themselves which rows are for the test."""
+    """Whether a user's files have test rows of their own."""
     entry = description["entry"]
     return bool(entry["n_test"]) or "x_test" in entry["options"].get("layout", {})
 
 
 def feature_steps(description: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the steps that make numbers of one scale from what the columns hold, and learn from the training rows."""
+    """Return the steps that make scaled numbers of the columns, learned from the training rows."""
     entry = description["entry"]
     todo: list[dict[str, Any]] = []
     if description["missing"]:
@@ -240,26 +231,17 @@ def feature_steps(description: Mapping[str, Any]) -> list[dict[str, Any]]:
 def prepare(
     stamp: str | Path, out: str | Path, division: Mapping[str, Any], memory: int | str | None, seed: int = 0
 ) -> None:
-    """Prepare a user's data for one purpose, the name of the folder, divided by a seed."""
+    """Prepare a user's data, divided by a seed, for the purpose that is the name of the folder `out`."""
     from shallows import datasets
     from shallows.datasets.user_data.describe import dataset_of
 
     out = Path(out)
     description = json.loads(Path(stamp).read_text(encoding="utf-8"))
-    todo = steps(description, out.name, division, seed)
-    datasets.prepare(dataset_of(description), stamp, out, todo, memory)
+    datasets.prepare(dataset_of(description), stamp, out, steps(description, out.name, division, seed), memory)
 
 
 def cost(definition: Mapping[str, Any], choose: str | Path, test: str | Path) -> costs.Cost:
-    """Estimate what a method needs on a user's data, all its trials together, to ask a batch system for it.
-
-    Parameters
-    ----------
-    definition : mapping
-        The method, as the configuration defines it.
-    choose, test : path
-        The folders of the two preparations.
-    """
+    """Estimate what a method needs with all its trials, by the folders of the two preparations."""
     sizes = [_size(path) for path in (choose, test)]
     compare = definition["compare"]
     # A pass of doubly stochastic gradients has some seven steps, by which their cost is counted.

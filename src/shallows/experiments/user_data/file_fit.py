@@ -13,7 +13,6 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import yaml
 
 from shallows import estimators, ranks
@@ -27,8 +26,8 @@ from . import saved_model
 from .comparison import feature_steps
 from .final_model import target_names
 
-#: What is told of a file that is compared on, and is not so here.
-OF_A_COMPARISON = "A fifth of the rows is held out for the test. "
+# Said of a file in a comparison; a fit takes all rows.
+_OF_A_COMPARISON = "A fifth of the rows is held out for the test. "
 
 KINDS = {"classification": "Classifier", "regression": "Regressor"}
 
@@ -48,12 +47,12 @@ def fit_file(
     file : path
         As `shallows.datasets.user_data.request` takes it.
     out : Path or None
-        The folder of the model, from which ``shallows predict`` predicts. None: NAME.model in the working folder, which
-        must not be the model of another file.
+        The folder of the model, for ``shallows predict``. None: NAME.model in the working folder, which must not be the
+        model of another file.
     method : str
         The name of an estimator without ``Classifier`` and ``Regressor``, such as ``"EigenPro"``.
     parameters : mapping
-        Of the estimator; ``random_state`` is 0 where they say nothing.
+        Of the estimator; ``random_state`` is 0 by default.
     options : mapping
         ``target``, ``task``, ``missing`` and ``na_values``, as the workflow's configuration takes them.
     checkpoints : Path, optional
@@ -62,12 +61,12 @@ def fit_file(
     Returns
     -------
     str or None
-        What was done, in words; None in processes other than the first.
+        A sentence that says what was done; None in processes other than the first.
 
     Raises
     ------
     ShallowsError
-        If the file, the method or a parameter cannot be used as it is.
+        If the file, the method or a parameter cannot be used.
     MissingExtraError
         If several processes were started and mpi4py is not installed.
     """
@@ -84,13 +83,7 @@ def fit_file(
 
 
 def parameters_of(words: list[str]) -> dict[str, Any]:
-    """Parameters that were written as ``name=value``, the values as YAML reads them.
-
-    Raises
-    ------
-    ShallowsError
-        If one of them has another form.
-    """
+    """Return parameters that were written as ``name=value``, the values as YAML reads them."""
     found = {}
     for word in words:
         name, equals, value = word.partition("=")
@@ -110,15 +103,7 @@ def parameters_of(words: list[str]) -> dict[str, Any]:
 
 
 def estimator_of(method: str, task: str, parameters: Mapping[str, Any]) -> Any:
-    """The unfitted estimator of a method for a task.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no such method, or it has no such parameter.
-    ShallowsError
-        If it serves another task only.
-    """
+    """Return the unfitted estimator of a method for a task, or refuse an unknown method, task or parameter."""
     families = {
         name.removesuffix(kind) for name in estimators.__all__ for kind in KINDS.values() if name.endswith(kind)
     }
@@ -159,20 +144,18 @@ def _fit_file(
         task = description["entry"]["task"]
         estimator = estimator_of(method, task, parameters)
         fitted_to = {"file": description["files"][0]["path"], "sha256": description["files"][0]["sha256"]}
-        out = _place_of_model(Path(file), out, fitted_to)
+        out = _folder_of_model(Path(file), out, fitted_to)
         if first:
-            print(with_options(description["told"].replace(OF_A_COMPARISON, "")), flush=True)
+            print(with_options(description["told"].replace(_OF_A_COMPARISON, "")), flush=True)
         preparation, x, y = fit_preparation(description, feature_steps(description), True, Path(place))
-    y = np.asarray(y)
-    checkpoint = None
+    given = {}
     if checkpoints is not None:
         if "checkpoint" not in inspect.signature(estimator.fit).parameters:
             raise ShallowsError(f"{type(estimator).__name__} keeps no checkpoints: leave --checkpoints out.")
         # Another target, or other words for missing values, would be another training.
         key = [description["files"][0]["sha256"], type(estimator).__name__, repr(sorted(parameters.items()))]
         key.append(json.dumps([description["entry"]["options"], description["request"]["missing"]]))
-        checkpoint = Checkpoint(checkpoints, hashlib.sha256(repr(key).encode()).hexdigest()[:16])
-    given = {} if checkpoint is None else {"checkpoint": checkpoint}
+        given["checkpoint"] = Checkpoint(checkpoints, hashlib.sha256(repr(key).encode()).hexdigest()[:16])
     try:
         if processes is None:
             estimator.fit(x, y, **given)
@@ -201,7 +184,7 @@ def _fit_file(
         "targets": target_names(description),
     }
     replaced = " in place of the model that was there" if (out / saved_model.NAME).exists() else ""
-    saved_model.save(saved_model.SavedModel(about, columns_of(description), preparation, estimator), x, y, out)
+    saved_model.save(saved_model.SavedModel(about, columns_of(description), preparation, estimator), out)
     by = f" by {processes.size} processes" if processes else ""
     return (
         f"{about['label']} was fitted to all {x.shape[0]:,} rows{by} and saved{replaced}. To predict new rows: "
@@ -209,8 +192,8 @@ def _fit_file(
     )
 
 
-def _place_of_model(file: Path, out: Path | None, fitted_to: Mapping[str, str]) -> Path:
-    """The folder of the model; one that nobody named must not be that of another file."""
+def _folder_of_model(file: Path, out: Path | None, fitted_to: Mapping[str, str]) -> Path:
+    """Return the folder of the model; the default one must not hold the model of another file."""
     if out is not None:
         return out
     out = Path(f"{file.name.partition('.')[0]}.model")
@@ -225,7 +208,7 @@ def _place_of_model(file: Path, out: Path | None, fitted_to: Mapping[str, str]) 
 
 
 def with_options(text: str) -> str:
-    """What is told of a file in the settings of the workflow, such as ``missing=median``, as options of a command."""
+    """Rewrite settings of the workflow in a text, such as ``missing=median``, as options of a command."""
     text = text.replace("such as --config dataset=... ", "such as ")
     text = re.sub(r"\b(target|task|missing)=(?=\w)", r"--\1 ", text)
     return text.replace("na_values=", "--na-values ")

@@ -1,4 +1,4 @@
-"""The method to take, fitted to all training rows of a user's file and saved with its preparation."""
+"""The recommended method, fitted to all training rows of a user's file and saved with its preparation."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from shallows.datasets.user_data.fitted_preparation import fit_preparation
 from shallows.datasets.user_data.new_rows import columns_of
@@ -29,7 +27,7 @@ def write(
     methods: Mapping[str, Any],
     conditions: Conditions,
 ) -> None:
-    """Fit the method to take to all training rows, the test rows of the comparison among them, and save it.
+    """Fit the recommended method to all training rows, the test rows of the comparison among them, and save it.
 
     Its parameters are those with the best mean validation score over the divisions; a bandwidth stays the same multiple
     of the median distance.
@@ -43,7 +41,7 @@ def write(
     prepared : path
         The folder of one preparation, whose record says whether the arrays are sparse.
     out : path
-        Where ``model.json`` goes; the estimator's file lies beside it.
+        Path of ``model.json``; the other files of the model go to the same folder.
     methods : mapping
         The methods of the comparison, as the configuration defines them.
     conditions : Conditions
@@ -51,17 +49,16 @@ def write(
     Raises
     ------
     ShallowsError
-        Where no method could be run.
+        When no method could be run.
     """
     description = json.loads(Path(stamp).read_text(encoding="utf-8"))
     results = read(outcomes, description)
-    found = recommend(results)
-    if found is None:
+    recommendation = recommend(results)
+    if recommendation is None:
         raise ShallowsError("No method could be run on these data, so there is no model to save.")
-    one, out = found.chosen, Path(out)
+    one, folder = recommendation.chosen, Path(out).parent
     sparse = bool(json.loads((Path(prepared) / "prepared.json").read_text(encoding="utf-8"))["sparse"])
-    steps = feature_steps(description)
-    preparation, x, y = fit_preparation(description, steps, sparse, out.parent)
+    preparation, x, y = fit_preparation(description, feature_steps(description), sparse, folder)
     definition = methods[one.method]
     estimator = make(definition, parameters_of(one, definition, x), results.task, one.seeds[0], conditions)
     estimator.fit(x, y)
@@ -74,20 +71,19 @@ def write(
         "n_train": int(x.shape[0]),
         "targets": target_names(description),
     }
-    model = saved_model.SavedModel(about, columns_of(description), preparation, estimator)
-    saved_model.save(model, x, np.asarray(y), out.parent)
+    saved_model.save(saved_model.SavedModel(about, columns_of(description), preparation, estimator), folder)
     chosen = f" with {one.choice}" if one.choice else ""
     print(
         f"{one.label}{chosen} was fitted to all {x.shape[0]:,} rows and saved. To predict new rows: shallows predict "
-        f"{out.parent.as_posix()} new.csv",
+        f"{folder.as_posix()} new.csv",
         flush=True,
     )
 
 
 def parameters_of(one: MethodResult, definition: Mapping[str, Any], x: Any) -> dict[str, Any]:
-    """The parameters of the choice that did best, with the bandwidth for these rows."""
+    """Return the parameters of the choice that did best, with the bandwidth for these rows."""
     wanted, seed = one.choice, one.seeds[0]
-    trial = next(one for one in one.records[0]["selection"]["trials"] if one["words"] == wanted)
+    trial = next(trial for trial in one.records[0]["selection"]["trials"] if trial["words"] == wanted)
     given = dict(trial["parameters"])
     if "factor" in trial:
         given |= bandwidth_parameter(definition, trial["factor"], median_distance(x, seed))
@@ -97,7 +93,7 @@ def parameters_of(one: MethodResult, definition: Mapping[str, Any], x: Any) -> d
 
 
 def target_names(description: Mapping[str, Any]) -> list[str]:
-    """The names of the targets; of files without names ``target``, or ``target 1`` and so on."""
+    """Return the names of the targets; of files without names ``target``, or ``target 1`` and so on."""
     entry = description["entry"]
     options, width = entry["options"], entry["n_targets"]
     names = options["layout"].get("names") if "features" in options else None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import math
 import shutil
-import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +14,44 @@ import numpy as np
 
 from shallows.datasets.files import write_json
 
+from ..comparing.measured import Measured
 from ..comparing.rows import Row, write_rows
+from ..comparing.target_table import describe_runs
+from ..comparing.verdicts import Verdict
+from ..setting_text import parse_setting
 from .comparison import TABLES, TARGET, has_test_rows
 from .final_model import target_names
-from .intervals import Interval
-from .recommendation import Recommendation, recommend, sentence
+from .recommendation import Recommendation, recommend, seconds, sentence
 from .results import MethodResult, Results, read
 from .scores import metric_of
-from .table_rows import METRICS, measured, meta, not_run
 
+#: The metrics: their names in a heading, with their units.
+METRICS = {
+    "test_error": ("test error", "%"),
+    "test_r2": ("test R²", ""),
+    "interval": ("95 % interval, ±", ""),
+    "test_rmse": ("test RMSE", ""),
+    "validation_error": ("validation error", "%"),
+    "validation_r2": ("validation R²", ""),
+    "validation_unexplained": ("validation, 1 − R²", ""),
+    "fit_seconds": ("fit", "s"),
+    "predict_seconds": ("prediction", "s"),
+    "model_kilobytes": ("size of the model", "kB"),
+    "choice_seconds": ("choice of parameters", "s"),
+    "default_error": ("test error at the defaults", "%"),
+    "default_r2": ("test R² at the defaults", ""),
+    "default_seconds": ("fit at the defaults", "s"),
+    "gain": ("the search gains", ""),
+    "count": ("test rows", ""),
+    "true_mean": ("true, mean", ""),
+    "predicted_mean": ("predicted, mean", ""),
+    "rmse": ("RMSE", ""),
+}
 _NOTHING = "nothing to choose"
 
 
 def write(outcomes: Iterable[str | Path], stamp: str | Path, folder: str | Path) -> None:
-    """Write every table of a comparison as a tidy CSV and the JSON that describes it; remove runs of an earlier one.
+    """Write every table of a comparison, and remove the runs of an earlier one.
 
     Parameters
     ----------
@@ -36,7 +60,7 @@ def write(outcomes: Iterable[str | Path], stamp: str | Path, folder: str | Path)
     stamp : path
         The description of the data.
     folder : path
-        Where ``comparison.csv``, ``comparison.json`` and the other tables go.
+        For ``comparison.csv``, ``comparison.json`` and the other tables.
     """
     outcomes = [*map(Path, outcomes)]
     _remove_others(outcomes)
@@ -44,77 +68,133 @@ def write(outcomes: Iterable[str | Path], stamp: str | Path, folder: str | Path)
 
 
 def _remove_others(outcomes: Iterable[Path]) -> None:
-    """Remove the runs of methods and seeds that had a part in an earlier comparison and have none in this one."""
+    """Remove the runs of methods and seeds that are not in this comparison."""
     for folder in {path.parents[2] for path in outcomes}:
         for other in set(folder.glob(f"*/seed*/{outcomes[0].name}")) - set(outcomes):
             shutil.rmtree(other.parent)
 
 
 def write_tables(results: Results, folder: str | Path, names: Iterable[str] = TABLES) -> None:
-    """Write some of the tables of a comparison, each as a tidy CSV and the JSON that describes it.
-
-    Parameters
-    ----------
-    results : Results
-    folder : path
-    names : iterable of str
-        Some of `comparison.TABLES`.
-    """
-    found = recommend(results)
-    made = {TARGET: _methods, "defaults": _defaults, "predictions": _predictions, "bandwidths": _bandwidths}
+    """Write some of the tables of a comparison, each as a tidy CSV and the JSON that describes it."""
+    best = recommend(results)
+    tables = {TARGET: _methods, "defaults": _defaults, "predictions": _predictions, "bandwidths": _bandwidths}
     for name in names:
-        rows, described = made[name](results, found)
+        rows, described = tables[name](results, best)
         write_rows(Path(folder) / f"{name}.csv", rows)
-        write_json(Path(folder) / f"{name}.json", meta(name, results, rows, described))
+        write_json(Path(folder) / f"{name}.json", _meta(name, results, rows, described))
+
+
+# Rows -----------------------------------------------------------------------------------------------------------------
+
+
+def _measured(
+    table: str,
+    results: Results,
+    method: str,
+    setting: str,
+    metric: str,
+    values: Sequence[float],
+    folders: Sequence[Path] = (),
+) -> Row:
+    """Return the row of one metric of a method: the mean of its values, one for each division, and their deviation."""
+    known, unit = Measured(tuple(values)), METRICS[metric][1]
+    return replace(
+        _row(table, results, method, metric, Verdict.MEASURED),
+        setting=setting,
+        measured_mean=_rounded(known.mean, unit),
+        measured_sd=None if known.deviation is None else _rounded(known.deviation, unit),
+        seeds=" ".join(map(str, results.done[0].seeds)),
+        records=tuple(folder.as_posix() for folder in folders),
+        values=known.values,
+        repetitions=known.repetitions,
+    )
+
+
+def _rounded(value: float, unit: str) -> float:
+    if unit == "s":
+        return float(seconds(value).replace(",", ""))
+    return 0.0 if abs(value) < 1e-12 else value  # what is left of a difference of equal numbers
+
+
+def _not_run(table: str, results: Results, method: str, metric: str, reason: str) -> Row:
+    return replace(_row(table, results, method, metric, Verdict.NOT_RUN), reason=reason)
+
+
+def _row(table: str, results: Results, method: str, metric: str, verdict: Verdict) -> Row:
+    n_train, n_test = results.done[0].sizes if results.done else (None, None)
+    return Row(
+        target=table,
+        dataset=results.description["dataset"],
+        n_train=n_train,
+        n_test=n_test,
+        method=method,
+        metric=metric,
+        verdict=verdict,
+        scale=results.scale,
+        unit=METRICS[metric][1],
+    )
+
+
+def _meta(name: str, results: Results, rows: Sequence[Row], described: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what rendering needs of a table besides its rows."""
+    entry = results.description["entry"]
+    labels = {key: label + (f" ({unit})" if unit else "") for key, (label, unit) in METRICS.items()}
+    # Choices and classes are shown as they are, names in small letters.
+    labels = {value: value for row in rows for value in parse_setting(row.setting).values()} | labels
+    labels[results.description["dataset"]] = entry["title"]
+    used = [record for method in results.done for record in method.records]
+    return {
+        "id": name,
+        "source": "",
+        "paper": "",
+        "citation": entry["citation"],
+        "kind": "table",
+        "scale": results.scale,
+        "label": describe_runs(used, results.scale),
+        "labels": labels,
+        **described,
+    }
 
 
 # The methods ----------------------------------------------------------------------------------------------------------
 
 
-def _methods(results: Results, found: Recommendation | None) -> tuple[list[Row], dict[str, Any]]:
+def _methods(results: Results, best: Recommendation | None) -> tuple[list[Row], dict[str, Any]]:
     task = results.task
     rows = []
     for one in results.methods:
         if not one.records:
-            rows.append(not_run(TARGET, results, one.label, metric_of(task, "test"), one.reason))
+            rows.append(_not_run(TARGET, results, one.label, metric_of(task, "test"), one.reason))
             continue
         setting = f"chosen={one.choice or _NOTHING}"
         metrics = [name for name in one.records[0]["metrics"]["final"] if "default" not in name]
-        metrics.sort(key=list(METRICS).index)
-        for metric in metrics:
-            rows.append(measured(TARGET, results, one.label, setting, metric, one.values(metric), one.folders))
+        for metric in sorted(metrics, key=list(METRICS).index):
+            rows.append(_measured(TARGET, results, one.label, setting, metric, one.values(metric), one.folders))
             if metric == metric_of(task, "test") and math.isfinite(width := results.interval(one).half_width):
-                rows.append(measured(TARGET, results, one.label, setting, "interval", [width]))
+                rows.append(_measured(TARGET, results, one.label, setting, "interval", [width]))
     description = results.description
-    described: dict[str, Any] = {
+    what = "errors" if task == "classification" else "1 − R²"
+    return rows, {
         "title": f"Methods on {description['entry']['title']}",
-        "lead": sentence(results, found),
-        "caption": _of_the_picture(results),
+        "lead": sentence(results, best),
+        "caption": f"The test {what} of each method against the seconds of one fit with the chosen parameters, the "
+        "seconds to predict the test rows, and the size of the fitted model, with what it keeps to go on learning; all "
+        "axes are logarithmic. Bars are 95 % intervals, the ring marks the method to take, and the line joins the "
+        "methods that no other one beats in both. A method far above the others stands at the upper edge, with an "
+        "arrow. The search for parameters takes longer than a fit, as the table says.",
         "notes": [*description["told"].splitlines(), *_division(results)],
         "layout": {"rows": ["method", "chosen"], "columns": ["metric"], "open": True},
-        "figure": {"kind": "error_against_costs", "recommended": found.chosen.label if found else ""},
+        "figure": {"kind": "error_against_costs", "recommended": best.chosen.label if best else ""},
     }
-    return rows, described
-
-
-def _of_the_picture(results: Results) -> str:
-    what = "errors" if results.task == "classification" else "1 − R²"
-    return (
-        f"The test {what} of each method against the seconds of one fit with the chosen parameters, the seconds to "
-        "predict the test rows, and the size of the fitted model, with what it keeps to go on learning; all axes are "
-        "logarithmic. Bars are 95 % intervals, the ring marks the method to take, and the line joins the methods that "
-        "no other one beats in both. A method far above the others stands at the upper edge, with an arrow. The search "
-        "for parameters takes longer than a fit, as the table says."
-    )
 
 
 def _division(results: Results) -> Iterable[str]:
     if not results.done:
         return
-    one = results.done[0]
-    by, (n_train, n_test) = one.records[0]["selection"], one.sizes
+    first = results.done[0]
+    by, (n_train, n_test) = first.records[0]["selection"], first.sizes
     once = results.n_splits == 1
-    times = "once" if once else f"{results.n_splits} times, by the seeds {_seeds(one)}"
+    times = "once" if once else f"{results.n_splits} times, by the seeds {', '.join(map(str, first.seeds))}"
     yield (
         f"The rows were divided {times}{': ' if once else '. Each time '}parameters were chosen with {by['n_train']:,} "
         f"training rows by {by['n_validation']:,} others ({by['score']}); then each method was fitted to all "
@@ -123,11 +203,10 @@ def _division(results: Results) -> Iterable[str]:
         f"{'' if once else ' in the mean'}."
     )
     if results.by_rows:
-        why = (
-            "the test rows are given" if has_test_rows(results.description) else "there are fewer than three divisions"
-        )
+        given = has_test_rows(results.description)
         yield (
-            f"Intervals are those of a mean over the test rows of the first division, since {why}; they leave out that "
+            "Intervals are those of a mean over the test rows of the first division, since "
+            f"{'the test rows are given' if given else 'there are fewer than three divisions'}; they leave out that "
             "other training rows would give other models."
         )
     else:
@@ -137,30 +216,26 @@ def _division(results: Results) -> Iterable[str]:
         )
 
 
-def _seeds(one: MethodResult) -> str:
-    return ", ".join(map(str, one.seeds))
-
-
 # Defaults against search ----------------------------------------------------------------------------------------------
 
 
-def _defaults(results: Results, found: Recommendation | None) -> tuple[list[Row], dict[str, Any]]:
+def _defaults(results: Results, best: Recommendation | None) -> tuple[list[Row], dict[str, Any]]:
     task, rows = results.task, []
     within: dict[bool, list[str]] = {True: [], False: []}
     for one in results.done:
         gain = results.search_gain(one)
         if gain is None:
             continue
-        for metric in (metric_of(task, "test"), metric_of(task, "default")):
-            rows.append(measured("defaults", results, one.label, "", metric, one.values(metric), one.folders))
-        rows.append(measured("defaults", results, one.label, "", "gain", [gain.mean]))
+        scores = (metric_of(task, "test"), metric_of(task, "default"))
+        values = [(metric, one.values(metric), one.folders) for metric in scores]
+        values.append(("gain", [gain.mean], ()))
         if math.isfinite(gain.half_width):
-            rows.append(measured("defaults", results, one.label, "", "interval", [gain.half_width]))
-            within[gain.low <= 0].append(f"{one.label} ({_range(gain)})")
-        for metric in ("default_seconds", "choice_seconds"):
-            rows.append(measured("defaults", results, one.label, "", metric, one.values(metric), one.folders))
+            values.append(("interval", [gain.half_width], ()))
+            within[gain.low <= 0].append(f"{one.label} ({gain.low:.2g} to {gain.high:.2g})")
+        values += [(metric, one.values(metric), one.folders) for metric in ("default_seconds", "choice_seconds")]
+        rows += [_measured("defaults", results, one.label, "", *item) for item in values]
     if not rows:
-        rows.append(not_run("defaults", results, "", metric_of(task, "test"), "no method has parameters to search"))
+        rows.append(_not_run("defaults", results, "", metric_of(task, "test"), "no method has parameters to search"))
     unit = "points" if task == "classification" else "share of the variance"
     lead = f"What the search gains over the defaults, as {unit} with its 95 % interval. "
     for holds, words in ((True, "Within noise of it are the defaults of"), (False, "The search is better for")):
@@ -168,7 +243,7 @@ def _defaults(results: Results, found: Recommendation | None) -> tuple[list[Row]
             lead += f"{words} {'; '.join(within[holds])}. "
     if not any(within.values()):
         lead = "With one division of the rows, nothing says how much of a difference is chance. "
-    described: dict[str, Any] = {
+    return rows, {
         "title": "What a search finds beside the defaults",
         "lead": lead.strip(),
         "caption": "Each method with the parameters that were chosen, and as its class is without any parameter.",
@@ -176,17 +251,12 @@ def _defaults(results: Results, found: Recommendation | None) -> tuple[list[Row]
         "layout": {"rows": ["method"], "columns": ["metric"]},
         "figure": None,
     }
-    return rows, described
-
-
-def _range(gap: Interval) -> str:
-    return f"{gap.low:.2g} to {gap.high:.2g}"
 
 
 # Predictions of the method to take ------------------------------------------------------------------------------------
 
 
-def _predictions(results: Results, found: Recommendation | None) -> tuple[list[Row], dict[str, Any]]:
+def _predictions(results: Results, best: Recommendation | None) -> tuple[list[Row], dict[str, Any]]:
     described: dict[str, Any] = {
         "title": "Predicted and true",
         "caption": "",
@@ -194,89 +264,82 @@ def _predictions(results: Results, found: Recommendation | None) -> tuple[list[R
         "layout": {"rows": ["true"], "columns": ["predicted"]},
         "figure": {"kind": "predicted_against_true"},
     }
-    if found is None:
-        reason = "no method could be run"
-        return [not_run("predictions", results, "", "count", reason)], described
-    one = found.chosen
-    true, predicted = one.predictions()
+    if best is None:
+        return [_not_run("predictions", results, "", "count", "no method could be run")], described
+    one = best.chosen
+    true, predicted, classes = one.predictions()
     where = f"the test rows of the division by seed {one.seeds[0]}" if results.n_splits > 1 else "the test rows"
     if results.task == "classification":
-        rows = _confusion(results, one, true, predicted)
-        described |= {
+        return _confusion(results, one, true, predicted, _cleaned(classes)), described | {
             "title": f"Classes predicted by {one.label}",
             "caption": f"How many of {where} of each class (down) were taken for which class (across).",
         }
-        return rows, described
-    rows = _tenths(results, one, true.reshape(len(true), -1), predicted.reshape(len(true), -1))
-    described |= {
+    names = _cleaned(target_names(results.description))
+    points = {"points": (one.folders[0] / "predictions.npz").as_posix(), "names": names}
+    shape = len(true), -1
+    return _tenths(results, one, true.reshape(shape), predicted.reshape(shape), names), described | {
         "title": f"Targets predicted by {one.label}",
         "caption": f"Predicted against true for {where}, in the units of the target; on the line they agree.",
         "notes": ["The table has the test rows in tenths by their true value."],
         "layout": {"rows": ["output", "tenth"], "columns": ["metric"]},
+        "figure": described["figure"] | points,
     }
-    described["figure"] |= {"points": (one.folders[0] / "predictions.npz").as_posix(), "names": _targets(results)}
-    return rows, described
 
 
-def _confusion(results: Results, one: MethodResult, true: Any, predicted: Any) -> list[Row]:
-    names = _classes(one)
-    counts = np.zeros((len(names), len(names)), dtype=int)
-    np.add.at(counts, (true.astype(int), predicted.astype(int)), 1)
+def _confusion(results: Results, one: MethodResult, true: Any, predicted: Any, names: Sequence[str]) -> list[Row]:
+    from sklearn.metrics import confusion_matrix
+
+    counts = confusion_matrix(true, predicted, labels=range(len(names)))
     return [
-        measured("predictions", results, one.label, f"true={a}; predicted={b}", "count", [counts[i, j]])
+        _measured("predictions", results, one.label, f"true={a}; predicted={b}", "count", [counts[i, j]])
         for i, a in enumerate(names)
         for j, b in enumerate(names)
     ]
 
 
-def _tenths(results: Results, one: MethodResult, true: Any, predicted: Any) -> list[Row]:
+def _tenths(results: Results, one: MethodResult, true: Any, predicted: Any, names: Sequence[str]) -> list[Row]:
     rows = []
-    for output, name in enumerate(_targets(results)):
+    for output, name in enumerate(names):
         order = np.argsort(true[:, output], kind="stable")
         for tenth, part in enumerate(np.array_split(order, min(10, len(order))), start=1):
-            pair = true[part, output], predicted[part, output]
-            values = {
-                "true_mean": np.mean(pair[0]),
-                "predicted_mean": np.mean(pair[1]),
-                "rmse": math.sqrt(np.mean((pair[0] - pair[1]) ** 2)),
-            }
+            a, b = true[part, output], predicted[part, output]
+            values = {"true_mean": a.mean(), "predicted_mean": b.mean(), "rmse": np.sqrt(((a - b) ** 2).mean())}
             setting = f"output={name}; tenth={tenth}"
-            rows += [measured("predictions", results, one.label, setting, *item) for item in _each(values)]
+            rows += [
+                _measured("predictions", results, one.label, setting, metric, [float(value)])
+                for metric, value in values.items()
+            ]
     return rows
 
 
-def _each(values: Mapping[str, float]) -> Iterable[tuple[str, list[float]]]:
-    return ((name, [float(value)]) for name, value in values.items())
-
-
-def _classes(one: MethodResult) -> list[str]:
-    """Names of the classes, cleaned of what divides the keys of a table."""
-    return [str(name).replace(";", ",").replace("=", "≈") for name in one.classes]
-
-
-def _targets(results: Results) -> list[str]:
-    return [name.replace(";", ",").replace("=", "≈") for name in target_names(results.description)]
+def _cleaned(names: Iterable[str]) -> list[str]:
+    """Return names without the signs that divide the keys of a table."""
+    return [str(name).replace(";", ",").replace("=", "≈") for name in names]
 
 
 # Bandwidths -----------------------------------------------------------------------------------------------------------
 
 
-def _bandwidths(results: Results, found: Recommendation | None) -> tuple[list[Row], dict[str, Any]]:
+def _bandwidths(results: Results, best: Recommendation | None) -> tuple[list[Row], dict[str, Any]]:
     metric = "validation_error" if results.task == "classification" else "validation_unexplained"
-    rows = []
+    rows, at_end = [], []
     for one in results.done:
-        for factor, values in sorted(_by_factor(one).items()):
+        groups = one.scores_by_bandwidth().groupby("factor")
+        for factor, values in groups:
             setting = f"bandwidth={factor:g}"
-            rows.append(measured("bandwidths", results, one.label, setting, metric, values, one.folders))
+            rows.append(_measured("bandwidths", results, one.label, setting, metric, values.tolist(), one.folders))
+        means = groups.mean()
+        if len(means) > 2 and means.iloc[[0, -1]].min() < means.iloc[1:-1].min():
+            at_end.append(f"{one.label} ({means.idxmin():g})")
     if not rows:
-        rows.append(not_run("bandwidths", results, "", metric, "no method with a bandwidth could be run"))
-    described: dict[str, Any] = {
+        rows.append(_not_run("bandwidths", results, "", metric, "no method with a bandwidth could be run"))
+    return rows, {
         "title": "Validation error against bandwidth",
         "caption": "The lowest validation error that any choice of the other parameters reached with a bandwidth, the "
         "mean over the divisions with a band of one standard deviation. The picture has the seven methods of the "
         "lowest test error, the table has all. A curve that is lowest at its end says that the bandwidths tried "
         "(config/methods.yaml) should reach further.",
-        "notes": _ends(results),
+        "notes": [f"Lowest at an end of the bandwidths tried: {', '.join(at_end)}."] if at_end else [],
         "marks": ["bandwidth"],
         "layout": {"rows": ["bandwidth"], "columns": ["method"]},
         "figure": {
@@ -288,30 +351,3 @@ def _bandwidths(results: Results, found: Recommendation | None) -> tuple[list[Ro
             "x_label": "bandwidth / median distance",
         },
     }
-    return rows, described
-
-
-def _by_factor(one: MethodResult) -> dict[float, list[float]]:
-    """For each bandwidth, in median distances, the best validation score of each division."""
-    found: dict[float, list[float]] = {}
-    for record in one.records:
-        best: dict[float, float] = {}
-        for trial in record["selection"]["trials"]:
-            if "factor" in trial and math.isfinite(score := float(trial.get("score", "inf"))):
-                best[trial["factor"]] = min(score, best.get(trial["factor"], math.inf))
-        for factor, score in best.items():
-            found.setdefault(factor, []).append(score)
-    return found
-
-
-def _ends(results: Results) -> list[str]:
-    at_end = []
-    for one in results.done:
-        means = {factor: statistics.fmean(values) for factor, values in _by_factor(one).items()}
-        if len(means) > 2:
-            factors = sorted(means)
-            best = min(factors, key=means.get)
-            inner = min(means[factor] for factor in factors[1:-1])
-            if best in (factors[0], factors[-1]) and means[best] < inner:
-                at_end.append(f"{one.label} ({best:g})")
-    return [f"Lowest at an end of the bandwidths tried: {', '.join(at_end)}."] if at_end else []

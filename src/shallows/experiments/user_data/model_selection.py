@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 import traceback
 from collections.abc import Mapping
@@ -22,21 +23,19 @@ from ..running import record
 from ..running.calls import model_sha256
 from ..running.job import Conditions
 from .comparison import SCALE, TARGET
-from .model_size import model_bytes
 from .scores import SCORES, error_in_units, metric_of, reported, score, target_scale
-from .trials import candidates, fit, fit_defaults, tried
+from .trials import candidates, fit, tried
 
 
 def compare(spec: Mapping[str, Any], choose: Path, test: Path, out: Path, conditions: Conditions) -> dict[str, Any]:
-    """Choose a method's parameters, fit it on all training rows, test it, and leave ``outcome.json``.
+    """Choose a method's parameters, fit it on all training rows, test it, and write ``outcome.json``.
 
     Parameters
     ----------
     spec : mapping
-        One of what `shallows.experiments.user_data.comparison.Comparison.specs` gives. Beyond that,
-        ``scale`` and ``target`` are written into the record, with ``defaults`` False the fit at the defaults of the
-        method's class is left out, and with ``processor_seconds`` times are those of the processor in place of the
-        clock's, but for a fit on a GPU.
+        An item of `shallows.experiments.user_data.comparison.Comparison.specs`. Beyond that, ``scale`` and ``target``
+        are written into the record, with ``defaults`` False the fit at the defaults of the method's class is left out,
+        and with ``processor_seconds`` times are those of the processor, but for a fit on a GPU.
     choose, test : Path
         Folders of the two preparations. The test part of the first is the validation part.
     out : Path
@@ -48,11 +47,11 @@ def compare(spec: Mapping[str, Any], choose: Path, test: Path, out: Path, condit
     Returns
     -------
     dict
-        The outcome: ``method``, ``label``, ``seed``, ``has_part`` (whether it is for such a task at all), and either a
+        The outcome: ``method``, ``label``, ``seed``, ``has_part`` (whether the method is for such a task), and either a
         ``record`` or the ``reason`` why there is none.
     """
     definition = spec["definition"]
-    for name in ("record.json", "curve.csv", "predictions.npz"):  # An earlier run may have left what this one lacks.
+    for name in ("record.json", "curve.csv", "predictions.npz"):  # of an earlier run
         (out / name).unlink(missing_ok=True)
     data = datasets.load(test)
     task = data.info["task"]
@@ -64,7 +63,7 @@ def compare(spec: Mapping[str, Any], choose: Path, test: Path, out: Path, condit
             _run(spec, datasets.load(choose), data, out, conditions)
         except TrainingInterrupted:
             raise
-        except Exception as error:  # One method that fails must not take the others' comparison away.
+        except Exception as error:  # One method that fails must not end the comparison of the others.
             if not isinstance(error, ShallowsError):
                 traceback.print_exc()
             reason = f"it failed: {error or type(error).__name__}"
@@ -76,7 +75,7 @@ def compare(spec: Mapping[str, Any], choose: Path, test: Path, out: Path, condit
 
 
 def unsuitable(definition: Mapping[str, Any], info: Mapping[str, Any]) -> str | None:
-    """Why a method is not run on such data, or None where it is."""
+    """Return why a method is not run on such data, or None where it is."""
     rules, task = definition["compare"], info["task"]
     if task not in definition["call"] and "any" not in definition["call"]:
         return f"it is not for {task}"
@@ -109,9 +108,9 @@ def _run(spec: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions:
     measured = {metric_of(task, "test"): reported(task, score(task, fitted.predictions, data.y_test))}
     measured |= error_in_units(task, fitted.predictions, data)
     final = {metric_of(task, "validation"): reported(task, best.score), **measured}
-    on_gpu = "gpu" in str(getattr(fitted.estimator, "effective_params_", {}).get("device", ""))
+    effective = {"device": "cpu", **getattr(fitted.estimator, "effective_params_", {})}
     seconds = fitted.fit_seconds, fitted.predict_seconds, choosing[0]
-    if spec.get("processor_seconds") and not on_gpu:
+    if spec.get("processor_seconds") and "gpu" not in str(effective["device"]):
         seconds = *fitted.processor_seconds, choosing[1]
     final |= dict(zip(("fit_seconds", "predict_seconds", "choice_seconds"), seconds, strict=True))
     final["model_kilobytes"] = model_bytes(fitted.estimator) / 1000
@@ -136,7 +135,7 @@ def _run(spec: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions:
                     spec, data.info["sha256"], choose.info["sha256"], code.digest_of_comparison(definition), length=16
                 ),
             },
-            "effective": {"device": "cpu", **getattr(fitted.estimator, "effective_params_", {})},
+            "effective": effective,
             "data": {
                 name: data.info[name]
                 for name in ("title", "n_train", "n_test", "n_features", "sha256", "licence", "steps")
@@ -162,7 +161,7 @@ def _run(spec: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions:
             "peak_memory_bytes": record.peak_memory(),
             "resumes": 0,
             "rollbacks": getattr(fitted.estimator, "n_rollbacks_", 0),
-            **record.provenance(getattr(fitted.estimator, "effective_params_", {}).get("device", "cpu")),
+            **record.provenance(effective["device"]),
             "started": started.isoformat(timespec="seconds"),
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         }
@@ -177,14 +176,36 @@ def _run(spec: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions:
 def _at_defaults(
     definition: Mapping[str, Any], data: Any, task: str, seed: int, conditions: Conditions
 ) -> dict[str, float]:
-    """What the method's class finds without any parameter; nothing, with a line in the log, where it fails."""
+    """Return the score of the method's class without any parameter; nothing, with a line in the log, if it fails."""
     try:
-        fitted = fit_defaults(definition, data, task, seed, conditions)
+        fitted = fit({"call": definition["call"]}, {}, [], data, task, seed, conditions)
     except (ShallowsError, ValueError, ArithmeticError, MemoryError) as error:
         print(f"{definition['label']}: the fit at the defaults failed: {error}", flush=True)
         return {}
     found = reported(task, score(task, fitted.predictions, data.y_test))
     return {metric_of(task, "default"): found, "default_seconds": fitted.fit_seconds}
+
+
+class _ByteCounter:
+    """A file that counts the bytes written to it and keeps none."""
+
+    n_bytes = 0
+
+    def write(self, content: Any) -> int:
+        n_bytes = memoryview(content).nbytes
+        self.n_bytes += n_bytes
+        return n_bytes
+
+
+def model_bytes(estimator: Any) -> int:
+    """Return the bytes of a fitted estimator as pickle would write it, a measure that is the same for every package.
+
+    Support vectors and centres count as the training rows that they are; features that are drawn again from their seed
+    count the seed alone.
+    """
+    counter = _ByteCounter()
+    pickle.Pickler(counter, protocol=5).dump(estimator)
+    return counter.n_bytes
 
 
 def _write_predictions(path: Path, task: str, predictions: np.ndarray, data: Any) -> None:

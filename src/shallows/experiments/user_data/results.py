@@ -1,35 +1,87 @@
-"""What the methods of a comparison measured, method by method over the divisions of the data, and how they differ."""
+"""The results of a comparison: what each method measured over the divisions of the data, and intervals of it."""
 
 from __future__ import annotations
 
 import json
+import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 
 from ..running import record as records
 from .comparison import SCALE, has_test_rows
-from .intervals import Interval, over_rows, over_splits
 from .scores import metric_of, reported, row_losses
+
+#: The share of intervals that hold the true value, were the data drawn anew.
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean with the half width of its 95 % interval and its standard error; infinite where they are not known."""
+
+    mean: float
+    half_width: float
+    standard_error: float
+
+    @property
+    def low(self) -> float:
+        """The lower end."""
+        return self.mean - self.half_width
+
+    @property
+    def high(self) -> float:
+        """The upper end."""
+        return self.mean + self.half_width
+
+
+def over_splits(values: Sequence[float], n_train: int, n_test: int) -> Interval:
+    """Return the interval of a mean over k divisions of the same rows, whose training parts overlap.
+
+    Student's t with the variance times 1/k + n_test/n_train in place of 1/k.
+
+    References
+    ----------
+    C. Nadeau and Y. Bengio (2003), "Inference for the generalization error", Machine Learning 52.
+    """
+    from scipy import stats
+
+    k = len(values)
+    if k < 2:
+        return Interval(float(np.mean(values)), math.inf, math.inf)
+    error = math.sqrt(np.var(values, ddof=1) * (1 / k + n_test / n_train))
+    return Interval(float(np.mean(values)), float(stats.t.ppf((1 + LEVEL) / 2, k - 1)) * error, error)
+
+
+def over_rows(losses: Any) -> Interval:
+    """Return the interval of a mean over independent test rows, by the normal law."""
+    from scipy import stats
+
+    losses = np.asarray(losses, dtype=np.float64)
+    if len(losses) < 2:
+        return Interval(float(np.mean(losses)), math.inf, math.inf)
+    error = float(np.std(losses, ddof=1)) / math.sqrt(len(losses))
+    return Interval(float(np.mean(losses)), float(stats.norm.ppf((1 + LEVEL) / 2)) * error, error)
 
 
 @dataclass(frozen=True)
 class MethodResult:
-    """One method with what it left for each division of the data.
+    """The results of one method.
 
     Attributes
     ----------
-    method, label : str
+    method, label, task : str
     reason : str
         Why it was not run; empty where it was.
     folders : tuple of Path
     records : tuple of dict
         One for each seed, in the same order.
-    task : str
     """
 
     method: str
@@ -42,16 +94,12 @@ class MethodResult:
     @property
     def seeds(self) -> tuple[int, ...]:
         """The seeds by which the data were divided."""
-        return tuple(one["run"]["seed"] for one in self.records)
+        return tuple(record["run"]["seed"] for record in self.records)
 
     def values(self, metric: str) -> list[float]:
         """A metric, for each seed for which it was measured."""
-        finals = [one["metrics"]["final"] for one in self.records]
+        finals = [record["metrics"]["final"] for record in self.records]
         return [final[metric] for final in finals if metric in final]
-
-    def mean(self, metric: str) -> float:
-        """The mean of a metric."""
-        return statistics.fmean(self.values(metric))
 
     @property
     def scores(self) -> list[float]:
@@ -61,38 +109,40 @@ class MethodResult:
     @property
     def seconds(self) -> float:
         """Mean seconds of fitting the chosen model and of predicting the test rows."""
-        return self.mean("fit_seconds") + self.mean("predict_seconds")
+        return sum(statistics.fmean(self.values(metric)) for metric in ("fit_seconds", "predict_seconds"))
 
     @property
     def sizes(self) -> tuple[int, int]:
         """Training and test rows of a division."""
         return self.records[0]["data"]["n_train"], self.records[0]["data"]["n_test"]
 
-    def predictions(self, place: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """The true and the predicted targets of the test rows of one division."""
-        with np.load(self.folders[place] / "predictions.npz", allow_pickle=False) as held:
-            return held["true"], held["predicted"]
-
-    @property
-    def classes(self) -> list[str]:
-        """Names of the classes by their numbers; none in regression."""
+    def predictions(self) -> tuple[np.ndarray, np.ndarray, list[str]]:
+        """The true and the predicted targets of the test rows of the first division, and the names of the classes."""
         with np.load(self.folders[0] / "predictions.npz", allow_pickle=False) as held:
-            return held["classes"].tolist()
+            return held["true"], held["predicted"], held["classes"].tolist()
 
-    def trial_scores(self) -> dict[str, float]:
-        """The mean validation score of every choice of parameters that every division tried, by its words."""
-        found: dict[str, list[float]] = {}
-        for one in self.records:
-            for trial in one["selection"]["trials"]:
-                found.setdefault(trial["words"], []).append(float(trial.get("score", "inf")))
-        whole = {words: statistics.fmean(scores) for words, scores in found.items() if len(scores) == len(self.records)}
-        return {words: score for words, score in whole.items() if np.isfinite(score)}
+    @cached_property
+    def trials(self) -> pandas.DataFrame:
+        """Every choice that was tried with a finite score: ``seed``, ``words``, ``factor`` (or NaN) and ``score``."""
+        rows = [
+            {"factor": None, "score": "inf", **trial, "seed": record["run"]["seed"]}
+            for record in self.records
+            for trial in record["selection"]["trials"]
+        ]
+        table = pandas.DataFrame(rows, columns=["seed", "words", "factor", "score"])
+        table = table.astype({"factor": float, "score": float})
+        return table[np.isfinite(table["score"])]
 
     @property
     def choice(self) -> str:
-        """The words of the parameters with the best mean validation score."""
-        scores = self.trial_scores()
-        return min(scores, key=scores.get) if scores else self.records[0]["selection"]["chosen"]
+        """The words of the parameters with the best mean validation score over all divisions."""
+        scores = self.trials.groupby("words", sort=False)["score"].agg(["mean", "count"])
+        means = scores.loc[scores["count"] == len(self.records), "mean"]
+        return means.idxmin() if len(means) else self.records[0]["selection"]["chosen"]
+
+    def scores_by_bandwidth(self) -> pandas.Series:
+        """The lowest validation score of each bandwidth, in median distances, and of each division."""
+        return self.trials.dropna(subset="factor").groupby(["factor", "seed"], sort=False)["score"].min()
 
 
 @dataclass(frozen=True)
@@ -116,48 +166,46 @@ class Results:
 
     @property
     def scale(self) -> str:
-        """The scale of the tables: that of the description, or the word that stands for a user's own data."""
+        """The scale of the tables: that of the description, or the word for a user's own data."""
         return self.description.get("scale", SCALE)
 
     @property
     def done(self) -> tuple[MethodResult, ...]:
         """The methods that were run."""
-        return tuple(one for one in self.methods if one.records)
+        return tuple(method for method in self.methods if method.records)
 
     @property
     def n_splits(self) -> int:
-        """How many divisions of the data there are."""
-        return max((len(one.records) for one in self.done), default=0)
+        """Number of divisions of the data."""
+        return max((len(method.records) for method in self.done), default=0)
 
     @property
     def by_rows(self) -> bool:
-        """Whether intervals follow from the test rows of the first division, as where there are fewer than three."""
+        """Whether intervals follow from the test rows of the first division, as with fewer than three divisions."""
         return has_test_rows(self.description) or self.n_splits < 3
 
-    def interval(self, one: MethodResult) -> Interval:
+    def interval(self, method: MethodResult) -> Interval:
         """The interval of a method's mean test score."""
-        if self.by_rows:
-            return over_rows(self._losses(one))
-        return over_splits(one.scores, *one.sizes)
+        return over_rows(self._losses(method)) if self.by_rows else over_splits(method.scores, *method.sizes)
 
-    def difference(self, one: MethodResult, other: MethodResult) -> Interval:
+    def difference(self, method: MethodResult, other: MethodResult) -> Interval:
         """The interval of how much worse the first is than the second, on the same rows."""
         if self.by_rows:
-            return over_rows(self._losses(one) - self._losses(other))
+            return over_rows(self._losses(method) - self._losses(other))
         pairs = dict(zip(other.seeds, other.scores, strict=True))
-        gaps = [score - pairs[seed] for seed, score in zip(one.seeds, one.scores, strict=True) if seed in pairs]
-        return over_splits(gaps, *one.sizes)
+        gaps = [value - pairs[seed] for seed, value in zip(method.seeds, method.scores, strict=True) if seed in pairs]
+        return over_splits(gaps, *method.sizes)
 
-    def search_gain(self, one: MethodResult) -> Interval | None:
-        """The interval of how much worse the defaults are than what was chosen; None where nothing was chosen."""
-        defaults = one.values(metric_of(self.task, "default"))
-        if len(defaults) < len(one.records) or not defaults:
+    def search_gain(self, method: MethodResult) -> Interval | None:
+        """The interval of how much worse the defaults are than the choice; None where nothing was chosen."""
+        defaults = method.values(metric_of(self.task, "default"))
+        if len(defaults) < len(method.records) or not defaults:
             return None
-        gaps = [reported(self.task, value) - score for value, score in zip(defaults, one.scores, strict=True)]
-        return over_splits(gaps, *one.sizes)
+        gaps = [reported(self.task, value) - score for value, score in zip(defaults, method.scores, strict=True)]
+        return over_splits(gaps, *method.sizes)
 
-    def _losses(self, one: MethodResult) -> np.ndarray:
-        true, predicted = one.predictions()
+    def _losses(self, method: MethodResult) -> np.ndarray:
+        true, predicted, _ = method.predictions()
         return row_losses(self.task, predicted, true)
 
 
@@ -169,19 +217,19 @@ def read(outcomes: Iterable[str | Path], description: Mapping[str, Any]) -> Resu
         if outcome["has_part"]:
             groups.setdefault(outcome["method"], []).append(outcome)
     task = description["entry"]["task"]
-    found = [_method(group, task) for group in groups.values()]
-    found.sort(key=lambda one: (not one.records, statistics.fmean(one.scores) if one.records else 0.0))
-    return Results(tuple(found), description)
+    methods = [_method(group, task) for group in groups.values()]
+    methods.sort(key=lambda one: (not one.records, statistics.fmean(one.scores) if one.records else 0.0))
+    return Results(tuple(methods), description)
 
 
 def _method(group: Sequence[Mapping[str, Any]], task: str) -> MethodResult:
-    done = [one for one in group if "record" in one]
-    reasons = [one["reason"] for one in group if "reason" in one]
+    done = [outcome for outcome in group if "record" in outcome]
+    reasons = [outcome["reason"] for outcome in group if "reason" in outcome]
     return MethodResult(
         group[0]["method"],
         group[0]["label"],
         task,
         reasons[0] if reasons and not done else "",
-        tuple(one["folder"] for one in done),
-        tuple(records.read(one["folder"])[0] for one in done),
+        tuple(outcome["folder"] for outcome in done),
+        tuple(records.read(outcome["folder"])[0] for outcome in done),
     )

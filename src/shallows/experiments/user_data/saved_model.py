@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,16 +12,18 @@ from typing import Any
 
 import numpy as np
 
+from shallows import saving
 from shallows.atomic import replacing
-from shallows.datasets.files import DatasetError, write_json
+from shallows.datasets.files import DatasetError, digest, write_json
 from shallows.datasets.user_data.fitted_preparation import FittedPreparation
 from shallows.datasets.user_data.new_rows import column_name, raw_rows
 from shallows.errors import ShallowsError
 
-from . import estimator_files
-
 NAME = "model.json"
-FORMAT = 1
+#: Version of the files; raised when older files would be read in another sense.
+FORMAT = 2
+# Classes that files may have beyond those that skops trusts: arrays and scikit-learn's own classes, but no functions.
+_TRUSTED = re.compile(r"numpy\.dtype|scipy\.sparse\._cs[cr]\.cs[cr]_(matrix|array)|sklearn(\.\w+)*\._?[A-Z]\w*")
 
 
 @dataclass
@@ -33,7 +36,7 @@ class SavedModel:
         ``title`` of the data, ``label`` of the method, its ``parameters`` in words, ``n_train`` and the ``targets`` by
         their names.
     columns : dict
-        What `shallows.datasets.user_data.new_rows.columns_of` gave.
+        As `shallows.datasets.user_data.new_rows.columns_of` returns it.
     preparation : FittedPreparation
     estimator : estimator
         Fitted.
@@ -79,7 +82,7 @@ class SavedModel:
         return np.concatenate(found)
 
     def write_predictions(self, path: str | Path, out: Path) -> int:
-        """Predict the rows of a file into a CSV, a line a row in their order; return how many there are."""
+        """Predict the rows of a file into a CSV, in their order; return how many there are."""
         found = self.predict(path)
         table = found.reshape(len(found), -1)
         with replacing(out) as partial, open(partial, "w", newline="", encoding="utf-8") as stream:
@@ -89,33 +92,22 @@ class SavedModel:
         return len(found)
 
 
-def save(model: SavedModel, x: Any, y: np.ndarray, folder: Path) -> None:
-    """Write a model into a folder, what is told of it last.
+def save(model: SavedModel, folder: Path) -> None:
+    """Write a model into a folder: ``model.json`` last, after the preparation and the estimator.
 
-    Parameters
-    ----------
-    model : SavedModel
-    x, y : array or csr_matrix
-        The prepared rows that its estimator was fitted to.
-    folder : Path
+    An estimator of this package is a file of `shallows.save`; what is scikit-learn's is a file of skops.
     """
-    content = {
-        "format": FORMAT,
-        "about": model.about,
-        "columns": model.columns,
-        "preparation": model.preparation.as_data(),
-        "estimator": estimator_files.save(model.estimator, x, y, folder),
-    }
-    write_json(folder / NAME, content)
+    folder.mkdir(parents=True, exist_ok=True)
+    ours = type(model.estimator).__module__.startswith("shallows.")
+    names = {"preparation": "preparation.skops", "estimator": "estimator.npz" if ours else "estimator.skops"}
+    _dump(vars(model.preparation), folder / names["preparation"])
+    (saving.save if ours else _dump)(model.estimator, folder / names["estimator"])
+    files = {part: {"name": name, "sha256": digest(folder / name)} for part, name in names.items()}
+    write_json(folder / NAME, {"format": FORMAT, "about": model.about, "columns": model.columns, "files": files})
 
 
 def load(place: str | Path) -> SavedModel:
-    """Read a model that `save` wrote.
-
-    Parameters
-    ----------
-    place : path
-        The folder, or ``model.json`` in it.
+    """Read a model that `save` wrote, from its folder or ``model.json`` in it.
 
     Raises
     ------
@@ -133,16 +125,43 @@ def load(place: str | Path) -> SavedModel:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ShallowsError(f"{path} cannot be read as a model: {error}.") from error
-    needed = {"format", "about", "columns", "preparation", "estimator"}
-    if not isinstance(content, Mapping) or not needed <= set(content):
+    if not isinstance(content, Mapping) or not {"format", "about", "columns"} <= set(content):
         raise ShallowsError(f"{path} is no model that a comparison left.")
     if content["format"] != FORMAT:
-        raise ShallowsError(f"{path} was written by another version of shallows (form {content['format']}).")
+        raise ShallowsError(
+            f"{path} was written by another version of shallows (form {content['format']}, not {FORMAT}). Fit the "
+            "model again by this version, or predict by that one."
+        )
     try:
-        preparation = FittedPreparation.from_data(content["preparation"])
-        estimator = estimator_files.load(content["estimator"], path.parent)
+        parts = {part: _read(path.parent, **file) for part, file in content["files"].items()}
+        preparation = FittedPreparation(**parts["preparation"])
+        return SavedModel(content["about"], content["columns"], preparation, parts["estimator"])
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         if isinstance(error, ShallowsError):
             raise
         raise ShallowsError(f"The model in {path} cannot be read: {error}. Was it edited?") from error
-    return SavedModel(content["about"], content["columns"], preparation, estimator)
+
+
+def _dump(value: Any, path: Path) -> None:
+    import skops.io
+
+    with replacing(path) as partial:
+        skops.io.dump(value, partial)
+
+
+def _read(folder: Path, name: str, sha256: str) -> Any:
+    """Read a file of a model, which must be the one that was written."""
+    import skops.io
+
+    path = folder / Path(name).name
+    if not path.is_file() or digest(path) != sha256:
+        raise ShallowsError(
+            f"{path} is missing, or is not the file that was written with the rest of the model. Copy the whole folder."
+        )
+    if path.suffix == ".npz":
+        return saving.load(path)
+    unknown = skops.io.get_untrusted_types(file=path)
+    for kind in unknown:
+        if not _TRUSTED.fullmatch(kind):
+            raise ShallowsError(f"{path} holds {kind}, which no model of scikit-learn needs, and is not read.")
+    return skops.io.load(path, trusted=unknown)

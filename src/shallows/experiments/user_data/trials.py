@@ -1,12 +1,12 @@
-"""The parameters that a method may have on a user's data, tried one choice after another on a validation part."""
+"""The parameters that a method may have on a user's data, each choice fitted and scored on a validation part."""
 
 from __future__ import annotations
 
 import inspect
 import itertools
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ class Trial:
         The bandwidth in units of the median distance between training points; None where there is no bandwidth.
     epochs : int or None
     score, seconds : float
-        Seconds of fitting, evaluation on the way included.
+        Seconds of fitting, with evaluations during the fit.
     problem : str
         Why it could not be fitted.
     """
@@ -68,7 +68,7 @@ class Trial:
 
 @dataclass
 class Fitted:
-    """A fitted estimator with its predictions for the rows that it was tested on.
+    """A fitted estimator with its predictions for the test rows.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Fitted:
 
 
 def candidates(definition: Mapping[str, Any], x_train: Any, seed: int, task: str = "") -> list[Trial]:
-    """Every combination that a method's entry asks to be tried for a task, bandwidths in the units of the data."""
+    """Return every combination that a method's entry lists for a task, with bandwidths in the units of the data."""
     rules = definition["compare"]
     choose = rules.get("choose_in", {}).get(task, rules.get("choose", {}))
     axes = [[(name, value) for value in values] for name, values in choose.items()]
@@ -106,7 +106,7 @@ def candidates(definition: Mapping[str, Any], x_train: Any, seed: int, task: str
 
 
 def bandwidth_parameter(definition: Mapping[str, Any], factor: float | None, median: float) -> dict[str, float]:
-    """The parameter that gives a method's kernel the bandwidth factor × median; none where the factor is None."""
+    """Return the parameter that gives a method's kernel the bandwidth factor × median; none for the factor None."""
     if factor is None:
         return {}
     parameter, width = definition["compare"]["bandwidth"]["parameter"], factor * median
@@ -114,7 +114,7 @@ def bandwidth_parameter(definition: Mapping[str, Any], factor: float | None, med
 
 
 def median_distance(x: Any, seed: int, n_points: int = 1000) -> float:
-    """The median distance between training points; 1 where they all coincide."""
+    """Return the median distance between training points; 1 where they all coincide."""
     rows = x[: min(x.shape[0], 20 * n_points)]
     rows = rows[: max(1, 10**8 // max(1, x.shape[1]))]
     dense = rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
@@ -133,66 +133,49 @@ def tried(
     try:
         fitted = fit(definition, trial.parameters, epochs, data, task, seed, conditions)
     except (ShallowsError, ValueError, ArithmeticError, MemoryError) as error:
-        yield Trial(trial.parameters, trial.factor, problem=str(error) or type(error).__name__)
+        yield replace(trial, problem=str(error) or type(error).__name__)
         return
     seconds = time.perf_counter() - clock
     if not epochs:
-        found = score(task, fitted.predictions, data.y_test)
-        yield Trial(trial.parameters, trial.factor, score=found, seconds=seconds)
+        yield replace(trial, score=score(task, fitted.predictions, data.y_test), seconds=seconds)
     for row in fitted.by_epoch:
-        yield Trial(trial.parameters, trial.factor, int(row["epoch"]), row["score"], seconds)
+        yield replace(trial, epochs=int(row["epoch"]), score=row["score"], seconds=seconds)
 
 
 def make(
     definition: Mapping[str, Any], parameters: Mapping[str, Any], task: str, seed: int, conditions: Conditions
 ) -> Any:
-    """The unfitted estimator of a method with its fixed parameters and the given ones."""
-    return _make(definition, {**fixed_parameters(definition, task), **parameters}, task, seed, conditions)
-
-
-def _make(
-    definition: Mapping[str, Any], parameters: Mapping[str, Any], task: str, seed: int, conditions: Conditions
-) -> Any:
+    """Return the unfitted estimator of a method with its fixed parameters and the given ones."""
     call = callable_for(definition["call"], task)
     known = inspect.signature(call).parameters
     own = {"random_state": seed, "device": conditions.device, "memory": conditions.memory}
-    return call(**parameters, **{name: value for name, value in own.items() if name in known})
+    own = {name: value for name, value in own.items() if name in known}
+    return call(**fixed_parameters(definition, task) | parameters, **own)
 
 
 def fit(
     definition: Mapping[str, Any],
     parameters: Mapping[str, Any],
-    epochs: list[int],
+    epochs: Sequence[int],
     data: Any,
     task: str,
     seed: int,
     conditions: Conditions,
 ) -> Fitted:
-    """Fit on the training part and predict the other one; with `epochs`, also after each of these."""
-    given = {**parameters, "max_epochs": max(epochs)} if epochs else parameters
-    return _fit(make(definition, given, task, seed, conditions), epochs, data, task)
-
-
-def fit_defaults(definition: Mapping[str, Any], data: Any, task: str, seed: int, conditions: Conditions) -> Fitted:
-    """Fit a method's class as it is without any parameter, and predict the test part."""
-    return _fit(_make(definition, {}, task, seed, conditions), [], data, task)
-
-
-def _fit(estimator: Any, epochs: list[int], data: Any, task: str) -> Fitted:
-    observers: dict[str, Any] = {}
-    rows: list[dict[str, float]] = []
+    """Fit on the training part and predict the test part; with `epochs`, score it after each of these too."""
+    limit, observers, rows = {}, {}, []
     if epochs:
         curve = Curve(epochs, lambda snapshot: {"score": score(task, snapshot.predict(data.x_test), data.y_test)})
-        observers, rows = {"observers": [curve]}, curve.rows
-    begun = _clocks()
+        limit, observers, rows = {"max_epochs": max(epochs)}, {"observers": [curve]}, curve.rows
+    estimator = make(definition, {**parameters, **limit}, task, seed, conditions)
+    start = _clocks()
     estimator.fit(data.x_train, np.asarray(data.y_train), **observers)
     fitted = _clocks()
     predictions = np.asarray(estimator.predict(data.x_test))
-    fit_seconds, predict_seconds = fitted - begun, _clocks() - fitted
-    on_processor = float(fit_seconds[1]), float(predict_seconds[1])
-    return Fitted(estimator, predictions, float(fit_seconds[0]), float(predict_seconds[0]), on_processor, rows)
+    (fit_seconds, fit_processor), (seconds, processor) = (fitted - start).tolist(), (_clocks() - fitted).tolist()
+    return Fitted(estimator, predictions, fit_seconds, seconds, (fit_processor, processor), rows)
 
 
 def _clocks() -> np.ndarray:
-    """Seconds by the clock and of the processor."""
+    """Return seconds by the clock and of the processor."""
     return np.array([time.perf_counter(), time.process_time()])

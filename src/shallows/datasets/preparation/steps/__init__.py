@@ -19,36 +19,25 @@ STEPS = LazyTable(
     "preparation step",
     __name__,
     {
-        "subset": ".subset:Subset",
-        "split": ".hold_out:Split",
-        "fold": ".hold_out:Fold",
-        "keep_classes": ".keep_classes:KeepClasses",
-        "impute": ".impute:Impute",
+        "subset": ".rows:Subset",
+        "split": ".rows:Split",
+        "fold": ".rows:Fold",
+        "keep_classes": ".rows:KeepClasses",
+        "impute": ".columns:Impute",
         "grayscale": ".images:Grayscale",
-        "unit": ".unit:Unit",
-        "zscore": ".zscore:ZScore",
+        "unit": ".scaling:Unit",
+        "zscore": ".scaling:ZScore",
         "halves": ".images:Halves",
-        "views": ".views:Views",
+        "views": ".images:Views",
         "net_features": ".net_features:NetFeatures",
         "pca": ".pca:PCA",
-        "one_hot": ".one_hot:OneHot",
-        "signs": ".class_coding:Signs",
-        "indicators": ".class_coding:Indicators",
-        "center_target": ".center_target:CenterTarget",
-        "logarithm": ".logarithm:Logarithm",
+        "one_hot": ".columns:OneHot",
+        "signs": ".targets:Signs",
+        "indicators": ".targets:Indicators",
+        "center_target": ".targets:CenterTarget",
+        "logarithm": ".scaling:Logarithm",
     },
 )
-
-
-def step_class(name: str) -> type[Step]:
-    """Return the class of a step.
-
-    Raises
-    ------
-    UnknownNameError
-        When there is none of this name.
-    """
-    return STEPS[name]
 
 
 def check_steps(steps: Sequence[Mapping[str, Any]]) -> list[Step]:
@@ -114,7 +103,7 @@ def shape_after(dataset: Dataset, steps: Sequence[Mapping[str, Any]]) -> tuple[i
 
 
 def _step(name: str, parameters: Mapping[str, Any]) -> Step:
-    kind = step_class(name)
+    kind = STEPS[name]
     if not isinstance(parameters, Mapping):
         raise DatasetError(f"The parameters of the step {name} must be names with values, not {parameters!r}.")
     known = {field.name: field for field in fields(kind)}

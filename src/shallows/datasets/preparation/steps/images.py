@@ -1,4 +1,4 @@
-"""The steps ``grayscale`` and ``halves``, for features that are the pixels of images."""
+"""The steps ``grayscale``, ``halves`` and ``views``: pixels of images, and two views of each example."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shallows.datasets.files import DatasetError
-from shallows.datasets.parameter_rules import is_number, is_whole, rule
-from shallows.datasets.preparation.step import FeatureStep, Size
+from shallows.datasets.parameter_rules import COUNT, is_number, is_whole, rule
+from shallows.datasets.preparation.step import FeatureStep, Size, Step
 
 if TYPE_CHECKING:
     from shallows.datasets.preparation.working_table import Table
@@ -23,7 +23,7 @@ def _are_weights(weights: Any) -> bool:
 
 class _ImageStep(FeatureStep):
     def image(self, table: Table) -> dict[str, Any]:
-        """Return the form of the images: what the step says, and the catalogue where it says nothing."""
+        """Return the form of the images, from the step's parameters and, where they are None, the catalogue."""
         known = dict(table.image or {})
         known |= {key: value for key in ("height", "width", "order") if (value := getattr(self, key)) is not None}
         if "height" not in known or "width" not in known:
@@ -49,7 +49,7 @@ class Grayscale(_ImageStep):
     Attributes
     ----------
     weights : list of three numbers
-        Shares of red, green and blue. The default are those of luma in ITU-R BT.601, which Pillow's mode "L" and
+        Shares of red, green and blue. The defaults are those of luma in ITU-R BT.601, which Pillow's mode "L" and
         MATLAB's rgb2gray use; they add up to 1, so the range of the values stays.
     height, width : int or None
         Of the images; None: as the catalogue says.
@@ -96,7 +96,7 @@ class Grayscale(_ImageStep):
 class Halves(_ImageStep):
     """Make two views of images: their left half and their right half.
 
-    The record says under ``views`` which features are whose. With an odd width the middle column goes to the right.
+    The record has the columns of each under ``views``. With an odd width the middle column goes to the right.
 
     Attributes
     ----------
@@ -130,3 +130,26 @@ class Halves(_ImageStep):
 
     def describe_output(self, table: Table) -> None:
         table.image, table.views = None, self.views_
+
+
+@dataclass
+class Views(Step):
+    """Take the first features for one view and the others for another; the arrays are then written apart.
+
+    Attributes
+    ----------
+    n_first : int
+        Features of the first view.
+    """
+
+    name: ClassVar[str] = "views"
+    n_first: int = field(metadata=COUNT)
+
+    def apply(self, table: Table) -> dict[str, Any]:
+        if self.n_first >= table.n_features:
+            raise DatasetError(
+                f"The step views gives {self.n_first:,} features to the first view, and '{table.dataset.name}' has "
+                f"{table.n_features:,} for both."
+            )
+        table.image, table.views = None, [(0, self.n_first), (self.n_first, table.n_features)]
+        return {"views": [list(view) for view in table.views]}

@@ -1,7 +1,7 @@
 """The step ``net_features``: replace features by those of a neural net, trained there and then.
 
-A net is an estimator, and estimators stand above datasets; so `shallows.nets` is imported when the step is done, and
-the checks of the step, which need no net, only ask for its architecture.
+Nets are estimators, which are above datasets; so `shallows.nets` is imported when the step is done. The checks of the
+step need only the architecture.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _DEVICE = rule(lambda device: device in ("auto", "cpu", "gpu"), "auto, cpu or gp
 class NetFeatures(FeatureStep):
     """Replace features by those of a small neural net, trained on the training part (extra ``nets``).
 
-    The features are the outputs of the net's last pooling layer, or of its last hidden layer where none pools. What the
-    net was trained on and how stands in the record. On a CPU they are a function of the files and of this step, for one
-    version of PyTorch; a GPU's differ in their last digits, which training enlarges.
+    The features are the outputs of the net's last pooling layer, or of its last hidden layer where none pools. The
+    record says how the net was trained. On a CPU the features are a function of the files and of this step, for one
+    version of PyTorch; on a GPU they differ in their last digits, which training enlarges.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class NetFeatures(FeatureStep):
     step_size : float or None
         None: that of `shallows.nets`.
     rows : int or None
-        The net is trained on a seeded draw of so many training rows, which are held in memory; None takes them all.
+        The net is trained on a seeded draw of so many training rows, which must fit into memory; None: all.
     seed : int
     device : str
         ``"auto"``, ``"cpu"`` or ``"gpu"``.
@@ -65,7 +65,7 @@ class NetFeatures(FeatureStep):
         return super().check()
 
     def n_features(self, n_inputs: int, image: dict[str, Any] | None) -> int:
-        """Return how many features the net has, of examples of `n_inputs` numbers that may be images."""
+        """Return the number of features of the net, for examples of `n_inputs` numbers that may be images."""
         net = architectures.find(self.architecture)
         stated = None if image is None else (image["channels"], image["height"], image["width"])
         return net.n_features(architectures.shape_of_examples(n_inputs, net.of_images, stated))
@@ -74,21 +74,7 @@ class NetFeatures(FeatureStep):
         return size.with_features(self.n_features(size.n_features, size.image))
 
     def fit(self, table: Table) -> dict[str, Any]:
-        """Train the net on the training part of a table.
-
-        Returns
-        -------
-        dict
-            What the record says of the net: its architecture and where that is from, the rows, epochs and seed it was
-            trained with, its error on those rows, the checksum of its weights, and by what it was computed.
-
-        Raises
-        ------
-        DatasetError
-            If the features are no images where the net needs them.
-        MissingExtraError
-            Without PyTorch.
-        """
+        """Train the net on the training part of a table; return its description for the record."""
         import numpy as np
 
         from shallows.nets import NeuralNetClassifier, NeuralNetRegressor, backend
@@ -149,7 +135,7 @@ class NetFeatures(FeatureStep):
 
 
 def _training_rows(step: NetFeatures, table: Table, order: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """The rows that the net is trained on, in float32 as the arrays will be, and their targets."""
+    """Return the rows that the net is trained on, in float32 as the arrays will be, and their targets."""
     import numpy as np
 
     from shallows.datasets.preparation.row_draws import draw_rows
@@ -177,7 +163,7 @@ def _training_rows(step: NetFeatures, table: Table, order: np.ndarray | None) ->
 
 
 def _images(table: Table) -> tuple[tuple[int, int, int] | None, np.ndarray | None]:
-    """Shape of the images as far as it is known, and the order of the columns that puts channel after channel."""
+    """Return the shape of the images where it is known, and the order of columns that puts channel after channel."""
     import numpy as np
 
     if table.image is None:
@@ -194,7 +180,7 @@ def _in_order(block: np.ndarray, order: np.ndarray | None) -> np.ndarray:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """One thread of PyTorch's, since the last digits of a sum depend on how it is divided among threads."""
+    """Limit PyTorch to one thread, since the last digits of a sum depend on how it is divided among threads."""
     from shallows.nets import backend
 
     torch = backend.torch()

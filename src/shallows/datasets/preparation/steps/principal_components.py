@@ -1,4 +1,4 @@
-"""Principal components of more rows than fit into memory, exact or approximate, from blocks of them."""
+"""Principal components, exact or approximate, of rows that come in blocks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shallows.datasets.files import DatasetError
 MOST_FOR_COVARIANCE = 4096
 # The incremental method takes blocks of at least this many times the components.
 _INCREMENTAL_ROWS = 5
-# Columns drawn beyond the components: they make each pass of the randomised method gain more.
+# The randomised method draws so many columns more than components, for faster convergence.
 _OVERSAMPLING = 20
 
 Blocks = Callable[[], Iterable[Any]]
@@ -23,7 +23,7 @@ Blocks = Callable[[], Iterable[Any]]
 def principal(
     blocks: Blocks, n: int, d: int, k: int, method: str, iterations: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Find the leading principal components.
+    """Return the leading principal components.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def _covariance(blocks: Blocks, mean: np.ndarray, n: int, k: int) -> tuple[np.nd
 def _randomised(
     blocks: Blocks, mean: np.ndarray, n: int, k: int, iterations: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Block power iteration of the covariance on a drawn start, then its eigensystem in the space that was found.
+    """Block power iteration of the covariance from a random start, then its eigensystem in that space.
 
     Halko, Martinsson and Tropp (2011), algorithm 4.4, with the products taken block by block.
     """
@@ -91,7 +91,7 @@ def _randomised(
     for step in range(iterations + 1):
         product = np.zeros_like(basis)
         for block in blocks():
-            # The mean is taken off the products and not off the block, so that sparse blocks stay sparse.
+            # The mean is subtracted from the products and not from the block, so that sparse blocks stay sparse.
             projected = block @ basis - mean @ basis
             product += block.T @ projected - np.outer(mean, projected.sum(axis=0))
         if step < iterations:
@@ -111,15 +111,15 @@ def _incremental(blocks: Blocks, n: int, k: int) -> tuple[np.ndarray, np.ndarray
 
 
 def _gathered(blocks: Iterable[Any], least: int, n: int) -> Iterable[np.ndarray]:
-    """Join blocks until each has at least `least` rows; what is too short at the end joins the last."""
+    """Join blocks until each has at least `least` rows; a short rest joins the last."""
     waiting: list[np.ndarray] = []
-    held, left = 0, n
+    n_waiting, left = 0, n
     for block in blocks:
         waiting.append(block.toarray() if hasattr(block, "toarray") else block)
-        held += len(waiting[-1])
+        n_waiting += len(waiting[-1])
         left -= len(waiting[-1])
-        if held >= least and left >= least:
+        if n_waiting >= least and left >= least:
             yield np.concatenate(waiting)
-            waiting, held = [], 0
+            waiting, n_waiting = [], 0
     if waiting:
         yield np.concatenate(waiting)

@@ -1,4 +1,4 @@
-"""Molecules as numbers: Coulomb matrices, their invariant forms, and their random orders as virtual examples.
+"""Molecules as numbers: Coulomb matrices, their invariant forms, and random orders of atoms as virtual examples.
 
 The Coulomb matrix of atoms with charges Z at places R (in Bohr radii) has ``0.5 Z_i^2.4`` on its diagonal and
 ``Z_i Z_j / |R_i - R_j|`` beside it; small molecules are filled up with zeros. It does not change when the molecule is
@@ -15,11 +15,16 @@ representations of molecules for atomization energy prediction. NIPS 2012.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from shallows import streams
 from shallows.datasets.files import DatasetError
+from shallows.datasets.parameter_rules import NOT_NEGATIVE, one_of
+from shallows.datasets.synthetic.generator import Generator
+from shallows.errors import ShallowsError
 
 BOHR_IN_ANGSTROM = 0.529177210903
 REPRESENTATIONS = ("sorted", "eigenspectrum")
@@ -30,7 +35,7 @@ _NORM_STEP = 2.0**-20
 
 
 def coulomb_matrix(charges: Any, positions: Any, size: int | None = None) -> np.ndarray:
-    """Return the Coulomb matrix of a molecule.
+    """Return the Coulomb matrix of a molecule, shape (size, size), filled up with zeros.
 
     Parameters
     ----------
@@ -39,11 +44,7 @@ def coulomb_matrix(charges: Any, positions: Any, size: int | None = None) -> np.
     positions : array-like of shape (n_atoms, 3)
         In Bohr radii.
     size : int, optional
-        Rows of the result, the rest being zeros; ``n_atoms`` if absent.
-
-    Returns
-    -------
-    ndarray of shape (size, size)
+        ``n_atoms`` if absent.
 
     Raises
     ------
@@ -74,12 +75,12 @@ def sort_rows(matrices: Any, noise: Any = 0.0) -> np.ndarray:
     ----------
     matrices : array-like of shape (n, size, size)
     noise : array-like of shape (n, size), default=0.0
-        What is added to the norms before. The zeros that fill up a matrix stay last.
+        Added to the norms before. The zeros that fill up a matrix stay last.
 
     Returns
     -------
     ndarray of shape (n, size, size)
-        Rows and columns in the same order. Without noise it does not depend on the order that came in, but for atoms
+        Rows and columns in the same order. Without noise it does not depend on the order of the input, but for atoms
         whose rows have one norm.
     """
     matrices = np.asarray(matrices)
@@ -98,16 +99,6 @@ def triangle(matrices: Any) -> np.ndarray:
     return matrices[:, rows, columns]
 
 
-def from_triangle(values: Any) -> np.ndarray:
-    """Return the symmetric matrices whose upper triangles these are."""
-    values = np.asarray(values)
-    size = (math.isqrt(8 * values.shape[1] + 1) - 1) // 2
-    rows, columns = np.triu_indices(size)
-    matrices = np.empty((len(values), size, size), values.dtype)
-    matrices[:, rows, columns] = matrices[:, columns, rows] = values
-    return matrices
-
-
 def eigenspectrum(matrices: Any) -> np.ndarray:
     """Return the eigenvalues of every matrix, the largest in absolute value first: shape (n, size).
 
@@ -123,3 +114,72 @@ def represent(matrices: Any, representation: str = "sorted", noise: Any = 0.0) -
     if representation == "eigenspectrum":
         return eigenspectrum(matrices)
     return triangle(sort_rows(matrices, noise))
+
+
+@dataclass(frozen=True, eq=False)
+class VirtualMolecules(Generator):
+    """Molecules over and over, with their atoms in another random order each time.
+
+    Example i is the molecule ``i % n_molecules`` in draw ``i // n_molecules``. Draw 0 is sorted by the norms alone; in
+    every later one, normal noise is added to the norms first, so that atoms of similar rows change places.
+
+    Parameters
+    ----------
+    seed : int, default=0
+    molecules : (matrices, targets)
+        Coulomb matrices of shape (n, size, size) or (n, size^2) in any order of the atoms, and a number each.
+    noise : float, default=1.0
+        Standard deviation of the noise, as in Montavon et al. (2012): about the difference between the rows of a
+        hydrogen at one place of a molecule and at another, and far below that between two elements.
+    representation : {"sorted", "eigenspectrum"}, default="sorted"
+        What the features are. The eigenspectrum is the same in every draw.
+    """
+
+    name = "virtual_molecules"
+    task = "regression"
+    made_of = "molecules"
+
+    molecules: tuple[Any, Any] = None
+    noise: float = field(default=1.0, metadata=NOT_NEGATIVE)
+    representation: str = field(default="sorted", metadata=one_of(*REPRESENTATIONS))
+
+    def __post_init__(self) -> None:
+        if self.molecules is None:
+            raise ShallowsError("The generator 'virtual_molecules' needs molecules=(matrices, targets).")
+        super().__post_init__()
+        object.__setattr__(self, "matrices", _square(self.molecules[0]))
+        object.__setattr__(self, "targets", np.asarray(self.molecules[1], dtype=np.float64))
+        if len(self.matrices) != len(self.targets) or not len(self.targets):
+            raise ShallowsError(f"There are {len(self.matrices):,} molecules and {len(self.targets):,} targets.")
+
+    def test_rows(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return test molecules in the same representation, sorted without noise."""
+        return represent(_square(x), self.representation), y
+
+    @property
+    def d(self) -> int:
+        """Numbers of a triangle, or eigenvalues."""
+        size = self.matrices.shape[1]
+        return size if self.representation == "eigenspectrum" else size * (size + 1) // 2
+
+    def number(self, index: int, draw: int) -> int:
+        """Return the number of the example that is molecule `index` in draw `draw`."""
+        return draw * len(self.targets) + index
+
+    def _numbers_per_row(self) -> int:
+        return self.matrices[0].size
+
+    def _chunk(self, chunk: int, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+        draw, index = np.divmod(np.arange(chunk * n_rows, (chunk + 1) * n_rows), len(self.targets))
+        noise = self.noise * streams.normal(self.seed, self.name, chunk, (n_rows, self.matrices.shape[1]))
+        noise[draw == 0] = 0.0
+        return represent(self.matrices[index], self.representation, noise), self.targets[index]
+
+
+def _square(matrices: Any) -> np.ndarray:
+    matrices = np.asarray(matrices)
+    if matrices.ndim == 2 and math.isqrt(matrices.shape[1]) ** 2 == matrices.shape[1]:
+        matrices = matrices.reshape(len(matrices), math.isqrt(matrices.shape[1]), -1)
+    if matrices.ndim != 3 or matrices.shape[1] != matrices.shape[2]:
+        raise ShallowsError(f"Coulomb matrices are square: (n, size, size), not {matrices.shape}.")
+    return matrices

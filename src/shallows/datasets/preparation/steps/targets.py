@@ -1,4 +1,4 @@
-"""The steps ``signs`` and ``indicators``: code the classes as -1 and +1, or as 0 and 1."""
+"""The steps ``signs``, ``indicators`` and ``center_target``: how classes are coded, and the scale of numbers."""
 
 from __future__ import annotations
 
@@ -53,18 +53,17 @@ class Signs(_ClassCoding):
 
         if table.target_coding == "indicators":
             return np.array([-1, 1])
-        if table.target_coding != "class indices":
-            raise DatasetError(f"The step signs needs class indices, and the targets are {table.target_coding}.")
+        table.need_coding("class indices", self.name)
         n_classes = len(table.classes)
         positive = self.positive
         if positive is None and n_classes == 2:
             positive = [table.classes[1]]
         if positive is None:
             return 2 * np.eye(n_classes, dtype=np.float64) - 1
-        for name in positive:
-            if str(name) not in table.classes:
-                raise UnknownNameError("class", name, table.classes)
         chosen = {str(name) for name in positive}
+        for name in chosen:
+            if name not in table.classes:
+                raise UnknownNameError("class", name, table.classes)
         codes = np.array([1 if name in chosen else -1 for name in table.classes], dtype=np.int64)
         if abs(codes.sum()) == n_classes:
             raise DatasetError("The step signs leaves one class only: 'positive' must name some of the classes.")
@@ -80,6 +79,34 @@ class Indicators(_ClassCoding):
     def codes(self, table: Table) -> np.ndarray:
         import numpy as np
 
-        if table.target_coding != "class indices":
-            raise DatasetError(f"The step indicators needs class indices, and the targets are {table.target_coding}.")
+        table.need_coding("class indices", self.name)
         return np.eye(len(table.classes), dtype=np.float64)
+
+
+@dataclass
+class CenterTarget(Step):
+    """Subtract the training mean from a regression target.
+
+    Attributes
+    ----------
+    scale : bool
+        Whether to divide by the training standard deviation too, which standardises the target.
+    """
+
+    name: ClassVar[str] = "center_target"
+    scale: bool = False
+
+    def apply(self, table: Table) -> dict[str, Any]:
+        import numpy as np
+
+        table.need_coding("values", self.name)
+        n = table.n_rows("train")
+        mean = sum(block.sum(axis=0) for block in table.target_blocks("train")) / n
+        scale = np.ones_like(mean)
+        if self.scale:
+            scale = np.sqrt(sum(((block - mean) ** 2).sum(axis=0) for block in table.target_blocks("train")) / n)
+        if not np.all(scale > 0):
+            raise DatasetError("The step center_target cannot scale: the training target is constant.")
+        self.mean_, self.scale_ = mean, scale
+        table.target_transforms.append(lambda block: (block - mean) / scale)
+        return {"mean": np.asarray(mean).tolist(), "scale": np.asarray(scale).tolist()}
