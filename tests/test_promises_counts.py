@@ -102,7 +102,7 @@ GROWING = {
     ("DoublyStochasticKernelSVD", "block_size"): "A block of 1,000,000,000 frequencies takes",
     ("ExtremeLearningMachineRegressor", "n_units"): "60 rows of 1,000,000,000 features take 480 GB",
     ("FeatureEigenProRegressor", "n_features"): "The coefficients of 1,000,000,000 features take",
-    ("FeatureRidgeRegressor", "features_params"): "The coefficients of 1,000,000,000 features take",
+    ("FeatureRidgeRegressor", "features_params"): "60 rows of 1,000,000,000 features take 480 GB",
     ("HiddenUnits", "n_units"): "60 rows of 1,000,000,000 features take 480 GB",
     ("pegasos: RegularisedRiskClassifier", "n_features"): "The coefficients of 1,000,000,000 features take",
     ("QuasiMonteCarloFeatures", "n_features"): "60 rows of 1,000,000,000 features take 480 GB",
