@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShallowsError
+from ...solvers.expansions.block_policies import NOISES
 from ...solvers.expansions.doubly_stochastic import PRECONDITIONINGS, DoublyStochastic
 from ...solvers.expansions.expansion import ExpansionState
 
@@ -179,7 +180,11 @@ def _whole(least: int) -> dict[str, Any]:
 
 def _named(name: dict[str, Any]) -> dict[str, Any]:
     """A name and its parameters, as a list of two."""
-    parameters = {"type": "object", "additionalProperties": {"type": ["real", "null"]}}
+    parameters = {
+        "type": "object",
+        "properties": {"noise": {"enum": list(NOISES)}},
+        "additionalProperties": {"type": ["real", "null"]},
+    }
     return {"type": "array", "prefixItems": [name, parameters], "minItems": 2, "maxItems": 2}
 
 
