@@ -210,6 +210,17 @@ def test_a_truncated_preconditioner_keeps_the_first_directions(data):
     assert all(math.isfinite(value) for value in found.curve["overhead"])
 
 
+def test_eigenvectors_of_all_points_cost_rank_over_inputs_more(data):
+    choice = {"bandwidth": 2.0, "ranks": [2, 4], "n_subsample": 100, "batch_size": 40, "rounds": 1}
+    found = iteration_cost.overhead(data, **choice, eigensystem="rsvd").curve
+    n, d, c = 240, 5, 3
+    assert found["extra_numbers"] == [1.0, 1.0]
+    printed = [100 * k * (40 * n + 40 * c + n * c) / (40 * n * (d + c)) for k in (2, 4)]
+    np.testing.assert_allclose(found["operations"], printed)
+    with pytest.raises(ShallowsError, match="no eigensystem 'nsvd'"):
+        iteration_cost.overhead(data, **choice, eigensystem="nsvd")
+
+
 def test_the_fastest_round_of_everything_is_taken_and_the_first_thrown_away():
     calls: list[str] = []
     seconds = timing.fastest({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, 2, np.empty(0))

@@ -16,6 +16,7 @@ from .eigensystems import eigensystem, top_eigensystem
 from .feature_preconditioner import EIGENSYSTEMS, FeaturePreconditioner, make_feature_preconditioner
 from .fitting import Spectrum, eigenspectrum, fit_preconditioner
 from .kernel_preconditioner import Preconditioner, load_preconditioner, make_preconditioner
+from .randomised_rows import make_rsvd_preconditioner
 from .spectral_preconditioner import SpectralPreconditioner, filtered, power_of
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "load_preconditioner",
     "make_feature_preconditioner",
     "make_preconditioner",
+    "make_rsvd_preconditioner",
     "power_of",
     "top_eigensystem",
 ]
