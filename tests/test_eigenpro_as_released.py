@@ -3,7 +3,18 @@
 import numpy as np
 import pytest
 
-from shallows import EigenProClassifier, EigenProRegressor, kernels, spectrum, streams
+from shallows import (
+    EigenProClassifier,
+    EigenProRegressor,
+    ExactKernelRidgeClassifier,
+    KernelSGDRegressor,
+    KernelSVMClassifier,
+    SDCAClassifier,
+    SMOClassifier,
+    kernels,
+    spectrum,
+    streams,
+)
 from shallows.errors import ShallowsError
 from shallows.spectrum import randomised_rows
 
@@ -90,3 +101,33 @@ def test_what_does_not_go_with_it_is_refused(data, change, words):
     weight = change.pop("sample_weight", None)
     with pytest.raises(ShallowsError, match=words):
         EigenProClassifier(**RELEASED | change).fit(X, Y[:, 0] > 0, sample_weight=weight)
+
+
+def test_gradient_descent_with_the_kernel_of_eigenpro_is_eigenpro(data):
+    X, Y = data
+    p = spectrum.fit_preconditioner(X, "gaussian", 2.0, rank=RANK, n_subsample=M, dtype="float64")
+    kernel = spectrum.EigenProKernel.of(p, X)
+    steps = {"step_size": 0.2, "batch_size": N, "max_epochs": 3, "tol": 0.0, "calibration": None, "dtype": "float64"}
+    one = EigenProRegressor(preconditioner=p, regularisation=0.0, bandwidth=None, **steps).fit(X, Y)
+    other = KernelSGDRegressor(kernel, **steps).fit(X, Y)
+    x = data[0][::2] + 0.1
+    np.testing.assert_allclose(other.predict(x), one.predict(x), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("Estimator", [ExactKernelRidgeClassifier, KernelSVMClassifier, SMOClassifier, SDCAClassifier])
+def test_estimators_take_the_kernel_of_eigenpro(data, Estimator):
+    X, y = data[0], data[1][:, 0] > 0
+    p = spectrum.fit_preconditioner(X, "gaussian", 2.0, rank=RANK, n_subsample=M, dtype="float64")
+    kernel = spectrum.EigenProKernel.of(p, X)
+    matrix = kernel(X, X)
+    k, removed = kernels.make("gaussian", 2.0), np.linalg.eigh(kernels.make("gaussian", 2.0)(X, X))[0][-1]
+    np.testing.assert_allclose(kernel.diagonal(X), np.diag(matrix), rtol=1e-9)
+    assert np.linalg.eigvalsh(matrix).min() > -1e-9 and np.linalg.eigvalsh(matrix).max() < 0.5 * removed
+    assert np.abs(matrix - k(X, X)).max() > 0.1
+    assert Estimator(kernel).fit(X, y).score(X, y) > 0.5
+
+
+def test_a_preconditioner_of_more_points_is_refused(data):
+    p = spectrum.fit_preconditioner(data[0], "gaussian", 2.0, rank=RANK, n_subsample=N)
+    with pytest.raises(ShallowsError, match=r"at least 60 points, X has 10"):
+        spectrum.EigenProKernel.of(p, data[0][:10])

@@ -12,6 +12,7 @@ coefficients of the subsample's points. With explicit features, ψᵢ is a vecto
 """
 
 from .certificates import Certificate
+from .eigenpro_kernel import EigenProKernel
 from .eigensystems import eigensystem, top_eigensystem
 from .feature_preconditioner import EIGENSYSTEMS, FeaturePreconditioner, make_feature_preconditioner
 from .fitting import Spectrum, eigenspectrum, fit_preconditioner
@@ -22,6 +23,7 @@ from .spectral_preconditioner import SpectralPreconditioner, filtered, power_of
 __all__ = [
     "EIGENSYSTEMS",
     "Certificate",
+    "EigenProKernel",
     "FeaturePreconditioner",
     "Preconditioner",
     "SpectralPreconditioner",
