@@ -32,7 +32,7 @@ class Split(_HoldOut):
     """Hold out a seeded draw of the training rows as the test part.
 
     For data that has no test part, and for choosing parameters without a look at the test part, which is then
-    left out.
+    left out. With ``pooled`` the publisher's test rows are drawn from as well.
 
     Attributes
     ----------
@@ -41,6 +41,8 @@ class Split(_HoldOut):
     seed : int
     stratify : bool or None
         Whether every class keeps its share; None: in classification.
+    pooled : bool
+        Whether the rows of both parts are divided anew.
     """
 
     name: ClassVar[str] = "split"
@@ -52,6 +54,10 @@ class Split(_HoldOut):
     )
     seed: int = field(default=0, metadata=SEED)
     stratify: bool | None = None
+    pooled: bool = False
+
+    def size_after(self, size: Size) -> Size:
+        return super().size_after(replace(size, n_train=size.n_train + size.n_test) if self.pooled else size)
 
     def held_out(self, n_rows: int) -> int:
         """Return how many of `n_rows` training rows are held out."""
@@ -60,6 +66,8 @@ class Split(_HoldOut):
     def apply(self, table: Table) -> dict[str, Any]:
         from shallows.datasets.preparation.row_draws import draw_rows
 
+        if self.pooled:
+            _pool(table)
         available = table.n_rows("train")
         n_held = self.held_out(available)
         if not 0 < n_held < available:
@@ -124,3 +132,21 @@ def _hold_out(held: np.ndarray, table: Table) -> dict[str, Any]:
     table.rows["test"] = (raw_part, rows[held])
     table.rows["train"] = (raw_part, np.delete(rows, held))
     return {"n_train": table.n_rows("train"), "n_test": table.n_rows("test")}
+
+
+def _pool(table: Table) -> None:
+    """Add the rows of the test part to the training part."""
+    import numpy as np
+
+    (raw_part, rows), (raw_test, test_rows) = table.rows["train"], table.rows["test"]
+    if raw_part == raw_test:
+        joined = np.sort(np.concatenate([rows, test_rows]))
+    else:
+        first = table.x[raw_part].n_rows
+        for store in (table.x, table.y):
+            if store[raw_test].n_rows:
+                store[raw_part].append(store[raw_test].take(test_rows))
+        if table.codes:
+            table.codes[raw_part] = np.concatenate([table.codes[raw_part], table.codes[raw_test][test_rows]])
+        joined = np.concatenate([rows, first + np.arange(len(test_rows))])
+    table.rows["train"] = (raw_part, joined)
