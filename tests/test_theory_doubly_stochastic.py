@@ -58,7 +58,7 @@ def test_losses_that_are_not_smooth_have_no_known_minimum(data):
         Population.of(data, "gaussian", None, "hinge", 0.1, 50, 20, 0)
 
 
-@pytest.mark.parametrize("policy", [Fresh(), UniformReuse(2, 3), Checked(0.02, 1.0, 2.0)], ids=lambda one: one.name)
+@pytest.mark.parametrize("policy", [Fresh(), UniformReuse(2, 3), Checked(0.1, 1.0, 2.0)], ids=lambda one: one.name)
 @pytest.mark.parametrize("theta_nu", [1.0, 1.5])
 def test_trajectories_are_those_of_the_solver(population, policy, theta_nu):
     many = Trajectories(population, theta_nu / 0.1, policy, [5, 6, 7])

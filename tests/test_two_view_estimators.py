@@ -14,8 +14,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from component_example import sine_squared
-from shallows import DoublyStochasticKernelCCA, DoublyStochasticKernelSVD, KernelSlicedInverseRegression
+from shallows import DoublyStochasticKernelCCA, DoublyStochasticKernelSVD, KernelSlicedInverseRegression, arrays
 from shallows.errors import ShallowsError
+from shallows.solvers.components.kernel_cca import DoublyStochasticCCA
 from shallows.training import Curve
 
 PAIRS = [DoublyStochasticKernelSVD, DoublyStochasticKernelCCA]
@@ -79,6 +80,19 @@ def test_the_printed_rule_of_kernel_cca_goes_the_same_way_more_slowly():
         for method in ("gradient", "newton")
     )
     assert 0.5 < slow < fast
+
+
+@pytest.mark.parametrize("Estimator", [DoublyStochasticKernelCCA, KernelSlicedInverseRegression])
+def test_the_printed_rule_is_algorithm_4_without_a_guard(Estimator):
+    # That the steps of this solver are those of the algorithm is shown in test_two_view_solvers.
+    x, y = two_views(500)
+    options = {"method": "printed", "ridge": 0.0, "step_size": 3.0, "decrease": 0.001, "n_iter": 4, "block_size": 8}
+    model = brief(Estimator, **options, max_features=16)
+    model.fit(x, y)
+    solver, _ = model._plan(500, 0, 2**30, arrays.Device("cpu"))
+    assert solver == DoublyStochasticCCA(3.0, 0.001, 0.0, newton=False, guarded=False, max_blocks=2, seed=0)
+    with pytest.raises(ShallowsError, match="method must be one of 'newton', 'gradient', 'printed'"):
+        brief(Estimator, method="plain").fit(x, y)
 
 
 def test_sliced_inverse_regression_keeps_what_matters_for_the_targets():

@@ -45,6 +45,9 @@ class AMMClassifier(RowByRowClassifier):
     constant : float, default=1.0
         A further feature of that value gives the hyperplanes their offsets, which are regularised alike; 0 gives none.
         With it columns whose mean is more than 100 times as large as the deviation of the points are centred.
+    reserve : bool, default=False
+        Whether every class has a hyperplane of zeros in reserve, as published, so that no class scores below 0 in the
+        training; else, as in the authors' toolbox, only the class of the example has one.
     max_seconds : float, optional
         The most seconds of training.
     class_weight : dict or "balanced", optional
@@ -105,6 +108,7 @@ class AMMClassifier(RowByRowClassifier):
         prune_every: int = 10000,
         pruning: float = 10.0,
         constant: float = 1.0,
+        reserve: bool = False,
         max_seconds: float | None = None,
         class_weight: Any = None,
         random_state: Any = None,
@@ -120,6 +124,7 @@ class AMMClassifier(RowByRowClassifier):
         self.prune_every = prune_every
         self.pruning = pruning
         self.constant = constant
+        self.reserve = reserve
         self.max_seconds = max_seconds
         self.class_weight = class_weight
         self.random_state = random_state
@@ -145,6 +150,7 @@ class AMMClassifier(RowByRowClassifier):
             self.prune_every,
             float(self.pruning),
             float(self.constant),
+            bool(self.reserve),
         )
 
     def _start(self, solver: MultiHyperplane, problem: SparseRows) -> HyperplaneState:

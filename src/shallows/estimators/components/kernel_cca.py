@@ -10,11 +10,18 @@ import numpy as np
 from ... import arrays, training
 from ...solvers.components.kernel_cca import DoublyStochasticCCA
 from ...solvers.components.two_view_state import TwoViewState
-from ..parameter_checks import check_choice
+from ..parameter_checks import check_choice, check_positive
 from . import component_plan
 from .two_view_estimator import TwoViewEstimator, canonical_turns
 
-METHODS = ("newton", "gradient")
+METHODS = ("newton", "gradient", "printed")
+"""Rules of the steps, see `DoublyStochasticKernelCCA`."""
+
+
+def check_rule(estimator: Any) -> None:
+    """Check ``method`` and ``ridge`` of an estimator with the rules of kernel CCA."""
+    check_choice(estimator, method=METHODS)
+    check_positive(estimator, "ridge", or_zero=True)
 
 
 class DoublyStochasticKernelCCA(TwoViewEstimator):
@@ -47,11 +54,12 @@ class DoublyStochasticKernelCCA(TwoViewEstimator):
         Whether the functions are centred, as correlations are. The paper does not say.
     ridge : float, default=1e-4
         ρ, in units of k(x, x) = 1: what is added to the covariance of either view.
-    method : {"newton", "gradient"}, default="newton"
+    method : {"newton", "gradient", "printed"}, default="newton"
         "newton" takes in every block the step of the regression of one view's functions on the other view's features;
-        "gradient" is the rule as it is printed, with a ridge and made safe where it would grow.
+        "gradient" is the rule of Algorithm 4, made safe where it would grow, and "printed" the rule as it stands there,
+        with the mean of a batch for its W. Either has a ridge, which is not printed; 0 leaves it out.
     step_size : float, optional
-        η₁. None takes a half, which is the share of a whole step for "newton" and stable for "gradient".
+        η₁. None takes a half, which is the share of a whole step for "newton" and stable for the others.
     decrease : float, default=0.02
         ρ in the steps η₁ / (1 + ρ (t − 1)).
     block_size : int, optional
@@ -264,7 +272,7 @@ class DoublyStochasticKernelCCA(TwoViewEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_choice(self, method=METHODS)
+        check_rule(self)
 
     def _default_block_size(self, views: tuple[Any, ...]) -> int:
         return self._regression_block_size(views)
@@ -288,8 +296,9 @@ class DoublyStochasticKernelCCA(TwoViewEstimator):
             float(self.decrease),
             float(self.ridge),
             self.method == "newton",
-            max_blocks=max_blocks,
-            seed=seed,
+            self.method != "printed",
+            max_blocks,
+            seed,
         )
         return solver, self._started_problem(start, budget, device)
 

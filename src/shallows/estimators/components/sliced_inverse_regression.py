@@ -16,6 +16,7 @@ from ..base import native
 from ..label_checks import refuse_missing_labels
 from ..parameter_checks import check_median_bandwidth, width
 from . import component_plan
+from .kernel_cca import check_rule
 from .two_view_estimator import FLOATS, TwoViewEstimator, canonical_turns
 
 
@@ -45,8 +46,10 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
     ridge : float, default=1e-4
         ρ, in units of k(x, x) = 1: what is added to the covariances. Choose it, as all parameters, by the error of the
         model that follows on examples that were held out.
+    method : {"newton", "gradient", "printed"}, default="newton"
+        The rule of the steps, as in `DoublyStochasticKernelCCA`.
     step_size : float, optional
-        η₁, a share of a whole step. None takes a half.
+        η₁, for "newton" a share of a whole step. None takes a half.
     decrease : float, default=0.02
         ρ in the steps η₁ / (1 + ρ (t − 1)).
     block_size : int, optional
@@ -110,6 +113,7 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
         kernel_params: dict[str, Any] | None = None,
         target_bandwidth: float | None = None,
         ridge: float = 1e-4,
+        method: str = "newton",
         step_size: float | None = None,
         decrease: float = 0.02,
         block_size: int | None = None,
@@ -131,6 +135,7 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
         self.kernel_params = kernel_params
         self.target_bandwidth = target_bandwidth
         self.ridge = ridge
+        self.method = method
         self.step_size = step_size
         self.decrease = decrease
         self.block_size = block_size
@@ -254,6 +259,7 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_median_bandwidth(self, "target_bandwidth")
+        check_rule(self)
 
     def _view_kernels(self) -> list[tuple[Any, float | None, dict[str, Any] | None]]:
         return [
@@ -318,7 +324,13 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
             "start_values": start.values[: self.n_components].tolist(),
         }
         solver = DoublyStochasticCCA(
-            float(step), float(self.decrease), float(self.ridge), max_blocks=max_blocks, seed=seed
+            float(step),
+            float(self.decrease),
+            float(self.ridge),
+            self.method == "newton",
+            self.method != "printed",
+            max_blocks,
+            seed,
         )
         return solver, self._started_problem(start, budget, device)
 

@@ -293,7 +293,7 @@ class PlannedExpansion(Estimator):
             if variance is None:
                 variance = doubly_stochastic.feature_variance(self._features, sample)
             bound, cap = self.gradient_bound, float(self.cap)
-            policy = Checked(float(variance), bound, cap)
+            policy = Checked(float(variance), bound, cap, product_bound=2.0 if self.features == "pair" else 3.0)
         solver = DoublyStochastic(
             float(step),
             float(decrease),

@@ -62,9 +62,9 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
         Project w of Pegasos onto the ball ‖w‖ ≤ 1/√λ after every step.
     averaging : {"weighted", "uniform", "none"}, default="weighted"
         Model of the stochastic methods: the mean of the iterates with growing weights, their plain mean, or the last.
-    sampling : {"new_permutation", "fixed_permutation", "uniform", "in_order"}, default="new_permutation"
+    sampling : {"new_permutation", "fixed_permutation", "uniform", "subsets", "in_order"}, default="new_permutation"
         How the stochastic methods visit the examples: by another permutation in every epoch, by one and the same, by
-        independent draws, or in the order of the rows.
+        independent draws, by batches of different rows that are drawn anew for each step, or in the order of the rows.
     max_epochs : int, optional
         The most passes over the training data; of "newton", "lbfgs", "bmrm" and "ocas" the most iterations, of "sarah"
         the most rounds. None takes 1,000 for methods that notice convergence; for the others 20, and more where that
