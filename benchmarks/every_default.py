@@ -1,8 +1,9 @@
 """Every classifier and regressor of the package at its defaults on small data, beside those of scikit-learn.
 
 ``python benchmarks/every_default.py`` prints the last tables of ``RESULTS-defaults.md``; ``--only SMO LASVM`` those of
-the estimators whose names hold one of the words; ``--probabilities`` log-losses and calibration errors. Inputs, and
-targets of regression, are standardised by the training rows, 60 % of the rows; the score is that of the others.
+the estimators whose names hold one of the words; ``--probabilities`` log-losses and calibration errors, with ``--data
+FOLDER`` of three real sets, whose files come from there or from ``SHALLOWS_MIRROR``. Inputs, and targets of regression,
+are standardised by the training rows, 60 % of the rows; the score is that of the others.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ import argparse
 import inspect
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import sklearn.datasets as sets
+from default_data import PROBLEMS
 from sklearn.base import clone
 from sklearn.calibration import calibration_curve
 from sklearn.dummy import DummyClassifier
@@ -105,12 +108,19 @@ def linked(kind: type) -> Callable[[], Any] | None:
     return (lambda: clone(made)) if hasattr(made, "predict_proba") else None
 
 
-def print_probabilities(only: list[str]) -> None:
-    """Print the tables of probabilities: three real sets, a rare class, and a class of 5 % that no input tells."""
+def real(folder: Path) -> dict[str, Table]:
+    """Rows of sets with a class of a quarter, a class of a tenth, and seven classes from 49 to 0.5 %."""
+    return {name: PROBLEMS[name].load(0, folder) for name in ("a9a", "ijcnn1", "covtype")}
+
+
+def print_probabilities(only: list[str], folder: Path | None) -> None:
+    """Print the tables of probabilities: real sets, a rare class, and a class of 5 % that no input tells."""
     draw = np.random.default_rng(0)
     names = ("breast_cancer", "digits", "wine", "rare")
     data = {name: table for name, table in classes().items() if name in names}
     data["noise, 5 %"] = draw.normal(size=(1500, 5)), draw.permutation(np.arange(1500) < 75).astype(int)
+    if folder is not None:
+        data = real(folder)
     models = {"frequencies": DummyClassifier, "LogisticRegression": LogisticRegression}
     for name in filter(lambda one: one.endswith("Classifier") and any(word in one for word in only), dir(shallows)):
         models[name.removesuffix("Classifier")] = linked(getattr(shallows, name))
@@ -126,10 +136,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="+", default=[""], metavar="WORD")
     parser.add_argument("--probabilities", action="store_true")
+    parser.add_argument("--data", type=Path, help="folder of real sets, for --probabilities")
     asked = parser.parse_args()
     only = asked.only
     if asked.probabilities:
-        print_probabilities(only)
+        print_probabilities(only, asked.data)
         return
     for ending, (load, others) in TASKS.items():
         data, models = load(), dict(others)

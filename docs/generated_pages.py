@@ -1,4 +1,4 @@
-"""Pages of the book that are made from the configuration, from ``docs/errata`` and from the package, never typed.
+"""Pages of the book that are made from the configuration, the tests, the package and data in ``docs``, never typed.
 
 They are written to ``docs/_pages`` before Sphinx reads its sources. The module imports nothing of Sphinx, so that the
 tests can check its pages without it.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -30,7 +31,7 @@ DOCUMENTS = ("eigenpro", "dsg", "cdsg", "kpca", "lecture", "across")
 ESTIMATORS = {
     "least_squares": "Least squares: EigenPro, kernel SGD, exact ridge regression",
     "doubly_stochastic": "Doubly stochastic gradients",
-    "regularised": "Regularised risks: Pegasos, NORMA, SDCA, SVRG, SAG",
+    "regularised": "Regularised risks: SDCA, Pegasos, NORMA, SAG, SAGA, SVRG",
     "linear_svm": "Linear support vector machines",
     "support_vectors": "Support vectors: SMO, SVM-light, interior points, Newton, LASVM, core vector machines",
     "budgeted": "Budgets: support vectors, hyperplanes, landmarks",
@@ -71,6 +72,7 @@ def write_all(project: Path, source: Path) -> None:
     folder = source / FOLDER
     folder.mkdir(exist_ok=True)
     pages = {**claim_pages(project), **erratum_pages(project), **finding_pages(project), **reference_pages()}
+    pages["promises.rst"] = promises_page(project)
     for path in folder.iterdir():
         if path.name not in pages:
             path.unlink()
@@ -268,16 +270,92 @@ def finding_pages(project: Path) -> dict[str, str]:
     }
 
 
+# -- promises --------------------------------------------------------------------------------------------------------
+
+
+@cache
+def read_promises(project: Path) -> dict[str, list[dict[str, Any]]]:
+    """Rows of what is promised about input, by their heading: ``who``, ``given``, ``then``, and ``tests`` by name."""
+    return yaml.safe_load((project / "docs" / "promises.yaml").read_text(encoding="utf-8"))
+
+
+def tests_by_name(project: Path) -> dict[str, str]:
+    """The file of each test."""
+    return {
+        name: path.name
+        for path in sorted((project / "tests").glob("test_*.py"))
+        for name in re.findall(r"^def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+
+
+def symptoms(project: Path) -> list[str]:
+    """What ``tests/test_public_reports.py`` tries, in its words."""
+    text = (project / "tests" / "test_public_reports.py").read_text(encoding="utf-8")
+    return [name.replace("_", " ") for name in re.findall(r"^@report\([^@]*?\)\ndef (\w+)", text, re.MULTILINE)]
+
+
+def promises_page(project: Path) -> str:
+    """What each family of estimators and each reader does with each kind of input, and the tests that hold it."""
+    files = tests_by_name(project)
+    lines = heading("What we promise about input", "=")
+    lines += [
+        "What the estimators, the readers of files and the commands do with input of every kind. Each row stands here",
+        "because tests hold it: the last column names their files, and a test checks that they are there. *Refused*",
+        "means an error that says what was wrong, what was expected and what to do, before anything is changed.",
+        "",
+    ]
+    for title, rows in read_promises(project).items():
+        lines += heading(title, "-")
+        body = []
+        for row in rows:
+            held = dict.fromkeys(f"``{files.get(name, name)}``" for name in row["tests"])
+            body.append((row["who"], row["given"], row["then"], "\n".join(held)))
+        lines += table(["who", "is given", "and then", "held by"], [18, 30, 34, 18], body)
+    lines += [*heading("What each estimator takes", "-"), *_what_each_takes()]
+    lines += heading("Faults of other programs that were looked for", "-")
+    lines += [
+        "Each is the symptom of a public bug report on another program, tried here by ``test_public_reports.py``.",
+        "The test asserts that here it is *not* so that:",
+        "",
+        *(f"- {one}" for one in symptoms(project)),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _what_each_takes() -> list[str]:
+    lines = [
+        "All take dense and sparse rows, data frames and arrays of other libraries, and refuse what is not finite.",
+        "A mark in brackets needs another loss or solver than the default.",
+        "",
+    ]
+    rows = []
+    for title, names in _families().items():
+        rows.append((f"**{title}**", "", "", "", "", ""))
+        rows += [(f":doc:`{name} <reference_{name}>`", *_takes(getattr(shallows, name))) for name in names]
+    columns = ["estimator", "sample weights", "class weights", "several targets", "probabilities", "partial_fit"]
+    return lines + table(columns, [40, 12, 12, 12, 12, 12], rows)
+
+
+def _takes(estimator: type) -> list[str]:
+    made = estimator()
+    marks = [
+        "yes" if "sample_weight" in inspect.signature(estimator.fit).parameters else "",
+        "yes" if "class_weight" in made.get_params() else "",
+        "yes" if made.__sklearn_tags__().target_tags.multi_output else "",
+    ]
+    for method in ("predict_proba", "partial_fit"):
+        marks.append("yes" if hasattr(made, method) else "(yes)" if hasattr(estimator, method) else "")
+    return marks
+
+
 # -- reference -------------------------------------------------------------------------------------------------------
 
 
 def reference_pages() -> dict[str, str]:
     """A page for each estimator and for each module that users may build upon, and the lists that lead to them."""
     pages, seen = {}, set()
-    for family, title in ESTIMATORS.items():
-        module = importlib.import_module(f"shallows.estimators.{family}")
-        of_family = f"{module.__name__}."
-        names = [one for one in shallows_estimators() if getattr(shallows, one).__module__.startswith(of_family)]
+    for family, (title, names) in zip(ESTIMATORS, _families().items(), strict=True):
         seen.update(names)
         pages |= {f"reference_{name}.rst": _class_page("shallows", name) for name in names}
         pages[f"reference_{family}.rst"] = _list_of(title, names)
@@ -293,6 +371,18 @@ def reference_pages() -> dict[str, str]:
             lines += _member(f"shallows.{name}", member, getattr(module, member))
         pages[f"reference_module_{name}.rst"] = "\n".join(lines)
     return pages
+
+
+def _families() -> dict[str, list[str]]:
+    """The estimators of each family, by its heading."""
+    return {
+        title: [
+            one
+            for one in shallows_estimators()
+            if getattr(shallows, one).__module__.startswith(f"shallows.estimators.{family}.")
+        ]
+        for family, title in ESTIMATORS.items()
+    }
 
 
 def shallows_estimators() -> list[str]:

@@ -20,10 +20,8 @@ from shallows import (
     FeatureEigenProRegressor,
     KernelSGDClassifier,
     KernelSGDRegressor,
-    SDCAClassifier,
-    SDCARegressor,
-    SVRGClassifier,
-    SVRGRegressor,
+    RegularisedRiskClassifier,
+    RegularisedRiskRegressor,
     features,
 )
 
@@ -45,10 +43,8 @@ LEAST_SQUARES = [
 OTHERS = [
     DoublyStochasticClassifier,
     DoublyStochasticRegressor,
-    SDCAClassifier,
-    SDCARegressor,
-    SVRGClassifier,
-    SVRGRegressor,
+    RegularisedRiskClassifier,
+    RegularisedRiskRegressor,
 ]
 OF_OTHER_KERNELS = ("binning", "polynomial", "tensor_sketch")  # they refuse the Gaussian kernel by its name
 MAPS = [name for name in features.FEATURE_MAPS if name not in OF_OTHER_KERNELS]

@@ -79,6 +79,7 @@ ALTERED = {
     ("cdsg_conclusion_claims", "exact_ahead"): (2.0, -2.0, "CDSG ends below the exact solution"),
     ("cdsg_thm3_dsg_rate", "slope"): (-1.0, 0.0, "errors that stop falling"),
     ("udsg_thm4_rate", "slope"): (-1.0, -0.5, "errors that fall as 1/√t"),
+    ("cdsg_thm14_rate", "slope"): (-1.0, -0.5, "errors that fall as 1/√t"),
     ("udsg_complexity_ratio", "ratio_lower_bound"): (1.2, 0.6, "re-use costs less than the bound"),
     ("udsg_complexity_ratio", "one_and_one"): (2.0, 0.6, "re-use costs less than DSG"),
     ("dsg_fig1_adult", "beside_exact"): (1.01, 1.1, "a tenth more errors than the exact solution"),

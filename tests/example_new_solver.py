@@ -1,16 +1,16 @@
-"""A new method for a regularised risk, from its solver to its estimators: averaged stochastic gradient descent.
+"""A new solver for regularised risks: averaged stochastic gradient descent.
 
-In the package the solver would be ``solvers/regularised/averaged_sgd.py`` and the estimators
-``estimators/regularised/averaged_sgd.py``. One entry of ``config/methods.yaml`` then makes the method available to
-every table and figure::
+In the package it would be ``solvers/regularised/averaged_sgd.py``, with a line in the table of solvers beside it. Then
+``RegularisedRiskClassifier(solver="averaged_sgd")`` and ``RegularisedRiskRegressor(solver="averaged_sgd")`` train with
+it. One entry of ``config/methods.yaml`` makes it available to every table and figure::
 
     averaged_sgd:
       label: averaged SGD
       runs: estimator
       call:
-        classification: shallows.estimators.regularised.averaged_sgd:AveragedSGDClassifier
-        regression: shallows.estimators.regularised.averaged_sgd:AveragedSGDRegressor
-      parameters: {features: fourier}
+        classification: shallows:RegularisedRiskClassifier
+        regression: shallows:RegularisedRiskRegressor
+      parameters: {solver: averaged_sgd, features: fourier}
       cost: feature_pass
 """
 
@@ -21,9 +21,8 @@ from dataclasses import dataclass
 
 from shallows import arrays, losses
 from shallows.arrays import Array
-from shallows.errors import ShallowsError
-from shallows.estimators.regularised.risk_targets import RiskClassifier, RiskRegressor
 from shallows.solvers.regularised.risk import RiskProblem, RiskState
+from shallows.solvers.regularised.risk_solver import RiskSolver
 
 # ------------------------------------------------------------------------------------------ the solver
 
@@ -56,8 +55,9 @@ class AveragedSGD:
 
     References
     ----------
-    S. Lacoste-Julien, M. Schmidt and F. Bach (2012), "A simpler approach to obtaining an O(1/t) convergence rate for
-    the projected stochastic subgradient method" (the weights).
+    F. Bach and E. Moulines (2013), "Non-strongly-convex smooth stochastic approximation with convergence rate O(1/n)",
+    NIPS 26. S. Lacoste-Julien, M. Schmidt and F. Bach (2012), "A simpler approach to obtaining an O(1/t) convergence
+    rate for the projected stochastic subgradient method" (the weights).
     """
 
     step_size: float
@@ -79,45 +79,19 @@ class AveragedSGD:
         return state
 
 
-# -------------------------------------------------------------------------------------- the estimators
+def _make(problem: RiskProblem, batch_size: int, n_epochs: int) -> AveragedSGD:
+    # No batch is steeper than its steepest row. Should a later row be steeper than those looked at, so that the
+    # training diverges, the loop goes on from the last epoch with half of the step.
+    products = arrays.to_numpy(problem.span.products(slice(0, batch_size)))
+    weights = 1.0 if problem.weights is None else float(problem.weights.max())
+    steepest = weights * problem.loss.smoothness * float(products.diagonal().max())
+    return AveragedSGD(1.0 / (steepest + problem.regularisation), batch_size)
 
 
-class _AveragedSGD:
-    """The solver and its step, for classes and for values."""
-
-    _divergence_factor = 100.0
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if not math.isfinite(self._named_loss().smoothness):
-            raise ShallowsError(f"Constant steps need a smooth loss; the slope of {self.loss!r} jumps.")
-
-    def _make_solver(self, problem: RiskProblem, batch_size: int) -> AveragedSGD:
-        # No batch is steeper than its steepest row. Should a later row be steeper than those looked at, so that the
-        # training diverges, the loop goes on from the last epoch with half of the step.
-        products = arrays.to_numpy(problem.span.products(slice(0, batch_size)))
-        weights = 1.0 if problem.weights is None else float(problem.weights.max())
-        steepest = weights * problem.loss.smoothness * float(products.diagonal().max())
-        return AveragedSGD(1.0 / (steepest + problem.regularisation), batch_size)
+def _why_not(loss: losses.Loss) -> str:
+    return "" if math.isfinite(loss.smoothness) else "constant steps need a smooth loss"
 
 
-class AveragedSGDClassifier(_AveragedSGD, RiskClassifier):
-    """Classification by averaged stochastic gradient descent, on a kernel or on explicit features.
-
-    Minimises λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ) + b, yᵢ) with a given intercept b. The parameters are those of
-    `SDCAClassifier`, with "logistic", "softmax", "squared_hinge" or "square" for ``loss``; "auto" is the logistic loss.
-
-    References
-    ----------
-    F. Bach and E. Moulines (2013), "Non-strongly-convex smooth stochastic approximation with convergence rate O(1/n)",
-    NIPS 26.
-    """
-
-    _default_loss = losses.Logistic()
-
-
-class AveragedSGDRegressor(_AveragedSGD, RiskRegressor):
-    """Regression by averaged stochastic gradient descent, on a kernel or on explicit features.
-
-    As `AveragedSGDClassifier`, with "square" (what "auto" is) or "huber" for ``loss``.
-    """
+AVERAGED_SGD_SOLVER = RiskSolver(
+    _make, loss=losses.Logistic(), why_not=_why_not, growth=lambda loss, **parameters: 100.0
+)

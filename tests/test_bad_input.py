@@ -28,8 +28,7 @@ from shallows import (
     FeatureEigenProClassifier,
     FeatureEigenProRegressor,
     KernelSGDRegressor,
-    NORMARegressor,
-    SDCARegressor,
+    RegularisedRiskRegressor,
     kernels,
 )
 from shallows.errors import ShallowsError
@@ -207,7 +206,7 @@ def test_rank_subsample_and_batch_beyond_the_data_are_brought_down_over_centres(
     assert np.isfinite(model.predict(new)).all()
 
 
-@pytest.mark.parametrize("Estimator", [KernelSGDRegressor, FeatureEigenProRegressor, SDCARegressor, NORMARegressor])
+@pytest.mark.parametrize("Estimator", [KernelSGDRegressor, FeatureEigenProRegressor, RegularisedRiskRegressor])
 def test_a_batch_beyond_the_data_is_brought_down_to_them(Estimator):
     X, y, new = table(Estimator)
     large, all_rows = (made(Estimator, batch_size=size).fit(X, y) for size in (10**6, len(X)))

@@ -113,6 +113,17 @@ def test_without_noise_an_old_block_is_longer_from_a_share_of_2_minus_root_3_on(
         assert step / gamma == pytest.approx(share + math.sqrt((share**2 + 1) / 2), rel=1e-12)
 
 
+def test_the_noise_term_is_that_of_the_errata_or_of_equation_9_as_printed():
+    M, variance, B = 1.5, 0.4, 10
+    for product_bound, corrected in ((2.0, 2 / 4), (3.0, 2 / 9)):
+        policy = Checked(variance, M, product_bound=product_bound)
+        assert policy.noise_term(None, B) == pytest.approx(corrected * M**2 * variance / B, rel=1e-14)
+        printed = dataclasses.replace(policy, noise="printed")
+        assert printed.noise_term(None, B) == pytest.approx(M**2 * variance / B**2, rel=1e-14)
+    with pytest.raises(ShallowsError, match="noise must be one of 'corrected', 'printed'"):
+        Checked(variance, noise="C8")
+
+
 def test_checking_takes_the_steps_of_explicit_sums():
     problem = make("logistic")
     chosen, lengths = [], []

@@ -12,7 +12,12 @@ from sklearn.utils.class_weight import compute_class_weight
 import shallows
 from bad_input_example import few
 from engine_example import sample
-from shallows import DoublyStochasticClassifier, EigenProClassifier, ExactKernelRidgeClassifier, SDCAClassifier
+from shallows import (
+    DoublyStochasticClassifier,
+    EigenProClassifier,
+    ExactKernelRidgeClassifier,
+    RegularisedRiskClassifier,
+)
 from shallows.errors import ShallowsError
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -134,6 +139,8 @@ def test_a_stream_has_weights_of_classes_that_a_batch_need_not_show():
 
 
 def test_a_search_chooses_the_weights():
-    search = GridSearchCV(SDCAClassifier(random_state=0), {"class_weight": [None, "balanced", {"high": 2.0}]}, cv=2)
+    search = GridSearchCV(
+        RegularisedRiskClassifier(random_state=0), {"class_weight": [None, "balanced", {"high": 2.0}]}, cv=2
+    )
     search.fit(X, labels(X))
     assert clone(search.best_estimator_).get_params()["class_weight"] == search.best_params_["class_weight"]

@@ -20,31 +20,25 @@ from resumed_example import StopAt
 from shallows import features, kernels, losses, training
 from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted, UnknownNameError
 from shallows.estimators import (
-    NORMAClassifier,
-    NORMARegressor,
-    PegasosClassifier,
-    SAGClassifier,
-    SAGRegressor,
-    SDCAClassifier,
-    SDCARegressor,
-    SVRGClassifier,
-    SVRGRegressor,
+    RegularisedRiskClassifier,
+    RegularisedRiskRegressor,
 )
 from shallows.estimators.regularised.batch_orders import InOrderThenDrawn, InOrderThenShuffled
+from solved_by import constructor
 
 WAYS = [
-    NORMAClassifier(random_state=0),
-    NORMARegressor(random_state=0),
-    PegasosClassifier(random_state=0),
-    PegasosClassifier(random_state=0, features="nystrom", n_features=60),
-    SDCAClassifier(random_state=0),
-    SDCAClassifier(random_state=0, features="orthogonal", n_features=128),
-    SDCARegressor(random_state=0),
-    SDCARegressor(random_state=0, features="rbf", n_features=60),
-    SVRGClassifier(random_state=0, n_features=128),
-    SVRGRegressor(random_state=0, n_features=128),
-    SAGClassifier(random_state=0, n_features=128),
-    SAGRegressor(random_state=0, n_features=128, unbiased=True),
+    RegularisedRiskClassifier(solver="norma", random_state=0),
+    RegularisedRiskRegressor(solver="norma", random_state=0),
+    RegularisedRiskClassifier(solver="pegasos", random_state=0),
+    RegularisedRiskClassifier(solver="pegasos", random_state=0, features="nystrom", n_features=60),
+    RegularisedRiskClassifier(random_state=0),
+    RegularisedRiskClassifier(random_state=0, features="orthogonal", n_features=128),
+    RegularisedRiskRegressor(random_state=0),
+    RegularisedRiskRegressor(random_state=0, features="rbf", n_features=60),
+    RegularisedRiskClassifier(solver="svrg", features="fourier", random_state=0, n_features=128),
+    RegularisedRiskRegressor(solver="svrg", features="fourier", random_state=0, n_features=128),
+    RegularisedRiskClassifier(solver="sag", features="fourier", random_state=0, n_features=128),
+    RegularisedRiskRegressor(solver="saga", features="fourier", random_state=0, n_features=128),
 ]
 every = pytest.mark.parametrize("model", WAYS, ids=lambda model: str(model).replace("random_state=0", ""))
 
@@ -66,7 +60,13 @@ def not_at_their_limit(estimator):
 
 
 # The others differ from these in what they hand to their solver.
-CHECKED = [NORMAClassifier(), PegasosClassifier(features="nystrom"), SDCARegressor(), SVRGClassifier(), SAGRegressor()]
+CHECKED = [
+    RegularisedRiskClassifier(solver="norma"),
+    RegularisedRiskClassifier(solver="pegasos", features="nystrom"),
+    RegularisedRiskRegressor(),
+    RegularisedRiskClassifier(solver="svrg", features="fourier"),
+    RegularisedRiskRegressor(solver="sag", features="fourier"),
+]
 
 
 @pytest.mark.slow
@@ -87,7 +87,7 @@ def digits(n=500):
 
 def test_dual_ascent_agrees_with_the_exact_support_vector_machine_on_digits():
     X, y, new, truth = digits()
-    ours = SDCAClassifier(bandwidth=1.5, max_epochs=100, random_state=0, dtype="float64").fit(X, y)
+    ours = RegularisedRiskClassifier(bandwidth=1.5, max_epochs=100, random_state=0, dtype="float64").fit(X, y)
     exact = SVC(C=1.0, gamma=1 / (2 * 1.5**2), decision_function_shape="ovr").fit(X, y)
     # One against the rest without an intercept and one against one with: the same answers nearly everywhere.
     assert (ours.predict(new) == exact.predict(new)).mean() > 0.95
@@ -99,14 +99,17 @@ def test_dual_ascent_agrees_with_the_exact_support_vector_machine_on_digits():
 
 
 def test_dual_ascent_agrees_with_kernel_ridge_regression():
-    X, y, new = table(SDCARegressor())
-    ours = SDCARegressor(bandwidth=1.5, regularisation=0.01, max_epochs=300, random_state=0).fit(X, y)
+    X, y, new = table(RegularisedRiskRegressor())
+    ours = RegularisedRiskRegressor(bandwidth=1.5, regularisation=0.01, max_epochs=300, random_state=0).fit(X, y)
     exact = KernelRidge(alpha=0.01 * len(X), kernel="rbf", gamma=1 / (2 * 1.5**2)).fit(X, y - y.mean())
     assert np.abs(ours.predict(new) - exact.predict(new) - y.mean()).max() < 1e-6
 
 
-@pytest.mark.parametrize("Estimator", [SVRGRegressor, SAGRegressor, SDCARegressor])
+@pytest.mark.parametrize(
+    "Estimator", ["svrg: RegularisedRiskRegressor", "saga: RegularisedRiskRegressor", "sdca: RegularisedRiskRegressor"]
+)
 def test_on_features_it_agrees_with_ridge_regression(Estimator):
+    Estimator = constructor(Estimator)
     X, y, new = table(Estimator())
     f = features.FourierFeatures(kernels.Gaussian(1.5), 4, 20, seed=3)
     ours = Estimator(features=f, regularisation=0.01, max_epochs=300, random_state=0).fit(X, y)
@@ -115,8 +118,12 @@ def test_on_features_it_agrees_with_ridge_regression(Estimator):
     assert ours.coef_.shape == (1, 40)
 
 
-@pytest.mark.parametrize("Estimator", [SVRGClassifier, SAGClassifier, SDCAClassifier])
+@pytest.mark.parametrize(
+    "Estimator",
+    ["svrg: RegularisedRiskClassifier", "sag: RegularisedRiskClassifier", "sdca: RegularisedRiskClassifier"],
+)
 def test_on_features_it_agrees_with_logistic_regression(Estimator):
+    Estimator = constructor(Estimator)
     X, y, new = table(Estimator())
     y = y > 1
     f = features.FourierFeatures(kernels.Gaussian(1.5), 4, 20, seed=3)
@@ -129,19 +136,25 @@ def test_on_features_it_agrees_with_logistic_regression(Estimator):
 @pytest.mark.parametrize("loss", ["epsilon_insensitive", "huber", "quantile", "square"])
 def test_the_regularisation_is_in_the_units_of_the_targets(loss):
     # Targets a thousand times as large with ε, δ a thousand times as large and λ scaled as the loss is: f the same.
-    X, y, new = table(SDCARegressor())
+    X, y, new = table(RegularisedRiskRegressor())
     parameters = {"epsilon_insensitive": "epsilon", "huber": "delta"}
     made = []
     for scale in (1.0, 1000.0):
         own = {parameters[loss]: 0.3 * scale} if loss in parameters else {}
         reg = 0.02 / (scale if loss in ("epsilon_insensitive", "quantile") else 1.0)
-        model = SDCARegressor(bandwidth=1.5, loss=losses.make(loss, **own), regularisation=reg, random_state=0)
+        model = RegularisedRiskRegressor(
+            bandwidth=1.5, loss=losses.make(loss, **own), regularisation=reg, random_state=0
+        )
         made.append(model.fit(X, y * scale).predict(new) / scale)
     assert np.abs(made[0] - made[1]).max() < 1e-9
 
 
 def test_without_features_the_function_is_the_sum_over_the_support():
-    for model in (NORMAClassifier(random_state=0), SDCAClassifier(random_state=0), PegasosClassifier(random_state=0)):
+    for model in (
+        RegularisedRiskClassifier(solver="norma", random_state=0),
+        RegularisedRiskClassifier(random_state=0),
+        RegularisedRiskClassifier(solver="pegasos", random_state=0),
+    ):
         X, y, new = table(model)
         model.fit(X, y)
         by_hand = naive_kernel("gaussian", model.bandwidth_, new, X[model.support_]) @ model.dual_coef_
@@ -153,9 +166,10 @@ def test_without_features_the_function_is_the_sum_over_the_support():
 # ------------------------------------------------------------------------------------ what all of them do
 
 
-@pytest.mark.parametrize("Estimator", [SVRGRegressor, SAGRegressor])
+@pytest.mark.parametrize("Estimator", ["svrg: RegularisedRiskRegressor", "sag: RegularisedRiskRegressor"])
 @pytest.mark.parametrize("batch_size", [1, 3])
 def test_batches_whose_targets_are_all_the_mean_are_no_sign_of_divergence(Estimator, batch_size):
+    Estimator = constructor(Estimator)
     X = sample(40, 3)
     y = np.where(np.arange(40) % 10, 0.0, np.where(np.arange(40) % 20, 5.0, -5.0))  # with the mean 0, at most places
     assert y.mean() == 0
@@ -259,11 +273,13 @@ def test_what_the_program_chose_is_told(model):
 
 
 def test_one_pass_makes_half_of_the_matrix_and_two_passes_no_more(monkeypatch):
-    X, y, _ = table(NORMAClassifier())
+    X, y, _ = table(RegularisedRiskClassifier(solver="norma"))
     made = []
     fill = kernels.fill
     monkeypatch.setattr(kernels, "fill", lambda k, left, z, out: made.append(out.size) or fill(k, left, z, out))
-    model = NORMAClassifier(max_epochs=1, batch_size=30, schedule="inverse", random_state=0).fit(X, y)
+    model = RegularisedRiskClassifier(
+        solver="norma", max_epochs=1, batch_size=30, random_state=0, solver_params={"schedule": "inverse"}
+    ).fit(X, y)
     # 30 rows times 30, 60, … 270 columns: 0.45 of the matrix.
     assert sum(made) == 30 * 30 * sum(range(1, 10))
     made.clear()
@@ -272,8 +288,8 @@ def test_one_pass_makes_half_of_the_matrix_and_two_passes_no_more(monkeypatch):
 
 
 def test_training_stops_when_its_time_is_up():
-    X, y, _ = table(SDCAClassifier(), n=1000)
-    model = SDCAClassifier(max_epochs=10_000, max_seconds=0.2, random_state=0).fit(X, y)
+    X, y, _ = table(RegularisedRiskClassifier(), n=1000)
+    model = RegularisedRiskClassifier(max_epochs=10_000, max_seconds=0.2, random_state=0).fit(X, y)
     assert model.effective_params_["stopped_by"] == "max_seconds"
     assert 0.2 <= model.timings_["training"] < 2
 
@@ -297,19 +313,19 @@ def test_batches_come_in_order_first_and_then_in_the_order_that_was_asked_for():
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (SDCAClassifier(regularisation=-1.0), "regularisation must be a positive number"),
-        (SDCAClassifier(batch_size=0), "batch_size must be"),
-        (SDCAClassifier(loss="softmax"), "not 'softmax'"),
-        (SDCAClassifier(loss="novelty"), "none for SDCAClassifier"),
-        (SDCARegressor(loss="hinge"), "none for SDCARegressor"),
-        (PegasosClassifier(loss="square"), "bounded slopes"),
-        (SVRGClassifier(loss="hinge"), "need a smooth loss"),
-        (SVRGClassifier(features=None), "features must not be None"),
-        (SVRGClassifier(period=0), "period must be"),
-        (NORMAClassifier(truncation=0), "truncation must be"),
-        (SAGClassifier(n_features=0), "n_features must be"),
-        (SAGClassifier(max_seconds=0), "max_seconds must be"),
-        (SAGClassifier(dtype="float16"), "dtype must be"),
+        (RegularisedRiskClassifier(regularisation=-1.0), "regularisation must be a positive number"),
+        (RegularisedRiskClassifier(batch_size=0), "batch_size must be"),
+        (RegularisedRiskClassifier(loss="softmax"), "not 'softmax'"),
+        (RegularisedRiskClassifier(loss="novelty"), "none for RegularisedRiskClassifier"),
+        (RegularisedRiskRegressor(loss="hinge"), "none for RegularisedRiskRegressor"),
+        (RegularisedRiskClassifier(solver="pegasos", loss="square"), "bounded slopes"),
+        (RegularisedRiskClassifier(solver="svrg", features="fourier", loss="hinge"), "need a smooth loss"),
+        (RegularisedRiskClassifier(solver="svrg", features=None), "works on explicit features"),
+        (RegularisedRiskClassifier(solver="svrg", features="fourier", solver_params={"period": 0}), "period must be"),
+        (RegularisedRiskClassifier(solver="norma", solver_params={"truncation": 0}), "truncation must be"),
+        (RegularisedRiskClassifier(solver="sag", features="fourier", n_features=0), "n_features must be"),
+        (RegularisedRiskClassifier(solver="sag", features="fourier", max_seconds=0), "max_seconds must be"),
+        (RegularisedRiskClassifier(solver="sag", features="fourier", dtype="float16"), "dtype must be"),
     ],
     ids=str,
 )
@@ -320,19 +336,19 @@ def test_wrong_parameters_are_told(model, message):
 
 
 def test_unknown_names_are_told_with_the_nearest():
-    X, y, _ = table(SDCAClassifier())
+    X, y, _ = table(RegularisedRiskClassifier())
     for wrong, hint in (
         ({"features": "fourrier"}, "fourier"),
         ({"kernel": "gausian"}, "gaussian"),
         ({"loss": "hings"}, "hinge"),
     ):
         with pytest.raises(UnknownNameError, match=f"Did you mean '{hint}'"):
-            SDCAClassifier(**wrong).fit(X, y)
+            RegularisedRiskClassifier(**wrong).fit(X, y)
 
 
 def test_a_step_of_the_users_that_is_too_long_is_an_error_and_leaves_the_model_before_it():
-    X, y, _ = table(SVRGRegressor())
-    model = SVRGRegressor(random_state=0).fit(X, y)
+    X, y, _ = table(RegularisedRiskRegressor(solver="svrg", features="fourier"))
+    model = RegularisedRiskRegressor(solver="svrg", features="fourier", random_state=0).fit(X, y)
     before = model.predict(X)
     with pytest.raises(DivergenceError, match="step_size=1e"):
         model.set_params(step_size=1e6).fit(X, y)
@@ -340,16 +356,16 @@ def test_a_step_of_the_users_that_is_too_long_is_an_error_and_leaves_the_model_b
 
 
 def test_probabilities_are_there_for_the_losses_that_have_them():
-    assert hasattr(SVRGClassifier(), "predict_proba")
-    assert not hasattr(SDCAClassifier(), "predict_proba")
-    assert hasattr(SDCAClassifier(loss="logistic"), "predict_proba")
+    assert hasattr(RegularisedRiskClassifier(solver="svrg", features="fourier"), "predict_proba")
+    assert not hasattr(RegularisedRiskClassifier(), "predict_proba")
+    assert hasattr(RegularisedRiskClassifier(loss="logistic"), "predict_proba")
 
 
 @pytest.mark.parametrize("name", ["polynomial", "laplace_product", "matern", "arc_cosine"])
 def test_it_takes_other_kernels(name):
-    X, y, new = table(SDCAClassifier())
+    X, y, new = table(RegularisedRiskClassifier())
     parameters = {"polynomial": {"degree": 3}, "matern": {"nu": 1.5}}.get(name)
-    model = SDCAClassifier(name, kernel_params=parameters, random_state=0).fit(X, y)
+    model = RegularisedRiskClassifier(name, kernel_params=parameters, random_state=0).fit(X, y)
     assert model.score(X, y) > 0.85
     exact = kernels.make(name, model.bandwidth_, **(parameters or {}))
     by_hand = exact(new, X[model.support_]) @ model.dual_coef_ + model.intercept_

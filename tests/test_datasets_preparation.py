@@ -106,6 +106,26 @@ def test_the_size_after_a_preparation_is_known_beforehand(tmp_path, numbers):
     assert datasets.shape_after(entry, [{"keep_classes": {"classes": [1, 2]}}]) == (40, 20, 5)
 
 
+@pytest.mark.parametrize("memory", [1, None])
+def test_a_pooled_split_divides_the_rows_of_both_parts_anew(tmp_path, numbers, memory):
+    whole = prepared(tmp_path, numbers, [], name="whole")
+    x, y, x_test, y_test = whole.x_train, whole.y_train, whole.x_test, whole.y_test
+    steps = [{"split": {"n": 30, "pooled": True, "seed": 1}}]
+    entry = write_table(tmp_path / "files", *numbers)
+    stamp = datasets.fetch(entry, tmp_path / "raw", embedded_root=tmp_path / "files")
+    datasets.prepare(entry, stamp, tmp_path / "out", steps, memory)
+    found = datasets.load(tmp_path / "out")
+    n = len(x) + len(x_test)
+    assert datasets.shape_after(entry, steps)[:2] == (len(found.x_train), len(found.x_test)) == (n - 30, 30)
+
+    def rows(x, y):
+        return {(*row, label) for row, label in zip(x.tolist(), y.tolist(), strict=True)}
+
+    both = [rows(found.x_train, found.y_train), rows(found.x_test, found.y_test)]
+    assert not both[0] & both[1] and both[0] | both[1] == rows(x, y) | rows(x_test, y_test)
+    assert both[1] & rows(x, y) and both[1] & rows(x_test, y_test)
+
+
 # The memory budget
 
 

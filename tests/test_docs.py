@@ -237,6 +237,19 @@ def test_errata_are_numbered_once_and_name_targets_that_stand():
     assert {number[0] for number in seen} == set("EDCKLX")
 
 
+def test_every_promise_is_held_by_tests_and_every_test_of_promises_stands_on_the_page():
+    rows = [row for rows in pages.read_promises(PROJECT).values() for row in rows]
+    files, named = pages.tests_by_name(PROJECT), {name for row in rows for name in row["tests"]}
+    assert all(set(row) == {"who", "given", "then", "tests"} and row["tests"] for row in rows)
+    assert named - set(files) == set()
+    assert {name for name, file in files.items() if file.startswith("test_promises_")} - named == set()
+    page = pages.promises_page(PROJECT)
+    assert all(f"reference_{name}>" in page for name in pages.shallows_estimators())
+    assert len(pages.symptoms(PROJECT)) == (PROJECT / "tests" / "test_public_reports.py").read_text().count(
+        "\n@report("
+    )
+
+
 def formulas():
     """Every formula of the book, as (file, LaTeX)."""
     for path in [*DOCS.glob("*.rst"), *DOCS.glob("methods/*.rst"), *DOCS.glob("errata/*.yaml")]:

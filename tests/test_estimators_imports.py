@@ -35,12 +35,8 @@ SOLVERS = {
         "support_vectors.primal_newton",
     },
     "LASVMClassifier": {"support_vectors.lasvm"},
-    "NORMAClassifier": {"regularised.norma"},
-    "PegasosClassifier": {"regularised.pegasos"},
-    "SAGClassifier": {"regularised.sag"},
-    "SDCAClassifier": {"regularised.sdca", "regularised.duals"},
+    "RegularisedRiskClassifier": {"regularised.risk"},
     "SMOClassifier": {"support_vectors.smo"},
-    "SVRGClassifier": {"regularised.svrg"},
 }
 """The solvers that one method alone, or one family, has; what several share is left out."""
 

@@ -10,8 +10,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 import shallows
 from estimators_example import brief, each, each_classifier, each_eigenpro, table
-from shallows import FeatureEigenProRegressor, KernelSGDRegressor, SAGRegressor, arrays, kernels
+from shallows import FeatureEigenProRegressor, KernelSGDRegressor, arrays, kernels
 from shallows.errors import DivergenceError, MissingExtraError, ShallowsError, UnknownNameError
+from solved_by import constructor
 
 pytestmark = brief
 
@@ -120,9 +121,9 @@ def test_an_unknown_kernel_is_told_the_known_ones(Estimator, kernel):
     ("Estimator", "options"),
     [
         (shallows.EigenProClassifier, {}),
-        (shallows.PegasosClassifier, {}),
-        (shallows.SDCARegressor, {}),
-        (shallows.SDCARegressor, {"features": "nystrom"}),
+        (shallows.RegularisedRiskClassifier, {}),
+        (shallows.RegularisedRiskRegressor, {}),
+        (shallows.RegularisedRiskRegressor, {"features": "nystrom"}),
         (FeatureEigenProRegressor, {"features": "rbf"}),
         (FeatureEigenProRegressor, {"features": "nystrom"}),
         (shallows.EigenProCentresRegressor, {"centres": 10}),
@@ -247,7 +248,7 @@ def test_a_missing_label_is_not_among_the_classes_of_a_stream(classes):
         shallows.DoublyStochasticClassifier().partial_fit(X, y, classes=classes)
 
 
-@pytest.mark.parametrize("Estimator", [FeatureEigenProRegressor, SAGRegressor])
+@pytest.mark.parametrize("Estimator", [FeatureEigenProRegressor, constructor("sag: RegularisedRiskRegressor")])
 def test_a_kernel_without_frequencies_is_told_of_landmarks_where_the_estimator_has_them(Estimator):
     X, y, _ = table(Estimator)
     with pytest.raises(ShallowsError, match=r"Kernels that have them: 'gaussian'.*features='nystrom'"):
@@ -294,7 +295,7 @@ def test_a_refusal_names_what_would_be_taken(make, says):
     ("Estimator", "given", "says"),
     [
         (shallows.EigenProClassifier, {"C": 1}, r"use regularisation \(which is 1/\(2 C\)\)"),
-        (shallows.PegasosClassifier, {"C": 1}, r"use regularisation \(which is 1/\(C n\) for n rows\)"),
+        (shallows.RegularisedRiskClassifier, {"C": 1}, r"use regularisation \(which is 1/\(C n\) for n rows\)"),
         (shallows.FeatureRidgeRegressor, {"alpha": 1}, "the same number as alpha of scikit-learn's KernelRidge"),
         (shallows.BlockKernelRidgeClassifier, {"early_stopping": True}, "^BlockKernelRidgeClassifier has no parameter"),
     ],

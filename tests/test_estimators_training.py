@@ -15,6 +15,7 @@ from resumed_example import StopAt
 from shallows import EigenProRegressor, arrays, kernels, spectrum, streams, training
 from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.estimators.centring import Centring
+from solved_by import constructor
 
 pytestmark = brief
 
@@ -171,8 +172,8 @@ def test_what_was_chosen_is_told(Estimator):
     "Estimator",
     [
         *(shallows.EigenProClassifier, shallows.EigenProCentresRegressor, shallows.ExactKernelRidgeRegressor),
-        *(shallows.KernelSGDRegressor, shallows.BlockKernelRidgeClassifier, shallows.SDCAClassifier),
-        *(shallows.PegasosClassifier, shallows.NORMARegressor),
+        *(shallows.KernelSGDRegressor, shallows.BlockKernelRidgeClassifier, shallows.RegularisedRiskClassifier),
+        *map(constructor, ("pegasos: RegularisedRiskClassifier", "norma: RegularisedRiskRegressor")),
     ],
 )
 def test_support_numbers_the_rows_that_were_handed_over_those_of_weight_zero_too(Estimator, early_stopping):

@@ -7,7 +7,8 @@ import pytest
 
 from engine_example import sample
 from example_new_feature_map import RectifiedUnits, rectified_units
-from shallows import FeatureEigenProRegressor, SVRGRegressor, features, kernels
+from shallows import FeatureEigenProRegressor, features, kernels
+from solved_by import constructor
 
 
 def test_its_inner_products_tend_to_the_arc_cosine_kernel():
@@ -18,7 +19,7 @@ def test_its_inner_products_tend_to_the_arc_cosine_kernel():
     assert np.abs(Z @ Z.T - kernels.ArcCosine(1)(x, x)).max() < 5 * np.sqrt(6 / 50_000) * scale
 
 
-@pytest.mark.parametrize("Estimator", [FeatureEigenProRegressor, SVRGRegressor])
+@pytest.mark.parametrize("Estimator", [FeatureEigenProRegressor, constructor("svrg: RegularisedRiskRegressor")])
 def test_estimators_know_it_by_its_name(monkeypatch, Estimator):
     monkeypatch.setitem(features.FEATURE_MAPS, "rectified_units", rectified_units)
     X = sample(400, 2)

@@ -28,7 +28,7 @@ from shallows import (
     FeatureEigenProRegressor,
     KernelSGDClassifier,
     KernelSGDRegressor,
-    NORMARegressor,
+    RegularisedRiskRegressor,
     features,
     kernels,
 )
@@ -230,7 +230,9 @@ def test_a_constant_feature_that_is_far_away_in_a_new_point_is_far_away(Estimato
     assert np.abs(told - expected).max() < 1e-6
 
 
-@pytest.mark.parametrize("Estimator", [EigenProRegressor, KernelSGDRegressor, EigenProCentresRegressor, NORMARegressor])
+@pytest.mark.parametrize(
+    "Estimator", [EigenProRegressor, KernelSGDRegressor, EigenProCentresRegressor, RegularisedRiskRegressor]
+)
 @each_precision
 def test_a_function_that_overflows_at_a_new_point_is_refused_there(Estimator, dtype):
     X, y, new = table(Estimator)

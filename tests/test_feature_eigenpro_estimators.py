@@ -16,11 +16,11 @@ from resumed_example import StopAt
 from shallows import (
     FeatureEigenProClassifier,
     FeatureEigenProRegressor,
-    SAGRegressor,
     features,
     training,
 )
 from shallows.errors import ShallowsError, TrainingInterrupted
+from solved_by import constructor
 
 BOTH = [FeatureEigenProClassifier, FeatureEigenProRegressor]
 each = pytest.mark.parametrize("Estimator", BOTH)
@@ -220,7 +220,7 @@ def test_where_all_features_are_constant_the_mean_is_learnt(Estimator):
 
 
 @pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("Estimator", [FeatureEigenProRegressor, SAGRegressor])
+@pytest.mark.parametrize("Estimator", [FeatureEigenProRegressor, constructor("sag: RegularisedRiskRegressor")])
 def test_an_odd_number_of_features_is_rounded_up_and_told(Estimator):
     X = sample(60)
     y = X[:, 0]

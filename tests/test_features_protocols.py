@@ -12,10 +12,8 @@ from engine_example import naive_kernel, sample
 from shallows import (
     FeatureEigenProClassifier,
     FeatureEigenProRegressor,
-    PegasosClassifier,
-    SAGRegressor,
-    SDCAClassifier,
-    SVRGClassifier,
+    RegularisedRiskClassifier,
+    RegularisedRiskRegressor,
     features,
     kernels,
     losses,
@@ -176,10 +174,10 @@ MODELS = {
     "EigenPro, classes": lambda f: FeatureEigenProClassifier(features=f, max_epochs=5, random_state=0),
     "EigenPro, values": lambda f: FeatureEigenProRegressor(features=f, max_epochs=5, random_state=0),
     "SGD": lambda f: FeatureEigenProRegressor(features=f, max_epochs=5, rank=0, random_state=0),
-    "SAG": lambda f: SAGRegressor(features=f, max_epochs=5, random_state=0),
-    "SVRG": lambda f: SVRGClassifier(features=f, max_epochs=5, random_state=0),
-    "SDCA": lambda f: SDCAClassifier(features=f, max_epochs=5, random_state=0),
-    "Pegasos": lambda f: PegasosClassifier(features=f, max_epochs=5, random_state=0),
+    "SAG": lambda f: RegularisedRiskRegressor(solver="sag", features=f, max_epochs=5, random_state=0),
+    "SVRG": lambda f: RegularisedRiskClassifier(solver="svrg", features=f, max_epochs=5, random_state=0),
+    "SDCA": lambda f: RegularisedRiskClassifier(features=f, max_epochs=5, random_state=0),
+    "Pegasos": lambda f: RegularisedRiskClassifier(solver="pegasos", features=f, max_epochs=5, random_state=0),
 }
 
 

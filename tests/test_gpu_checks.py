@@ -79,7 +79,7 @@ def test_a_gpu_that_cannot_be_used_is_refused_with_its_cause(facts, words, machi
     with pytest.raises(ShallowsError, match=words):
         gpu_checks.check_gpu("gpu:2")
     X, y = np.arange(60.0).reshape(30, 2), np.arange(30.0)
-    for name in ("EigenPro", "KernelSGD", "DoublyStochastic", "SDCA", "CoreVectorMachine"):
+    for name in ("EigenPro", "KernelSGD", "DoublyStochastic", "RegularisedRisk", "CoreVectorMachine"):
         with pytest.raises(ShallowsError, match=words):
             getattr(shallows, f"{name}Regressor")(device="gpu:2").fit(X, y)
     for model in (shallows.SMOClassifier, shallows.FourierFeatures, shallows.DoublyStochasticKernelPCA):
@@ -123,15 +123,15 @@ def test_tf32_of_the_environment_is_told_before_a_fit_and_in_the_record(name, ma
     monkeypatch.setenv(name, "1")
     for dtype in ("float32", "auto"):
         with pytest.warns(RuntimeWarning, match=f"{name}=1 .*three digits"):
-            assert shallows.SDCAClassifier(device="gpu", dtype=dtype)._fit_device() == Device("gpu")
+            assert shallows.RegularisedRiskClassifier(device="gpu", dtype=dtype)._fit_device() == Device("gpu")
     assert gpu_checks.precision_of_products(Device("gpu"), "float32") == {"products": f"tf32 ({name}=1)"}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        shallows.SDCAClassifier(device="gpu", dtype="float64")._fit_device()
-        shallows.SDCAClassifier(device="cpu")._fit_device()
+        shallows.RegularisedRiskClassifier(device="gpu", dtype="float64")._fit_device()
+        shallows.RegularisedRiskClassifier(device="cpu")._fit_device()
         assert gpu_checks.precision_of_products(Device("gpu"), "float64") == {"products": "float64"}
         monkeypatch.setenv(name, "0")
-        shallows.SDCAClassifier(device="gpu")._fit_device()
+        shallows.RegularisedRiskClassifier(device="gpu")._fit_device()
         assert gpu_checks.precision_of_products(Device("gpu"), "float32") == {"products": "float32"}
 
 
@@ -183,7 +183,9 @@ class FillsTheDevice(training.Observer):
         raise OutOfMemoryError("Out of memory allocating 4,294,967,296 bytes (allocated so far: 3,221,225,472 bytes).")
 
 
-@pytest.mark.parametrize("Estimator", [EigenProRegressor, shallows.DoublyStochasticRegressor, shallows.SAGRegressor])
+@pytest.mark.parametrize(
+    "Estimator", [EigenProRegressor, shallows.DoublyStochasticRegressor, shallows.RegularisedRiskRegressor]
+)
 def test_a_device_without_room_is_told_with_what_to_do(Estimator):
     X = np.random.default_rng(0).normal(size=(200, 3))
     with pytest.raises(DeviceMemoryError, match=r"no room for this fit: Out of memory .*device='cpu'") as told:

@@ -10,7 +10,7 @@ from engine_example import sample
 from risk_example import N, batches_of, feature_risk, kernel_risk, run
 from shallows import arrays, features, kernels, losses
 from shallows.arrays import Device
-from shallows.estimators import NORMARegressor, PegasosClassifier, SAGRegressor, SDCAClassifier
+from shallows.estimators import RegularisedRiskClassifier, RegularisedRiskRegressor
 from shallows.solvers import NORMA, SAG, SDCA, SVRG, Pegasos
 
 pytestmark = [
@@ -77,10 +77,10 @@ def test_solvers_agree(make, loss, solver):
 @pytest.mark.parametrize(
     "model",
     [
-        PegasosClassifier(random_state=0),
-        NORMARegressor(random_state=0),
-        SDCAClassifier(random_state=0, features="nystrom", n_features=60, loss="squared_hinge"),
-        SAGRegressor(random_state=0, n_features=128),
+        RegularisedRiskClassifier(solver="pegasos", random_state=0),
+        RegularisedRiskRegressor(solver="norma", random_state=0),
+        RegularisedRiskClassifier(random_state=0, features="nystrom", n_features=60, loss="squared_hinge"),
+        RegularisedRiskRegressor(solver="sag", features="fourier", random_state=0, n_features=128),
     ],
     ids=str,
 )

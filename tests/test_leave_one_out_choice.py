@@ -5,13 +5,14 @@ import pytest
 from sklearn.datasets import make_classification, make_moons
 
 import shallows
+import solved_by
 from shallows import kernels
 from shallows.errors import ShallowsError
 from shallows.estimators.leave_one_out_choice import choose_kernel_ridge
 
 DUAL = ["SMOClassifier", "KernelSVMClassifier", "LASVMClassifier", "CoreVectorMachineClassifier"]
 BUDGETED = ["BudgetedSVMClassifier", "LowRankLinearizedSVMClassifier"]
-RISK = ["PegasosClassifier", "NORMAClassifier", "SDCAClassifier", "SAGClassifier", "SVRGClassifier"]
+RISK = solved_by.CLASSIFIERS
 
 
 def choose(X, y, bandwidth="auto", **options):
@@ -71,32 +72,39 @@ def test_equal_targets_choose_nothing(sine, y):
 @pytest.mark.parametrize("name", DUAL + BUDGETED + RISK)
 def test_classifiers_tell_what_they_chose(name):
     X, y = make_moons(200, noise=0.25, random_state=0)
-    model = getattr(shallows, name)(random_state=0).fit(X, y)
-    told, median = model.effective_params_, getattr(shallows, name)(bandwidth="median", random_state=0).fit(X, y)
+    model = solved_by.constructor(name)(random_state=0).fit(X, y)
+    told, median = model.effective_params_, solved_by.constructor(name)(bandwidth="median", random_state=0).fit(X, y)
     assert told["selection"]["chosen_by"] == "leave-one-out"
     assert told["bandwidth"] < median.effective_params_["bandwidth"]
-    if name in RISK and name != "PegasosClassifier":
+    if name in RISK:
         assert told["regularisation"] != 1 / 200
 
 
 @pytest.mark.parametrize(
-    "name", ["SMOClassifier", "LASVMClassifier", "BudgetedSVMClassifier", "PegasosClassifier", "SDCAClassifier"]
+    "name",
+    [
+        "SMOClassifier",
+        "LASVMClassifier",
+        "BudgetedSVMClassifier",
+        "pegasos: RegularisedRiskClassifier",
+        "RegularisedRiskClassifier",
+    ],
 )
 def test_five_close_classes_gain_by_the_choice(name):
     X, y = make_classification(1000, 20, n_informative=10, n_classes=5, random_state=0)
     scores = []
     for bandwidth in ("median", "auto"):
-        model = getattr(shallows, name)(bandwidth=bandwidth, random_state=0)
+        model = solved_by.constructor(name)(bandwidth=bandwidth, random_state=0)
         scores.append(model.fit(X[:600], y[:600]).score(X[600:], y[600:]))
     assert scores[1] > scores[0]
 
 
-@pytest.mark.parametrize("name", ["CoreVectorMachine", "NORMA", "SDCA", "SAG", "SVRG"])
+@pytest.mark.parametrize("name", ["CoreVectorMachineRegressor", *solved_by.REGRESSORS])
 def test_regressors_follow_a_sine_of_one_input(name):
     rng = np.random.default_rng(0)
     x = rng.uniform(-3, 3, (300, 1))
     y = np.sin(3 * x[:, 0]) + 0.2 * rng.normal(size=300)
-    kind = getattr(shallows, f"{name}Regressor")
+    kind = solved_by.constructor(name)
     assert kind(random_state=0).fit(x[:200], y[:200]).score(x[200:], y[200:]) > 0.6
     assert kind(bandwidth="median", random_state=0).fit(x[:200], y[:200]).score(x[200:], y[200:]) < 0.5
 
@@ -107,7 +115,7 @@ def test_core_vector_regression_finds_nothing_in_noise():
     assert shallows.CoreVectorMachineRegressor(random_state=0).fit(X[:200], y[:200]).score(X[200:], y[200:]) > -0.05
 
 
-@pytest.mark.parametrize("name", ["SMOClassifier", "BudgetedSVMClassifier", "PegasosClassifier"])
+@pytest.mark.parametrize("name", ["SMOClassifier", "BudgetedSVMClassifier", "RegularisedRiskClassifier"])
 def test_other_words_for_the_bandwidth_are_refused(name):
     with pytest.raises(ShallowsError, match="bandwidth must be a positive number, 'auto', 'median' or None"):
-        getattr(shallows, name)(bandwidth="widest").fit([[0.0], [1.0]], [0, 1])
+        solved_by.constructor(name)(bandwidth="widest").fit([[0.0], [1.0]], [0, 1])

@@ -200,6 +200,21 @@ def test_each_way_of_sampling_is_what_its_name_says():
     assert np.abs(counts - 10_000).max() < 500
 
 
+def test_subsets_are_uniform_and_a_batch_of_all_rows_is_full_subgradient_descent():
+    drawn = visits("subsets", 0, 0, 40_000, 10, {}, 4).reshape(-1, 4)
+    assert (np.diff(np.sort(drawn), axis=1) > 0).all()
+    # Each of the 45 pairs of rows is in a subset with probability 4·3/(10·9): 1,333 times, with a deviation of 34.
+    together = sum((drawn[:, i : i + 1] == np.arange(10)).astype(int) for i in range(4))
+    pairs = (together.T @ together)[np.triu_indices(10, 1)]
+    assert np.abs(pairs - 40_000 / 4 * 12 / 90).max() < 150
+    X, y = points(n=50)
+    state = run(LinearPegasos(batch_size=50, sampling="subsets"), problem_of(X, y, LAM), 50, 4)
+    w = np.zeros(X.shape[1])
+    for t in range(1, 5):
+        w = (1 - 1 / t) * w + (y * (y * (X @ w) < 1)) @ X / (LAM * t * 50)
+    np.testing.assert_allclose(state.coefficients, w, rtol=1e-10)
+
+
 def test_a_state_that_was_kept_goes_on_to_the_bit():
     X, y = points()
     problem, solver = (

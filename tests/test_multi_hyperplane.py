@@ -32,23 +32,33 @@ def naive_training(given, solver, order):
         other = int(np.argmax(np.where(classes == y, -np.inf, scores)))
         own = assigned.get(i, best) if solver.batch else best
         assigned[i] = best
-        violated = 1 + scores[other] - scores[own] > 0
+
+        def has_room(c, classes=classes):
+            return (classes == c).sum() < solver.n_hyperplanes
+
+        zero = solver.reserve and scores[other] < 0 and has_room(classes[other])
+        of_other = 0.0 if zero else scores[other]
+        of_own = max(0.0, scores[own]) if solver.reserve and own == best and has_room(y) else scores[own]
+        violated = 1 + of_other - of_own > 0
         planes = [(c, w * (1 - 1 / t)) for c, w in planes]
         if violated:
             change = given.weights[i] * x[i] / (solver.regularisation * t)
-            if scores[own] <= 0 and own == best and (classes == y).sum() < solver.n_hyperplanes:
+            if scores[own] <= 0 and own == best and has_room(y):
                 planes.append((y, np.zeros(x.shape[1])))
                 own = assigned[i] = len(planes) - 1
+            if zero:
+                planes.append((classes[other], np.zeros(x.shape[1])))
+                other = len(planes) - 1
             planes[own] = (y, planes[own][1] + change)
             planes[other] = (planes[other][0], planes[other][1] - change)
     return planes, assigned
 
 
 @pytest.mark.parametrize("batch", [False, True])
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_compiled_steps_are_those_of_the_definition(batch, n_classes):
+@pytest.mark.parametrize(("n_classes", "reserve"), [(2, False), (3, False), (2, True), (3, True)])
+def test_compiled_steps_are_those_of_the_definition(batch, n_classes, reserve):
     given = problem(n_classes=n_classes)
-    solver = MultiHyperplane(0.01, 4, batch, prune_every=10**6, constant=0.5)
+    solver = MultiHyperplane(0.01, 4, batch, prune_every=10**6, constant=0.0 if reserve else 0.5, reserve=reserve)
     state, order = solver.init(given), []
     for epoch in range(3):
         rows = np.random.default_rng(epoch).permutation(80)

@@ -61,7 +61,8 @@ def test_a_name_that_is_in_no_table_is_refused_with_the_nearest():
 
 def test_to_import_one_estimator_imports_no_other_method():
     program = (
-        "import sys; from shallows import SAGClassifier; "
+        "import sys; from shallows import RegularisedRiskClassifier as R; "
+        "R(solver='sag', features='fourier', max_epochs=1).fit([[0.0], [1.0], [2.0]], [0, 1, 1]); "
         "print(sorted(m for m in sys.modules if m.startswith(('shallows.solvers.', 'shallows.features.'))))"
     )
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=100)

@@ -23,8 +23,8 @@ from shallows import (
     FourierFeatures,
     KernelSGDRegressor,
     NystroemFeatures,
-    PegasosClassifier,
-    SDCARegressor,
+    RegularisedRiskClassifier,
+    RegularisedRiskRegressor,
     kernels,
     spectrum,
 )
@@ -47,7 +47,9 @@ def test_a_kernel_of_scikit_learn_s_name_has_scikit_learn_s_values(name, paramet
     assert np.allclose(kernels.make(name, **parameters)(X, new), theirs(), rtol=1e-12)
 
 
-@pytest.mark.parametrize("Estimator", [EigenProRegressor, KernelSGDRegressor, SDCARegressor, DoublyStochasticRegressor])
+@pytest.mark.parametrize(
+    "Estimator", [EigenProRegressor, KernelSGDRegressor, RegularisedRiskRegressor, DoublyStochasticRegressor]
+)
 def test_rbf_is_the_gaussian_kernel_and_gamma_its_bandwidth(Estimator):
     theirs = Estimator("rbf", kernel_params={"gamma": 0.125}, random_state=0).fit(X, y)
     ours = Estimator("gaussian", bandwidth=2.0, random_state=0).fit(X, y)
@@ -82,7 +84,7 @@ def test_a_grid_search_goes_over_gamma():
 
 @pytest.mark.parametrize(
     "Estimator",
-    [EigenProRegressor, SDCARegressor, DoublyStochasticRegressor, NystroemFeatures],
+    [EigenProRegressor, RegularisedRiskRegressor, DoublyStochasticRegressor, NystroemFeatures],
     ids=lambda e: e.__name__,
 )
 def test_bandwidth_and_gamma_are_not_both_given(Estimator):
@@ -121,7 +123,7 @@ def test_a_preconditioner_goes_with_the_names_of_scikit_learn():
     [
         (EigenProClassifier, {"gamma": 0.125}, r"no parameter 'gamma': use bandwidth .* bandwidth=2 here; or .*'rbf'"),
         (FeatureEigenProRegressor, {"gamma": 0.125}, "bandwidth=2 here"),
-        (PegasosClassifier, {"C": 1.0}, r"no parameter 'C': use regularisation \(which is 1/\(C n\)"),
+        (RegularisedRiskClassifier, {"C": 1.0}, r"no parameter 'C': use regularisation \(which is 1/\(C n\)"),
         (ExactKernelRidgeRegressor, {"alpha": 1.0}, "use regularisation"),
         (FourierFeatures, {"n_components": 10}, "use n_features"),
         (EigenProRegressor, {"max_iter": 10}, "use max_epochs"),

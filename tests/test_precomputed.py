@@ -13,7 +13,6 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import shallows
 from bad_input_example import few
 from engine_example import sample
 from shallows import (
@@ -27,22 +26,22 @@ from shallows import (
     FourierFeatures,
     KernelSGDClassifier,
     NystroemFeatures,
-    PegasosClassifier,
-    SDCARegressor,
-    SVRGRegressor,
+    RegularisedRiskClassifier,
+    RegularisedRiskRegressor,
     kernels,
     spectrum,
     training,
 )
 from shallows.errors import ShallowsError
+from solved_by import constructor
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 TAKERS = [
     f"{name}{kind}"
-    for name in ("EigenPro", "EigenProCentres", "ExactKernelRidge", "KernelSGD", "NORMA", "SDCA")
+    for name in ("EigenPro", "EigenProCentres", "ExactKernelRidge", "KernelSGD", "RegularisedRisk")
     for kind in ("Classifier", "Regressor")
-] + ["PegasosClassifier"]
+] + ["pegasos: RegularisedRiskClassifier", "norma: RegularisedRiskRegressor"]
 each = pytest.mark.parametrize("name", TAKERS)
 
 BANDWIDTH = 1.5
@@ -60,7 +59,7 @@ def table(name, n=90):
 
 def pair(name, **options):
     """The estimator for the matrix, and the one for the points."""
-    Estimator = getattr(shallows, name)
+    Estimator = constructor(name)
     known = Estimator().get_params()
     options = {"random_state": 0, "max_epochs": 3, **few(Estimator), **options}
     options = {key: value for key, value in options.items() if key in known}
@@ -192,8 +191,11 @@ def test_a_matrix_that_is_none_of_a_kernel_is_told(name):
     ("model", "reason"),
     [
         (FeatureEigenProClassifier(kernel="precomputed"), "Explicit features are made of points"),
-        (SVRGRegressor(kernel="precomputed"), "Explicit features are made of points"),
-        (SDCARegressor("precomputed", features="nystrom"), "Explicit features are made of points"),
+        (
+            RegularisedRiskRegressor(solver="svrg", features="fourier", kernel="precomputed"),
+            "Explicit features are made of points",
+        ),
+        (RegularisedRiskRegressor("precomputed", features="nystrom"), "Explicit features are made of points"),
         (DoublyStochasticRegressor("precomputed"), "random frequencies"),
         (FourierFeatures("precomputed"), "Explicit features are made of points"),
         (NystroemFeatures("precomputed"), "Explicit features are made of points"),
@@ -226,7 +228,7 @@ def expected_failures(estimator):
     failing = {"check_positive_only_tag_during_fit": no_kernel, "check_estimators_dtypes": no_kernel}
     if is_classifier(estimator):
         failing["check_class_weight_classifiers"] = "a linear kernel without an intercept does not follow the weights"
-    if not isinstance(estimator, PegasosClassifier):
+    if not isinstance(estimator, RegularisedRiskClassifier):
         failing["check_decision_proba_consistency"] = "scores beyond −1 and 1 have the probabilities of these"
     return failing
 
@@ -236,8 +238,8 @@ def expected_failures(estimator):
         EigenProClassifier("precomputed"),
         ExactKernelRidgeRegressor("precomputed"),
         KernelSGDClassifier("precomputed", max_epochs=20),
-        SDCARegressor("precomputed"),
-        PegasosClassifier("precomputed"),
+        RegularisedRiskRegressor("precomputed"),
+        RegularisedRiskClassifier("precomputed", solver="pegasos"),
     ],
     expected_failed_checks=expected_failures,
 )

@@ -13,6 +13,7 @@ import pytest
 import shallows
 from shallows import losses
 from shallows.errors import ShallowsError
+from solved_by import constructor
 
 MARGINS = ("hinge", "logistic", "squared_hinge")
 TAKES = {
@@ -21,16 +22,18 @@ TAKES = {
     "KernelSVMClassifier": ("hinge", "squared_hinge"),
     "LinearSVMClassifier": ("hinge", "squared_hinge"),
     "LowRankLinearizedSVMClassifier": ("hinge", "squared_hinge"),
-    "NORMAClassifier": (*MARGINS, "multiclass_hinge", "softmax", "square"),
-    "NORMARegressor": ("epsilon_insensitive", "huber", "quantile", "square"),
-    "PegasosClassifier": ("hinge", "logistic", "multiclass_hinge", "softmax"),
-    "SAGClassifier": ("logistic", "softmax", "squared_hinge", "square"),
-    "SAGRegressor": ("huber", "square"),
-    "SDCAClassifier": (*MARGINS, "square"),
-    "SDCARegressor": ("epsilon_insensitive", "huber", "quantile", "square"),
+    "norma: RegularisedRiskClassifier": (*MARGINS, "multiclass_hinge", "softmax", "square"),
+    "norma: RegularisedRiskRegressor": ("epsilon_insensitive", "huber", "quantile", "square"),
+    "pegasos: RegularisedRiskClassifier": ("hinge", "logistic", "multiclass_hinge", "softmax"),
+    "sag: RegularisedRiskClassifier": ("logistic", "softmax", "squared_hinge", "square"),
+    "sag: RegularisedRiskRegressor": ("huber", "square"),
+    "saga: RegularisedRiskClassifier": ("logistic", "softmax", "squared_hinge", "square"),
+    "saga: RegularisedRiskRegressor": ("huber", "square"),
+    "sdca: RegularisedRiskClassifier": (*MARGINS, "square"),
+    "sdca: RegularisedRiskRegressor": ("epsilon_insensitive", "huber", "quantile", "square"),
     "SMOClassifier": ("hinge", "squared_hinge"),
-    "SVRGClassifier": ("logistic", "softmax", "squared_hinge", "square"),
-    "SVRGRegressor": ("huber", "square"),
+    "svrg: RegularisedRiskClassifier": ("logistic", "softmax", "squared_hinge", "square"),
+    "svrg: RegularisedRiskRegressor": ("huber", "square"),
 }
 """The losses of each estimator at its default solver."""
 
@@ -64,17 +67,19 @@ def fitted(name, loss, x, y):
     """A model at its defaults, and whether it warned."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        return getattr(shallows, name)(loss=loss, random_state=0).fit(x, y), bool(told)
+        return constructor(name)(loss=loss, random_state=0).fit(x, y), bool(told)
 
 
 def test_the_table_names_every_estimator_with_a_loss_and_every_loss_that_it_takes():
     every = [name for name in shallows.estimators.__all__ if name.endswith(("Classifier", "Regressor"))]
-    assert {name for name in every if "loss" in getattr(shallows, name)().get_params()} == set(TAKES)
+    assert {name for name in every if "loss" in constructor(name)().get_params()} == {
+        name.rpartition(": ")[2] for name in TAKES
+    }
     for name, known in TAKES.items():
         y = SIGNAL if name.endswith("Regressor") else (SIGNAL > 0).astype(int)
         for loss in set(losses.LOSSES) - set(known):
             with pytest.raises(ShallowsError):
-                getattr(shallows, name)(loss=loss).fit(X[:40], y[:40])
+                constructor(name)(loss=loss).fit(X[:40], y[:40])
 
 
 @each("Regressor")

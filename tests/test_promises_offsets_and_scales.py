@@ -18,10 +18,7 @@ from shallows import (
     BudgetedSVMClassifier,
     CoreVectorMachineClassifier,
     LinearSVMClassifier,
-    PegasosClassifier,
-    SAGClassifier,
-    SDCAClassifier,
-    SVRGClassifier,
+    RegularisedRiskClassifier,
 )
 from shallows.errors import DivergenceError
 from shallows.estimators.linear_svm.solver_choice import SOLVERS
@@ -86,17 +83,6 @@ def test_a_stream_keeps_the_offsets_of_its_first_rows(Estimator):
         plain.partial_fit(X[rows], y[rows], classes=[0, 1])
         far.partial_fit(X[rows] + 1e8, y[rows], classes=[0, 1])
     assert np.mean(plain.predict(NEW) == far.predict(NEW + 1e8)) > 0.8
-
-
-@pytest.mark.parametrize("Estimator", [AMMClassifier, BudgetedSVMClassifier, LinearSVMClassifier])
-def test_a_model_from_before_there_were_offsets_predicts_and_goes_on(Estimator):
-    options = {"solver": "pegasos"} if Estimator is LinearSVMClassifier else {}
-    y = targets("Classifier", X)
-    now, before = (Estimator(random_state=0, **options).partial_fit(X, y, classes=[0, 1]) for _ in range(2))
-    del before._offsets
-    for model in (now, before):
-        model.partial_fit(NEW, targets("Classifier", NEW))
-    assert np.array_equal(now.decision_function(NEW), before.decision_function(NEW))
 
 
 # ------------------------------------------------------------------------------------------------- scales
@@ -166,8 +152,10 @@ OTHER_MACHINES = {
     "multi-hyperplane": lambda: AMMClassifier(random_state=0),
     "core vectors, linear kernel": lambda: CoreVectorMachineClassifier("linear", random_state=0),
 } | {
-    f"{Estimator.__name__}, linear map": lambda Estimator=Estimator: Estimator(features="linear", random_state=0)
-    for Estimator in (PegasosClassifier, SAGClassifier, SDCAClassifier, SVRGClassifier)
+    f"{solver}, linear map": lambda solver=solver: RegularisedRiskClassifier(
+        features="linear", solver=solver, random_state=0
+    )
+    for solver in ("pegasos", "sag", "sdca", "svrg")
 }
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from shallows import CoreVectorMachineClassifier, KernelSVMClassifier, LASVMClassifier, SMOClassifier, kernels
+from solved_by import constructor
 
 _rng = np.random.default_rng(0)
 
@@ -93,3 +96,23 @@ def test_one_pass_that_falls_far_short_says_so():
         short = LASVMClassifier("polynomial", C=100.0, random_state=0).fit(X, y)
     enough = LASVMClassifier("linear", C=0.1, max_epochs=5, random_state=0).fit(X, y)
     assert enough.effective_params_["relative_gap"] < 0.01 < 0.25 < short.effective_params_["relative_gap"]
+
+
+@pytest.mark.parametrize("n", [60, 600])
+@pytest.mark.parametrize(
+    ("name", "loss"),
+    [
+        *(("sdca: RegularisedRiskClassifier", loss) for loss in ("hinge", "logistic", "squared_hinge")),
+        *(("norma: RegularisedRiskClassifier", loss) for loss in ("hinge", "logistic")),
+        ("pegasos: RegularisedRiskClassifier", "hinge"),
+        ("sag: RegularisedRiskClassifier", "logistic"),
+        ("svrg: RegularisedRiskClassifier", "logistic"),
+    ],
+)
+def test_copies_of_both_labels_have_the_heavier_one_or_the_fit_says_that_it_is_far(name, loss, n):
+    rows, y = np.repeat(np.random.default_rng(1).normal(size=(n // 2, 4)), 2, axis=0), np.arange(n) % 2
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model = constructor(name)(loss=loss, random_state=0).fit(rows, y, sample_weight=np.where(y == 0, 1, 0.1))
+    share = (model.predict(rows) == 0).mean()
+    assert share > 0.9 or any("Raise max_epochs" in str(one.message) for one in told)

@@ -20,7 +20,7 @@ NEW = X[::7] + np.float32(0.05)
         ("CoreVectorMachineClassifier", {"sample_size": 20}),
         ("KernelSVMClassifier", {"solver": "newton", "loss": "squared_hinge"}),
         ("SMOClassifier", {}),
-        ("SDCAClassifier", {"max_epochs": 3}),
+        ("RegularisedRiskClassifier", {"max_epochs": 3}),
     ],
 )
 def test_the_seed_that_a_fit_drew_makes_the_same_model_again(name, options):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
 import shallows
+import solved_by
 from bad_input_example import few
 from engine_example import sample
 from shallows import (
@@ -16,19 +18,18 @@ from shallows import (
     DoublyStochasticRegressor,
     ExactKernelRidgeRegressor,
     FeatureEigenProRegressor,
-    PegasosClassifier,
-    SDCAClassifier,
-    SVRGClassifier,
+    RegularisedRiskClassifier,
     kernels,
 )
 from shallows.errors import ShallowsError
+from solved_by import constructor
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 CLASSIFIERS = sorted(
     name
-    for name in shallows.estimators.__all__
-    if name.endswith("Classifier") and get_tags(getattr(shallows, name)()).classifier_tags.multi_label
+    for name in [*shallows.estimators.__all__, *solved_by.CLASSIFIERS]
+    if name.endswith("Classifier") and get_tags(constructor(name)()).classifier_tags.multi_label
 )
 every = pytest.mark.parametrize("name", CLASSIFIERS)
 
@@ -40,7 +41,7 @@ def labels(x, n_labels=3):
 
 
 def unfitted(name, **options):
-    Estimator = getattr(shallows, name)
+    Estimator = constructor(name)
     known = Estimator().get_params()
     options = {
         "random_state": 0,
@@ -58,11 +59,9 @@ def unfitted(name, **options):
 @pytest.mark.parametrize("n_labels", [2, 3])
 def test_each_label_is_learnt_as_if_it_stood_alone(name, n_labels):
     Y = labels(X, n_labels)
-    loss = "square" if "Doubly" in name else "auto" if name[0] in "NS" else "hinge"
+    loss = "square" if "Doubly" in name else "logistic" if "sa" in name or "svrg" in name else "hinge"
     # What is chosen from the data is chosen for all labels together.
     model = unfitted(name, loss=loss, bandwidth=1.5, regularisation=1e-3, calibration=None)
-    if name[:2] == "SA" or name[:2] == "SV":
-        model.set_params(loss="logistic")
     options = {"preconditioning": None, "schedule": "constant"} if "Doubly" in name else {}
     # λ and the calibration of several labels are chosen for all of them together.
     known = model.get_params()
@@ -76,7 +75,7 @@ def test_each_label_is_learnt_as_if_it_stood_alone(name, n_labels):
     scores = model.decision_function(NEW)
     assert scores.shape == (40, n_labels)
     for j in range(n_labels):
-        alone = type(model)(**model.get_params()).fit(X, Y[:, j]).decision_function(NEW)
+        alone = clone(model).fit(X, Y[:, j]).decision_function(NEW)
         # The least value of L-BFGS's problem is flat: rounding leads to another place near it.
         least = 0.05 if "KitchenSinks" in name else 1e-9
         assert np.abs(scores[:, j] - alone).max() < least * max(1.0, np.abs(alone).max())
@@ -87,9 +86,7 @@ def test_each_label_is_learnt_as_if_it_stood_alone(name, n_labels):
 @every
 def test_labels_are_found_and_have_probabilities_of_their_own(name):
     Y = labels(X)
-    model = unfitted(name, max_epochs=20, n_features=200, **({"loss": "logistic"} if name[0] in "NPS" else {})).fit(
-        X, Y
-    )
+    model = unfitted(name, max_epochs=20, n_features=200, **({"loss": "logistic"} if "Risk" in name else {})).fit(X, Y)
     assert (model.predict(X) == Y).mean() > 0.85
     probabilities = model.predict_proba(NEW)
     assert probabilities.shape == (40, 3)
@@ -100,8 +97,8 @@ def test_labels_are_found_and_have_probabilities_of_their_own(name):
 
 def test_a_loss_of_all_classes_together_says_what_to_take():
     for model in (
-        PegasosClassifier(loss="multiclass_hinge"),
-        SVRGClassifier(loss="softmax"),
+        RegularisedRiskClassifier(solver="pegasos", loss="multiclass_hinge"),
+        RegularisedRiskClassifier(solver="svrg", features="fourier", loss="softmax"),
         DoublyStochasticClassifier(loss="softmax"),
     ):
         with pytest.raises(ShallowsError, match=r"is for examples of one class each.*loss='logistic', 'hinge'"):
@@ -109,7 +106,7 @@ def test_a_loss_of_all_classes_together_says_what_to_take():
         assert not model.__sklearn_tags__().classifier_tags.multi_label
 
 
-@pytest.mark.parametrize("name", ["SDCAClassifier", "DoublyStochasticClassifier"])
+@pytest.mark.parametrize("name", ["RegularisedRiskClassifier", "DoublyStochasticClassifier"])
 def test_columns_that_are_no_labels_are_refused(name):
     with pytest.raises(ValueError, match=r"several columns"):
         unfitted(name).fit(X, labels(X) + np.arange(3))
@@ -124,8 +121,8 @@ def test_a_stream_of_several_labels_goes_on_and_is_saved(tmp_path):
         ((X[rows], Y[rows]) for rows in np.split(np.arange(120), 4)), classes=np.arange(3)
     )
     assert np.array_equal(model.predict_proba(NEW), whole.predict_proba(NEW))
-    model.save(tmp_path / "model.npz")
-    read = DoublyStochasticClassifier.load(tmp_path / "model.npz", device="cpu")
+    shallows.save(model, tmp_path / "model.npz")
+    read = shallows.load(tmp_path / "model.npz", device="cpu")
     assert np.array_equal(read.predict(NEW), model.predict(NEW))
     assert read.partial_fit(X, Y).predict(NEW).shape == (40, 3)
     with pytest.raises(ValueError, match="for each of the 3 labels of the model"):
@@ -137,7 +134,7 @@ def test_a_stream_of_several_labels_goes_on_and_is_saved(tmp_path):
 @pytest.mark.slow
 def test_scikit_learns_contract_holds_for_a_loss_of_each_label():
     check_estimator(
-        SDCAClassifier(loss="logistic"),
+        RegularisedRiskClassifier(loss="logistic"),
         on_skip=None,
         expected_failed_checks={
             f"check_sample_weight_equivalence_on_{kind}_data": "other batches" for kind in ("dense", "sparse")
@@ -153,10 +150,9 @@ TAKERS = [
     "ExactKernelRidge",
     "FeatureEigenPro",
     "KernelSGD",
-    "NORMA",
-    "SDCA",
-    "SAG",
-    "SVRG",
+    "norma: RegularisedRisk",
+    "RegularisedRisk",
+    "saga: RegularisedRisk",
 ]
 
 
@@ -164,7 +160,7 @@ TAKERS = [
 @pytest.mark.parametrize("kind", ["function", "polynomial"])
 def test_a_kernel_function_and_a_polynomial_are_taken(name, kind):
     y = X[:, 0] + X[:, 1] ** 2
-    options = {"features": "nystrom"} if name in ("FeatureEigenPro", "SAG", "SVRG") else {}
+    options = {"features": "nystrom"} if name in ("FeatureEigenPro", "saga: RegularisedRisk") else {}
     if kind == "function":
         given = unfitted(f"{name}Regressor", kernel=rbf_kernel, kernel_params={"gamma": 0.125}, **options).fit(X, y)
         same = unfitted(f"{name}Regressor", bandwidth=2.0, **options).fit(X - X.mean(axis=0), y)

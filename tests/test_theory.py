@@ -1,6 +1,7 @@
 """What preconditioning does to steps, batches and eigensystems, against closed forms and direct formulas."""
 
 import math
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -166,23 +167,40 @@ def test_the_damped_loss_is_that_of_the_iteration(data):
 # Cost
 
 
-def test_both_eigensystems_of_all_points_are_exact():
+def test_every_eigensystem_of_all_points_is_exact():
     x = np.random.default_rng(0).normal(size=(120, 3))
     matrix = kernels.make("laplace", 2.0)(x, x)
     values, vectors = eigenvalues.eigenpairs(matrix)
-    for found, space in (eigensystem_cost.rsvd(matrix, 5, 0), eigensystem_cost.nsvd(matrix, 120, 5)):
+    for method in (partial(eigensystem_cost.rsvd, seed=0), eigensystem_cost.nsvd, eigensystem_cost.nystrom):
+        found, space = method(matrix, k=5)
         np.testing.assert_allclose(found, values[:5], rtol=2e-3)
         overlap = np.linalg.svd(space[:, :3].T @ vectors[:, :3])[1]
         assert overlap.min() > 0.999
         np.testing.assert_allclose(space.T @ space, np.eye(5), atol=1e-8)
 
 
+def test_nsvd_has_the_exact_singular_vectors_of_its_rows_and_nystrom_has_not():
+    x = np.random.default_rng(0).normal(size=(120, 3))
+    rows = kernels.make("laplace", 2.0)(x[:30], x)
+    _, singular, exact = np.linalg.svd(rows, full_matrices=False)
+
+    def sine(space):  # The largest; W has the squares of the singular values, so that 1e-8 may be lost to rounding.
+        return np.linalg.norm(space - exact[:4].T @ (exact[:4] @ space), 2)
+
+    values, space = eigensystem_cost.nsvd(rows, 4)
+    np.testing.assert_allclose(values, np.sqrt(120 / 30) * singular[:4], rtol=1e-10)
+    assert sine(space) < 1e-7
+    assert sine(eigensystem_cost.nystrom(rows, 4)[1]) > 0.05
+
+
 def test_errors_of_the_eigensystems_fall_with_the_subsample(data):
     found = compare_eigensystems(data, bandwidth=2.0, rank=5, subsamples=[30, 240], n_points=240, rounds=1)
-    for name in ("rsvd", "nsvd"):
+    for name in ("rsvd", "nsvd", "nystrom"):
         first, last = found.curve[f"error_{name}"]
         assert last < first and last < 0.05
-        assert found.curve[f"top_{name}"][1] == pytest.approx(1.0, abs=0.02)
+        assert name == "nystrom" or found.curve[f"top_{name}"][1] == pytest.approx(1.0, abs=0.02)
+    assert found.curve["error_nsvd"][0] < 1.01 * found.curve["error_rsvd"][0]
+    assert found.curve["error_nystrom"][0] > 1.05 * found.curve["error_nsvd"][0]
 
 
 def test_a_truncated_preconditioner_keeps_the_first_directions(data):
@@ -190,6 +208,17 @@ def test_a_truncated_preconditioner_keeps_the_first_directions(data):
     assert found.curve["extra_numbers"] == [1.0, 1.0]
     assert found.curve["extra_operations"][0] == pytest.approx(100 * (40 * 100 * 3 + 2 * 2 * 100 * 3) / (40 * 240 * 8))
     assert all(math.isfinite(value) for value in found.curve["overhead"])
+
+
+def test_eigenvectors_of_all_points_cost_rank_over_inputs_more(data):
+    choice = {"bandwidth": 2.0, "ranks": [2, 4], "n_subsample": 100, "batch_size": 40, "rounds": 1}
+    found = iteration_cost.overhead(data, **choice, eigensystem="rsvd").curve
+    n, d, c = 240, 5, 3
+    assert found["extra_numbers"] == [1.0, 1.0]
+    printed = [100 * k * (40 * n + 40 * c + n * c) / (40 * n * (d + c)) for k in (2, 4)]
+    np.testing.assert_allclose(found["operations"], printed)
+    with pytest.raises(ShallowsError, match="no eigensystem 'nsvd'"):
+        iteration_cost.overhead(data, **choice, eigensystem="nsvd")
 
 
 def test_the_fastest_round_of_everything_is_taken_and_the_first_thrown_away():

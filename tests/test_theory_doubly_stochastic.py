@@ -58,7 +58,7 @@ def test_losses_that_are_not_smooth_have_no_known_minimum(data):
         Population.of(data, "gaussian", None, "hinge", 0.1, 50, 20, 0)
 
 
-@pytest.mark.parametrize("policy", [Fresh(), UniformReuse(2, 3), Checked(0.02, 1.0, 2.0)], ids=lambda one: one.name)
+@pytest.mark.parametrize("policy", [Fresh(), UniformReuse(2, 3), Checked(0.1, 1.0, 2.0)], ids=lambda one: one.name)
 @pytest.mark.parametrize("theta_nu", [1.0, 1.5])
 def test_trajectories_are_those_of_the_solver(population, policy, theta_nu):
     many = Trajectories(population, theta_nu / 0.1, policy, [5, 6, 7])
@@ -201,8 +201,10 @@ def test_waiting_before_a_training_does_not_shorten_its_time(monkeypatch):
     def training():
         return min(orders._fitted("kernel", *points, 0)[1]["training"] for _ in range(3))
 
-    alone, check = training(), orders.NORMAClassifier._check_parameters
-    monkeypatch.setattr(orders.NORMAClassifier, "_check_parameters", lambda self: (time.sleep(0.3), check(self)))
+    alone, check = training(), orders.RegularisedRiskClassifier._check_parameters
+    monkeypatch.setattr(
+        orders.RegularisedRiskClassifier, "_check_parameters", lambda self: (time.sleep(0.3), check(self))
+    )
     assert 0.3 < training() / alone < 3.0
 
 

@@ -46,6 +46,7 @@ def test_smoothed_densities_are_densities_and_near_the_densities_for_a_narrow_ke
         ("nystroem", {"n_features": 200}, 0.002),
         ("fourier", {"n_features": 1024}, 0.02),
         ("doubly_stochastic", {"n_features": 1024, "block_size": 128, "n_iter": 150}, 0.03),
+        ("doubly_stochastic", {"n_features": 1024, "block_size": 128, "n_iter": 150, "scaling": None}, 0.03),
     ],
 )
 def test_the_densities_of_the_classes_are_recovered_from_the_views_alone(hidden_class, method, options, most):
@@ -88,6 +89,12 @@ def test_a_linear_model_on_the_functions_found_is_far_ahead_of_one_on_the_inputs
 def test_the_ridge_is_chosen_among_those_that_were_given(arm):
     found = projected_regression(arm, method="fourier", sizes=[64], n_components=2, ridges=[1e-6, 1e3])
     assert found.curve["ridge"] == [1e-6]  # the other leaves nothing of the functions
+
+
+def test_a_step_with_which_the_printed_rule_diverges_is_not_chosen(arm):
+    options = {"rule": "printed", "ridges": [0.0], "step_sizes": [100.0, 2.0], "n_iter": 30, "block_size": 32}
+    found = projected_regression(arm, sizes=[256], n_components=2, batch_size=128, **options)
+    assert found.curve["step"] == [2.0] and found.curve["test_error"][0] < 1.0
 
 
 def test_two_components_are_near_those_of_exact_kernel_pca():

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import pickle
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.cross_decomposition import CCA
 from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
@@ -16,8 +14,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from component_example import sine_squared
-from shallows import DoublyStochasticKernelCCA, DoublyStochasticKernelSVD, KernelSlicedInverseRegression
+from shallows import DoublyStochasticKernelCCA, DoublyStochasticKernelSVD, KernelSlicedInverseRegression, arrays
 from shallows.errors import ShallowsError
+from shallows.solvers.components.kernel_cca import DoublyStochasticCCA
 from shallows.training import Curve
 
 PAIRS = [DoublyStochasticKernelSVD, DoublyStochasticKernelCCA]
@@ -83,6 +82,19 @@ def test_the_printed_rule_of_kernel_cca_goes_the_same_way_more_slowly():
     assert 0.5 < slow < fast
 
 
+@pytest.mark.parametrize("Estimator", [DoublyStochasticKernelCCA, KernelSlicedInverseRegression])
+def test_the_printed_rule_is_algorithm_4_without_a_guard(Estimator):
+    # That the steps of this solver are those of the algorithm is shown in test_two_view_solvers.
+    x, y = two_views(500)
+    options = {"method": "printed", "ridge": 0.0, "step_size": 3.0, "decrease": 0.001, "n_iter": 4, "block_size": 8}
+    model = brief(Estimator, **options, max_features=16)
+    model.fit(x, y)
+    solver, _ = model._plan(500, 0, 2**30, arrays.Device("cpu"))
+    assert solver == DoublyStochasticCCA(3.0, 0.001, 0.0, newton=False, guarded=False, max_blocks=2, seed=0)
+    with pytest.raises(ShallowsError, match="method must be one of 'newton', 'gradient', 'printed'"):
+        brief(Estimator, method="plain").fit(x, y)
+
+
 def test_sliced_inverse_regression_keeps_what_matters_for_the_targets():
     rng = np.random.default_rng(0)
     x = rng.uniform(-1, 1, size=(900, 5))
@@ -116,55 +128,33 @@ def endless(seed=0, spoilt=None, labels=False):
         yield x, (y[:, 0] > 0.3).astype(int) if labels else y
 
 
+@pytest.fixture(autouse=True)
+def a_short_beginning(monkeypatch):
+    """Two batches are enough to go on by steps."""
+    monkeypatch.setattr("shallows.estimators.streaming.streamed_fit.FIRST_ROWS", 400)
+
+
 @pytest.mark.parametrize("Estimator", ALL)
-def test_a_stream_of_pairs_is_taken_batch_by_batch(Estimator):
-    model = brief(Estimator, n_iter=None).partial_fit(endless(), n_iter=5)
-    assert model.n_iter_ == 5
-    arrays = [np.concatenate(parts) for parts in zip(*itertools.islice(endless(), 5), strict=True)]
-    same = brief(Estimator, n_iter=None, batch_size=200).partial_fit(*arrays)
-    assert np.abs(same.transform(arrays[0]) - model.transform(arrays[0])).max() < 1e-5
-    model.partial_fit(endless(seed=5), n_iter=2)
-    assert model.n_iter_ == 7
+def test_a_stream_of_pairs_begins_as_a_fit_and_goes_on_batch_by_batch(Estimator):
+    first = [np.concatenate(parts) for parts in zip(*itertools.islice(endless(), 2), strict=True)]
+    model, fitted = brief(Estimator), brief(Estimator, batch_size=200).fit(*first)
+    model.set_params(batch_size=200).partial_fit(endless(), n_iter=2)
+    assert np.array_equal(model.transform(first[0]), fitted.transform(first[0]))
+    model.partial_fit(endless(seed=2), n_iter=3)
+    assert model.n_iter_ == fitted.n_iter_ + 3
+    whole = brief(Estimator, batch_size=200).partial_fit(endless(), n_iter=5)
+    assert np.array_equal(model.transform(first[0]), whole.transform(first[0]))
 
 
 @pytest.mark.parametrize("Estimator", ALL)
 def test_a_batch_with_nan_leaves_the_model_of_the_batches_before_it(Estimator):
-    model = brief(Estimator)
+    model = brief(Estimator, batch_size=200)
     with pytest.raises(ValueError, match="Batch 4 cannot be used, and the model is still that of the 3 before"):
         model.partial_fit(endless(spoilt=3))
-    good = brief(Estimator).partial_fit(itertools.islice(endless(), 3))
+    good = brief(Estimator, batch_size=200).partial_fit(itertools.islice(endless(), 3))
     x, _ = two_views()
-    assert model.n_iter_ == 3
+    assert model.n_iter_ == good.n_iter_
     assert np.array_equal(model.transform(x), good.transform(x))
-
-
-# --------------------------------------------------------------------------------------------------- model files
-
-
-@pytest.mark.parametrize("Estimator", ALL)
-def test_a_model_that_was_saved_transforms_and_goes_on_the_same(Estimator, tmp_path):
-    x, y = two_views()
-    model = brief(Estimator, n_iter=5).fit(x, y)
-    model.save(tmp_path / "model.npz")
-    read = Estimator.load(tmp_path / "model.npz", device="cpu")
-    assert np.array_equal(read.transform(x), model.transform(x))
-    assert np.array_equal(pickle.loads(pickle.dumps(model)).transform(x), model.transform(x))
-    for one in (model, read):
-        one.partial_fit(x, y)
-    assert np.array_equal(read.dual_coef_, model.dual_coef_)
-    assert clone(read).get_params().keys() == model.get_params().keys()
-    others = [other for other in ALL if other is not Estimator]
-    with pytest.raises(ShallowsError, match=f"holds a {Estimator.__name__}"):
-        others[0].load(tmp_path / "model.npz")
-
-
-def test_a_model_of_labels_that_was_saved_knows_them(tmp_path):
-    x, _ = two_views()
-    labels = np.where(x[:, 0] > 0, "right", "left")
-    brief(KernelSlicedInverseRegression, n_components=1, n_iter=5).fit(x, labels).save(tmp_path / "model.npz")
-    read = KernelSlicedInverseRegression.load(tmp_path / "model.npz")
-    assert list(read.classes_) == ["left", "right"]
-    read.partial_fit(x, labels)
 
 
 @pytest.mark.parametrize("Estimator", ALL)
@@ -183,7 +173,7 @@ def test_views_of_unequal_length_are_refused(Estimator):
     x, y = two_views()
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         brief(Estimator).fit(x, y[:-1])
-    with pytest.raises(ValueError, match="400 and 399 rows"):
+    with pytest.raises(ValueError, match="X has 400 rows and y has 399"):
         brief(Estimator).partial_fit(x, y[:-1])
 
 

@@ -261,13 +261,13 @@ def test_a_new_target_with_runs_that_stand_makes_its_table_and_the_page(demo):
     assert found.get("draw", set()) <= {"results/demo/figures/another_table.svg"}
 
 
-def test_a_new_solver_with_its_estimator_and_target_makes_its_own_runs_and_no_others(demo):
+def test_a_new_solver_and_its_target_make_its_own_runs_and_no_others(demo):
     root, _ = demo
     method = {
         "label": "averaged SGD",
         "runs": "estimator",
-        "call": {"classification": "shallows.estimators.regularised.averaged_sgd:AveragedSGDClassifier"},
-        "parameters": {"features": "fourier"},
+        "call": {"classification": "shallows:RegularisedRiskClassifier"},
+        "parameters": {"solver": "averaged_sgd", "features": "fourier"},
         "cost": "feature_pass",
     }
 
@@ -277,7 +277,10 @@ def test_a_new_solver_with_its_estimator_and_target_makes_its_own_runs_and_no_ot
     solver = (PROJECT / "tests" / "example_new_solver.py").read_text()
     paper = new_paper(new=("averaged_sgd", {"batch_size": 64}))
     changes = {
-        "src/shallows/estimators/regularised/averaged_sgd.py": lambda _: solver,
+        "src/shallows/solvers/regularised/averaged_sgd.py": lambda _: solver,
+        "src/shallows/solvers/regularised/__init__.py": lambda text: text.replace(
+            '"norma": ', '"averaged_sgd": ".averaged_sgd:AVERAGED_SGD_SOLVER",\n        "norma": '
+        ),
         "config/methods.yaml": with_method,
     }
     with changed(root, **changes):

@@ -36,7 +36,7 @@ from .linear_systems import (
     solve_triangular,
     told_failures,
 )
-from .memory import available_memory, memory_budget, parse_bytes, peak_memory, resident_memory
+from .memory import available_memory, check_room, memory_budget, parse_bytes, peak_memory, resident_memory
 from .operations import (
     apply_in_place,
     assigns_by_index,
@@ -47,6 +47,7 @@ from .operations import (
     corner,
     matmul_into,
     row_norms_squared,
+    writable,
 )
 from .thin_products import thin_product
 from .threads import in_threads, n_threads, one_blas_thread, sum_in_order, workers_for
@@ -59,6 +60,7 @@ __all__ = [
     "astype",
     "available_memory",
     "blocks",
+    "check_room",
     "cholesky_in_place",
     "clip_in_place",
     "contiguous",
@@ -96,4 +98,5 @@ __all__ = [
     "to_numpy",
     "told_failures",
     "workers_for",
+    "writable",
 ]

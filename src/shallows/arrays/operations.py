@@ -6,6 +6,7 @@ The standard has no ``out=``; NumPy and CuPy have, and save a pass over memory b
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -88,3 +89,8 @@ def row_norms_squared(x: Array) -> Array:
 def blocks(n: int, size: int) -> Iterable[slice]:
     """Consecutive slices that cover ``range(n)``."""
     return (slice(start, min(start + size, n)) for start in range(0, n, size))
+
+
+def writable(attributes: dict[str, Any]) -> dict[str, Any]:
+    """Attributes of an object that was loaded, with copies of its memory maps, which may not be written."""
+    return {name: np.array(value) if isinstance(value, np.memmap) else value for name, value in attributes.items()}

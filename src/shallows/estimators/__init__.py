@@ -4,7 +4,8 @@
     The square loss over the functions of a kernel or of explicit features: EigenPro and its variants, kernel stochastic
     gradient descent, kernel ridge regression solved exactly or block by block.
 `regularised`
-    Any loss with a regulariser, for a fixed kernel or feature map: Pegasos, NORMA, SDCA, SVRG, SAG.
+    Any loss with a regulariser, for a fixed kernel or feature map, by one of six solvers: SDCA, Pegasos, NORMA, SAG,
+    SAGA, SVRG.
 `linear_svm`
     Linear support vector machines on dense or sparse rows, by nine methods.
 `support_vectors`
@@ -37,7 +38,7 @@ What users of scikit-learn look for:
     ``n_jobs``: in processes, joblib gives each its share of the cores; in threads, set the number of the BLAS to the
     cores divided by ``n_jobs``. Models do not depend on what runs beside them.
 *warm_start, tol, early_stopping*
-    EigenPro and its variants, kernel SGD, Pegasos, NORMA, SDCA, SAG and SVRG have all three; kernel ridge regression in
+    EigenPro and its variants, kernel SGD and regularised risks have all three; kernel ridge regression in
     blocks has the first two. Exact ridge regression starts warm from its coefficients, also with another
     regularisation; its tolerance is that of the residual, and there is nothing to stop early. Doubly stochastic
     gradients, and those machines that take their data row by row, go on by ``partial_fit``. A warm start takes the seed
@@ -54,8 +55,8 @@ What users of scikit-learn look for:
     Points are centred where that changes no value of the kernel, and never divided by their deviation: put a
     ``StandardScaler`` before, where features have different units.
 *probabilities*
-    ``predict_proba`` of least squares, ridge regression, extreme learning machines and kitchen sinks; of Pegasos,
-    NORMA, SDCA, SAG, SVRG and doubly stochastic gradients with the losses "logistic" and "softmax". Support vector
+    ``predict_proba`` of least squares, ridge regression, extreme learning machines and kitchen sinks; of regularised
+    risks and doubly stochastic gradients with the losses "logistic" and "softmax". Support vector
     machines, linear and budgeted machines have ``decision_function`` alone; ``CalibratedClassifierCV`` makes
     probabilities of it. Where the inputs tell nothing of the classes, all of them are the class frequencies.
 *fit_intercept*
@@ -64,12 +65,12 @@ What users of scikit-learn look for:
     is regularised, that of support vector machines is trained. Regressors always have one.
 *sample_weight*
     Of least squares and ridge regression: factors of the squared errors in their sum, so that ten times the weights
-    are a tenth of λ. Of support vector machines: factors of C. Of Pegasos and its like, linear, budgeted and doubly
+    are a tenth of λ. Of support vector machines: factors of C. Of regularised risks, linear, budgeted and doubly
     stochastic machines: only their ratios count in ``fit``. Rows of weight zero are left out. ``class_weight``
     multiplies them.
 *several labels, kernels*
-    Several labels for each example in least squares, ridge regression and kitchen sinks, and in Pegasos, NORMA, SDCA,
-    SAG, SVRG and doubly stochastic gradients with a loss that treats each label alone; support vector machines and
+    Several labels for each example in least squares, ridge regression and kitchen sinks, and in regularised
+    risks and doubly stochastic gradients with a loss that treats each label alone; support vector machines and
     budgeted machines go into ``sklearn.multiclass.OneVsRestClassifier``. ``kernel="precomputed"`` where the values of
     the kernel are enough.
 """
@@ -120,23 +121,16 @@ ESTIMATORS = LazyTable(
         "LASVMClassifier": ".support_vectors.lasvm",
         "LinearSVMClassifier": ".linear_svm.linear_svm_classifier",
         "LowRankLinearizedSVMClassifier": ".budgeted.low_rank_svm",
-        "NORMAClassifier": ".regularised.norma",
-        "NORMARegressor": ".regularised.norma",
         "NystroemFeatures": ".feature_maps.nystroem_features",
-        "PegasosClassifier": ".regularised.pegasos",
         "PolynomialFeatures": ".feature_maps.polynomial_features",
         "QuasiMonteCarloFeatures": ".feature_maps.quasi_monte_carlo_features",
         "RBFNetwork": ".feature_maps.rbf_network",
         "RandomBinning": ".feature_maps.random_binning",
         "RandomKitchenSinksClassifier": ".closed_forms.kitchen_sinks",
         "RandomKitchenSinksRegressor": ".closed_forms.kitchen_sinks",
-        "SAGClassifier": ".regularised.sag",
-        "SAGRegressor": ".regularised.sag",
-        "SDCAClassifier": ".regularised.sdca",
-        "SDCARegressor": ".regularised.sdca",
+        "RegularisedRiskClassifier": ".regularised.regularised_risk",
+        "RegularisedRiskRegressor": ".regularised.regularised_risk",
         "SMOClassifier": ".support_vectors.smo",
-        "SVRGClassifier": ".regularised.svrg",
-        "SVRGRegressor": ".regularised.svrg",
         "SemiRandomFeatures": ".feature_maps.semi_random_features",
         "TensorSketch": ".feature_maps.tensor_sketch",
     },

@@ -51,7 +51,7 @@ def weighted(class_weight: Any, y: Any, weights: np.ndarray | None) -> np.ndarra
     ----------
     class_weight : mapping, "balanced" or None
         A mapping has 1 for the classes that it leaves out; "balanced" is n/(k nⱼ) for the nⱼ rows of a class, of n
-        rows and k classes.
+        rows and k classes, a row being counted as often as its weight says.
     y : ndarray, shape (n_samples,)
     weights : ndarray of float64, shape (n_samples,), optional
 
@@ -75,9 +75,10 @@ def weighted(class_weight: Any, y: Any, weights: np.ndarray | None) -> np.ndarra
         raise ShallowsError(
             "class_weight weights whole rows, and a row of several labels is of no one class. Use sample_weight."
         )
-    classes, places, counts = np.unique(single_column(y), return_inverse=True, return_counts=True)
+    classes, places = np.unique(single_column(y), return_inverse=True)
     if balanced:
-        of_class = len(places) / (len(classes) * counts)
+        counts = np.bincount(places, weights)
+        of_class = counts.sum() / (len(classes) * counts)
     else:
         for label, weight in class_weight.items():
             if not is_positive(weight):

@@ -12,15 +12,18 @@ coefficients of the subsample's points. With explicit features, ψᵢ is a vecto
 """
 
 from .certificates import Certificate
+from .eigenpro_kernel import EigenProKernel
 from .eigensystems import eigensystem, top_eigensystem
 from .feature_preconditioner import EIGENSYSTEMS, FeaturePreconditioner, make_feature_preconditioner
 from .fitting import Spectrum, eigenspectrum, fit_preconditioner
 from .kernel_preconditioner import Preconditioner, load_preconditioner, make_preconditioner
+from .randomised_rows import make_rsvd_preconditioner
 from .spectral_preconditioner import SpectralPreconditioner, filtered, power_of
 
 __all__ = [
     "EIGENSYSTEMS",
     "Certificate",
+    "EigenProKernel",
     "FeaturePreconditioner",
     "Preconditioner",
     "SpectralPreconditioner",
@@ -32,6 +35,7 @@ __all__ = [
     "load_preconditioner",
     "make_feature_preconditioner",
     "make_preconditioner",
+    "make_rsvd_preconditioner",
     "power_of",
     "top_eigensystem",
 ]

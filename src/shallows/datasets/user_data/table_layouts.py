@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import codecs
 import csv
 import io
 import itertools
@@ -145,6 +146,8 @@ def _head(path: Path) -> tuple[str, bool, str, list[str]]:
         head = file.read(_HEAD_BYTES)
     if not head.strip():
         raise DatasetError(f"{path} is empty.")
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise DatasetError(f"{path} is text in UTF-16. Save it again as UTF-8 (in Excel: 'CSV UTF-8').")
     if b"\0" in head:
         raise DatasetError(f"{path} is no text: it holds zero bytes. Give it the ending of what it is.")
     if head.lstrip()[:15].lower().startswith((b"<!doctype html", b"<html")):

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from ...errors import ShallowsError, UnknownNameError
+from ... import arrays
+from ...errors import UnknownNameError
 from ...solvers.budgeted.multi_hyperplane import HyperplaneState, MultiHyperplane
 from ...solvers.budgeted.sparse_rows import SparseRows
-from ..parameter_checks import check_whole, is_number
+from ..parameter_checks import check_not_negative, check_whole
 from .row_by_row import RowByRowClassifier
 
 METHODS = ("batch", "online")
@@ -44,17 +45,21 @@ class AMMClassifier(RowByRowClassifier):
     constant : float, default=1.0
         A further feature of that value gives the hyperplanes their offsets, which are regularised alike; 0 gives none.
         With it columns whose mean is more than 100 times as large as the deviation of the points are centred.
+    reserve : bool, default=False
+        Whether every class has a hyperplane of zeros in reserve, as published, so that no class scores below 0 in the
+        training; else, as in the authors' toolbox, only the class of the example has one.
     max_seconds : float, optional
         The most seconds of training.
     class_weight : dict or "balanced", optional
         Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
-        a class with nⱼ of the n rows, of k classes.
+        a class with nⱼ of the n rows, of k classes; weighted rows are counted by their weights.
     random_state : int, RandomState or None, default=None
         Decides the order of the rows. The same int gives the same model.
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
         Without effect, since one example at a time is no work for a GPU; here so that all estimators take it.
     memory : int or str, optional
-        Without effect, since the model is small; here so that all estimators take it.
+        Bytes, or a text such as "4GB", that the process may use; a model that needs more is refused. None takes a share
+        of what is free.
     dtype : {"auto", "float32", "float64"}, default="auto"
         Without effect: the steps are taken in float64.
     verbose : int, default=0
@@ -103,6 +108,7 @@ class AMMClassifier(RowByRowClassifier):
         prune_every: int = 10000,
         pruning: float = 10.0,
         constant: float = 1.0,
+        reserve: bool = False,
         max_seconds: float | None = None,
         class_weight: Any = None,
         random_state: Any = None,
@@ -118,6 +124,7 @@ class AMMClassifier(RowByRowClassifier):
         self.prune_every = prune_every
         self.pruning = pruning
         self.constant = constant
+        self.reserve = reserve
         self.max_seconds = max_seconds
         self.class_weight = class_weight
         self.random_state = random_state
@@ -129,14 +136,13 @@ class AMMClassifier(RowByRowClassifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_whole(self, "n_hyperplanes", "prune_every")
-        for name in ("pruning", "constant"):
-            value = getattr(self, name)
-            if not (is_number(value) and 0 <= value < np.inf):
-                raise ShallowsError(f"{name} must be a number of at least 0, got {value!r}.")
-        if self.method not in METHODS:
-            raise UnknownNameError("method", self.method, METHODS)
+        check_not_negative(self, "pruning", "constant")
+        UnknownNameError.check("method", self.method, METHODS)
 
-    def _make_solver(self, X: Any, y: np.ndarray, weights: np.ndarray | None, seed: int) -> MultiHyperplane:
+    def _make_solver(self, d: int) -> MultiHyperplane:
+        n = self.n_hyperplanes * len(self.classes_)
+        room, remedy = self._working_budget(arrays.Device("cpu")), "Take a smaller n_hyperplanes, or give more memory."
+        arrays.check_room(f"{n:,} hyperplanes take", 8 * n * (d + 2), room, remedy)
         return MultiHyperplane(
             self.regularisation_,
             self.n_hyperplanes,
@@ -144,6 +150,7 @@ class AMMClassifier(RowByRowClassifier):
             self.prune_every,
             float(self.pruning),
             float(self.constant),
+            bool(self.reserve),
         )
 
     def _start(self, solver: MultiHyperplane, problem: SparseRows) -> HyperplaneState:

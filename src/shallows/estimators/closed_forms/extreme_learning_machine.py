@@ -17,8 +17,7 @@ class _ExtremeLearningMachine:
         check_units(self.activation, self.n_units)
         leave_one_out_choice.check_bandwidth(self.bandwidth)
         leave_one_out_choice.check_or_auto(self, "C")
-        if self.form not in FORMS:
-            raise UnknownNameError("form", self.form, FORMS)
+        UnknownNameError.check("form", self.form, FORMS)
 
     def _make_transformer(self, seed: int, bandwidth: float | None = None) -> HiddenUnits:
         return HiddenUnits(
@@ -69,7 +68,7 @@ class ExtremeLearningMachineClassifier(_ExtremeLearningMachine, FeatureLeastSqua
         nothing, probabilities are then the class frequencies. False learns f about 0, as the method was published.
     class_weight : dict or "balanced", optional
         Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
-        a class with nⱼ of the n rows, of k classes.
+        a class with nⱼ of the n rows, of k classes; weighted rows are counted by their weights.
     random_state : int, RandomState or None, default=None
         Decides what is drawn of the features. The same int gives the same model.
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"

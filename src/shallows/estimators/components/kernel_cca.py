@@ -8,14 +8,20 @@ from typing import Any, Self
 import numpy as np
 
 from ... import arrays, training
-from ...errors import ShallowsError
 from ...solvers.components.kernel_cca import DoublyStochasticCCA
 from ...solvers.components.two_view_state import TwoViewState
-from ..parameter_checks import check_not_negative
+from ..parameter_checks import check_choice, check_positive
 from . import component_plan
 from .two_view_estimator import TwoViewEstimator, canonical_turns
 
-METHODS = ("newton", "gradient")
+METHODS = ("newton", "gradient", "printed")
+"""Rules of the steps, see `DoublyStochasticKernelCCA`."""
+
+
+def check_rule(estimator: Any) -> None:
+    """Check ``method`` and ``ridge`` of an estimator with the rules of kernel CCA."""
+    check_choice(estimator, method=METHODS)
+    check_positive(estimator, "ridge", or_zero=True)
 
 
 class DoublyStochasticKernelCCA(TwoViewEstimator):
@@ -48,11 +54,12 @@ class DoublyStochasticKernelCCA(TwoViewEstimator):
         Whether the functions are centred, as correlations are. The paper does not say.
     ridge : float, default=1e-4
         ρ, in units of k(x, x) = 1: what is added to the covariance of either view.
-    method : {"newton", "gradient"}, default="newton"
+    method : {"newton", "gradient", "printed"}, default="newton"
         "newton" takes in every block the step of the regression of one view's functions on the other view's features;
-        "gradient" is the rule as it is printed, with a ridge and made safe where it would grow.
+        "gradient" is the rule of Algorithm 4, made safe where it would grow, and "printed" the rule as it stands there,
+        with the mean of a batch for its W. Either has a ridge, which is not printed; 0 leaves it out.
     step_size : float, optional
-        η₁. None takes a half, which is the share of a whole step for "newton" and stable for "gradient".
+        η₁. None takes a half, which is the share of a whole step for "newton" and stable for the others.
     decrease : float, default=0.02
         ρ in the steps η₁ / (1 + ρ (t − 1)).
     block_size : int, optional
@@ -101,8 +108,6 @@ class DoublyStochasticKernelCCA(TwoViewEstimator):
     B. Xie, Y. Liang and L. Song (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS
     28.
     """
-
-    _solver_class = DoublyStochasticCCA
 
     def __init__(
         self,
@@ -267,9 +272,7 @@ class DoublyStochasticKernelCCA(TwoViewEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.method not in METHODS:
-            raise ShallowsError(f"method must be one of {', '.join(map(repr, METHODS))}, got {self.method!r}.")
-        check_not_negative(self, "ridge")
+        check_rule(self)
 
     def _default_block_size(self, views: tuple[Any, ...]) -> int:
         return self._regression_block_size(views)
@@ -278,12 +281,11 @@ class DoublyStochasticKernelCCA(TwoViewEstimator):
         # Of few points in one block's features, covariances are not to be inverted as they are.
         return max(self.ridge, 1e-3)
 
-    def _plan(self, n: int | None, seed: int, budget: int, device: arrays.Device) -> tuple[Any, Any]:
+    def _plan(self, n: int, seed: int, budget: int, device: arrays.Device) -> tuple[Any, Any]:
         max_blocks = self._max_blocks(n)
         start = self._start(max_blocks)
         step = self.step_size or component_plan.FIRST_STEP
-        batch_size = self.batch_size or max(10 * self.block_size_, 20 * self.n_components)
-        self.batch_size_ = batch_size if n is None else min(n, batch_size)
+        self.batch_size_ = self._batch_size(n, max(10 * self.block_size_, 20 * self.n_components))
         self.effective_params_ = {
             "method": self.method,
             "ridge": float(self.ridge),
@@ -294,8 +296,9 @@ class DoublyStochasticKernelCCA(TwoViewEstimator):
             float(self.decrease),
             float(self.ridge),
             self.method == "newton",
-            max_blocks=max_blocks,
-            seed=seed,
+            self.method != "printed",
+            max_blocks,
+            seed,
         )
         return solver, self._started_problem(start, budget, device)
 

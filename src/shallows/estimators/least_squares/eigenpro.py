@@ -39,13 +39,18 @@ class EigenProClassifier(EigenProFit, LeastSquaresClassifier):
     n_subsample : int, optional
         M, the number of training points from which the eigensystem is computed. None takes about 9√n, at least 500
         and at most 12,000, as the memory allows; all of up to 1,000 points.
+    eigensystem : {"subsample", "rsvd"}, default="subsample"
+        "subsample" takes the eigenvectors of the M × M kernel matrix, so that a correction changes M coefficients and
+        its step can be certified. "rsvd" is the form of the paper and of the authors' first release, for comparison:
+        eigenvectors of length n, by a randomised singular value decomposition of M rows of the n × n matrix. It needs
+        a ``step_size`` or ``step_rule="release2017"``, belongs with ``power="sqrt"``, and takes no sample weights.
     batch_size : int, optional
         m, the rows of a step. None takes half of β/μ, the size up to which an epoch with larger batches makes the same
         progress (β is the largest value of the preconditioned kernel's diagonal, μ its largest eigenvalue); on a GPU at
-        least an eighth of the points, where memory allows. If an epoch has b ≤ 16 batches, of at least 2(b − 1) rows
-        for every output, the steps are those of conjugate residuals. These come nearer to the training targets in an
-        epoch, and an epoch takes less time if the kernel matrix is kept; where targets are noisy, let
-        ``early_stopping`` end the training.
+        least an eighth of the points, where memory allows; 256 with ``eigensystem="rsvd"``. If an epoch has b ≤ 16
+        batches, of at least 2(b − 1) rows for every output, the steps are those of conjugate residuals. These come
+        nearer to the training targets in an epoch, and an epoch takes less time if the kernel matrix is kept; where
+        targets are noisy, let ``early_stopping`` end the training.
     step_size : float, optional
         η, for a sum over the batch. None takes the step by ``step_rule``, and an epoch in which training diverges
         is then repeated with half of it.
@@ -83,7 +88,7 @@ class EigenProClassifier(EigenProFit, LeastSquaresClassifier):
         to.
     class_weight : dict or "balanced", optional
         Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
-        a class with nⱼ of the n rows, of k classes.
+        a class with nⱼ of the n rows, of k classes; weighted rows are counted by their weights.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
         int gives the same model.
@@ -173,13 +178,18 @@ class EigenProRegressor(EigenProFit, LeastSquaresRegressor):
     n_subsample : int, optional
         M, the number of training points from which the eigensystem is computed. None takes about 9√n, at least 500
         and at most 12,000, as the memory allows; all of up to 1,000 points.
+    eigensystem : {"subsample", "rsvd"}, default="subsample"
+        "subsample" takes the eigenvectors of the M × M kernel matrix, so that a correction changes M coefficients and
+        its step can be certified. "rsvd" is the form of the paper and of the authors' first release, for comparison:
+        eigenvectors of length n, by a randomised singular value decomposition of M rows of the n × n matrix. It needs
+        a ``step_size`` or ``step_rule="release2017"``, belongs with ``power="sqrt"``, and takes no sample weights.
     batch_size : int, optional
         m, the rows of a step. None takes half of β/μ, the size up to which an epoch with larger batches makes the same
         progress (β is the largest value of the preconditioned kernel's diagonal, μ its largest eigenvalue); on a GPU at
-        least an eighth of the points, where memory allows. If an epoch has b ≤ 16 batches, of at least 2(b − 1) rows
-        for every output, the steps are those of conjugate residuals. These come nearer to the training targets in an
-        epoch, and an epoch takes less time if the kernel matrix is kept; where targets are noisy, let
-        ``early_stopping`` end the training.
+        least an eighth of the points, where memory allows; 256 with ``eigensystem="rsvd"``. If an epoch has b ≤ 16
+        batches, of at least 2(b − 1) rows for every output, the steps are those of conjugate residuals. These come
+        nearer to the training targets in an epoch, and an epoch takes less time if the kernel matrix is kept; where
+        targets are noisy, let ``early_stopping`` end the training.
     step_size : float, optional
         η, for a sum over the batch. None takes the step by ``step_rule``, and an epoch in which training diverges
         is then repeated with half of it.

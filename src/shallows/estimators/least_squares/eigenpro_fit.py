@@ -19,10 +19,12 @@ from ...solvers.least_squares.lifted_eigenpro import LiftedEigenPro
 from ...solvers.least_squares.selection import solver_for
 from ...solvers.least_squares.step_rules import StepRule
 from ...spectrum import Preconditioner, power_of
+from ...spectrum.randomised_rows import check_eigensystem
 from ...split_products import split_kernel
 from .. import precomputed
 from ..base import SMALL
 from ..leave_one_out_choice import AUTO
+from ..parameter_checks import check_choice
 from .kernel_least_squares import Plan
 from .preconditioning import (
     SMALL_FLOOR,
@@ -34,6 +36,9 @@ from .preconditioning import (
 )
 
 PRECISIONS = ("full", "split")
+
+RELEASED_BATCH = 256
+"""The batch size of the authors' first release."""
 
 
 class EigenProFit:
@@ -49,6 +54,7 @@ class EigenProFit:
         calibration: str | None = "auto",
         rank: int | None = None,
         n_subsample: int | None = None,
+        eigensystem: str = "subsample",
         batch_size: int | None = None,
         step_size: float | None = None,
         step_rule: str | Mapping[str, Any] | StepRule = "certified",
@@ -75,6 +81,7 @@ class EigenProFit:
         self.calibration = calibration
         self.rank = rank
         self.n_subsample = n_subsample
+        self.eigensystem = eigensystem
         self.batch_size = batch_size
         self.step_size = step_size
         self.step_rule = step_rule
@@ -99,11 +106,21 @@ class EigenProFit:
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.precision not in PRECISIONS:
-            raise ShallowsError(f"precision must be 'full' or 'split', got {self.precision!r}.")
+        check_choice(self, precision=PRECISIONS)
         check_preconditioning(self)
         power_of(self.power)
-        step_rules.make(self.step_rule)
+        rule = step_rules.make(self.step_rule)
+        check_eigensystem(self.eigensystem)
+        if self.eigensystem == "rsvd":
+            if self.step_size is None and not isinstance(rule, step_rules.Release2017):
+                raise ShallowsError(
+                    "eigensystem='rsvd' has no certificate for step_rule="
+                    f"{self.step_rule!r}; take step_rule='release2017' or a step_size."
+                )
+            if self.preconditioner is not None:
+                raise ShallowsError(
+                    "A preconditioner that is handed in has its own eigensystem; leave it or eigensystem='rsvd' out."
+                )
         if self.preconditioner is not None:
             precomputed.refuse(self, "A preconditioner that is handed in was made of points and a kernel.")
         if self.early_stopping and self.preconditioner is not None:
@@ -150,7 +167,20 @@ class EigenProFit:
     def _make_plan(self, points: Any, weights: Any, kernel: Kernel, seed: int, budget: int) -> Plan:
         n = points.shape[0]
         p = self._given
-        if p is None:
+        if self.eigensystem == "rsvd":
+            if weights is not None:
+                raise ShallowsError("eigensystem='rsvd' knows no sample weights; take eigensystem='subsample'.")
+            n_rows, rank = self._sizes(n, arrays.itemsize(points), budget)
+            p = spectrum.make_rsvd_preconditioner(
+                kernel,
+                points,
+                rank=rank,
+                n_rows=n_rows,
+                seed=seed,
+                damping=self.damping,
+                power=power_of(self.power),
+            )
+        elif p is None:
             n_subsample, rank = self._sizes(n, arrays.itemsize(points), budget)
             ridge = self._choices.regularisation
             # Once λ_{q+1} is 1/n a single batch of all n points loses no progress: to flatten more gains nothing. Nor
@@ -177,7 +207,8 @@ class EigenProFit:
                     "A preconditioner that is handed in knows no sample weights; leave one of the two out."
                 )
             p = p.to(arrays.device_of(points), points.dtype)
-        batch_size = min(n, self.batch_size or self._batch_size(p, n))
+        released = RELEASED_BATCH if self.eigensystem == "rsvd" else None
+        batch_size = min(n, self.batch_size or released or self._batch_size(p, n))
         if self._may_fill(points):
             sizes = (self._n_outputs, p.rank, arrays.itemsize(points), budget)
             batch_size = device_form.filling_batch(batch_size, n, *sizes)
@@ -214,7 +245,12 @@ class EigenProFit:
         return (
             super()._model_parameters(plan)
             | step_parameters(self, plan.preconditioner)
-            | {"solver": solver, **products, **({"precision_of_blocks": "split"} if self._splits else {})}
+            | {
+                "eigensystem": self.eigensystem,
+                "solver": solver,
+                **products,
+                **({"precision_of_blocks": "split"} if self._splits else {}),
+            }
         )
 
     def _sizes(self, n: int, itemsize: int, budget: int) -> tuple[int, int]:

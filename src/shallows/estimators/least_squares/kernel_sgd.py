@@ -68,8 +68,7 @@ class _KernelSGD:
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.step_rule not in RULES:
-            raise UnknownNameError("step_rule", self.step_rule, RULES)
+        UnknownNameError.check("step_rule", self.step_rule, RULES)
 
     def _make_plan(self, points: Any, weights: Any, kernel: Kernel, seed: int, budget: int) -> Plan:
         # A preconditioner of rank 0 changes nothing; λ and β, from which the step follows, are measured with it.
@@ -140,7 +139,7 @@ class KernelSGDClassifier(_KernelSGD, LeastSquaresClassifier):
         when to stop (``max_epochs``, ``tol``); else begin anew.
     class_weight : dict or "balanced", optional
         Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
-        a class with nⱼ of the n rows, of k classes.
+        a class with nⱼ of the n rows, of k classes; weighted rows are counted by their weights.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
         int gives the same model.

@@ -1,398 +1,420 @@
-"""What the estimators of a regularised risk share: the constructor, the fit on data in batches, the prediction."""
+"""Classification and regression by the minimiser of a regularised risk, with any loss and by any of six solvers."""
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Sequence
+import contextlib
 from typing import Any
 
 import numpy as np
+from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
 
-from ... import arrays, gram, kernels, losses, streams, training
-from ... import features as feature_maps
+from ... import losses
 from ...errors import ShallowsError
-from ...features import Blocks, Design
-from ...solvers.regularised.risk import FeatureSpan, KernelSpan, RiskProblem, RiskState
-from ...spectrum.leave_one_out import RidgeChoice
-from .. import early_stopping, leave_one_out_choice, precomputed, warm_starts
-from ..base import SMALL, Estimator, kept_rows
-from ..centring import Centring
-from ..feature_scores import feature_scores
-from ..kernel_checks import check_scale, check_scores, chosen_kernel
-from ..parameter_checks import check_positive, check_whole
-from . import linear_scales
-from .batch_orders import InOrderThenShuffled
-from .risk_snapshot import RiskSnapshot
+from .. import class_weights, leave_one_out_choice
+from ..array_inputs import follows_input
+from ..constructors import with_parameters
+from ..label_checks import are_several, check_takes_several, check_two_classes, signs, single_column
+from .risk_model import RiskModel
 
 
-class RiskModel(Estimator):
-    """Base of the estimators that minimise λ/2 ‖f‖² + (1/n) Σ wᵢ ℓ(f(xᵢ), yᵢ).
+def _has_probabilities(model: Any) -> bool:
+    return model._named_loss().has_probabilities
 
-    A method derives from `RiskClassifier`, from `RiskRegressor` or from both by a common base, and says with which
-    solver it trains (`_make_solver`). Everything else has a default: the constructor, if the method has no parameters
-    of its own, the loss that "auto" stands for (``_default_loss``), the order of the batches (``_batch_order``), and
-    the multiple of the zero function's loss at which a training is given up as diverging (``_divergence_factor``).
+
+class RegularisedRiskClassifier(ClassifierMixin, RiskModel):
+    """Classification by a regularised risk, λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ) + b, yᵢ), on kernels or features.
+
+    b is an intercept that is not regularised, see ``fit_intercept``.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="gaussian"
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or, where there are no
+        explicit features, "precomputed": X is then the kernel matrix in a fit, and the values of new points with all
+        training points in a prediction.
+    bandwidth : float, "auto", "median" or None, default="auto"
+        σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
+        points and the halves, quarters, ... of it, the one with the smallest leave-one-out error of kernel ridge
+        regression on 400 to 1,000 training rows; a wider kernel would need more epochs. "median" and None take the
+        median distance.
+    kernel_params : dict, optional
+        Further parameters of the kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
+    features : str or object, optional
+        None works with the kernel itself. Else with explicit features of it: "fourier" (cosines and sines of random
+        frequencies), "fourier_cosine", "orthogonal", "nystrom", "nystrom_kmeans", "rbf", "rbf_kmeans", "linear" (the
+        inputs and a constant), or an object with ``map(x)`` and ``n_features``.
+    n_features : int, default=512
+        Columns of a named map; of cosines and sines in pairs an odd number becomes the next even one.
+    loss : str or Loss, default="auto"
+        "hinge", "squared_hinge", "logistic", "softmax", "multiclass_hinge" or "square", as far as the solver takes it:
+        "sdca" has no "softmax" and "multiclass_hinge". "auto" is the logistic loss for "sag", "saga" and "svrg", and
+        the hinge for the others.
+    solver : {"sdca", "pegasos", "norma", "sag", "saga", "svrg"}, default="sdca"
+        How the risk is minimised, in steps on batches of ``batch_size`` rows.
+
+        - "sdca": stochastic dual coordinate ascent. Each dual variable is set to its best value in turn; there is no
+          step size.
+        - "pegasos": subgradient steps of 1/(λt), for losses with bounded slopes, "hinge", "multiclass_hinge",
+          "logistic" and "softmax".
+        - "norma": stochastic gradient steps in the space of the kernel, for all losses; takes no explicit features.
+        - "sag", "saga": gradients averaged over a table of the latest of each example, for smooth losses on explicit
+          features.
+        - "svrg": gradients whose variance is reduced by a full gradient now and then, for the same.
+    solver_params : dict, optional
+        Parameters of the solver, by name.
+
+        - "pegasos": ``projection`` (False), whether f is projected onto the ball ‖f‖ ≤ 1/√λ after every step, in which
+          the optimum lies (for several classes with a hinge for each, that of each class; of other losses λ‖f‖² is at
+          most the loss of the zero function); ``averaging`` (False), whether the model is the mean of the iterates,
+          later ones with more weight, which is much better after few epochs than the last one.
+        - "norma": ``step_size`` η₁ (None: 1/(M√(λκ)) for a loss of classes with slopes of at most M, divided by √T in
+          the constant schedule of T steps; the reciprocal of the curvature of a batch for other losses; 1/λ in the
+          inverse schedule. A loss of values with kinks counts as curved as a square with the slope M at the mean
+          distance from the intercept); ``schedule``, η_t = η₁/√t ("root", the default), η₁ ("constant") or η₁/t
+          ("inverse"); ``truncation`` (None), the number of examples after which terms of the function are dropped.
+        - "sag", "saga", "svrg": ``step_size`` η, for the mean over a batch (None: the step of the theory for the
+          smoothness that is measured on batches). "svrg" has ``period`` (2.0) as well, the passes over the data between
+          two full gradients, each of which costs a pass of its own that is not counted as an epoch.
+    regularisation : float, "auto" or None, default="auto"
+        λ. "auto" takes that of kernel ridge regression with the smallest leave-one-out error on the rows that the
+        bandwidth is chosen with, and without a kernel does as None. None takes 1/n, which is C = 1 of a support vector
+        machine; C in general is 1/(λn).
+    fit_intercept : bool, default=True
+        Learn f about an intercept b, which is not regularised: the constant score of the least loss, from the weighted
+        class frequencies alone. That is their log-odds for "logistic", their logarithms for "softmax", and the mean of
+        the coded targets for the other losses. Where the inputs tell nothing, probabilities are then the frequencies.
+        False learns f about 0, as the method was published.
+    batch_size : int, optional
+        m, the rows of a step. None takes a twentieth of them: 16 to 256 with a kernel, 8 to 64
+        with features.
+    max_epochs : int, default=20
+        The most passes over the training data.
+    max_seconds : float, optional
+        The most seconds of training. These include kernel values and features, but not preparation, landmarks and
+        evaluation.
+    tol : float, default=0.0
+        Stop after an epoch whose training loss is at most this share of the zero function's loss.
+    early_stopping : bool, default=False
+        Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
+        become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
+    validation_fraction : float, default=0.1
+        The share of the training rows that early stopping holds out.
+    n_iter_no_change : int, default=3
+        Epochs without a better validation score after which early stopping ends the training.
+    warm_start : bool, default=False
+        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
+        when to stop (``max_epochs``, ``tol``); else begin anew.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
+        a class with nⱼ of the n rows, of k classes; weighted rows are counted by their weights.
+    random_state : int, RandomState or None, default=None
+        Decides everything that is drawn: the order of the rows, random features and landmarks. The same int gives the
+        same model.
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        "auto" takes a GPU where CuPy finds one.
+    memory : int or str, optional
+        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        "auto" means float32, and float64 for up to 1,000 points.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (n_classes,)
+    intercept_ : ndarray, shape (n_outputs,)
+        b, the constant with the least loss on the targets: their mean for "square".
+    dual_coef_ : ndarray, shape (n_support, n_outputs)
+        Coefficients of the kernel functions at the training rows ``support_``; without explicit features.
+    support_ : ndarray of int
+        Numbers of the training rows with coefficients other than zero; without explicit features.
+    coef_ : ndarray, shape (n_outputs, n_features)
+        With explicit features.
+    bandwidth_ : float
+    n_epochs_ : int
+    losses_ : list of float
+        Training loss of each epoch as a share of the zero function's loss; each batch is measured before its own
+        step.
+    validation_scores_ : list of float
+        With ``early_stopping`` only: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
+    effective_params_ : dict
+        What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
+        device.
+    timings_ : dict
+        Seconds of each phase of the fit; ``eigensystem`` is the choice of landmarks and their map.
+
+    References
+    ----------
+    sdca: S. Shalev-Shwartz and T. Zhang (2013), "Stochastic dual coordinate ascent methods for regularized loss
+    minimization", Journal of Machine Learning Research 14. pegasos: S. Shalev-Shwartz, Y. Singer, N. Srebro and
+    A. Cotter (2011), "Pegasos: primal estimated sub-gradient solver for SVM", Mathematical Programming 127. norma:
+    J. Kivinen, A. Smola and R. Williamson (2004), "Online learning with kernels", IEEE Transactions on Signal
+    Processing 52. sag: M. Schmidt, N. Le Roux and F. Bach (2017), "Minimizing finite sums with the stochastic average
+    gradient", Mathematical Programming 162. saga: A. Defazio, F. Bach and S. Lacoste-Julien (2014), "SAGA: a fast
+    incremental gradient method with support for non-strongly convex composite objectives", NIPS 27. svrg: R. Johnson
+    and T. Zhang (2013), "Accelerating stochastic gradient descent using predictive variance reduction", NIPS 26.
     """
 
-    _default_loss: losses.Loss = losses.Square()
-    _batch_order: type[training.Batches] = InOrderThenShuffled
-    _divergence_factor = math.inf
-    _least_ridge = 0.0
-    # For methods whose constructor leaves these out.
-    features: Any = None
-    kernel: Any = "gaussian"
-    bandwidth: float | str | None = None
-    kernel_params: dict[str, Any] | None = None
-    tol: float = 0.0
-    early_stopping: bool = False
-    n_iter_no_change: int = 3
-    _held_out: early_stopping.HeldOut | None = None
-    _intercept: np.ndarray | None = None  # Of the problem, shape (c,); coded values have theirs taken away.
-
-    def __init__(
-        self,
-        kernel: Any = "gaussian",
-        *,
-        bandwidth: float | str | None = "auto",
-        kernel_params: dict[str, Any] | None = None,
-        features: Any = None,
-        n_features: int = 512,
-        loss: Any = "auto",
-        regularisation: float | str | None = "auto",
-        batch_size: int | None = None,
-        max_epochs: int = 10,
-        max_seconds: float | None = None,
-        tol: float = 0.0,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 3,
-        warm_start: bool = False,
-        random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-        verbose: int = 0,
-    ):
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.kernel_params = kernel_params
-        self.features = features
-        self.n_features = n_features
-        self.loss = loss
-        self.regularisation = regularisation
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.max_seconds = max_seconds
-        self.tol = tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
-
-    # ------------------------------------------------------------------------ what a method must or may say
-
-    def _make_solver(self, problem: RiskProblem, batch_size: int) -> Any:
-        """The solver of `shallows.solvers` with its parameters, for a problem whose features and targets are known."""
-        raise NotImplementedError
+    __init__ = with_parameters(RiskModel.__init__, fit_intercept=True, class_weight=None)
 
     def _learn_targets(self, y: np.ndarray, weights: np.ndarray | None) -> None:
-        """Store how targets are coded: the classes, or mean and scale."""
-        raise NotImplementedError
+        self._multilabel = are_several(y)
+        if self._multilabel:
+            check_takes_several(self._named_loss())
+            self.classes_ = np.arange(y.shape[1])
+        else:
+            self.classes_ = np.unique(single_column(y))
+            check_two_classes(self.classes_)
+            class_weights.check(getattr(self, "class_weight", None), self.classes_)
+        codes = self._encode(y)
+        self.intercept_ = (
+            self._named_loss().constant(codes, weights) if self.fit_intercept else np.zeros(codes.shape[1])
+        )
+
+    @property
+    def _intercept(self) -> np.ndarray | None:
+        return self.intercept_ if self.fit_intercept else None
+
+    def _unscale(self, scores: np.ndarray) -> np.ndarray:
+        return scores + self.intercept_.astype(scores.dtype)
 
     def _encode(self, y: np.ndarray) -> np.ndarray:
-        """Targets as the loss takes them, float, shape (n, c)."""
-        raise NotImplementedError
+        if self._multilabel:
+            return signs(y, len(self.classes_))
+        return self._named_loss().encode(np.searchsorted(self.classes_, single_column(y)), len(self.classes_))
+
+    _codes = _encode
 
     def _ridge_targets(self, y: np.ndarray) -> np.ndarray:
-        """Targets that kernel ridge regression is fitted to for the choice of bandwidth and λ, shape (n, c)."""
-        return self._encode(y)
+        if self._multilabel:
+            return self._encode(y)
+        return leave_one_out_choice.class_codes(np.searchsorted(self.classes_, single_column(y)), len(self.classes_))
 
-    def _scaled_loss(self) -> tuple[losses.Loss, float]:
-        """The loss in the units of the coded targets, and what λ is multiplied with in them."""
-        return self._named_loss(), 1.0
+    def _decode(self, scores: np.ndarray) -> np.ndarray:
+        if self._multilabel:
+            return (scores > 0).astype(int)
+        return self.classes_[self._named_loss().decide(scores)]
 
-    def _named_loss(self) -> losses.Loss:
-        """The loss in the user's units."""
-        return losses.make(self._default_loss if isinstance(self.loss, str) and self.loss == "auto" else self.loss)
-
-    # --------------------------------------------------------------------------------------- the fit
-
-    @training.keeps_model_on_failure
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        observers: Sequence[training.Observer] = (),
-        checkpoint: training.Checkpoint | None = None,
-    ) -> RiskModel:
-        """Train on all of X, y.
+    @follows_input
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores of the classes.
 
         Parameters
         ----------
         X : array-like or CSR matrix, shape (n_samples, n_features)
-        y : array-like, shape (n_samples,) or, for values, (n_samples, n_outputs)
-        sample_weight : array-like, shape (n_samples,), optional
-            Weights of the losses, in any unit; rows of weight zero are left out.
-        observers : sequence of shallows.training.Observer
-            `Progress`, `Curve` and others, called after every batch and epoch.
-        checkpoint : shallows.training.Checkpoint, optional
-            Go on from it if it exists, and keep it up to date.
 
         Returns
         -------
-        self
-
-        Raises
-        ------
-        ValueError
-            NaN or infinity, shapes that do not agree, one class only.
-        ShallowsError
-            A parameter out of its range.
-        DivergenceError
-            With a ``step_size`` of the user's that is too large.
+        ndarray, shape (n_samples,) for two classes, else (n_samples, n_classes)
+            (n_samples, n_labels) after a fit to several labels for each example.
         """
-        started = time.perf_counter()
-        # In the course of a fit there is no model: an old function does not go with the centring of new data.
-        vars(self).pop("_model", None)
-        self._check_parameters()
-        X, y, weights = self._validated_training_set(X, y, sample_weight)
-        kept, _ = kept_rows(sample_weight, X.shape[0])
-        device, seed = self._fit_device(), self._seed()
-        held_out = None
-        if self.early_stopping:
-            of_labels = not self._y_is_numeric
-            held_out = early_stopping.hold_out(X, y, weights, self.validation_fraction, seed, of_labels)
-            rows = held_out.training_rows
-            X, y, weights = X[rows], y[rows], None if weights is None else weights[rows]
-        start, n = warm_starts.Start(self, X, y, weights, seed), X.shape[0]
-        self._learn_targets(y, weights)
-        loss, unit = self._scaled_loss()
-        self._dtype = np.dtype(("float64" if n <= SMALL else "float32") if self.dtype == "auto" else self.dtype)
-        budget = self._working_budget(device)
-        with device.active():
-            order = streams.permutation(seed, "order", 0, n)
-            points = self._prepare_points(X, order, device)
-            targets = arrays.to_device(self._encode(y)[order], device, self._dtype)
-            w = None
-            if weights is not None:
-                w = arrays.to_device((weights[order] / weights.mean())[:, None], device, self._dtype)
-            kernel, choice = self._choose(points, y[order], None if weights is None else weights[order], seed)
-            budget -= precomputed.held_bytes(kernel)
-            prepared = time.perf_counter()
+        scores = self._raw_predict(self._validated(X))
+        if self._multilabel:
+            return scores
+        if scores.shape[1] == 1:
+            return scores[:, 0]
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
-            blocks = None
-            if self.features is not None:
-                blocks = feature_maps.in_blocks(self.features, kernel, points[:, :-2], self.n_features, seed, budget)
-            mapped = time.perf_counter()
-            size = min(n, self.batch_size or self._default_batch_size(n))
-            span = self._make_span(kernel, blocks, points, budget - points.nbytes - 6 * targets.nbytes)
-            # A chosen λ is for the coded targets, whose unit the problem multiplies a given one with.
-            reg = leave_one_out_choice.of_mean_loss(self.regularisation, choice, n, self._least_ridge)
-            reg /= unit if leave_one_out_choice.is_automatic(self.regularisation) and choice is not None else 1.0
-            b = None if self._intercept is None else arrays.to_device(self._intercept, device, self._dtype)
-            problem = RiskProblem(span, targets, loss, float(reg) * unit, w, self._divergence_factor, b)
-            solver = self._make_solver(problem, size)
-            built = time.perf_counter()
+    @follows_input
+    def predict(self, X: Any) -> np.ndarray:
+        """Class labels.
 
-            self._order, self._fitted, self._held_out = order, (kernel, blocks), held_out
-            try:
-                run = training.train(
-                    solver,
-                    problem,
-                    start.batches(self._batch_order(n, size, seed)),
-                    self._stopping(held_out),
-                    observers=[*self._progress_observers(), *observers],
-                    checkpoint=checkpoint,
-                    snapshot=lambda state, epoch: RiskSnapshot(self, problem, state, epoch),
-                    may_shrink=getattr(self, "step_size", None) is None,
-                    state=start.state(solver, problem),
-                )
-                start.remember(run)
-                self._model = self._model_of(problem, run.state)
-                linear_scales.warn_if_far(self, problem, points)
-            finally:
-                del self._order, self._fitted, self._held_out
-            arrays.synchronise(points)
-        finished = time.perf_counter()
-        order = kept[order if held_out is None else held_out.training_rows[order]]
-        self._set_fitted_attributes(run, problem, kernel, blocks, order, size, seed, device, budget, float(reg))
-        self.effective_params_ |= leave_one_out_choice.report(choice)
-        self.timings_ = {
-            "preparation": prepared - started,
-            "eigensystem": mapped - prepared,
-            "kernel_matrix": built - mapped,
-            "training": run.seconds,
-            "evaluation": max(0.0, finished - built - run.seconds),
-        }
-        return self
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
 
-    def _stopping(self, held_out: early_stopping.HeldOut | None) -> training.Stopping:
-        return training.Stopping(
-            self.max_epochs,
-            max_seconds=self.max_seconds,
-            tolerance=self.tol,
-            validate=None if held_out is None else held_out.validation(of_labels=not self._y_is_numeric),
-            patience=self.n_iter_no_change,
-        )
-
-    def _prepare_points(self, X: Any, order: np.ndarray, device: arrays.Device) -> Any:
-        """Return augmented training points, centred where the kernel does not depend on the origin."""
-        named = self.features is None or isinstance(self.features, str)
-        kind = kernels.kind(self.kernel)
-        self._centring = Centring.of(
-            X,
-            centred=named and (kind.shift_invariant or self.features == "linear"),
-            without_constants=self.features is None and kind.of_distance,
-        )
-        points = self._centring.training_points(X, order, device, self._dtype)
-        if named:
-            origin_matters = not kind.shift_invariant and self.features != "linear"
-            check_scale(points, self._dtype, may_vanish=self._centring.all_equal or origin_matters)
-        return points
-
-    def _has_kernel(self) -> bool:
-        return self.features is None or (isinstance(self.features, str) and self.features != "linear")
-
-    def _choose(
-        self, points: Any, y: np.ndarray, weights: np.ndarray | None, seed: int
-    ) -> tuple[kernels.Kernel | None, RidgeChoice | None]:
-        """The kernel, and how bandwidth and λ were chosen, if one of them was; all in the order of the fit."""
-        if not self._has_kernel():
-            return None, None
-        kernel = precomputed.kernel_on(self, points) if precomputed.is_asked_for(self) else self.kernel
-        weights = None if weights is None else weights / weights.mean()
-        automatic, targets = leave_one_out_choice.is_automatic(self.regularisation), self._ridge_targets(y)
-        choice = leave_one_out_choice.choose_for(
-            self, kernel, points, targets, weights, seed, regularises=automatic, widest=1.0
-        )
-        bandwidth, all_equal = leave_one_out_choice.given_bandwidth(self.bandwidth, choice), self._centring.all_equal
-        return chosen_kernel(kernel, bandwidth, self.kernel_params, points, seed, all_equal=all_equal), choice
-
-    def _make_span(self, kernel: Any, blocks: Blocks | None, points: Any, budget: int) -> KernelSpan | FeatureSpan:
-        if blocks is not None:
-            plain = points[:, :-2] if arrays.is_numpy(points) else arrays.contiguous(points[:, :-2])
-            # Features are made in the first pass, so that their time counts as training.
-            return FeatureSpan(Design(blocks, plain, budget=0), budget=max(budget // 2, 2**20))
-        # A single pass uses every part of the matrix once, so that nothing need be kept.
-        return KernelSpan(gram.LazyGram(kernel, points, budget=max(budget, 2**20) if self.max_epochs > 1 else 0))
-
-    def _default_batch_size(self, n: int) -> int:
-        """Rows of a batch: enough for fast products, but at least twenty batches an epoch where there are few rows."""
-        largest, smallest = (256, 16) if self.features is None else (64, 8)
-        return max(smallest, min(largest, n // 20))
-
-    def _set_fitted_attributes(
-        self,
-        run: training.Run,
-        problem: RiskProblem,
-        kernel: Any,
-        blocks: Blocks | None,
-        order: np.ndarray,
-        batch_size: int,
-        seed: int,
-        device: arrays.Device,
-        budget: int,
-        regularisation: float,
-    ) -> None:
-        if blocks is None:
-            self.support_ = order[self._model["rows"]]
-            self.dual_coef_ = self._model["coefficients"]
-        else:
-            self.coef_ = np.ascontiguousarray(self._model["coefficients"].T)
-        if kernel is not None:
-            self.bandwidth_ = kernel.bandwidth
-        if run.validation_errors:
-            self.validation_scores_ = [1.0 - error for error in run.validation_errors]
-            self.best_validation_score_ = max(self.validation_scores_)
-        self.n_epochs_ = self.n_iter_ = max(run.epoch, 1)
-        self.losses_, self.n_rollbacks_, self.n_resumes_ = run.losses, run.n_rollbacks, run.n_resumes
-        self.effective_params_ = {
-            "kernel": None if kernel is None else kernel.name,
-            "bandwidth": None if kernel is None else kernel.bandwidth,
-            "features": feature_maps.name_of(self.features),
-            "n_features": None if blocks is None else blocks.n_features,
-            "n_support": len(self.support_) if blocks is None else None,
-            "loss": problem.loss.name,
-            "regularisation": regularisation,
-            "batch_size": batch_size,
-            "step_size": float(run.state.step_size),
-            "n_steps": run.state.n_steps,
-            "n_epochs": run.epoch,
-            "stopped_by": run.stopped_by,
-            "memory_budget": budget,
-            "precision": self._dtype.name,
-            "device": str(device),
-            "seed": seed,
-        }
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        leave_one_out_choice.check_bandwidth(self.bandwidth)
-        leave_one_out_choice.check_or_auto(self, "regularisation", optional=True)
-        check_positive(self, "step_size", "max_seconds")
-        kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
-        check_whole(self, "batch_size", optional=True)
-        check_whole(self, "max_epochs", "n_features")
-        early_stopping.check_parameters(self)
-        feature_maps.check(self.features)
-        if self.features is not None:
-            precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")
-        loss = self._named_loss()
-        if not (loss.coding == "values" if self._y_is_numeric else loss.for_classes or loss.name == "square"):
-            raise ShallowsError(f"The loss {loss.name!r} is none for {type(self).__name__}.")
-
-    # ------------------------------------------------------------------------------------ prediction
-
-    def _model_of(self, problem: RiskProblem, state: RiskState, *, final: bool = True) -> dict[str, Any]:
-        """What a prediction needs of a state: its coefficients and, with a kernel, the points that these belong to.
-
-        The final model is copied to the host without the points whose coefficients are zero. A model in the middle of
-        training refers to the arrays of the fit.
+        Returns
+        -------
+        ndarray, shape (n_samples,)
+            (n_samples, n_labels) of 0 and 1 after a fit to several labels for each example.
         """
-        kernel, blocks = self._fitted
-        if blocks is not None:
-            if not final:
-                return {"blocks": blocks, "coefficients": state.coefficients}
-            return {"blocks": blocks.to(arrays.Device("cpu")), "coefficients": arrays.to_numpy(state.coefficients)}
-        points, a = problem.span.gram.points, state.coefficients
-        if not final:
-            visited = slice(0, state.n_visited)
-            return {"kernel": kernel, "points": points[visited, :], "coefficients": a[visited, :]}
-        a = arrays.to_numpy(a)
-        rows = np.flatnonzero(a.any(axis=1))
-        points = arrays.to_numpy(arrays.take_rows(points, rows))
-        return {"kernel": precomputed.without_matrix(kernel), "rows": rows, "points": points, "coefficients": a[rows]}
+        return self._decode(self._raw_predict(self._validated(X)))
 
-    def _raw_predict(self, X: Any, model: dict[str, Any] | None = None) -> np.ndarray:
-        """f(x), shape (m, c), for checked X."""
-        fitting = model is not None
-        model = model if fitting else self._model
-        device = arrays.resolve_device(self.device)
-        budget = min(self._working_budget(device) // 4, 2**28 if device.kind == "cpu" else 2**32)
-        with device.active(), np.errstate(over="ignore", invalid="ignore"):
-            a = arrays.to_device(model["coefficients"], device)
-            if "blocks" in model:
-                blocks = model["blocks"].to(device)
-                out = feature_scores(blocks, self._centring, X, a, device, budget=budget // 2)
-            elif precomputed.are_kernel_values(model["kernel"], X, fitting=fitting):
-                out = precomputed.scores(X, model["points"], a, device)
-            else:
-                points = arrays.to_device(model["points"], device)
-                out = np.empty((X.shape[0], a.shape[1]), dtype=self._dtype)
-                for rows, x, extra in self._centring.new_points(X, device, self._dtype):
-                    made = gram.cross_product(model["kernel"], x, points, a, budget=budget, extra=extra)
-                    out[rows] = arrays.to_numpy(made)
-        if not fitting:
-            check_scores(out, X)
-        return self._unscale(out)
+    @available_if(_has_probabilities)
+    @follows_input
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Estimates of the class probabilities, for the losses "logistic" and "softmax".
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_model")
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples, n_classes)
+            Of each label alone, after a fit to several for each example.
+        """
+        scores, loss = self._raw_predict(self._validated(X)).astype(np.float64), self._named_loss()
+        if self._multilabel:
+            return np.hstack([loss.probabilities(column[:, None])[:, 1:] for column in scores.T])
+        return loss.probabilities(scores)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        with contextlib.suppress(ShallowsError):  # an unknown loss is told by the fit
+            tags.classifier_tags.multi_label = self._named_loss().coding != "indicator"
+        return tags
+
+
+class RegularisedRiskRegressor(RegressorMixin, MultiOutputMixin, RiskModel):
+    """Regression by a regularised risk, λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ), yᵢ − b), on kernels or features.
+
+    b is the constant of the least loss. A λ that is chosen for "sdca" is at least 1/n, for smaller ones would need more
+    epochs.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="gaussian"
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
+        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or, where there are no
+        explicit features, "precomputed": X is then the kernel matrix in a fit, and the values of new points with all
+        training points in a prediction.
+    bandwidth : float, "auto", "median" or None, default="auto"
+        σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
+        points and the halves, quarters, ... of it, the one with the smallest leave-one-out error of kernel ridge
+        regression on 400 to 1,000 training rows; a wider kernel would need more epochs. "median" and None take the
+        median distance.
+    kernel_params : dict, optional
+        Further parameters of the kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
+    features : str or object, optional
+        None works with the kernel itself. Else with explicit features of it: "fourier" (cosines and sines of random
+        frequencies), "fourier_cosine", "orthogonal", "nystrom", "nystrom_kmeans", "rbf", "rbf_kmeans", "linear" (the
+        inputs and a constant), or an object with ``map(x)`` and ``n_features``.
+    n_features : int, default=512
+        Columns of a named map; of cosines and sines in pairs an odd number becomes the next even one.
+    loss : str or Loss, default="auto"
+        "square" (what "auto" is), "epsilon_insensitive", "huber" or "quantile", as far as the solver takes it: "sag",
+        "saga" and "svrg" take "square" and "huber".
+    solver : {"sdca", "norma", "sag", "saga", "svrg"}, default="sdca"
+        How the risk is minimised, in steps on batches of ``batch_size`` rows.
+
+        - "sdca": stochastic dual coordinate ascent. Each dual variable is set to its best value in turn; there is no
+          step size.
+        - "norma": stochastic gradient steps in the space of the kernel, for all losses; takes no explicit features.
+        - "sag", "saga": gradients averaged over a table of the latest of each example, for smooth losses on explicit
+          features.
+        - "svrg": gradients whose variance is reduced by a full gradient now and then, for the same.
+    solver_params : dict, optional
+        Parameters of the solver, by name.
+
+        - "norma": ``step_size`` η₁ (None: the reciprocal of the curvature of a batch, and 1/λ in the inverse
+          schedule; a loss with kinks counts as curved as a square that has its largest slope at the mean distance from
+          the intercept); ``schedule``, η_t = η₁/√t ("root", the default), η₁ ("constant") or η₁/t
+          ("inverse"); ``truncation`` (None), the number of examples after which terms of the function are dropped.
+        - "sag", "saga", "svrg": ``step_size`` η, for the mean over a batch (None: the step of the theory for the
+          smoothness that is measured on batches). "svrg" has ``period`` (2.0) as well, the passes over the data between
+          two full gradients, each of which costs a pass of its own that is not counted as an epoch.
+    regularisation : float, "auto" or None, default="auto"
+        λ. "auto" takes that of kernel ridge regression with the smallest leave-one-out error on the rows that the
+        bandwidth is chosen with, and without a kernel does as None. None takes 1/n, which is C = 1 of a support vector
+        machine; C in general is 1/(λn).
+    batch_size : int, optional
+        m, the rows of a step. None takes a twentieth of them: 16 to 256 with a kernel, 8 to 64
+        with features.
+    max_epochs : int, default=20
+        The most passes over the training data.
+    max_seconds : float, optional
+        The most seconds of training. These include kernel values and features, but not preparation, landmarks and
+        evaluation.
+    tol : float, default=0.0
+        Stop after an epoch whose training loss is at most this share of the zero function's loss.
+    early_stopping : bool, default=False
+        Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
+        become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
+    validation_fraction : float, default=0.1
+        The share of the training rows that early stopping holds out.
+    n_iter_no_change : int, default=3
+        Epochs without a better validation score after which early stopping ends the training.
+    warm_start : bool, default=False
+        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
+        when to stop (``max_epochs``, ``tol``); else begin anew.
+    random_state : int, RandomState or None, default=None
+        Decides everything that is drawn: the order of the rows, random features and landmarks. The same int gives the
+        same model.
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        "auto" takes a GPU where CuPy finds one.
+    memory : int or str, optional
+        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        "auto" means float32, and float64 for up to 1,000 points.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    intercept_ : ndarray, shape (n_outputs,)
+        b, the constant with the least loss on the targets: their mean for "square".
+    dual_coef_ : ndarray, shape (n_support, n_outputs)
+        Coefficients of the kernel functions at the training rows ``support_``; without explicit features.
+    support_ : ndarray of int
+        Numbers of the training rows with coefficients other than zero; without explicit features.
+    coef_ : ndarray, shape (n_outputs, n_features)
+        With explicit features.
+    bandwidth_ : float
+    n_epochs_ : int
+    losses_ : list of float
+        Training loss of each epoch as a share of the zero function's loss; each batch is measured before its own
+        step.
+    validation_scores_ : list of float
+        With ``early_stopping`` only: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
+    effective_params_ : dict
+        What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
+        device.
+    timings_ : dict
+        Seconds of each phase of the fit; ``eigensystem`` is the choice of landmarks and their map.
+
+    References
+    ----------
+    sdca: S. Shalev-Shwartz and T. Zhang (2013), "Stochastic dual coordinate ascent methods for regularized loss
+    minimization", Journal of Machine Learning Research 14. norma:
+    J. Kivinen, A. Smola and R. Williamson (2004), "Online learning with kernels", IEEE Transactions on Signal
+    Processing 52. sag: M. Schmidt, N. Le Roux and F. Bach (2017), "Minimizing finite sums with the stochastic average
+    gradient", Mathematical Programming 162. saga: A. Defazio, F. Bach and S. Lacoste-Julien (2014), "SAGA: a fast
+    incremental gradient method with support for non-strongly convex composite objectives", NIPS 27. svrg: R. Johnson
+    and T. Zhang (2013), "Accelerating stochastic gradient descent using predictive variance reduction", NIPS 26.
+    """
+
+    _y_is_numeric = True
+
+    def _learn_targets(self, y: np.ndarray, weights: np.ndarray | None) -> None:
+        y = y.astype(np.float64)
+        self._one_column = y.ndim == 1
+        y = y.reshape(len(y), -1)
+        self.intercept_ = self._named_loss().constant(y, weights)
+        # One unit for all outputs, in which no square over- or underflows.
+        spread = float(np.abs(y - self.intercept_).max())
+        self._target_scale = spread if spread > 0 else 1.0
+
+    def _scaled_loss(self) -> tuple[losses.Loss, float]:
+        # With f = s g and targets in units of s, a loss of slopes is s times itself and one of squares s² times;
+        # dividing by s² leaves λ/2 ‖g‖² with a loss of squares, and s λ with one of slopes.
+        loss, unit = self._named_loss(), self._target_scale
+        return loss.in_units(unit), 1.0 if loss.name in ("square", "huber") else unit
+
+    def _encode(self, y: np.ndarray) -> np.ndarray:
+        return (y.astype(np.float64).reshape(len(y), -1) - self.intercept_) / self._target_scale
+
+    def _codes(self, y: np.ndarray) -> np.ndarray:
+        return y.astype(np.float64).reshape(len(y), -1)
+
+    def _unscale(self, scores: np.ndarray) -> np.ndarray:
+        return scores * self._target_scale + self.intercept_
+
+    def _decode(self, scores: np.ndarray) -> np.ndarray:
+        return scores[:, 0] if self._one_column else scores
+
+    @follows_input
+    def predict(self, X: Any) -> np.ndarray:
+        """Values of the fitted function.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,) or (n_samples, n_outputs), as y was
+        """
+        return self._decode(self._raw_predict(self._validated(X)))

@@ -113,7 +113,7 @@ class CoreVectorMachineClassifier(_CoreVectorMachine, DualClassifier):
         A machine for each pair of classes, which vote, or for each class against all others.
     class_weight : dict or "balanced", optional
         Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
-        a class with nⱼ of the n rows, of k classes.
+        a class with nⱼ of the n rows, of k classes; weighted rows are counted by their weights.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the rows that the bandwidth is chosen with, and the samples. The same int
         gives the same model.

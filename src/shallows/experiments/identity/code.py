@@ -29,7 +29,7 @@ _COMPARING = "shallows.experiments.user_data"
 OF_EVERY_COMPARISON = (f"{_COMPARING}.model_selection", f"{_COMPARING}.trials", f"{_COMPARING}.scores")
 
 #: Parameters whose values name entries of tables, with the kind of the table.
-NAMING = {"kernel": "kernel", "loss": "loss", "features": "feature map"}
+NAMING = {"kernel": "kernel", "loss": "loss", "features": "feature map", "solver": "solver"}
 
 
 def digest_of_run(definition: Mapping[str, Any], parameters: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ took; how near that comes for settings that were not measured stands in ``benchm
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -199,10 +200,12 @@ def timed_iterations(size: Size, parameters: Mapping[str, Any], marks: Sequence[
 
 def growing(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
     """A function that grows by a block of features an iteration, each of which evaluates all blocks on its batch."""
-    n, F, T = size.n_train, parameters.get("block_size") or 256, max(marks, default=10)
+    n, F = size.n_train, parameters.get("block_size") or 256
+    T = max(marks, default=parameters.get("n_iter") or 10)
     B = min(n, parameters.get("batch_size") or 10 * F)
     entry = (2 * size.n_features + 4 * size.n_classes) / FLOPS + 1 / WAVES
     blocks = T if parameters.get("method", "dsg") == "dsg" else T / 2 + 1
+    blocks = min(blocks, (parameters.get("max_features") or math.inf) / F)
     seconds = B * F * blocks * T / 2 * entry + T * (B * 8.0 * F * F / FLOPS + 3e-10 * F**3 + STEP_SECONDS)
     looked_at = size.n_test + min(n, 10_000)
     seconds += sum(looked_at * F * min(mark, blocks) * entry for mark in marks)

@@ -79,11 +79,11 @@ def go_through(rows, problem, columns, classes, names, assigned, counts, numbers
     numbers : ndarray
         Scale, loss, loss of the zero function, squared norm of what was pruned; changed.
     settings : tuple
-        λ, hyperplanes of a class at most, steps from one pruning to the next, c, the constant, and the value below
-        which the scale is multiplied in.
+        λ, hyperplanes of a class at most, steps from one pruning to the next, c, the constant, the value below which
+        the scale is multiplied in, and whether other classes have a zero vector in reserve as well.
     """
     indptr, indices, values, labels, weights = problem
-    regularisation, most, prune_every, aggressiveness, constant, fold_below = settings
+    regularisation, most, prune_every, aggressiveness, constant, fold_below, reserve = settings
     d, capacity = columns.shape[0] - 1, columns.shape[1]
     scores = np.empty(capacity)
     for row in rows:
@@ -111,6 +111,15 @@ def go_through(rows, problem, columns, classes, names, assigned, counts, numbers
         if assigned.shape[0]:
             assigned[row] = names[best]
         own_score, other_score = scale * scores[own], scale * scores[other]
+        is_zero = False
+        if reserve and own == best and n_own < most:
+            own_score = max(0.0, own_score)
+        if reserve and other_score < 0.0:
+            n_other = 0
+            for j in range(n_weights):
+                n_other += classes[j] == classes[other]
+            if n_other < most:
+                is_zero, other_score = True, 0.0
         loss = max(0.0, 1.0 + other_score - own_score)
         numbers[1] += weights[row] * loss
         numbers[2] += weights[row]
@@ -133,6 +142,13 @@ def go_through(rows, problem, columns, classes, names, assigned, counts, numbers
                 classes[own], names[own] = label, counts[3]
                 if assigned.shape[0]:
                     assigned[row] = counts[3]
+                counts[3] += 1
+                n_weights += 1
+            if is_zero:
+                for k in range(d + 1):
+                    columns[k, n_weights] = 0.0
+                classes[n_weights], names[n_weights] = classes[other], counts[3]
+                other = n_weights
                 counts[3] += 1
                 n_weights += 1
             for place in range(indptr[row], indptr[row + 1]):

@@ -98,6 +98,9 @@ class MultiHyperplane:
         c. Zero prunes nothing but zeros.
     constant : float
         A further feature, for the offsets of the hyperplanes; 0 for none.
+    reserve : bool
+        Whether every class with room has a zero vector in reserve, as the publication has it: g(c, x) is at least 0,
+        and the subtraction from a zero vector makes a new hyperplane. The authors' toolbox has none for other classes.
 
     References
     ----------
@@ -112,6 +115,7 @@ class MultiHyperplane:
     prune_every: int = 10000
     aggressiveness: float = 10.0
     constant: float = 1.0
+    reserve: bool = False
 
     def __post_init__(self) -> None:
         if self.n_hyperplanes < 1 or self.prune_every < 1:
@@ -148,6 +152,7 @@ class MultiHyperplane:
             float(self.aggressiveness),
             float(self.constant),
             FOLD_BELOW,
+            bool(self.reserve),
         )
         of_a_row = 2.0 * len(state.weights) * problem.points.nnz / max(1, problem.points.shape[0])
         for piece in pieces(len(rows), of_a_row):

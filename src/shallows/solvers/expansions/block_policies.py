@@ -10,6 +10,9 @@ from ... import arrays, streams
 from ...arrays import Array
 from ...errors import ShallowsError
 
+NOISES = ("corrected", "printed")
+"""The noise terms of the rule of CDSG."""
+
 
 @dataclass(frozen=True)
 class Fresh:
@@ -56,8 +59,12 @@ class UniformReuse:
 class Checked:
     """CDSG: an old block where the variance bound stays below that of a new one, with the longest such step.
 
-    With the traces β_k = aᵏ ℓ'_k of the blocks, the mean gradient g of the batch and c = M²σ²/B, a step s along block
-    k is admitted if 2‖β_k − s g‖² + 2 s² c ≤ ‖β_k‖² + γ²‖g‖², and taken if it is longer than γ.
+    With the traces β_k = aᵏ ℓ'_k of the blocks, the mean gradient g of the batch and a noise term c, a step s along
+    block k is admitted if 2‖β_k − s g‖² + 2 s² c ≤ ‖β_k‖² + γ²‖g‖², and taken if it is longer than γ.
+
+    A step of a batch of B examples on one block has the variance M²σ²/B. The bound on that of a difference of two such
+    steps is 4 s² times that of one; divided by (κ + φ)², as the other terms are, it gives c = 2M²σ²/((κ + φ)²B).
+    Equation 9 of Li and Póczos prints c = M²σ²/B² (errata C8 and C9).
 
     Parameters
     ----------
@@ -67,27 +74,36 @@ class Checked:
         M. None takes the root mean square of ‖ℓ'‖ over the examples so far.
     cap : float
         θ'/θ ≥ 1: steps are at most this many times γ. 1 never re-uses.
+    noise : {"corrected", "printed"}
+        Which of the two noise terms.
+    product_bound : float
+        κ + φ with |k(x, x')| ≤ κ and |φ_ω(x)ᵀφ_ω(x')| ≤ φ: 2 for pairs, 3 for cosines with a phase.
     """
 
     feature_variance: float
     gradient_bound: float | None = None
     cap: float = 2.0
+    noise: str = "corrected"
+    product_bound: float = 2.0
     name = "cdsg"
 
     def __post_init__(self) -> None:
         if not self.cap >= 1.0:
             raise ShallowsError(f"cap, the longest step over the plain one, must be at least 1, got {self.cap!r}.")
+        if self.noise not in NOISES:
+            raise ShallowsError(f"noise must be one of {', '.join(map(repr, NOISES))}, got {self.noise!r}.")
 
-    def noise(self, state: Any, batch_size: int) -> float:
-        """The term c = M²σ²/B."""
+    def noise_term(self, state: Any, batch_size: int) -> float:
+        """The term c."""
         M2 = state.gradient_square if self.gradient_bound is None else self.gradient_bound**2
-        return M2 * self.feature_variance / batch_size
+        share = 1.0 / batch_size if self.noise == "printed" else 2.0 / self.product_bound**2
+        return share * M2 * self.feature_variance / batch_size
 
     def choose(self, state: Any, gamma: float, g: Array, batch_size: int, seed: int) -> tuple[int | None, float]:
         """The block (None for a new one) and the step."""
         if state.n_blocks == 0:
             return None, gamma
-        steps = admitted_steps(state.traces, g, gamma, self.noise(state, batch_size))
+        steps = admitted_steps(state.traces, g, gamma, self.noise_term(state, batch_size))
         xp = arrays.namespace(steps)
         best = int(xp.argmax(steps))
         s = min(float(steps[best]), self.cap * gamma)

@@ -7,7 +7,7 @@ preconditioned operator (mean over points), λ its largest eigenvalue and β the
 ``certified``     2 / (β + (m − 1) λ), with λ and β measured on points outside the subsample, and a `Cycle` with it
 ``theorem``       1/m over the bound on ‖H_m‖ of Theorem 3 (features) and Theorem 4 (kernels) of Ma and Belkin
 ``paper``         1/m over λ_{q+1} + c₁ κ/m + c₂ √(λ_{q+1} κ/m): "η ~ √(m/λ_{q+1})" with its constants filled in
-``release2017``   1/m · 1.5/λ₁ · √(λ₁/λ_{q+1}), whatever the batch
+``release2017``   η/m · √(λ₁/λ_{q+1}), whatever the batch, with a constant η or η = 1.5/λ₁
 ``release2019``   1/β up to the critical batch, then 2/(β + (m − 1)λ), with λ and β seen on the subsample itself
 ``exact``         1 / (n λ), where every point is in the subsample and in the batch
 ================  =========================================================================================
@@ -209,14 +209,29 @@ class Paper:
 
 @dataclass(frozen=True)
 class Release2017:
-    """1.5/λ₁ times √(λ₁/λ_{q+1}) for the mean gradient, whatever the batch: the authors' first release.
+    """η √(λ₁/λ_{q+1}) for the mean gradient, whatever the batch: the authors' releases of 2017.
 
-    There it goes with the square root in the preconditioner (power ½), of which it is 1.5 over the largest eigenvalue.
+    There it goes with the square root in the preconditioner (power ½). The first one (EigenPro-matlab, a406c0e of May
+    2017) has η = 5 for every kernel, later ones (from September 2017) 1.5 over the largest eigenvalue.
+
+    Parameters
+    ----------
+    eta : float, optional
+        η, above 0. None takes 1.5/λ₁.
     """
+
+    eta: float | None = None
+
+    def __post_init__(self) -> None:
+        eta = self.eta
+        if not (eta is None or (isinstance(eta, numbers.Real) and math.isfinite(eta) and eta > 0)):
+            raise ShallowsError(f"The step rule release2017 needs a finite eta above 0 or None, got {eta!r}.")
 
     def __call__(self, p: Any, batch_size: int, n: int) -> float:
         """η for a sum over the batch."""
         first, following = float(p.eigenvalues[0]), float(p.eigenvalues[-1])
+        if self.eta is not None:
+            return self.eta / batch_size * math.sqrt(first / following)
         return 1.5 / (batch_size * math.sqrt(first * following))
 
 
@@ -274,12 +289,10 @@ def make(rule: str | Mapping[str, Mapping[str, Any]] | StepRule) -> StepRule:
                 f"not {rule!r}."
             )
         ((name, parameters),) = rule.items()
-    if name not in RULES:
-        raise UnknownNameError("step_rule", name, RULES)
+    UnknownNameError.check("step_rule", name, RULES)
     known = [one.name for one in fields(RULES[name])]
     for one in parameters:
-        if one not in known:
-            raise UnknownNameError(f"parameter of the step_rule {name}", one, known)
+        UnknownNameError.check(f"parameter of the step_rule {name}", one, known)
     return RULES[name](**parameters)
 
 

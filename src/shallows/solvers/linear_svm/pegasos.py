@@ -18,13 +18,15 @@ class LinearPegasos:
     Parameters
     ----------
     batch_size : int
-        k; all n rows make it full subgradient descent.
+        k. All n rows make it full subgradient descent, except with sampling="uniform", which draws some of them twice
+        and misses others.
     projection : bool
         Onto the ball ‖w‖ ≤ 1/√λ, within which the optimum lies.
     averaging : {"none", "uniform", "weighted"}
         The model is the last iterate, the mean of all, or their mean with growing weights.
-    sampling : {"uniform", "fixed_permutation", "new_permutation", "in_order"}
-        Independent draws, as analysed; one permutation for all passes; a new one in each; the order of the rows.
+    sampling : {"uniform", "subsets", "fixed_permutation", "new_permutation", "in_order"}
+        Independent draws, as in the authors' release; for each batch a random subset of k different rows, as the
+        algorithm is printed; one permutation for all passes; a new one in each; the order of the rows.
     seed : int
 
     References
@@ -47,6 +49,6 @@ class LinearPegasos:
     def step(self, problem: LinearSVMProblem, state: SubgradientState, batch: int) -> SubgradientState:
         """Visit ``batch`` examples."""
         size = min(self.batch_size, problem.n)
-        chosen = visits(self.sampling, self.seed, state.n_visits, batch, problem.n, state._held)
+        chosen = visits(self.sampling, self.seed, state.n_visits, batch, problem.n, state._held, size)
         take_steps(problem, state, chosen, batch_size=size, projection=self.projection, averaging=self.averaging)
         return state

@@ -9,9 +9,10 @@ import numpy as np
 
 from ... import streams
 
-Sampling = Literal["uniform", "fixed_permutation", "new_permutation", "in_order"]
-SAMPLINGS = ("uniform", "fixed_permutation", "new_permutation", "in_order")
-"""Independent draws; one permutation for all passes; another one in each pass; the order of the rows."""
+Sampling = Literal["uniform", "subsets", "fixed_permutation", "new_permutation", "in_order"]
+SAMPLINGS = ("uniform", "subsets", "fixed_permutation", "new_permutation", "in_order")
+"""Independent draws; batches of different rows, drawn independently of each other; one permutation for all passes;
+another one in each pass; the order of the rows."""
 
 
 @numba.njit(cache=True, nogil=True)
@@ -46,6 +47,22 @@ def shuffle(order: np.ndarray, size: int, key: np.uint64) -> None:
         order[i], order[j] = order[j], order[i]
 
 
+@numba.njit(cache=True, nogil=True)
+def subsets(key: np.uint64, first: int, count: int, size: int, order: np.ndarray) -> np.ndarray:
+    """Uniformly random subsets of ``size`` rows one after the other; ``order`` holds all rows and is left as it was."""
+    out, swapped = np.empty(count, np.int64), np.empty(size, np.int64)
+    for start in range(0, count, size):
+        own, stop = mixed(key, np.uint64(first + start)), min(size, count - start)
+        for i in range(stop):
+            j = i + below(own, i, len(order) - i)
+            order[i], order[j] = order[j], order[i]
+            out[start + i], swapped[i] = order[i], j
+        for i in range(stop - 1, -1, -1):
+            j = swapped[i]
+            order[i], order[j] = order[j], order[i]
+    return out
+
+
 def key_of(seed: int, purpose: str, counter: int) -> np.uint64:
     """64 bits from which compiled code draws."""
     return np.uint64(streams.integers(seed, purpose, counter, 1)[0])
@@ -58,7 +75,9 @@ def permutation(seed: int, epoch: int, n: int) -> np.ndarray:
     return order
 
 
-def visits(sampling: Sampling, seed: int, first: int, count: int, n: int, held: dict[str, Any]) -> np.ndarray:
+def visits(
+    sampling: Sampling, seed: int, first: int, count: int, n: int, held: dict[str, Any], batch_size: int = 1
+) -> np.ndarray:
     """Row numbers of the visits ``first`` to ``first + count``, shape (count,).
 
     Parameters
@@ -71,9 +90,14 @@ def visits(sampling: Sampling, seed: int, first: int, count: int, n: int, held: 
         Number of rows.
     held : dict
         Keeps the permutation of the last epoch, for the next call.
+    batch_size : int
+        Of the subsets, at most n; the first one begins with the visit ``first``.
     """
     if sampling == "uniform":
         return draws(key_of(seed, "drawn examples", 0), first, count, n)
+    if sampling == "subsets":
+        key = key_of(seed, "drawn subsets", 0)
+        return subsets(key, first, count, batch_size, held.setdefault("rows", np.arange(n)))
     if sampling == "in_order":
         return np.arange(first, first + count) % n
     parts, end = [], first + count

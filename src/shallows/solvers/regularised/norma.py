@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from ... import arrays
 from ...arrays import Array
-from ...errors import ShallowsError, UnknownNameError
+from ...losses import Loss
 from .risk import RiskProblem, RiskState
+from .risk_solver import RiskSolver, choice, count, positive
 
-SCHEDULES = ("constant", "root", "inverse")
+GROWTH = 10.0
+"""A training with unbounded slopes whose loss grows to so many times that of the zero function is given up."""
 
 
 @dataclass
@@ -50,12 +54,6 @@ class NORMA:
     schedule: str = "root"
     truncation: int | None = None
 
-    def __post_init__(self) -> None:
-        if self.schedule not in SCHEDULES:
-            raise UnknownNameError("schedule", self.schedule, SCHEDULES)
-        if self.truncation is not None and self.truncation < 1:
-            raise ShallowsError(f"truncation must be at least 1 example or None, got {self.truncation!r}.")
-
     def init(self, problem: RiskProblem) -> NORMAState:
         """The zero function."""
         state = NORMAState(problem.span.zero(problem.targets), self.step_size)
@@ -82,3 +80,55 @@ class NORMA:
         """η of the step that ``state`` counts."""
         t = state.n_steps
         return state.step_size / {"constant": 1.0, "root": math.sqrt(t), "inverse": float(t)}[self.schedule]
+
+
+def default_step(problem: RiskProblem, batch_size: int, schedule: str, n_epochs: int) -> float:
+    """The first step η₁ where none is given.
+
+    Parameters
+    ----------
+    problem : RiskProblem
+    batch_size : int
+    schedule : {"root", "constant", "inverse"}
+    n_epochs : int
+        Of the whole training, which decides a constant step.
+    """
+    loss, reg = problem.loss, problem.regularisation
+    if schedule == "inverse":
+        return 1.0 / reg
+    K = arrays.to_numpy(problem.span.products(slice(0, batch_size))).astype(np.float64)
+    n_steps, M = n_epochs * math.ceil(problem.span.n / batch_size), loss.slope_bound
+    if loss.for_classes and math.isfinite(M):
+        # The regret of steps η/√t is least for η = ‖f‖ over the bound of the gradients; 1/√λ bounds ‖f‖.
+        step = 1.0 / (M * math.sqrt(reg * float(K.diagonal().max())))
+        return step if schedule == "root" else step / math.sqrt(n_steps)
+    with arrays.one_blas_thread():
+        top = float(np.linalg.eigvalsh(K)[-1]) / batch_size
+    # Of values the size of f matters, not its sign alone, and that bound is far too wide for a small λ. A loss with
+    # kinks bends as much as a square whose slope comes to M at the mean distance from the intercept, ℓ/M.
+    if math.isfinite(loss.smoothness):
+        return 1.0 / (loss.smoothness * top + reg)
+    mean = problem.losses(arrays.namespace(problem.targets).zeros_like(problem.targets), slice(0, problem.span.n))
+    distance = mean / problem.span.n / M
+    step = distance / (M * top + reg * distance)
+    return step if schedule == "root" else step / math.sqrt(n_steps)
+
+
+def _make(
+    problem: RiskProblem, batch_size: int, n_epochs: int, step_size: float | None, schedule: str, truncation: int | None
+) -> NORMA:
+    step = step_size or default_step(problem, batch_size, schedule, n_epochs)
+    return NORMA(float(step), schedule, truncation)
+
+
+def _growth(loss: Loss, schedule: str, **parameters: object) -> float:
+    # With bounded slopes no training diverges; its first steps, and those of 1/(λt), may be long by design.
+    return math.inf if math.isfinite(loss.slope_bound) or schedule == "inverse" else GROWTH
+
+
+NORMA_SOLVER = RiskSolver(
+    _make,
+    {"step_size": positive(), "schedule": choice("root", "constant", "inverse"), "truncation": count()},
+    takes="kernels",
+    growth=_growth,
+)

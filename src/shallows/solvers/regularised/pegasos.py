@@ -9,7 +9,9 @@ import numpy as np
 
 from ... import arrays
 from ...arrays import Array
+from ...losses import Loss
 from .risk import RiskProblem, RiskState
+from .risk_solver import RiskSolver, flag
 
 
 @dataclass
@@ -112,3 +114,14 @@ class Pegasos:
             state.coefficients *= 1.0 - share
             state.coefficients += share * f
         return state
+
+
+def _why_not(loss: Loss) -> str:
+    return "" if np.isfinite(loss.slope_bound) else "the first steps are long, so it needs a loss of bounded slopes"
+
+
+PEGASOS_SOLVER = RiskSolver(
+    lambda problem, batch_size, n_epochs, projection, averaging: Pegasos(bool(projection), bool(averaging)),
+    {"projection": flag(), "averaging": flag()},
+    why_not=_why_not,
+)

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 from ... import arrays
 from ...arrays import Array
+from ...losses.margins import Logistic
+from . import smoothness
 from .risk import RiskProblem, RiskState
+from .risk_solver import RiskSolver, positive
 
 
 @dataclass
@@ -80,3 +83,26 @@ class SAG:
         state.slopes[batch, :] = slopes
         state.coefficients -= state.step_size * (direction + problem.regularisation * state.coefficients)
         return state
+
+
+def _solver(*, unbiased: bool) -> RiskSolver:
+    rule = smoothness.saga_step if unbiased else smoothness.sag_step
+
+    def make(problem: RiskProblem, batch_size: int, n_epochs: int, step_size: float | None) -> SAG:
+        return SAG(float(step_size or rule(smoothness.batch_smoothness(problem, batch_size))), unbiased)
+
+    # In passes without replacement all gradients of the table are equally old, and the iteration is stable only for
+    # steps below 5/(number of batches · λ_max).
+    return RiskSolver(
+        make,
+        {"step_size": positive()},
+        takes="features",
+        loss=Logistic(),
+        why_not=smoothness.why_not,
+        draws_batches=True,
+        growth=lambda loss, **parameters: 100.0,
+    )
+
+
+SAG_SOLVER = _solver(unbiased=False)
+SAGA_SOLVER = _solver(unbiased=True)

@@ -12,6 +12,7 @@ from ...features.sparse_rows import inner_products
 from . import ascent, ascent_on_gpu
 from .duals import dual_of
 from .risk import FeatureSpan, RiskProblem, RiskState
+from .risk_solver import RiskSolver
 
 PIECE = 32
 """Examples that are settled with one product on features: their inner products then cost as much as the inner loop."""
@@ -115,3 +116,7 @@ def dual_objective(problem: RiskProblem, state: SDCAState) -> float:
 def duality_gap(problem: RiskProblem, state: SDCAState) -> float:
     """P(f) − D(a) ≥ 0, a bound on how far P is from its minimum."""
     return problem.objective(state.coefficients) - dual_objective(problem, state)
+
+
+# In some ten epochs the dual problem of values is not solved for a smaller λ than 1/n.
+SDCA_SOLVER = RiskSolver(lambda problem, batch_size, n_epochs: SDCA(), least_ridge=1.0)

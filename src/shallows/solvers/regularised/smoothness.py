@@ -6,6 +6,7 @@ import math
 
 from ... import arrays, streams
 from ...errors import ShallowsError
+from ...losses import Loss
 from .risk import RiskProblem
 
 MARGIN = 1.05
@@ -24,11 +25,8 @@ def batch_smoothness(problem: RiskProblem, m: int, n_batches: int = 8, n_iterati
         If the slope of the loss jumps, so that no step is safe.
     """
     bound = problem.loss.smoothness
-    if not math.isfinite(bound):
-        raise ShallowsError(
-            f"Variance-reduced gradients need a smooth loss; the slope of {problem.loss.name!r} jumps. "
-            "Take 'squared_hinge' or 'logistic' for classes, 'square' or 'huber' for values."
-        )
+    if reason := why_not(problem.loss):
+        raise ShallowsError(f"The loss {problem.loss.name!r} is not taken: {reason}.")
     top = 0.0
     for number, batch in enumerate(arrays.blocks(problem.span.n, m)):
         if number == n_batches:
@@ -67,3 +65,13 @@ def sag_step(L: float) -> float:
 def saga_step(L: float) -> float:
     """1/(3L), of Defazio, Bach and Lacoste-Julien."""
     return 1.0 / (3.0 * L)
+
+
+def why_not(loss: Loss) -> str:
+    """The reason why gradients of reduced variance cannot minimise a loss; empty where they can."""
+    if math.isfinite(loss.smoothness):
+        return ""
+    return (
+        "gradients of reduced variance need a smooth loss, 'squared_hinge' or 'logistic' for classes, 'square' or "
+        "'huber' for values"
+    )

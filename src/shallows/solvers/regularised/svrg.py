@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 from ... import arrays
 from ...arrays import Array
+from ...losses.margins import Logistic
+from . import smoothness
 from .risk import RiskProblem, RiskState
+from .risk_solver import RiskSolver, positive
 
 ROWS = 4096
 """Rows at a time of a full gradient."""
@@ -84,3 +87,18 @@ def full_gradient(problem: RiskProblem, w: Array) -> Array:
         total += Z.T @ problem.gradient(Z @ w, rows)
     total *= 1.0 / problem.span.n
     return total
+
+
+def _make(problem: RiskProblem, batch_size: int, n_epochs: int, step_size: float | None, period: float) -> SVRG:
+    step = step_size or smoothness.svrg_step(smoothness.batch_smoothness(problem, batch_size))
+    return SVRG(float(step), float(period))
+
+
+SVRG_SOLVER = RiskSolver(
+    _make,
+    {"step_size": positive(), "period": positive(2.0)},
+    takes="features",
+    loss=Logistic(),
+    why_not=smoothness.why_not,
+    growth=lambda loss, **parameters: 100.0,
+)

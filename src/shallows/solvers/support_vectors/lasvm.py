@@ -8,7 +8,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from ... import kernels
+from ... import arrays, kernels
 from ...kernels import Kernel
 from ..pieces import steps_of_a_piece
 from .pair_steps import SMALLEST_CURVATURE, best_partner, largest_to_grow, move_pair
@@ -71,6 +71,9 @@ class LASVMState:
     n_steps: int = 0
     n_evaluations: int = 0
     waits: bool = False
+
+    def __setstate__(self, attributes: dict[str, Any]) -> None:
+        vars(self).update(arrays.writable(attributes))
 
     @classmethod
     def empty(cls, width: int, dtype: Any) -> LASVMState:

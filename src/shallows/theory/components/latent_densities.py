@@ -32,6 +32,9 @@ def latent_densities(
     block_size: int = 256,
     batch_size: int = 512,
     n_iter: int | None = None,
+    scaling: str | None = "singular values",
+    step_size: float | None = None,
+    decrease: float | None = None,
     random_state: int = 0,
     device: str = "auto",
     memory: int | str | None = None,
@@ -54,7 +57,7 @@ def latent_densities(
         σ of the Gaussian kernel.
     n_features : int
         Cosines and sines, or landmarks.
-    block_size, batch_size, n_iter
+    block_size, batch_size, n_iter, scaling, step_size, decrease
         Of `DoublyStochasticKernelSVD`.
 
     Returns
@@ -86,6 +89,9 @@ def latent_densities(
             max_features=n_features // 2,
             batch_size=batch_size,
             n_iter=n_iter,
+            scaling=scaling,
+            step_size=step_size,
+            decrease=decrease,
             random_state=random_state,
             device=device,
             memory=memory,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +11,7 @@ import numpy as np
 from sklearn.linear_model import LinearRegression
 
 from ... import streams
-from ...errors import ShallowsError
+from ...errors import DivergenceError, ShallowsError
 from ...estimators.components.randomised_cca import RandomisedCCA
 from ...estimators.components.sliced_inverse_regression import KernelSlicedInverseRegression
 from ..results import AnalysisResult
@@ -24,6 +26,9 @@ def projected_regression(
     sizes: Sequence[int],
     n_components: int = 7,
     ridges: Sequence[float] = (1e-5, 1e-4, 1e-3),
+    rule: str = "newton",
+    step_sizes: Sequence[float | None] = (None,),
+    decrease: float = 0.02,
     validation: int = 5000,
     n_iter: int | None = None,
     block_size: int | None = None,
@@ -35,8 +40,8 @@ def projected_regression(
     """The error of a linear model of the targets on k functions of the inputs, against the number of features.
 
     The functions span the top of the covariance of E[k(x, ·) | y] against that of k(x, ·), the space that kernel CCA
-    between x and y finds. Each method takes the ridge, of ``ridges``, with the smallest error on training points that
-    are set aside, and is then fitted on the whole training part.
+    between x and y finds. Each method takes the ridge, of ``ridges``, and the step, with the smallest error on training
+    points that are set aside, and is then fitted on the whole training part.
 
     Parameters
     ----------
@@ -50,6 +55,9 @@ def projected_regression(
         k.
     ridges : sequence of float
         In units of k(x, x) = 1 for the doubly stochastic method, in shares of the trace for the others.
+    rule, step_sizes, decrease
+        Of the doubly stochastic method: ``method`` and steps of `KernelSlicedInverseRegression`. A step with which it
+        diverges is not taken.
     validation : int
         Training points to choose by, at most a fifth of them.
     n_iter, block_size, batch_size : int, optional
@@ -59,7 +67,7 @@ def projected_regression(
     -------
     AnalysisResult
         Over the number of features: ``test_error``, the mean squared error on the test part over the variance of the
-        targets there, and ``ridge``, the one that was chosen.
+        targets there, and ``ridge`` and, where some were given, ``step``, those that were chosen.
     """
     if method not in METHODS:
         raise ShallowsError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}.")
@@ -71,11 +79,14 @@ def projected_regression(
     n_apart = min(validation, len(x) // 5)
     apart, rest = order[:n_apart], order[n_apart:]
 
-    def error(size: int, ridge: float, fit: Any, test: Any) -> float:
+    def error(size: int, ridge: float, step: float | None, fit: Any, test: Any) -> float:
         if method == "doubly_stochastic":
             model: Any = KernelSlicedInverseRegression(
                 n_components,
                 ridge=ridge,
+                method=rule,
+                step_size=step,
+                decrease=decrease,
                 max_features=size // 2,
                 block_size=block_size and min(block_size, size // 2),
                 batch_size=batch_size,
@@ -93,12 +104,20 @@ def projected_regression(
         off = linear.predict(model.transform(test[0])) - test[1]
         return float(np.mean(off**2) / np.mean((test[1] - test[1].mean(axis=0)) ** 2))
 
+    def validation_error(choice: tuple[float, float | None]) -> float:
+        try:
+            return error(size, *choice, (x[rest], y[rest]), (x[apart], y[apart]))
+        except DivergenceError:
+            return math.inf
+
+    choices = list(itertools.product(ridges, step_sizes))
     curve: dict[str, list[float]] = {"test_error": [], "ridge": []}
     for size in sizes:
-        tried = [error(size, ridge, (x[rest], y[rest]), (x[apart], y[apart])) for ridge in ridges]
-        ridge = ridges[int(np.argmin(tried))]
+        ridge, step = min(choices, key=validation_error) if len(choices) > 1 else choices[0]
         curve["ridge"].append(float(ridge))
-        curve["test_error"].append(error(size, ridge, (x, y), (x_test, y_test)))
+        if step is not None:
+            curve.setdefault("step", []).append(float(step))
+        curve["test_error"].append(error(size, ridge, step, (x, y), (x_test, y_test)))
     return AnalysisResult(list(sizes), curve, {}, {"n_components": n_components, "n_validation": n_apart})
 
 

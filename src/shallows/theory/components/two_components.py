@@ -26,6 +26,9 @@ def two_components(
     block_size: int | None = None,
     batch_size: int | None = None,
     n_iter: int | None = None,
+    scaling: str | None = "eigenvalues",
+    step_size: float | None = None,
+    decrease: float | None = None,
     random_state: int = 0,
     device: str = "auto",
     memory: int | str | None = None,
@@ -44,7 +47,7 @@ def two_components(
     most_exact : int
         Training points that exact kernel PCA is trained on, at most; where there are no more, the doubly stochastic
         method is held against it.
-    max_features, block_size, batch_size, n_iter
+    max_features, block_size, batch_size, n_iter, scaling, step_size, decrease
         Of `DoublyStochasticKernelPCA`.
 
     Returns
@@ -76,6 +79,9 @@ def two_components(
             block_size=block_size,
             batch_size=batch_size,
             n_iter=n_iter,
+            scaling=scaling,
+            step_size=step_size,
+            decrease=decrease,
             random_state=random_state,
             device=device,
             memory=memory,

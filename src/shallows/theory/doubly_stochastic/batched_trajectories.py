@@ -139,7 +139,7 @@ class Trajectories:
         if not isinstance(policy, Checked) or t == 1:
             return self.in_use.copy(), gammas
         used = int(self.in_use.max())
-        steps = longest_steps(self.traces[:, :used], g, gamma, policy.gradient_bound**2 * policy.feature_variance)
+        steps = longest_steps(self.traces[:, :used], g, gamma, policy.noise_term(None, 1))
         steps[np.arange(used)[None, :] >= self.in_use[:, None]] = 0.0
         best = steps.argmax(axis=1)
         s = np.minimum(steps[np.arange(len(g)), best], policy.cap * gamma)

@@ -38,6 +38,7 @@ def errors_by_iteration(
     fresh: int = 1,
     reused: int = 1,
     cap: float = 2.0,
+    noise: str = "corrected",
     delta: float = 0.05,
     random_state: int = 0,
     device: str = "auto",
@@ -66,6 +67,8 @@ def errors_by_iteration(
         G and U of udsg.
     cap : float
         θ'/θ of cdsg.
+    noise : {"corrected", "printed"}
+        The noise term of the rule of cdsg, see `shallows.solvers.expansions.block_policies.Checked`.
     delta : float
         δ.
 
@@ -83,7 +86,7 @@ def errors_by_iteration(
     """
     p, trajectories = _start(
         data, kernel, bandwidth, loss, method, theta_nu, regularisation, n_points, n_places, n_repeats,
-        fresh, reused, cap, random_state,
+        fresh, reused, cap, random_state, noise,
     )  # fmt: skip
     marks = log_marks(n_iterations)
     checked = min(100, n_iterations)
@@ -235,6 +238,7 @@ def log_marks(last: int, count: int = 24) -> list[int]:
 def _start(
     data: Any, kernel: str, bandwidth: float | None, loss: str, method: str, theta_nu: float, nu: float, n: int,
     n_places: int, n_repeats: int, G: int, U: int, cap: float, seed: int,
+    noise: str = "corrected",
 ) -> tuple[Population, Trajectories]:  # fmt: skip
     if method not in POLICIES:
         raise ShallowsError(f"method must be one of {', '.join(map(repr, POLICIES))}, got {method!r}.")
@@ -248,7 +252,7 @@ def _start(
         variance, bound = feature_variance(p, seed), p.loss.slope_bound
         if math.isinf(bound):
             raise ShallowsError("The rule of cdsg needs a loss of bounded slopes.")
-        policy = Checked(variance, bound, cap)
+        policy = Checked(variance, bound, cap, noise, product_bound=p.rows.max() + 2.0)
     seeds = [n_repeats * seed + r for r in range(n_repeats)]
     return p, Trajectories(p, theta_nu / nu, policy, seeds, variance)
 

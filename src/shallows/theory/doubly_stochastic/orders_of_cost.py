@@ -17,8 +17,7 @@ import numpy as np
 from ... import streams
 from ...errors import ShallowsError
 from ...estimators.doubly_stochastic.dsg_classifier import DoublyStochasticClassifier
-from ...estimators.regularised.norma import NORMAClassifier
-from ...estimators.regularised.sdca import SDCAClassifier
+from ...estimators.regularised.regularised_risk import RegularisedRiskClassifier
 from ...training import Observer, Run
 from ..results import AnalysisResult
 
@@ -120,10 +119,10 @@ def _fitted(method: str, x: np.ndarray, y: np.ndarray, seed: int) -> tuple[Any, 
             **same,
         )
     elif method == "kernel":
-        model = NORMAClassifier(regularisation=None, **same)
+        model = RegularisedRiskClassifier(solver="norma", regularisation=None, **same)
     else:
         rank = {"fourier": n, "nystrom": n // 2}[method]
-        model = SDCAClassifier(features=method, n_features=rank, regularisation=None, **same)
+        model = RegularisedRiskClassifier(features=method, n_features=rank, regularisation=None, **same)
     clock, started = _TrainingClock(), time.process_time()
     model.fit(x[:n], y[:n], observers=[clock])
     timings, preprocessing = model.timings_, 0.0

@@ -16,6 +16,7 @@ from ...solvers.least_squares.eigenpro import EigenPro
 from ...solvers.least_squares.kernel_problem import KernelProblem
 from ...solvers.least_squares.richardson import Richardson
 from ...spectrum.kernel_preconditioner import Preconditioner, make_preconditioner
+from ...spectrum.randomised_rows import check_eigensystem, make_rsvd_preconditioner
 from ..eigenvalues import check_rank
 from ..results import AnalysisResult
 from ..samples import sample
@@ -32,6 +33,7 @@ def overhead(
     *,
     ranks: Sequence[int] = (10, 20, 40, 80, 160, 320),
     n_subsample: int = 1000,
+    eigensystem: str = "subsample",
     batch_size: int = 256,
     n_points: int | None = None,
     rounds: int = 15,
@@ -41,7 +43,8 @@ def overhead(
 ) -> AnalysisResult:
     """Time of an EigenPro iteration over that of plain kernel SGD, by the rank; the kernel is computed every time.
 
-    The iteration has the bound and the average that the certified rule takes for noisy batches.
+    With the eigensystem of the subsample, the iteration has the bound and the average that the certified rule takes for
+    noisy batches. With eigenvectors of length n it is the plain one of the paper.
 
     Parameters
     ----------
@@ -53,6 +56,8 @@ def overhead(
         q.
     n_subsample, batch_size : int
         M and m.
+    eigensystem : {"subsample", "rsvd"}
+        As for `shallows.EigenProClassifier`.
     n_points : int, optional
         Centres: all training points where nothing is said.
     rounds : int
@@ -62,14 +67,22 @@ def overhead(
     -------
     AnalysisResult
         Over q: ``overhead`` in percent; ``correction``, the time of the correction alone in units of that of the first
-        rank; ``extra_operations`` in percent by counting multiplications, those of the
-        correction over those of an iteration; ``extra_numbers``, what the preconditioner keeps over q M.
+        rank, with eigenvectors of length n in the order of ``operations``; ``extra_operations`` in percent by counting
+        multiplications, those of the correction over those of an iteration; ``operations``, the same where the
+        correction begins with the product of the batch's kernel values and the eigenvectors; ``extra_numbers``, what
+        the preconditioner keeps over q times the points that it changes.
     """
     x, targets, made = _inputs(data, kernel, bandwidth, n_points, random_state, device)
     n, d = x.shape[0], x.shape[1] - 2
     m, size = min(n_subsample, n), min(batch_size, n)
     check_rank(max(ranks), m)
-    whole = make_preconditioner(made, x, rank=max(ranks), n_subsample=m, seed=random_state)
+    check_eigensystem(eigensystem)
+    if eigensystem == "rsvd":
+        whole = make_rsvd_preconditioner(made, x, rank=max(ranks), n_rows=m, seed=random_state)
+        cycle, m = None, n
+    else:
+        whole = make_preconditioner(made, x, rank=max(ranks), n_subsample=m, seed=random_state)
+        cycle = AVERAGED
     if whole.rank < max(ranks):
         raise ShallowsError(f"Only {whole.rank} directions of the subsample are resolved; ask for ranks up to that.")
     matrix = Gram(made, x, budget=0)
@@ -78,11 +91,14 @@ def overhead(
     work: dict[Any, Callable[[], Any]] = {0: _repeated_step(Richardson(1e-6), KernelProblem(matrix, targets), size)}
     parts = {q: truncated(whole, q) for q in ranks}
     for q, one in parts.items():
-        work[q] = _repeated_step(EigenPro(1e-6, AVERAGED), KernelProblem(matrix, targets, None, one), size)
+        work[q] = _repeated_step(EigenPro(1e-6, cycle), KernelProblem(matrix, targets, None, one), size)
     columns, gradient = kernels.values(made, x[:size, :], x[:m, :]), arrays.contiguous(targets[:size, :])
 
     def correct(one: Preconditioner) -> None:
-        arrays.synchronise(one.correction(columns, gradient))
+        if eigensystem == "rsvd":
+            arrays.synchronise(one.expand((columns @ one.vectors).T @ gradient))
+        else:
+            arrays.synchronise(one.correction(columns, gradient))
 
     work |= {("correction", q): partial(correct, one) for q, one in parts.items()}
     seconds = fastest(work, rounds, targets)
@@ -93,6 +109,7 @@ def overhead(
             "overhead": [100.0 * (seconds[q] / seconds[0] - 1.0) for q in ranks],
             "correction": [seconds["correction", q] / seconds["correction", ranks[0]] for q in ranks],
             "extra_operations": [100.0 * (size * m * c + 2.0 * q * m * c) / plain for q in ranks],
+            "operations": [100.0 * q * (size * m + size * c + m * c) / plain for q in ranks],
             "extra_numbers": [parts[q].vectors.size / (q * m) for q in ranks],
         },
         effective={"n_points": n, "n_features": d, "n_subsample": m, "batch_size": size, "rounds": rounds},

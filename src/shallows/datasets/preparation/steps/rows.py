@@ -82,7 +82,8 @@ class _HoldOut(Step):
 class Split(_HoldOut):
     """Hold out a seeded draw of the training rows as the test part.
 
-    For data without a test part, and for choosing parameters without the test part, which is then left out.
+    For data without a test part, and for choosing parameters without the test part, which is then left out. With
+    ``pooled`` the rows of both parts are divided anew.
 
     Attributes
     ----------
@@ -91,6 +92,8 @@ class Split(_HoldOut):
     seed : int
     stratify : bool or None
         Whether every class keeps its share; None: in classification.
+    pooled : bool
+        Whether the publisher's test rows are drawn from as well.
     """
 
     name: ClassVar[str] = "split"
@@ -102,6 +105,10 @@ class Split(_HoldOut):
     )
     seed: int = field(default=0, metadata=SEED)
     stratify: bool | None = None
+    pooled: bool = False
+
+    def size_after(self, size: Size) -> Size:
+        return super().size_after(replace(size, n_train=size.n_train + size.n_test) if self.pooled else size)
 
     def n_held_out(self, n_rows: int) -> int:
         return round(self.n * n_rows) if isinstance(self.n, float) else self.n
@@ -109,6 +116,8 @@ class Split(_HoldOut):
     def apply(self, table: Table) -> dict[str, Any]:
         from shallows.datasets.preparation.row_draws import draw_rows
 
+        if self.pooled:
+            _pool(table)
         available = table.n_rows("train")
         n_held = self.n_held_out(available)
         if not 0 < n_held < available:
@@ -163,6 +172,24 @@ class Fold(_HoldOut):
             )
         strata = table.strata("train", self.stratify)
         return self.hold_out(draw_fold(available, self.fold, self.of, self.seed, "fold", strata), table)
+
+
+def _pool(table: Table) -> None:
+    """Add the rows of the test part to the training part."""
+    import numpy as np
+
+    (raw_part, rows), (raw_test, test_rows) = table.rows["train"], table.rows["test"]
+    if raw_part == raw_test:
+        joined = np.sort(np.concatenate([rows, test_rows]))
+    else:
+        first = table.x[raw_part].n_rows
+        for store in (table.x, table.y):
+            if store[raw_test].n_rows:
+                store[raw_part].append(store[raw_test].take(test_rows))
+        if table.codes:
+            table.codes[raw_part] = np.concatenate([table.codes[raw_part], table.codes[raw_test][test_rows]])
+        joined = np.concatenate([rows, first + np.arange(len(test_rows))])
+    table.rows["train"] = (raw_part, joined)
 
 
 def _are_names(names: Any) -> bool:

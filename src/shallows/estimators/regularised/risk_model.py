@@ -1,0 +1,418 @@
+"""What classification and regression by a regularised risk share: the constructor, the fit, the prediction."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from ... import arrays, gram, kernels, losses, streams, training
+from ... import features as feature_maps
+from ...errors import ShallowsError
+from ...features import Blocks, Design
+from ...solvers.regularised import SOLVERS
+from ...solvers.regularised.risk import FeatureSpan, KernelSpan, RiskProblem, RiskState
+from ...spectrum.leave_one_out import RidgeChoice
+from .. import early_stopping, leave_one_out_choice, precomputed, warm_starts
+from ..base import SMALL, Estimator, kept_rows
+from ..centring import Centring
+from ..column_scales import FAR_ABOVE
+from ..feature_scores import feature_scores
+from ..kernel_checks import check_scale, check_scores, chosen_kernel
+from ..parameter_checks import check_positive, check_whole
+from . import linear_scales
+from .batch_orders import InOrderThenDrawn, InOrderThenShuffled
+from .risk_snapshot import RiskSnapshot
+
+
+class RiskModel(Estimator):
+    """Base of the estimators that minimise λ/2 ‖f‖² + (1/n) Σ wᵢ ℓ(f(xᵢ), yᵢ) by one of the solvers of `SOLVERS`."""
+
+    _held_out: early_stopping.HeldOut | None = None
+    _intercept: np.ndarray | None = None  # Of the problem, shape (c,); coded values have theirs taken away.
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        bandwidth: float | str | None = "auto",
+        kernel_params: dict[str, Any] | None = None,
+        features: Any = None,
+        n_features: int = 512,
+        loss: Any = "auto",
+        solver: str = "sdca",
+        solver_params: dict[str, Any] | None = None,
+        regularisation: float | str | None = "auto",
+        batch_size: int | None = None,
+        max_epochs: int = 20,
+        max_seconds: float | None = None,
+        tol: float = 0.0,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 3,
+        warm_start: bool = False,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ):
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.kernel_params = kernel_params
+        self.features = features
+        self.n_features = n_features
+        self.loss = loss
+        self.solver = solver
+        self.solver_params = solver_params
+        self.regularisation = regularisation
+        self.batch_size = batch_size
+        self.max_epochs = max_epochs
+        self.max_seconds = max_seconds
+        self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.device = device
+        self.memory = memory
+        self.dtype = dtype
+        self.verbose = verbose
+
+    # ------------------------------------------------------------------- what the two subclasses must define
+
+    def _learn_targets(self, y: np.ndarray, weights: np.ndarray | None) -> None:
+        """Store how targets are coded: the classes, or mean and scale."""
+        raise NotImplementedError
+
+    def _encode(self, y: np.ndarray) -> np.ndarray:
+        """Targets as the loss takes them, float, shape (n, c)."""
+        raise NotImplementedError
+
+    def _ridge_targets(self, y: np.ndarray) -> np.ndarray:
+        """Targets that kernel ridge regression is fitted to for the choice of bandwidth and λ, shape (n, c)."""
+        return self._encode(y)
+
+    def _scaled_loss(self) -> tuple[losses.Loss, float]:
+        """The loss in the units of the coded targets, and what λ is multiplied with in them."""
+        return self._named_loss(), 1.0
+
+    def _named_loss(self) -> losses.Loss:
+        """The loss in the user's units."""
+        if isinstance(self.loss, str) and self.loss == "auto":
+            return losses.make("square") if self._y_is_numeric else SOLVERS[self.solver].loss
+        return losses.make(self.loss)
+
+    # --------------------------------------------------------------------------------------- the fit
+
+    @training.keeps_model_on_failure
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        observers: Sequence[training.Observer] = (),
+        checkpoint: training.Checkpoint | None = None,
+    ) -> RiskModel:
+        """Train on all of X, y.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,) or, for values, (n_samples, n_outputs)
+        sample_weight : array-like, shape (n_samples,), optional
+            Weights of the losses, in any unit; rows of weight zero are left out.
+        observers : sequence of shallows.training.Observer
+            `Progress`, `Curve` and others, called after every batch and epoch.
+        checkpoint : shallows.training.Checkpoint, optional
+            Go on from it if it exists, and keep it up to date.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, shapes that do not agree, one class only.
+        ShallowsError
+            A parameter out of its range.
+        DivergenceError
+            With a ``step_size`` of the user's that is too large.
+        """
+        started = time.perf_counter()
+        # In the course of a fit there is no model: an old function does not go with the centring of new data.
+        vars(self).pop("_model", None)
+        self._check_parameters()
+        method = SOLVERS[self.solver]
+        parameters = method.complete(self.solver, self.solver_params)
+        X, y, weights = self._validated_training_set(X, y, sample_weight)
+        kept, _ = kept_rows(sample_weight, X.shape[0])
+        device, seed = self._fit_device(), self._seed()
+        held_out = None
+        if self.early_stopping:
+            of_labels = not self._y_is_numeric
+            held_out = early_stopping.hold_out(X, y, weights, self.validation_fraction, seed, of_labels)
+            rows = held_out.training_rows
+            X, y, weights = X[rows], y[rows], None if weights is None else weights[rows]
+        start, n = warm_starts.Start(self, X, y, weights, seed), X.shape[0]
+        self._learn_targets(y, weights)
+        loss, unit = self._scaled_loss()
+        self._dtype = np.dtype(("float64" if n <= SMALL else "float32") if self.dtype == "auto" else self.dtype)
+        budget = self._working_budget(device)
+        with device.active():
+            order = streams.permutation(seed, "order", 0, n)
+            points = self._prepare_points(X, order, device)
+            targets = arrays.to_device(self._encode(y)[order], device, self._dtype)
+            w = None
+            if weights is not None:
+                w = arrays.to_device((weights[order] / weights.mean())[:, None], device, self._dtype)
+            kernel, choice = self._choose(points, y[order], None if weights is None else weights[order], seed)
+            budget -= precomputed.held_bytes(kernel)
+            prepared = time.perf_counter()
+
+            blocks = None
+            if self.features is not None:
+                blocks = feature_maps.in_blocks(self.features, kernel, points[:, :-2], self.n_features, seed, budget)
+            mapped = time.perf_counter()
+            size = min(n, self.batch_size or self._default_batch_size(n))
+            span = self._make_span(kernel, blocks, points, budget - points.nbytes - 6 * targets.nbytes)
+            # A chosen λ is for the coded targets, whose unit the problem multiplies a given one with.
+            least = method.least_ridge if self._y_is_numeric else 0.0
+            reg = leave_one_out_choice.of_mean_loss(self.regularisation, choice, n, least)
+            reg /= unit if leave_one_out_choice.is_automatic(self.regularisation) and choice is not None else 1.0
+            b = None if self._intercept is None else arrays.to_device(self._intercept, device, self._dtype)
+            growth = method.growth(loss, **parameters)
+            problem = RiskProblem(span, targets, loss, float(reg) * unit, w, growth, b)
+            solver = method.make(problem, size, self.max_epochs, **parameters)
+            built = time.perf_counter()
+
+            self._order, self._fitted, self._held_out = order, (kernel, blocks), held_out
+            try:
+                run = training.train(
+                    solver,
+                    problem,
+                    start.batches((InOrderThenDrawn if method.draws_batches else InOrderThenShuffled)(n, size, seed)),
+                    self._stopping(held_out),
+                    observers=[*self._progress_observers(), *observers],
+                    checkpoint=checkpoint,
+                    snapshot=lambda state, epoch: RiskSnapshot(self, problem, state, epoch),
+                    may_shrink=parameters.get("step_size") is None,
+                    state=start.state(solver, problem),
+                )
+                start.remember(run)
+                self._model = self._model_of(problem, run.state)
+                linear_scales.warn_if_far(self, problem, points)
+                self._warn_if_above_zero(problem, run)
+            finally:
+                del self._order, self._fitted, self._held_out
+            arrays.synchronise(points)
+        finished = time.perf_counter()
+        order = kept[order if held_out is None else held_out.training_rows[order]]
+        self._set_fitted_attributes(run, problem, kernel, blocks, order, size, seed, device, budget, float(reg))
+        self.effective_params_ |= leave_one_out_choice.report(choice)
+        self.timings_ = {
+            "preparation": prepared - started,
+            "eigensystem": mapped - prepared,
+            "kernel_matrix": built - mapped,
+            "training": run.seconds,
+            "evaluation": max(0.0, finished - built - run.seconds),
+        }
+        return self
+
+    def _warn_if_above_zero(self, problem: RiskProblem, run: training.Run) -> None:
+        """Warn if f has a larger objective than the zero function; exact where the losses of the last epoch suggest it.
+
+        Rows that contradict each other, such as copies with other labels, keep a small λ from its optimum for long.
+        """
+        if not (run.losses and run.losses[-1] > 1.0):
+            return
+        a = run.state.coefficients
+        value, of_zero = problem.objective(a), problem.objective(arrays.namespace(a).zeros_like(a))
+        if value > (1.0 + FAR_ABOVE) * of_zero:
+            warnings.warn(
+                f"{type(self).__name__} ended at an objective of {value:.3g}, and a constant has {of_zero:.3g}: it is "
+                f"far from its optimum after {run.epoch} epochs. Raise max_epochs or regularisation.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _stopping(self, held_out: early_stopping.HeldOut | None) -> training.Stopping:
+        return training.Stopping(
+            self.max_epochs,
+            max_seconds=self.max_seconds,
+            tolerance=self.tol,
+            validate=None if held_out is None else held_out.validation(of_labels=not self._y_is_numeric),
+            patience=self.n_iter_no_change,
+        )
+
+    def _prepare_points(self, X: Any, order: np.ndarray, device: arrays.Device) -> Any:
+        """Return augmented training points, centred where the kernel does not depend on the origin."""
+        named = self.features is None or isinstance(self.features, str)
+        kind = kernels.kind(self.kernel)
+        self._centring = Centring.of(
+            X,
+            centred=named and (kind.shift_invariant or self.features == "linear"),
+            without_constants=self.features is None and kind.of_distance,
+        )
+        points = self._centring.training_points(X, order, device, self._dtype)
+        if named:
+            origin_matters = not kind.shift_invariant and self.features != "linear"
+            check_scale(points, self._dtype, may_vanish=self._centring.all_equal or origin_matters)
+        return points
+
+    def _has_kernel(self) -> bool:
+        return self.features is None or (isinstance(self.features, str) and self.features != "linear")
+
+    def _choose(
+        self, points: Any, y: np.ndarray, weights: np.ndarray | None, seed: int
+    ) -> tuple[kernels.Kernel | None, RidgeChoice | None]:
+        """The kernel, and how bandwidth and λ were chosen, if one of them was; all in the order of the fit."""
+        if not self._has_kernel():
+            return None, None
+        kernel = precomputed.kernel_on(self, points) if precomputed.is_asked_for(self) else self.kernel
+        weights = None if weights is None else weights / weights.mean()
+        automatic, targets = leave_one_out_choice.is_automatic(self.regularisation), self._ridge_targets(y)
+        choice = leave_one_out_choice.choose_for(
+            self, kernel, points, targets, weights, seed, regularises=automatic, widest=1.0
+        )
+        bandwidth, all_equal = leave_one_out_choice.given_bandwidth(self.bandwidth, choice), self._centring.all_equal
+        return chosen_kernel(kernel, bandwidth, self.kernel_params, points, seed, all_equal=all_equal), choice
+
+    def _make_span(self, kernel: Any, blocks: Blocks | None, points: Any, budget: int) -> KernelSpan | FeatureSpan:
+        if blocks is not None:
+            plain = points[:, :-2] if arrays.is_numpy(points) else arrays.contiguous(points[:, :-2])
+            # Features are made in the first pass, so that their time counts as training.
+            return FeatureSpan(Design(blocks, plain, budget=0), budget=max(budget // 2, 2**20))
+        # A single pass uses every part of the matrix once, so that nothing need be kept.
+        return KernelSpan(gram.LazyGram(kernel, points, budget=max(budget, 2**20) if self.max_epochs > 1 else 0))
+
+    def _default_batch_size(self, n: int) -> int:
+        """Rows of a batch: enough for fast products, but at least twenty batches an epoch where there are few rows."""
+        largest, smallest = (256, 16) if self.features is None else (64, 8)
+        return max(smallest, min(largest, n // 20))
+
+    def _set_fitted_attributes(
+        self,
+        run: training.Run,
+        problem: RiskProblem,
+        kernel: Any,
+        blocks: Blocks | None,
+        order: np.ndarray,
+        batch_size: int,
+        seed: int,
+        device: arrays.Device,
+        budget: int,
+        regularisation: float,
+    ) -> None:
+        if blocks is None:
+            self.support_ = order[self._model["rows"]]
+            self.dual_coef_ = self._model["coefficients"]
+        else:
+            self.coef_ = np.ascontiguousarray(self._model["coefficients"].T)
+        if kernel is not None:
+            self.bandwidth_ = kernel.bandwidth
+        if run.validation_errors:
+            self.validation_scores_ = [1.0 - error for error in run.validation_errors]
+            self.best_validation_score_ = max(self.validation_scores_)
+        self.n_epochs_ = self.n_iter_ = max(run.epoch, 1)
+        self.losses_, self.n_rollbacks_, self.n_resumes_ = run.losses, run.n_rollbacks, run.n_resumes
+        self.effective_params_ = {
+            "kernel": None if kernel is None else kernel.name,
+            "bandwidth": None if kernel is None else kernel.bandwidth,
+            "features": feature_maps.name_of(self.features),
+            "n_features": None if blocks is None else blocks.n_features,
+            "n_support": len(self.support_) if blocks is None else None,
+            "loss": problem.loss.name,
+            "solver": self.solver,
+            "regularisation": regularisation,
+            "batch_size": batch_size,
+            "step_size": float(run.state.step_size),
+            "n_steps": run.state.n_steps,
+            "n_epochs": run.epoch,
+            "stopped_by": run.stopped_by,
+            "memory_budget": budget,
+            "precision": self._dtype.name,
+            "device": str(device),
+            "seed": seed,
+        }
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        leave_one_out_choice.check_bandwidth(self.bandwidth)
+        leave_one_out_choice.check_or_auto(self, "regularisation", optional=True)
+        check_positive(self, "max_seconds")
+        kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
+        check_whole(self, "batch_size", optional=True)
+        check_whole(self, "max_epochs", "n_features")
+        early_stopping.check_parameters(self)
+        feature_maps.check(self.features)
+        if self.features is not None:
+            precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")
+        loss = self._named_loss()
+        if not (loss.coding == "values" if self._y_is_numeric else loss.for_classes or loss.name == "square"):
+            raise ShallowsError(f"The loss {loss.name!r} is none for {type(self).__name__}.")
+        method = SOLVERS[self.solver]
+        method.complete(self.solver, self.solver_params)
+        if self.features is None and method.takes == "features":
+            raise ShallowsError(
+                f"solver={self.solver!r} works on explicit features; give features, such as 'fourier' or 'nystrom'."
+            )
+        if self.features is not None and method.takes == "kernels":
+            raise ShallowsError(f"solver={self.solver!r} works on the kernel itself; features must be None.")
+        if reason := method.why_not(loss):
+            raise ShallowsError(f"solver={self.solver!r} does not take the loss {loss.name!r}: {reason}.")
+
+    # ------------------------------------------------------------------------------------ prediction
+
+    def _model_of(self, problem: RiskProblem, state: RiskState, *, final: bool = True) -> dict[str, Any]:
+        """What a prediction needs of a state: its coefficients and, with a kernel, the points that these belong to.
+
+        The final model is copied to the host without the points whose coefficients are zero. A model in the middle of
+        training refers to the arrays of the fit.
+        """
+        kernel, blocks = self._fitted
+        if blocks is not None:
+            if not final:
+                return {"blocks": blocks, "coefficients": state.coefficients}
+            return {"blocks": blocks.to(arrays.Device("cpu")), "coefficients": arrays.to_numpy(state.coefficients)}
+        points, a = problem.span.gram.points, state.coefficients
+        if not final:
+            visited = slice(0, state.n_visited)
+            return {"kernel": kernel, "points": points[visited, :], "coefficients": a[visited, :]}
+        a = arrays.to_numpy(a)
+        rows = np.flatnonzero(a.any(axis=1))
+        points = arrays.to_numpy(arrays.take_rows(points, rows))
+        return {"kernel": precomputed.without_matrix(kernel), "rows": rows, "points": points, "coefficients": a[rows]}
+
+    def _raw_predict(self, X: Any, model: dict[str, Any] | None = None) -> np.ndarray:
+        """f(x), shape (m, c), for checked X."""
+        fitting = model is not None
+        model = model if fitting else self._model
+        device = arrays.resolve_device(self.device)
+        budget = min(self._working_budget(device) // 4, 2**28 if device.kind == "cpu" else 2**32)
+        with device.active(), np.errstate(over="ignore", invalid="ignore"):
+            a = arrays.to_device(model["coefficients"], device)
+            if "blocks" in model:
+                blocks = model["blocks"].to(device)
+                out = feature_scores(blocks, self._centring, X, a, device, budget=budget // 2)
+            elif precomputed.are_kernel_values(model["kernel"], X, fitting=fitting):
+                out = precomputed.scores(X, model["points"], a, device)
+            else:
+                points = arrays.to_device(model["points"], device)
+                out = np.empty((X.shape[0], a.shape[1]), dtype=self._dtype)
+                for rows, x, extra in self._centring.new_points(X, device, self._dtype):
+                    made = gram.cross_product(model["kernel"], x, points, a, budget=budget, extra=extra)
+                    out[rows] = arrays.to_numpy(made)
+        if not fitting:
+            check_scores(out, X)
+        return self._unscale(out)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")

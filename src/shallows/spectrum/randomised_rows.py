@@ -1,0 +1,105 @@
+"""The preconditioner of EigenPro as it was first released: eigenvectors of length n, from rows of the kernel matrix."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from .. import arrays, kernels, streams
+from ..arrays import Array
+from ..errors import UnknownNameError
+from ..kernels import Kernel
+from .kernel_preconditioner import Preconditioner
+from .spectral_preconditioner import choose_rank, flattened_top
+
+EIGENSYSTEMS = ("subsample", "rsvd")
+
+BLOCK = 4096
+"""Columns of the kernel matrix that are made, and rows of the sketch that are drawn, at a time."""
+
+
+def check_eigensystem(name: str) -> None:
+    """Refuse a name that is no eigensystem of a kernel's preconditioner."""
+    if name not in EIGENSYSTEMS:
+        raise UnknownNameError("eigensystem", name, EIGENSYSTEMS)
+
+
+def rsvd_of_rows(kernel: Kernel, points: Array, m: int, k: int, seed: int) -> tuple[Array, Array]:
+    """Estimates of the k largest eigenpairs of the kernel matrix of n points from its first M rows X.
+
+    RSVD of Ma and Belkin (2017, Appendix A) without power iterations: with a Gaussian matrix G of 2k columns and an
+    orthonormal basis Q of X G, the singular values s of Qᵀ X and its right singular vectors. The eigenvalues of the
+    kernel matrix are about √(n/M) s. A sketch that small underestimates the later ones by a fifth.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    points : array, shape (n, d + 2)
+        Augmented.
+    m, k : int
+        M and k.
+    seed : int
+        Of G.
+
+    Returns
+    -------
+    values : array, shape (k,)
+        Descending; fewer if M is smaller than k.
+    vectors : array, shape (n, k)
+    """
+    xp, n = arrays.namespace(points), points.shape[0]
+    width = min(2 * k, m)
+    rows, spans = points[:m, :], list(arrays.blocks(n, BLOCK))
+    sketch = xp.zeros((m, width), dtype=points.dtype)
+    for i, span in enumerate(spans):
+        shape = (span.stop - span.start, width)
+        drawn = streams.normal(seed, "sketch of rows", i, shape, like=points, dtype=points.dtype)
+        sketch += kernels.values(kernel, rows, points[span, :]) @ drawn
+    basis = xp.linalg.qr(sketch)[0]
+    projected = xp.concat([basis.T @ kernels.values(kernel, rows, points[span, :]) for span in spans], axis=1)
+    _, singular, vectors = xp.linalg.svd(projected, full_matrices=False)
+    return singular[:k] * (n / m) ** 0.5, arrays.contiguous(vectors[:k, :].T)
+
+
+def make_rsvd_preconditioner(
+    kernel: Kernel, points: Array, *, rank: int, n_rows: int, seed: int = 0, damping: float = 1.0, power: float = 0.5
+) -> Preconditioner:
+    """The preconditioner with the eigenvectors of `rsvd_of_rows`, which changes the coefficients of all points.
+
+    Its eigenvalues are estimates for a step size of its own (`step_rules.Release2017`); nothing certifies them.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    points : array, shape (n, d + 2)
+        Augmented training points, shuffled.
+    rank : int
+        q at most.
+    n_rows : int
+        M, at most n.
+    seed : int
+        Of the sketch.
+    damping, power : float
+        τ and a, see `make_preconditioner`; the authors' first release has a = ½.
+    """
+    started = time.perf_counter()
+    xp, n = arrays.namespace(points), points.shape[0]
+    values, vectors = rsvd_of_rows(kernel, points, min(n_rows, n), rank + 1, seed)
+    values = values / n
+    # Rounding of the entries is a random matrix, whose norm is some √n ε.
+    q = choose_rank(values, rank=rank, level=0.0, rounding=4.0 * n**0.5 * float(xp.finfo(points.dtype).eps))
+    values = values[: q + 1]
+    bound = float(np.max(arrays.to_numpy(kernel.diagonal(points[:, :-2]))))
+    return Preconditioner(
+        indices=np.arange(n),
+        eigenvalues=values,
+        vectors=arrays.contiguous(vectors[:, :q]),
+        damping=damping,
+        power=power,
+        top_eigenvalue=flattened_top(values, damping, power),
+        largest_diagonal=bound,
+        kernel=kernel,
+        bound=bound,
+        seconds=time.perf_counter() - started,
+    )

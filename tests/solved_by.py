@@ -1,0 +1,21 @@
+"""Regularised risks by each of their solvers, under names such as "sag: RegularisedRiskRegressor"."""
+
+from __future__ import annotations
+
+import functools
+
+import shallows
+from shallows.solvers.regularised import SOLVERS
+
+CLASSIFIERS = [f"{solver}: RegularisedRiskClassifier" for solver in SOLVERS]
+REGRESSORS = [f"{solver}: RegularisedRiskRegressor" for solver in SOLVERS if solver != "pegasos"]
+
+
+def constructor(name):
+    """The class of a name of `shallows.estimators`, or a constructor with the solver that comes before it."""
+    solver, _, class_name = name.rpartition(": ")
+    Estimator = getattr(shallows, class_name)
+    if not solver:
+        return Estimator
+    features = {"features": "fourier"} if SOLVERS[solver].takes == "features" else {}
+    return functools.partial(Estimator, solver=solver, **features)

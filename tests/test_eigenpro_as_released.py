@@ -1,0 +1,132 @@
+"""EigenPro as it was first released: eigenvectors of length n from rows of the kernel matrix, against dense algebra."""
+
+import numpy as np
+import pytest
+
+from shallows import (
+    EigenProClassifier,
+    EigenProRegressor,
+    ExactKernelRidgeClassifier,
+    KernelSGDRegressor,
+    KernelSVMClassifier,
+    SMOClassifier,
+    kernels,
+    spectrum,
+    streams,
+)
+from shallows.errors import ShallowsError
+from shallows.spectrum import randomised_rows
+
+N, M, RANK, ETA = 60, 30, 5, 0.7
+RELEASED = {
+    "kernel": "gaussian",
+    "bandwidth": 2.0,
+    "rank": RANK,
+    "n_subsample": M,
+    "eigensystem": "rsvd",
+    "power": "sqrt",
+    "step_rule": {"release2017": {"eta": ETA}},
+    "regularisation": 0.0,
+    "calibration": None,
+    "tol": 0.0,
+    "dtype": "float64",
+    "random_state": 3,
+}
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(N, 3)), rng.normal(size=(N, 2))
+
+
+def released(K, seed):
+    """Singular values and right singular vectors of the first M rows by the sketch, and the step's factor."""
+    G = streams.normal(seed, "sketch of rows", 0, (N, 2 * (RANK + 1)))
+    Q = np.linalg.qr(K[:M] @ G)[0]
+    s, Vt = np.linalg.svd(Q.T @ K[:M], full_matrices=False)[1:]
+    s = s * np.sqrt(N / M)
+    return s[:RANK], s[RANK], Vt[:RANK].T
+
+
+@pytest.mark.parametrize("batch_size", [N, 25])
+def test_the_steps_are_those_of_the_printed_algorithm(data, batch_size):
+    X, Y = data
+    model = EigenProRegressor(**RELEASED, batch_size=batch_size, max_epochs=1).fit(X, Y)
+    order = model.support_
+    x, y = X[order], (Y - Y.mean(axis=0))[order]
+    K = kernels.make("gaussian", 2.0)(x, x)
+    s, following, V = released(K, 3)
+    step, D = ETA / batch_size * np.sqrt(s[0] / following), np.diag((1 - np.sqrt(following / s)) / s)
+    assert model.step_size_ == pytest.approx(step, rel=1e-10)
+
+    def after(batches):
+        a = np.zeros_like(y)
+        for batch in batches:
+            g = K[batch] @ a - y[batch]
+            a[batch] -= step * g
+            a += step * V @ (D @ (V.T @ (K[batch].T @ g)))
+        return a
+
+    batches = [slice(i, min(i + batch_size, N)) for i in range(0, N, batch_size)]
+    permuted = {1: [[0]], 3: [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]]}[len(batches)]
+    found = model.predict(x) - Y.mean(axis=0)
+    off = [np.abs(found - K @ after([batches[i] for i in one])).max() for one in permuted]
+    assert min(off) < 1e-10 * np.abs(found).max()
+
+
+def test_a_sketch_of_all_columns_gives_the_exact_singular_vectors(data, monkeypatch):
+    monkeypatch.setattr(randomised_rows, "BLOCK", 7)
+    kernel, points = kernels.make("gaussian", 1.5), kernels.augmented(data[0])
+    values, vectors = randomised_rows.rsvd_of_rows(kernel, points, M, M, 0)
+    _, s, Vt = np.linalg.svd(kernel(data[0][:M], data[0]), full_matrices=False)
+    np.testing.assert_allclose(values, np.sqrt(N / M) * s, rtol=1e-9, atol=1e-9 * s[0])
+    np.testing.assert_allclose(np.abs(np.sum(vectors[:, :5] * Vt[:5].T, axis=0)), 1.0, rtol=1e-9)
+    p = spectrum.make_rsvd_preconditioner(kernel, points, rank=4, n_rows=M)
+    assert p.vectors.shape == (N, 4) and p.n_subsample == N
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"eigensystem": "nsvd"}, "no eigensystem 'nsvd'"),
+        ({"step_rule": "certified"}, "has no certificate for step_rule='certified'"),
+        ({"step_rule": {"release2017": {"eta": 0.0}}}, "eta above 0"),
+        ({"sample_weight": np.arange(1.0, N + 1)}, "knows no sample weights"),
+    ],
+)
+def test_what_does_not_go_with_it_is_refused(data, change, words):
+    X, Y = data
+    weight = change.pop("sample_weight", None)
+    with pytest.raises(ShallowsError, match=words):
+        EigenProClassifier(**RELEASED | change).fit(X, Y[:, 0] > 0, sample_weight=weight)
+
+
+def test_gradient_descent_with_the_kernel_of_eigenpro_is_eigenpro(data):
+    X, Y = data
+    p = spectrum.fit_preconditioner(X, "gaussian", 2.0, rank=RANK, n_subsample=M, dtype="float64")
+    kernel = spectrum.EigenProKernel.of(p, X)
+    steps = {"step_size": 0.2, "batch_size": N, "max_epochs": 3, "tol": 0.0, "calibration": None, "dtype": "float64"}
+    one = EigenProRegressor(preconditioner=p, regularisation=0.0, bandwidth=None, **steps).fit(X, Y)
+    other = KernelSGDRegressor(kernel, **steps).fit(X, Y)
+    x = data[0][::2] + 0.1
+    np.testing.assert_allclose(other.predict(x), one.predict(x), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("Estimator", [ExactKernelRidgeClassifier, KernelSVMClassifier, SMOClassifier])
+def test_estimators_take_the_kernel_of_eigenpro(data, Estimator):
+    X, y = data[0], data[1][:, 0] > 0
+    p = spectrum.fit_preconditioner(X, "gaussian", 2.0, rank=RANK, n_subsample=M, dtype="float64")
+    kernel = spectrum.EigenProKernel.of(p, X)
+    matrix = kernel(X, X)
+    k, removed = kernels.make("gaussian", 2.0), np.linalg.eigh(kernels.make("gaussian", 2.0)(X, X))[0][-1]
+    np.testing.assert_allclose(kernel.diagonal(X), np.diag(matrix), rtol=1e-9)
+    assert np.linalg.eigvalsh(matrix).min() > -1e-9 and np.linalg.eigvalsh(matrix).max() < 0.5 * removed
+    assert np.abs(matrix - k(X, X)).max() > 0.1
+    assert Estimator(kernel).fit(X, y).score(X, y) > 0.5
+
+
+def test_a_preconditioner_of_more_points_is_refused(data):
+    p = spectrum.fit_preconditioner(data[0], "gaussian", 2.0, rank=RANK, n_subsample=N)
+    with pytest.raises(ShallowsError, match=r"at least 60 points, X has 10"):
+        spectrum.EigenProKernel.of(p, data[0][:10])
