@@ -10,7 +10,7 @@ import numpy as np
 from ... import arrays, training
 from ...solvers.components.kernel_cca import DoublyStochasticCCA
 from ...solvers.components.two_view_state import TwoViewState
-from ..parameter_checks import check_choice, check_positive
+from ..parameter_checks import check_choice, check_not_negative
 from . import component_plan
 from .two_view_estimator import TwoViewEstimator, canonical_turns
 
@@ -21,7 +21,7 @@ METHODS = ("newton", "gradient", "printed")
 def check_rule(estimator: Any) -> None:
     """Check ``method`` and ``ridge`` of an estimator with the rules of kernel CCA."""
     check_choice(estimator, method=METHODS)
-    check_positive(estimator, "ridge", or_zero=True)
+    check_not_negative(estimator, "ridge")
 
 
 class DoublyStochasticKernelCCA(TwoViewEstimator):
