@@ -237,6 +237,14 @@ def test_every_table_and_picture_is_made_of_a_classification(tmp_path, written):
         draw(tmp_path, name)
 
 
+@pytest.mark.parametrize(("factors", "told"), [([0.5, 1.0, 2.0], False), ([1.0, 2.0, 4.0], True)])
+def test_a_curve_that_is_lowest_at_its_end_is_named(tmp_path, written, factors, told):
+    folders = predictions(tmp_path / "one", [0, 1], [0, 1], ["cat", "dog"])
+    one = method("svm", [5.0, 6.0, 5.5], trials=trials_of(factors), folders=folders)
+    notes = written(results(one))["bandwidths"][1]["notes"]
+    assert notes == (["Lowest at an end of the bandwidths tried: svm (1)."] if told else [])
+
+
 def draw(tmp_path, name):
     out = tmp_path / f"{name}.svg"
     own_data.draw(tmp_path / "tables" / f"{name}.csv", out, out.with_suffix(".png"))
