@@ -17,24 +17,34 @@ from shallows import (
 from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
 
 
+@pytest.fixture(autouse=True)
+def a_short_beginning(monkeypatch):
+    """Two batches are enough to go on by steps."""
+    monkeypatch.setattr("shallows.estimators.streaming.streamed_fit.FIRST_ROWS", 200)
+
+
+def small(Estimator=DoublyStochasticClassifier, **options):
+    return Estimator(block_size=16, n_iter=20, random_state=0, **options)
+
+
 def test_a_stream_that_never_ends_is_learnt_from_until_the_batches_asked_for():
-    model = DoublyStochasticClassifier(block_size=16, random_state=0)
+    model = small()
     model.partial_fit(endless(), classes=WORDS, n_iter=40)
-    assert (model.n_iter_, endless.taken) == (40, 40)
+    # Twenty steps begin the model with two batches.
+    assert (model.n_iter_, endless.taken, model.effective_params_["stopped_by"]) == (20 + 38, 40, "n_iter")
     assert model.score(*moons(seed=999)) > 0.95
     model.partial_fit(endless(seed=40), n_iter=10)
-    assert model.n_iter_ == 50
+    assert model.n_iter_ == 20 + 48
 
 
 def test_a_stream_can_be_stopped_after_a_time():
-    model = DoublyStochasticClassifier(block_size=16, random_state=0)
-    model.partial_fit(endless(), classes=WORDS, max_seconds=0.05)
+    model = small().partial_fit(endless(), classes=WORDS, max_seconds=0.05)
     assert 0 < model.n_iter_ < 10_000
+    assert model.effective_params_["stopped_by"] == "max_seconds"
 
 
 def test_a_stream_and_calls_with_its_batches_give_the_same_model():
-    whole = DoublyStochasticClassifier(block_size=16, random_state=0).partial_fit(endless(8), classes=WORDS)
-    parts = DoublyStochasticClassifier(block_size=16, random_state=0)
+    whole, parts = small().partial_fit(endless(8), classes=WORDS), small()
     for X, y in endless(8):
         parts.partial_fit(X, y, classes=WORDS)
     assert np.array_equal(whole.dual_coef_, parts.dual_coef_)
@@ -44,11 +54,10 @@ def test_a_memory_map_is_read_in_slices(tmp_path):
     X, y = moons(1000)
     np.save(tmp_path / "X.npy", X.astype(np.float32))
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    options = {"block_size": 16, "batch_size": 100, "random_state": 0}
-    model = DoublyStochasticClassifier(**options).partial_fit(mapped, y, classes=WORDS)
+    model = small(batch_size=100).partial_fit(mapped, y, classes=WORDS)
     pairs = ((X[rows : rows + 100].astype(np.float32), y[rows : rows + 100]) for rows in range(0, 1000, 100))
-    other = DoublyStochasticClassifier(**options).partial_fit(pairs, classes=WORDS)
-    assert model.n_iter_ == 10
+    other = small(batch_size=100).partial_fit(pairs, classes=WORDS)
+    assert model.n_iter_ == 20 + 8
     assert np.array_equal(model.dual_coef_, other.dual_coef_)
 
 
@@ -66,16 +75,12 @@ def test_a_fit_can_be_gone_on_with(Estimator):
 
 
 def test_a_stream_with_checkpoints_goes_on_where_it_was(tmp_path):
-    def model():
-        return DoublyStochasticClassifier(block_size=16, random_state=0)
-
     checkpoint = training.Checkpoint(tmp_path, "k")
-
     with pytest.raises(TrainingInterrupted):
-        model().partial_fit(endless(20), classes=WORDS, observers=[StopAt(checkpoint, 6)], checkpoint=checkpoint)
-    resumed = model().partial_fit(endless(20), classes=WORDS, checkpoint=training.Checkpoint(tmp_path, "k"))
-    whole = model().partial_fit(endless(20), classes=WORDS)
-    assert (resumed.n_iter_, resumed.n_resumes_) == (20, 1)
+        small().partial_fit(endless(20), classes=WORDS, observers=[StopAt(checkpoint, 6)], checkpoint=checkpoint)
+    resumed = small().partial_fit(endless(20), classes=WORDS, checkpoint=training.Checkpoint(tmp_path, "k"))
+    whole = small().partial_fit(endless(20), classes=WORDS)
+    assert (resumed.n_iter_, resumed.n_resumes_) == (20 + 18, 1)
     assert np.array_equal(resumed.dual_coef_, whole.dual_coef_)
 
 
@@ -83,20 +88,21 @@ def test_a_stream_with_checkpoints_goes_on_where_it_was(tmp_path):
 
 
 def test_a_stream_that_ends_early_is_told_and_its_model_stands():
-    model = DoublyStochasticClassifier(block_size=16, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="ended after 5 of the 50 batches"):
+    model = small()
+    with pytest.warns(ConvergenceWarning, match="ended after 5 of the 50 batches") as caught:
         model.partial_fit(endless(5), classes=WORDS, n_iter=50)
-    assert model.n_iter_ == 5
+    assert caught[0].filename == __file__
+    assert model.n_iter_ == 20 + 3
     model.predict(moons()[0])
 
 
 def test_a_stream_without_a_batch_is_an_error():
     with pytest.raises(ShallowsError, match="ended before its first batch"):
         DoublyStochasticClassifier().partial_fit(iter(()), classes=WORDS)
-    model = DoublyStochasticClassifier(block_size=16, random_state=0).partial_fit(endless(2), classes=WORDS)
+    model = small().partial_fit(endless(2), classes=WORDS)
     with pytest.raises(ShallowsError, match="ended before its first batch"):
         model.partial_fit(iter(()))
-    assert model.n_iter_ == 2
+    assert model.n_iter_ == 20
 
 
 def test_a_batch_of_one_class_does_no_harm_where_the_classes_are_known():
@@ -104,8 +110,7 @@ def test_a_batch_of_one_class_does_no_harm_where_the_classes_are_known():
         for i, (X, y) in enumerate(endless(20)):
             yield (X[y == "low"], y[y == "low"]) if i in (0, 9) else (X, y)
 
-    model = DoublyStochasticClassifier(block_size=8, random_state=0).partial_fit(source(), classes=WORDS)
-    assert model.n_iter_ == 20
+    model = small().partial_fit(source(), classes=WORDS)
     assert model.score(*moons(seed=99)) > 0.95
 
 
@@ -120,10 +125,10 @@ def test_a_label_unseen_until_the_tenth_batch_is_told_and_the_model_is_that_of_n
         X, y = moons()
         yield X, np.where(y == "low", "new", y)
 
-    model = DoublyStochasticClassifier(block_size=16, random_state=0)
+    model = small()
     with pytest.raises(ValueError, match=r"Batch 10 .*of the 9 before.*'new'.*given to the first partial_fit"):
         model.partial_fit(source(), classes=WORDS)
-    whole = DoublyStochasticClassifier(block_size=16, random_state=0).partial_fit(endless(9), classes=WORDS)
+    whole = small().partial_fit(endless(9), classes=WORDS)
     assert np.array_equal(model.dual_coef_, whole.dual_coef_)
 
 
@@ -142,26 +147,22 @@ def test_a_broken_batch_is_numbered_and_leaves_the_state_before_it(broken):
             X[3, 1] = np.nan
         yield (X[:, :1] if broken == "columns" else X), (y[:-1] if broken == "rows" else y)
 
-    model = DoublyStochasticClassifier(block_size=16, random_state=0)
+    model = small()
     with pytest.raises(ValueError, match="Batch 8 cannot be used, and the model is still that of the 7 before"):
         model.partial_fit(source(), classes=WORDS)
-    whole = DoublyStochasticClassifier(block_size=16, random_state=0).partial_fit(endless(7), classes=WORDS)
+    whole = small().partial_fit(endless(7), classes=WORDS)
     assert np.array_equal(model.dual_coef_, whole.dual_coef_)
     # And it goes on from there.
     model.partial_fit(*moons(100))
-    assert model.n_iter_ == 8
+    assert model.n_iter_ == 20 + 6
 
 
 def test_divergence_in_a_stream_names_the_batch():
-    def source():
-        for i in range(50):
-            yield waves(50, seed=i)
-
-    model = DoublyStochasticRegressor(
-        schedule="constant", step_size=1e5, preconditioning=None, block_size=8, random_state=0
-    )
-    with pytest.raises(DivergenceError, match=r"batch \d+ of the stream with step_size=1e\+05"):
-        model.partial_fit(source())
+    model = small(DoublyStochasticRegressor, schedule="constant", preconditioning=None).partial_fit(*waves(300))
+    model._state.step_size = model.step_size = 1e6
+    source = (waves(100, seed=i) for i in range(50))
+    with pytest.raises(DivergenceError, match=r"batch \d+ of the stream with step_size=1e\+06.*leave it to the pro"):
+        model.partial_fit(source)
 
 
 def test_a_stream_of_something_else_is_one_clear_error():

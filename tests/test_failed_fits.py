@@ -121,20 +121,32 @@ def interrupt():
     raise KeyboardInterrupt
 
 
+@pytest.fixture
+def a_short_beginning(monkeypatch):
+    """Two batches are enough to go on by steps."""
+    monkeypatch.setattr("shallows.estimators.streaming.streamed_fit.FIRST_ROWS", 200)
+
+
+begins_shortly = pytest.mark.usefixtures("a_short_beginning")
+
+
 def small():
-    return DoublyStochasticClassifier(block_size=16, random_state=0)
+    return DoublyStochasticClassifier(block_size=16, n_iter=20, random_state=0)
 
 
-def test_ctrl_c_in_a_stream_leaves_the_model_of_the_batches_before():
+@begins_shortly
+@pytest.mark.parametrize("n", [1, 2, 7])
+def test_ctrl_c_in_a_stream_leaves_the_model_of_the_batches_before(n):
     model = small()
     with pytest.raises(KeyboardInterrupt):
-        model.partial_fit(stream_of(7, interrupt), classes=WORDS)
-    whole = small().partial_fit(endless(7), classes=WORDS)
-    assert model.n_iter_ == whole.n_iter_ == 7
+        model.partial_fit(stream_of(n, interrupt), classes=WORDS)
+    whole = small().partial_fit(endless(n), classes=WORDS)
+    assert model.n_iter_ == whole.n_iter_
     assert model.effective_params_["n_blocks"] == whole.effective_params_["n_blocks"]
     assert np.array_equal(model.dual_coef_, whole.dual_coef_)
 
 
+@begins_shortly
 def test_ctrl_c_in_the_middle_of_a_step_leaves_the_model_of_the_steps_before(monkeypatch):
     model = small().partial_fit(endless(5), classes=WORDS)
     whole = small().partial_fit(endless(7), classes=WORDS)
@@ -142,7 +154,22 @@ def test_ctrl_c_in_the_middle_of_a_step_leaves_the_model_of_the_steps_before(mon
     monkeypatch.setattr(State, "grow", interrupted_at(3, State.grow))
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(endless(20, seed=5))
-    assert model.n_iter_ == 7
+    assert model.n_iter_ == 20 + 5
+    assert np.array_equal(model.dual_coef_, whole.dual_coef_)
+
+
+@begins_shortly
+def test_rows_that_wait_are_neither_lost_nor_taken_twice_by_a_call_that_fails(monkeypatch):
+    model, whole, (X, words) = small(), small(), moons(300)
+    for one in (model, whole):
+        one.partial_fit(X[:200], words[:200], classes=WORDS).partial_fit(X[200:250], words[200:250])
+    with monkeypatch.context() as failing:
+        failing.setattr(type(model._state), "grow", interrupted_at(1, None))
+        with pytest.raises(KeyboardInterrupt):
+            model.partial_fit(X[250:], words[250:])
+    for one in (model, whole):
+        one.partial_fit(X[250:], words[250:])
+        assert one.effective_params_["n_rows_waiting"] == 0
     assert np.array_equal(model.dual_coef_, whole.dual_coef_)
 
 
@@ -169,31 +196,32 @@ def test_a_first_batch_that_is_refused_leaves_no_model():
 
 
 def test_a_batch_on_which_training_diverges_is_not_in_the_model():
-    X = moons(50)[0]
+    X = moons(100)[0]
     y = X[:, 0] + X[:, 1] ** 2
     model = DoublyStochasticRegressor(
-        block_size=8, random_state=0, schedule="constant", preconditioning=None, step_size=1e5
+        block_size=8, n_iter=20, random_state=0, schedule="constant", preconditioning=None
     )
-    model.partial_fit(X, y)
-    before = model.predict(X)
+    model.fit(X, y)
+    before, model._state.step_size = model.predict(X), 1e9
     with pytest.raises(DivergenceError):
-        model.partial_fit(X, y)
-    assert np.array_equal(model.predict(X), before)
-    assert model.n_iter_ == 1
+        model.partial_fit((X, y) for _ in range(9))
+    assert np.isfinite(model.predict(X)).all()
+    assert 20 <= model.n_iter_ < 29
+    if model.n_iter_ == 20:
+        assert np.array_equal(model.predict(X), before)
 
 
 def test_a_novelty_detector_keeps_its_threshold_too():
-    X, _ = moons(100)
+    X, _ = moons(200)
     model, whole = (DoublyStochasticNoveltyDetector(block_size=8, random_state=0).fit(X) for _ in range(2))
     before = model.decision_function(X)
     with pytest.raises(KeyboardInterrupt):
-        model.partial_fit(X[:30], observers=[Interrupt()])
-    assert model.n_iter_ > 0
+        model.partial_fit(X[:100], observers=[Interrupt()])
     after = model.decision_function(X)
     assert np.isfinite(after).all()
     assert not np.array_equal(after, before)
     # The interruption came after the one batch of these rows.
-    whole.partial_fit(X[:30])
+    whole.partial_fit(X[:100])
     assert model.n_iter_ == whole.n_iter_
     assert model.offset_ == whole.offset_
     assert np.array_equal(after, whole.decision_function(X))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import shallows
 from engine_example import sample
 from shallows import (
     DoublyStochasticClassifier,
@@ -46,8 +47,8 @@ def test_a_fit_on_the_gpu_is_that_on_the_cpu(Estimator, method):
 def test_a_model_of_the_gpu_is_read_on_the_cpu_and_predicts_the_same(Estimator, tmp_path):
     x, y = table(Estimator)
     model = Estimator(device="gpu", **OPTIONS).fit(x, y)
-    model.save(tmp_path / "model.npz")
-    read = Estimator.load(tmp_path / "model.npz", device="cpu")
+    shallows.save(model, tmp_path / "model.npz")
+    read = shallows.load(tmp_path / "model.npz", device="cpu")
     assert np.abs(scores(read, x) - scores(model, x)).max() < 1e-9 * np.abs(scores(model, x)).max()
 
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import json
-import pickle
 import warnings
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.decomposition import KernelPCA
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -107,24 +104,29 @@ def test_fit_transform_is_fit_and_transform():
 # ------------------------------------------------------------------------------------------------------ streams
 
 
-def test_a_stream_that_never_ends_gives_the_components_of_its_law():
+@pytest.fixture
+def a_short_beginning(monkeypatch):
+    """So few rows are enough to go on by steps."""
+    monkeypatch.setattr("shallows.estimators.streaming.streamed_fit.FIRST_ROWS", 600)
+
+
+def test_a_stream_that_never_ends_gives_the_components_of_its_law(a_short_beginning):
     model = DoublyStochasticKernelPCA(2, bandwidth=2.0, random_state=0, max_features=4096)
-    model.partial_fit(endless(size=500), n_iter=120)
-    assert endless.taken <= 121
+    model.partial_fit(endless(size=500), n_iter=60)
+    assert endless.taken == 60
     exact = KernelPCA(2, kernel="rbf", gamma=1 / 8).fit(points(2000, seed=999)).transform(points(400, seed=998))
     found = model.transform(points(400, seed=998))
     assert sine_squared(exact - exact.mean(axis=0), found - found.mean(axis=0)) < 0.02
-    assert model.n_random_features_ == 8 * 510  # Whole sets of three orthogonal frequencies, within the budget.
-    assert model.n_revisits_ == 120 - (8 - model.effective_params_["start_blocks"])
+    assert 4000 < model.n_random_features_ <= 4096
 
 
-def test_an_array_streams_in_slices_and_goes_on_where_it_was():
-    x = points(900)
+def test_an_array_streams_in_slices_and_goes_on_where_it_was(a_short_beginning):
+    x = points(1200)
     whole = brief(batch_size=300).partial_fit(x)
     parts = brief(batch_size=300)
-    for rows in (slice(0, 300), slice(300, 600), slice(600, 900)):
+    for rows in np.split(np.arange(1200), 4):
         parts.partial_fit(x[rows])
-    assert whole.n_iter_ == parts.n_iter_ == 3
+    assert whole.n_iter_ == parts.n_iter_ == 20 + 2
     assert np.array_equal(whole.transform(x), parts.transform(x))
 
 
@@ -135,15 +137,17 @@ def test_a_stream_that_ends_early_is_told_and_an_empty_one_refused():
         brief().partial_fit(iter(()))
 
 
-def test_a_batch_with_nan_leaves_the_model_of_the_batches_before_it():
+@pytest.mark.parametrize("n", [2, 30])
+def test_a_batch_with_nan_leaves_the_model_of_the_batches_before_it(n, a_short_beginning):
     model = brief()
-    with pytest.raises(ValueError, match="Batch 31 cannot be used, and the model is still that of the 30 before"):
-        model.partial_fit(endless(spoilt=30))
-    good = brief().partial_fit(itertools.islice(endless(), 30))
-    assert model.n_iter_ == 30
+    with pytest.raises(ValueError, match=f"Batch {n + 1} cannot be used, and the model is still that of the {n} befo"):
+        model.partial_fit(endless(spoilt=n))
+    good = brief().partial_fit(itertools.islice(endless(), n))
+    assert model.n_iter_ == good.n_iter_
     assert np.array_equal(model.transform(points()), good.transform(points()))
-    model.partial_fit(itertools.islice(endless(seed=31), 2))
-    assert model.n_iter_ == 32
+    for one in (model, good):
+        one.partial_fit(itertools.islice(endless(seed=n + 1), 2))
+    assert np.array_equal(model.transform(points()), good.transform(points()))
 
 
 # --------------------------------------------------------------------------------------- progress and checkpoints
@@ -174,82 +178,6 @@ def test_observers_see_components_in_the_middle_of_the_training():
     brief(block_size=16).fit(x, observers=[curve])
     assert [row["shape"] for row in curve.rows] == [2, 2]
     assert curve.rows[0]["n"] < curve.rows[1]["n"]
-
-
-# --------------------------------------------------------------------------------------------------- model files
-
-
-@pytest.mark.parametrize("make", [lambda: brief().fit(points(300)), lambda: brief().partial_fit(points(300))])
-def test_a_model_that_was_saved_transforms_and_goes_on_the_same(make, tmp_path):
-    model = make()
-    model.save(tmp_path / "model.npz")
-    read = DoublyStochasticKernelPCA.load(tmp_path / "model.npz", device="cpu")
-    new = points(100, seed=3)
-    assert np.array_equal(read.transform(new), model.transform(new))
-    assert np.array_equal(read.eigenvalues_, model.eigenvalues_)
-    for one in (model, read):
-        one.partial_fit(new)
-    assert np.array_equal(read.dual_coef_, model.dual_coef_)
-    assert clone(read).get_params().keys() == model.get_params().keys()
-    assert np.array_equal(pickle.loads(pickle.dumps(model)).transform(new), model.transform(new))
-
-
-def test_the_size_of_a_file_hardly_depends_on_the_number_of_inputs(tmp_path):
-    sizes = []
-    for d in (2, 400):
-        x = np.random.default_rng(0).normal(size=(200, d))
-        brief(block_size=64, max_features=1024, orthogonal=False).fit(x).save(tmp_path / "model.npz")
-        sizes.append((tmp_path / "model.npz").stat().st_size)
-    assert sizes[1] - sizes[0] < 398 * 8 + 400  # The mean of the data, and no more.
-
-
-def rewritten(path, change):
-    with np.load(path) as file:
-        held = dict(file)
-    header = json.loads(str(held["header"]))
-    change(header, held)
-    held["header"] = np.array(json.dumps(header))
-    np.savez(path, **held)
-
-
-CHANGES = {
-    "another kernel": (
-        lambda header, held: header["views"][0].update(kernel=json.dumps({"name": "sinc", "bandwidth": 1.0})),
-        "kernel that this version does not know.*sinc",
-    ),
-    "a kernel with other draws": (
-        lambda header, held: header["views"][0].update(kernel=json.dumps({"name": "laplace", "bandwidth": 1.0})),
-        "draws other features for the kernel 'laplace'",
-    ),
-    "a newer version": (lambda header, held: header.update(format=99, version="9.0"), "shallows 9.0, which is newer"),
-    "another estimator": (lambda header, held: header.update(estimator="Other"), "holds a Other, not a Doubly"),
-    "coefficients that are no numbers": (
-        lambda header, held: held["state.buffer"].fill(np.nan),
-        "state.buffer' holds what are no finite numbers",
-    ),
-    "coefficients of other features": (
-        lambda header, held: held.update({"state.buffer": held["state.buffer"][:, 1:, :]}),
-        "expected \\(any",
-    ),
-    "no size of a block": (lambda header, held: header["views"][0].pop("block_size"), "header is wrong at 'views/0'"),
-    "an unknown parameter": (lambda header, held: header["parameters"].update(colour=1), "no parameter 'colour'"),
-}
-
-
-@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_a_file_that_means_something_else_is_refused(change, tmp_path):
-    brief().fit(points(100)).save(tmp_path / "model.npz")
-    rewritten(tmp_path / "model.npz", change[0])
-    with pytest.raises(ShallowsError, match=change[1]):
-        DoublyStochasticKernelPCA.load(tmp_path / "model.npz")
-
-
-def test_a_file_that_is_no_model_is_refused(tmp_path):
-    with pytest.raises(ShallowsError, match="There is no file"):
-        DoublyStochasticKernelPCA.load(tmp_path / "model.npz")
-    (tmp_path / "model.npz").write_bytes(b"words")
-    with pytest.raises(ShallowsError, match="holds no model, or is damaged"):
-        DoublyStochasticKernelPCA.load(tmp_path / "model.npz")
 
 
 # --------------------------------------------------------------------------------------------------- what is refused

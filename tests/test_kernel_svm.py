@@ -196,7 +196,7 @@ def test_several_classes_are_those_of_the_other_estimator():
     [
         ({"C": -1.0}, "C must be a positive number"),
         ({"solver": "simplex"}, "simplex"),
-        ({"loss": "square"}, "loss must be 'auto', 'hinge' or 'squared_hinge'"),
+        ({"loss": "square"}, "loss must be one of 'auto', 'hinge', 'squared_hinge'"),
         ({"solver": "newton", "loss": "hinge"}, "solver='newton' takes the loss 'squared_hinge'"),
         ({"working_set": 3}, "working_set must be an even whole number"),
         ({"max_iterations": 0}, "max_iterations must be a whole number"),
@@ -211,7 +211,7 @@ def test_parameters_out_of_range_are_told(parameters, said):
 @pytest.mark.parametrize("solver", ["interior_point", "newton"])
 def test_more_rows_than_the_memory_has_room_for_are_refused_with_what_they_would_take(solver):
     x, y = two_classes(6000)
-    with pytest.raises(ShallowsError, match=r"takes 0\.576 GB for 6,000 rows.*solver='decomposition'"):
+    with pytest.raises(ShallowsError, match=r"6,000 rows twice, which takes 0\.576 GB.*solver='decomposition'"):
         KernelSVMClassifier(solver=solver, bandwidth=1.0, memory="400MB").fit(x, y)
 
 

@@ -120,7 +120,8 @@ def test_examples_that_do_not_count_are_dropped_and_taken_in_once():
     assert model.n_kernel_evaluations_ < 0.2 * 3000**2
 
 
-def test_a_stream_in_parts_is_the_same_stream_in_one():
+def test_a_stream_in_parts_is_the_same_stream_in_one(monkeypatch):
+    monkeypatch.setattr("shallows.estimators.streaming.first_rows.ENOUGH", 128)
     x, y = two_classes()
     whole = LASVMClassifier(bandwidth=1.0, C=2.0, random_state=0)
     for start in range(0, 384, 128):

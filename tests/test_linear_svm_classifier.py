@@ -180,7 +180,7 @@ def test_rows_in_single_precision_give_nearly_the_same_machine():
 
 def test_rows_beyond_the_memory_are_refused_before_they_are_copied():
     X = np.broadcast_to(np.float64(1.0), (10**6, 20)).copy()
-    with pytest.raises(ShallowsError, match=r"need 0\.18 GB"):
+    with pytest.raises(ShallowsError, match=r"need 0\.176 GB"):
         LinearSVMClassifier(memory="1MB").fit(X, np.arange(10**6) % 2)
 
 

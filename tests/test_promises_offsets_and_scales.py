@@ -88,17 +88,6 @@ def test_a_stream_keeps_the_offsets_of_its_first_rows(Estimator):
     assert np.mean(plain.predict(NEW) == far.predict(NEW + 1e8)) > 0.8
 
 
-@pytest.mark.parametrize("Estimator", [AMMClassifier, BudgetedSVMClassifier, LinearSVMClassifier])
-def test_a_model_from_before_there_were_offsets_predicts_and_goes_on(Estimator):
-    options = {"solver": "pegasos"} if Estimator is LinearSVMClassifier else {}
-    y = targets("Classifier", X)
-    now, before = (Estimator(random_state=0, **options).partial_fit(X, y, classes=[0, 1]) for _ in range(2))
-    del before._offsets
-    for model in (now, before):
-        model.partial_fit(NEW, targets("Classifier", NEW))
-    assert np.array_equal(now.decision_function(NEW), before.decision_function(NEW))
-
-
 # ------------------------------------------------------------------------------------------------- scales
 
 WIDE = _rng.normal(size=(200, 6))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Hashable, Iterable
 
 
 class ShallowsError(Exception):
@@ -31,6 +31,12 @@ class UnknownNameError(ShallowsError, ValueError):
         super().__init__(f"There is no {kind} {name!r}.{hint} Known: {listed}.")
         self.kind, self.name, self.known = kind, name, known
 
+    @classmethod
+    def check(cls, kind: str, name: object, known: Collection[str]) -> None:
+        """Raise the error unless a value is one of the known names; no list or array is one."""
+        if not (isinstance(name, Hashable) and name in known):
+            raise cls(kind, name, known)
+
 
 class MissingExtraError(ShallowsError, ImportError):
     """An optional part was asked for whose packages are not installed.
@@ -48,6 +54,10 @@ class MissingExtraError(ShallowsError, ImportError):
             f"{purpose} needs the optional packages of the extra '{extra}': pip install 'shallows[{extra}]'."
         )
         self.extra = extra
+
+
+class TooFewDirectionsError(ShallowsError, ValueError):
+    """The data have fewer components than were asked for."""
 
 
 class DivergenceError(ShallowsError, ArithmeticError):

@@ -277,12 +277,8 @@ def nearest_neighbour_limit(
 
 
 def _check_room(n: int, memory: int | str | None, device: arrays.Device) -> None:
-    needed, budget = 40 * n * n, arrays.memory_budget(memory, device)
-    if needed > budget:
-        raise ShallowsError(
-            f"The full eigendecomposition of {n} points takes about {needed / 1e9:.1f} GB; "
-            f"the budget is {budget / 1e9:.1f} GB. Use a smaller subset."
-        )
+    budget = arrays.memory_budget(memory, device)
+    arrays.check_room(f"The full eigendecomposition of {n} points takes", 40 * n * n, budget, "Use a smaller subset.")
 
 
 def _classes(data: Any) -> np.ndarray | None:

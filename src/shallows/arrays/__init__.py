@@ -36,7 +36,7 @@ from .linear_systems import (
     solve_triangular,
     told_failures,
 )
-from .memory import available_memory, memory_budget, parse_bytes, peak_memory, resident_memory
+from .memory import available_memory, check_room, memory_budget, parse_bytes, peak_memory, resident_memory
 from .operations import (
     apply_in_place,
     assigns_by_index,
@@ -60,6 +60,7 @@ __all__ = [
     "astype",
     "available_memory",
     "blocks",
+    "check_room",
     "cholesky_in_place",
     "clip_in_place",
     "contiguous",

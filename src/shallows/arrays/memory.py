@@ -70,6 +70,26 @@ def memory_budget(memory: int | float | str | None, device: Device | None = None
     return int(_SHARE_OF_FREE_MEMORY * available_memory(device))
 
 
+def check_room(what: str, needed: float, budget: float, remedy: str) -> None:
+    """Raise an error if an array does not fit the budget, before any of it is made.
+
+    Parameters
+    ----------
+    what : str
+        Subject and verb of the sentence, such as ``"A block of 10 frequencies takes"``.
+    needed, budget : float
+        Bytes.
+    remedy : str
+        The sentence that says what to do.
+
+    Raises
+    ------
+    ShallowsError
+    """
+    if needed > budget:
+        raise ShallowsError(f"{what} {needed / 1e9:,.3g} GB, and the budget leaves {budget / 1e9:,.3g} GB. {remedy}")
+
+
 def resident_memory() -> int:
     """Bytes of main memory that this process holds now.
 

@@ -31,7 +31,12 @@ def is_of_another_library(x: Any) -> bool:
 
 
 def on_host(x: Any) -> Any:
-    """An array of another library as NumPy's; tables, lists and sparse matrices as they are."""
+    """An array of another library as NumPy's, a column of pandas that may have gaps too; all else as it is.
+
+    scikit-learn would bring the column into floating point, where whole numbers above 2⁵³ are no longer told apart.
+    """
+    if hasattr(getattr(x, "dtype", None), "numpy_dtype") and not x.isna().any():
+        return x.to_numpy()
     if not is_of_another_library(x):
         return x
     library = type(x).__module__.partition(".")[0]

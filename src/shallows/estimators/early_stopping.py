@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import streams
 from ..errors import ShallowsError
-from .parameter_checks import check_not_negative, is_number, is_whole
+from .parameter_checks import check_not_negative, check_whole, is_number
 
 
 @dataclass
@@ -64,16 +64,12 @@ class HeldOut:
 
 def check_parameters(estimator: Any) -> None:
     """Refuse a share of rows, a number of epochs or a tolerance out of its range, of an estimator that has them."""
-    check(estimator.validation_fraction, estimator.n_iter_no_change)
+    if hasattr(estimator, "early_stopping"):
+        fraction = estimator.validation_fraction
+        if not (is_number(fraction) and 0 < fraction < 1):
+            raise ShallowsError(f"validation_fraction must lie between 0 and 1, got {fraction!r}.")
+        check_whole(estimator, "n_iter_no_change")
     check_not_negative(estimator, "tol")
-
-
-def check(fraction: Any, n_iter_no_change: Any) -> None:
-    """Refuse a share of rows outside (0, 1) and a number of epochs below one."""
-    if not (is_number(fraction) and 0 < fraction < 1):
-        raise ShallowsError(f"validation_fraction must lie between 0 and 1, got {fraction!r}.")
-    if not is_whole(n_iter_no_change):
-        raise ShallowsError(f"n_iter_no_change must be a whole number of at least 1, got {n_iter_no_change!r}.")
 
 
 def hold_out(X: Any, y: np.ndarray, weights: np.ndarray | None, fraction: float, seed: int, of_labels: bool) -> HeldOut:

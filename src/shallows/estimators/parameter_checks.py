@@ -6,13 +6,16 @@ import inspect
 import math
 import numbers
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Hashable, Mapping
 from typing import Any
 
 import numpy as np
 
 from .. import arrays
 from ..errors import ShallowsError
+
+MOST = 2**31 - 1
+"""The largest count that a parameter may be. Compiled loops and other libraries count in 32 bits."""
 
 DTYPES = ("auto", "float32", "float64")
 
@@ -27,9 +30,10 @@ def is_positive(value: Any) -> bool:
     return is_number(value) and math.isfinite(value) and value > 0
 
 
-def is_whole(value: Any, least: int = 1) -> bool:
-    """Whether a value is a whole number of at least ``least``."""
-    return isinstance(value, numbers.Integral) and is_number(value) and value >= least
+def is_whole(value: Any, least: int = 1, most: int | None = MOST) -> bool:
+    """Whether a value is a whole number from ``least`` to ``most``, if there is a most."""
+    whole = isinstance(value, numbers.Integral) and is_number(value)
+    return whole and value >= least and (most is None or value <= most)
 
 
 def check_kinds(estimator: Any) -> None:
@@ -44,7 +48,7 @@ def check_kinds(estimator: Any) -> None:
         value, default = getattr(estimator, name), parameter.default
         if name == "random_state":
             right = value is None or value is np.random
-            right = right or is_whole(value, 0) or isinstance(value, np.random.RandomState)
+            right = right or is_whole(value, 0, None) or isinstance(value, np.random.RandomState)
             kind = "a whole number of at least 0, None or a numpy.random.RandomState"
         elif name == "verbose":
             right, kind = isinstance(value, bool) or is_whole(value, 0), "a whole number of at least 0, True or False"
@@ -60,10 +64,10 @@ def check_kinds(estimator: Any) -> None:
         elif name in ("memory", "cache"):
             right, kind = value is None or _is_size(value), "a size in bytes, a number or such as '4GB', or None"
         else:
-            # A list is no key of a table of names, and a dictionary is none but with parameters of a rule.
+            # No list or array is a name, and a dictionary is none but with parameters of a rule.
             is_name = isinstance(default, str) and name not in ("kernel", "features", "loss")
-            unhashable = isinstance(value, list | set) or (isinstance(value, dict) and name != "step_rule")
-            right, kind = not (is_name and unhashable), f"a name, such as {default!r}"
+            several = isinstance(value, list | set | np.ndarray) or (isinstance(value, dict) and name != "step_rule")
+            right, kind = not (is_name and several), f"a name, such as {default!r}"
         if not right and not (value is None and default is None):
             raise ShallowsError(f"{name} must be {kind}, got {value!r}.")
 
@@ -117,10 +121,22 @@ def width(bandwidth: Any) -> float | None:
     return None if isinstance(bandwidth, str) else bandwidth
 
 
+def check_choice(estimator: Any, **known: Collection[Any]) -> None:
+    """Raise an error for the first named parameter that is none of the values that are known of it."""
+    for name, values in known.items():
+        value = getattr(estimator, name)
+        if not (isinstance(value, Hashable) and value in values):  # No list or array is one of them.
+            raise ShallowsError(f"{name} must be one of {', '.join(map(repr, values))}, got {value!r}.")
+
+
 def check_whole(estimator: Any, *names: str, least: int = 1, optional: bool = False) -> None:
-    """Raise an error for the first named parameter that is no whole number of at least ``least``; skip absent ones."""
+    """Raise an error for the first named parameter that is no whole number in its range; skip absent ones.
+
+    The range goes from ``least`` to `MOST`.
+    """
     for name in names:
         value = getattr(estimator, name, least)
         if not (optional and value is None) and not is_whole(value, least):
             either = " or None" if optional else ""
-            raise ShallowsError(f"{name} must be a whole number of at least {least}{either}, got {value!r}.")
+            bound = f"at most {MOST:,}" if is_number(value) and value > MOST else f"at least {least}"
+            raise ShallowsError(f"{name} must be a whole number of {bound}{either}, got {value!r}.")

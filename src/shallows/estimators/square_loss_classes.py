@@ -47,7 +47,7 @@ class SquareLossClassifier(ClassifierMixin):
         return codes - self.intercept_
 
     def _unscale(self, scores: np.ndarray) -> np.ndarray:
-        intercept = vars(self).get("intercept_")  # Neither without a parameter for it nor in files of earlier versions.
+        intercept = vars(self).get("intercept_")
         return scores if intercept is None else scores + intercept.astype(scores.dtype)
 
     def _codes(self, y: np.ndarray) -> np.ndarray:

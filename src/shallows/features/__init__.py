@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import arrays
 from ..arrays import Array
 from ..errors import ShallowsError, UnknownNameError
 from ..lazy_tables import LazyTable
@@ -83,6 +84,10 @@ def __getattr__(name: str) -> Any:
     return _CLASSES.attribute(name)
 
 
+MOST_COPIES = 10
+"""How often a training holds the coefficients of a function at most: with their average and the best so far."""
+
+
 def check(features: Any) -> None:
     """Refuse a name that no map has; objects are the user's.
 
@@ -149,7 +154,17 @@ def in_blocks(features: Any, kernel: Any, x: Array, n_features: int, seed: int, 
     seed : int
     budget : int
         Bytes, of which an eighth may hold frequencies.
+
+    Raises
+    ------
+    ShallowsError
+        If the budget has no room for coefficients of so many features.
     """
     if not isinstance(features, str):
         return Blocks(features)
-    return Blocks(FEATURE_MAPS[features](kernel, x, n_features, seed, budget), n_features)
+    made = Blocks(FEATURE_MAPS[features](kernel, x, n_features, seed, budget), n_features)
+    needed = MOST_COPIES * x.dtype.itemsize * made.n_features
+    arrays.check_room(
+        f"The coefficients of {made.n_features:,} features take", needed, budget, "Take fewer, or give more memory."
+    )
+    return made

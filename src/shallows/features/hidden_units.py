@@ -85,8 +85,7 @@ class HiddenUnits(FeatureMap):
     layer: int = 0
 
     def __post_init__(self) -> None:
-        if self.activation not in ACTIVATIONS:
-            raise UnknownNameError("activation", self.activation, ACTIVATIONS)
+        UnknownNameError.check("activation", self.activation, ACTIVATIONS)
 
     def to(self, device: Device) -> HiddenUnits:
         """The same map with what it holds on a device."""

@@ -44,7 +44,7 @@ class SemiRandomFeatures(FeatureMap):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.order not in (0, 1, 2):
+        if type(self.order) is not int or self.order not in (0, 1, 2):
             raise ShallowsError(f"order must be 0, 1 or 2, got {self.order!r}.")
         if not self.n_units >= 1:
             raise ShallowsError(f"n_units must be at least 1, got {self.n_units!r}.")

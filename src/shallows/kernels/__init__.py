@@ -156,7 +156,11 @@ def check_own_parameters(
         raise ShallowsError(f"kernel_params must be a dictionary or None, got {parameters!r}.")
     if not isinstance(kernel, Kernel):
         translated(kernel, bandwidth, parameters)
-        if kernel == Precomputed.name and (parameters or not (bandwidth is None or isinstance(bandwidth, str))):
+        if (
+            isinstance(kernel, str)
+            and kernel == Precomputed.name
+            and (parameters or not (bandwidth is None or isinstance(bandwidth, str)))
+        ):
             raise ShallowsError("A precomputed kernel has no parameters: leave bandwidth and kernel_params out.")
         return
     if bandwidth is not None and not isinstance(bandwidth, str):

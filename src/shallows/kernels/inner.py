@@ -11,6 +11,9 @@ from ..arrays import Array
 from ..errors import ShallowsError
 from .base import Kernel, check_positive, in_strips
 
+MOST_DEGREE = 1000
+"""A higher power of numbers that are not all about one is no number."""
+
 
 @dataclass(frozen=True)
 class Polynomial(Kernel):
@@ -19,7 +22,7 @@ class Polynomial(Kernel):
     Parameters
     ----------
     degree : int
-        At least 1.
+        From 1 to `MOST_DEGREE`.
     offset : float
         Not negative, since the kernel would not be positive semi-definite.
     scale : float
@@ -33,9 +36,10 @@ class Polynomial(Kernel):
 
     def __post_init__(self) -> None:
         whole = isinstance(self.degree, numbers.Integral) and not isinstance(self.degree, bool)
-        if not (whole and self.degree >= 1):
-            raise ShallowsError(f"degree must be a whole number of at least 1, got {self.degree!r}.")
-        if not (isinstance(self.offset, (int, float)) and math.isfinite(self.offset) and self.offset >= 0):
+        if not (whole and 1 <= self.degree <= MOST_DEGREE):
+            raise ShallowsError(f"degree must be a whole number from 1 to {MOST_DEGREE}, got {self.degree!r}.")
+        number = isinstance(self.offset, (int, float)) and not isinstance(self.offset, bool)
+        if not (number and math.isfinite(self.offset) and self.offset >= 0):
             raise ShallowsError(f"offset must be a number of at least 0, got {self.offset!r}.")
         check_positive("scale", self.scale)
 

@@ -1,7 +1,6 @@
 """Fitted models as files, for every estimator: parameters and arrays with a checksum, and no pickle.
 
-A file is an archive of NumPy's (.npz) with a header in JSON, so that to load it runs nothing that it holds. Doubly
-stochastic models have a form of their own, of coefficients and a seed (`shallows.estimators.doubly_stochastic`).
+A file is an archive of NumPy's (.npz) with a header in JSON, so that to load it runs nothing that it holds.
 """
 
 from __future__ import annotations
@@ -22,9 +21,8 @@ from . import encoding
 
 __all__ = ["load", "save"]
 
-FORMAT = 2
-"""Version of the files; raised when older files would be read in another sense. 1 is that of doubly stochastic models
-alone."""
+FORMAT = 3
+"""Version of the files; raised when older files would be read in another sense."""
 
 ROOMS = (estimators, nets)
 
@@ -33,7 +31,8 @@ def save(model: Any, path: Any) -> None:
     """Write a fitted model to a file: its parameters and what it has learnt, no training data beyond that.
 
     A model of kernel functions holds the training points that they are centred at; one of random features holds their
-    seed.
+    seed. A stream that waits for rows (see ``partial_fit`` of the estimator) holds those that wait, so that it goes on
+    from the file as if it had not been saved.
 
     Parameters
     ----------
@@ -47,7 +46,8 @@ def save(model: Any, path: Any) -> None:
     sklearn.exceptions.NotFittedError
         If the model is not fitted.
     ShallowsError
-        If it is none of this package's, or has a part that no file holds, such as a function of the user's.
+        If it is none of this package's, has a part that no file holds, such as a function of the user's, or has
+        coefficients that are no numbers any more.
     """
     name = type(model).__name__
     if _class_of(name) is not type(model):
@@ -56,9 +56,9 @@ def save(model: Any, path: Any) -> None:
             "pipeline one by one."
         )
     check_is_fitted(model)
-    if hasattr(model, "save"):
-        model.save(path)
-        return
+    state = vars(model).get("_state")
+    if hasattr(state, "is_finite") and not state.is_finite():
+        raise ShallowsError(f"The model's coefficients are no longer finite numbers; it is not written to {path}.")
     writer = encoding.Writer()
     parameters = model.get_params(deep=False)
     header = {
@@ -72,7 +72,7 @@ def save(model: Any, path: Any) -> None:
 
 
 def load(path: Any, *, device: str = "auto") -> Any:
-    """Read a model that `save` wrote, or ``save`` of a doubly stochastic model; it predicts the same to the bit.
+    """Read a model that `save` wrote; it predicts, and goes on with further batches, the same to the bit.
 
     Parameters
     ----------
@@ -87,7 +87,8 @@ def load(path: Any, *, device: str = "auto") -> Any:
     Raises
     ------
     ShallowsError
-        If the file is none of these, was changed, is damaged, or comes from a newer version.
+        If the file is none of these, was changed, is damaged, comes from a newer version, or from one whose form is no
+        longer read.
     """
     header, held = archive.read(path)
     try:
@@ -99,8 +100,11 @@ def load(path: Any, *, device: str = "auto") -> Any:
                 f"it was written by shallows {header.get('version')}, which is newer than this version, "
                 f"{__version__}; install that version to read it"
             )
-        if hasattr(cls, "load"):
-            return cls.load(path, device=device)
+        if format_ < FORMAT:
+            raise ShallowsError(
+                f"its form is that of shallows {header.get('version')}, which this version, {__version__}, does not "
+                "read; fit the model again, or install that version to read it"
+            )
         archive.check_unchanged(header, held)
         model = _model_of(cls, header, encoding.Reader(held))
         return model.set_params(device=device) if "device" in model.get_params(deep=False) else model

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import json
 import math
 import re
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from sklearn.base import BaseEstimator
 from sklearn.preprocessing import LabelBinarizer
 
@@ -80,6 +82,10 @@ class Writer:
             return {"slice": [self.encode(one, place) for one in (value.start, value.stop, value.step)]}
         if isinstance(value, Mapping):
             return {"dict": [[self.encode(key, place), self.encode(one, place)] for key, one in value.items()]}
+        if scipy.sparse.issparse(value):
+            rows = scipy.sparse.csr_array(value)
+            parts = (rows.data, rows.indices, rows.indptr, rows.shape)
+            return {"csr": [isinstance(value, scipy.sparse.spmatrix), *(self.encode(one, place) for one in parts)]}
         if isinstance(value, np.random.RandomState):
             return {"random_state": [self.encode(one, place) for one in value.get_state()]}
         return self._encode_object(value, place)
@@ -99,6 +105,7 @@ class Writer:
             coded = {part: {k: self.encode(v, place) for k, v in held.items()} for part, held in parts.items()}
             return {"estimator": {"class": f"{cls.__module__}:{cls.__qualname__}", **coded}}
         if dataclasses.is_dataclass(value) and _is_of_this_package(cls.__module__):
+            value = value.trimmed() if hasattr(value, "trimmed") else value
             fields = {one.name: getattr(value, one.name) for one in dataclasses.fields(value) if one.init}
             # What a map has computed from its landmarks once would not come out the same to the bit everywhere.
             computed = {"root": value.root} if isinstance(value, NystromFeatures) else {}
@@ -109,6 +116,8 @@ class Writer:
                 "drawn": _first_frequencies(value) if isinstance(value, FourierFeatures) else [],
             }
         if hasattr(value, "dtype") and hasattr(value, "shape"):
+            if value.dtype == object and not all(isinstance(one, str) for one in value.ravel()):
+                return {"objects": [self.encode(value.shape, place), self.encode(value.ravel().tolist(), place)]}
             return {"array": self._hold(arrays.to_numpy(value), place)}
         named = getattr(value, "__name__", None)
         said = f"the function {named!r}" if callable(value) and named else f"a {cls.__name__}"
@@ -122,8 +131,6 @@ class Writer:
             name = f"array{len(self.held)}"
             held = array
             if array.dtype == object:
-                if not all(isinstance(one, str) for one in array.ravel()):
-                    raise ShallowsError(f"{place} of the model holds objects that are no texts, which no file holds.")
                 # Texts of an object array come back as such, see `Reader`.
                 name, held = f"{name} of objects", array.astype(str)
             self.held[name], self._names[id(array)] = held, name
@@ -141,6 +148,7 @@ class Reader:
 
     def __init__(self, held: Mapping[str, np.ndarray]):
         self._held = {name: one.astype(object) if name.endswith("of objects") else one for name, one in held.items()}
+        self._made: dict[str, Any] = {}
 
     def decode(self, coded: Any) -> Any:
         """The value of a piece of the header.
@@ -182,7 +190,8 @@ class Reader:
             vars(made)[key] = self.decode(value)
         if isinstance(made, FourierFeatures) and not np.allclose(coded["drawn"], _first_frequencies(made), rtol=1e-6):
             raise ShallowsError("this version draws other features for its kernel and seed than the one that wrote it")
-        return made
+        # Features that stand in several places are one object, with one cache.
+        return self._made.setdefault(json.dumps(coded), made) if cls.__dataclass_params__.frozen else made
 
 
 def _first_frequencies(features: FourierFeatures) -> list[float]:
@@ -193,6 +202,19 @@ def _first_frequencies(features: FourierFeatures) -> list[float]:
 def _is_of_this_package(module: str) -> bool:
     package, _, rest = module.partition(".")
     return package == _PACKAGE and rest.partition(".")[0] in ROOMS
+
+
+def _objects(reader: Reader, coded: Any) -> np.ndarray:
+    shape, entries = reader.all(coded)
+    made = np.empty(len(entries), dtype=object)
+    made[:] = entries
+    return made.reshape(shape)
+
+
+def _csr(reader: Reader, coded: Any) -> Any:
+    is_matrix, *parts = coded
+    data, indices, indptr, shape = reader.all(parts)
+    return (scipy.sparse.csr_matrix if is_matrix else scipy.sparse.csr_array)((data, indices, indptr), shape=shape)
 
 
 def _random_state(reader: Reader, coded: Any) -> np.random.RandomState:
@@ -238,6 +260,8 @@ _DECODERS: dict[str, Any] = {
     "tuple": lambda reader, coded: tuple(reader.all(coded)),
     "slice": lambda reader, coded: slice(*reader.all(coded)),
     "dict": lambda reader, coded: {reader.decode(key): reader.decode(value) for key, value in coded},
+    "objects": _objects,
+    "csr": _csr,
     "random_state": _random_state,
     "kernel": lambda reader, coded: Precomputed(None) if coded is None else kernels.from_description(coded),
     "blocks": lambda reader, coded: Blocks(reader.decode(coded[0]), coded[1]),

@@ -187,8 +187,7 @@ def make_feature_preconditioner(
     UnknownNameError
         If there is no such eigensystem.
     """
-    if eigensystem not in EIGENSYSTEMS:
-        raise UnknownNameError("eigensystem", eigensystem, EIGENSYSTEMS)
+    UnknownNameError.check("eigensystem", eigensystem, EIGENSYSTEMS)
     started = time.perf_counter()
     xp = arrays.namespace(points)
     n = points.shape[0]

@@ -96,7 +96,7 @@ class _Training:
     ):
         self.solver, self.problem, self.batches, self.stopping = solver, problem, batches, stopping
         self.observers, self.checkpoint, self.run = observers, checkpoint, run
-        self.streamed = isinstance(batches, Stream)
+        self.streamed, self.step_is_given = isinstance(batches, Stream), not may_shrink
         self.may_shrink = may_shrink and not self.streamed and hasattr(run.state, "step_size")
         self.monitor = monitor_of(problem, run.state)
         self.at_epoch_start = None if self.streamed else keep(run.state)
@@ -190,10 +190,12 @@ class _Training:
                     f"Training diverged in {place}. Scale the features, for instance with "
                     "sklearn.preprocessing.StandardScaler."
                 )
-            raise DivergenceError(
-                f"Training diverged in {place} with step_size={step_size:.3g}{tried}. "
+            remedy = (
                 "Take a smaller step_size, or leave it to the program (step_size=None)."
+                if self.step_is_given
+                else "Scale the features, for instance by sklearn.preprocessing.StandardScaler, or set a smaller step."
             )
+            raise DivergenceError(f"Training diverged in {place} with step_size={step_size:.3g}{tried}. {remedy}")
         if run.last_rollback == run.epoch:
             # A smaller step from the same place failed too: the place itself is bad, grown in the epochs before.
             self.at_epoch_start = keep(self.solver.init(self.problem))

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from ...errors import ShallowsError, UnknownNameError
+from ... import arrays
+from ...errors import UnknownNameError
 from ...solvers.budgeted.multi_hyperplane import HyperplaneState, MultiHyperplane
 from ...solvers.budgeted.sparse_rows import SparseRows
-from ..parameter_checks import check_whole, is_number
+from ..parameter_checks import check_not_negative, check_whole
 from .row_by_row import RowByRowClassifier
 
 METHODS = ("batch", "online")
@@ -54,7 +55,8 @@ class AMMClassifier(RowByRowClassifier):
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
         Without effect, since one example at a time is no work for a GPU; here so that all estimators take it.
     memory : int or str, optional
-        Without effect, since the model is small; here so that all estimators take it.
+        Bytes, or a text such as "4GB", that the process may use; a model that needs more is refused. None takes a share
+        of what is free.
     dtype : {"auto", "float32", "float64"}, default="auto"
         Without effect: the steps are taken in float64.
     verbose : int, default=0
@@ -129,14 +131,13 @@ class AMMClassifier(RowByRowClassifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_whole(self, "n_hyperplanes", "prune_every")
-        for name in ("pruning", "constant"):
-            value = getattr(self, name)
-            if not (is_number(value) and 0 <= value < np.inf):
-                raise ShallowsError(f"{name} must be a number of at least 0, got {value!r}.")
-        if self.method not in METHODS:
-            raise UnknownNameError("method", self.method, METHODS)
+        check_not_negative(self, "pruning", "constant")
+        UnknownNameError.check("method", self.method, METHODS)
 
-    def _make_solver(self, X: Any, y: np.ndarray, weights: np.ndarray | None, seed: int) -> MultiHyperplane:
+    def _make_solver(self, d: int) -> MultiHyperplane:
+        n = self.n_hyperplanes * len(self.classes_)
+        room, remedy = self._working_budget(arrays.Device("cpu")), "Take a smaller n_hyperplanes, or give more memory."
+        arrays.check_room(f"{n:,} hyperplanes take", 8 * n * (d + 2), room, remedy)
         return MultiHyperplane(
             self.regularisation_,
             self.n_hyperplanes,

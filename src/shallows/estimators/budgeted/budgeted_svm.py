@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from ... import kernels, streams, training
+from ... import arrays, kernels, streams
 from ...errors import ShallowsError, UnknownNameError
 from ...solvers.budgeted.budgeted_sgd import LINE_SEARCHES, MAINTENANCE, BudgetedSGD, BudgetedState
 from ...solvers.budgeted.sparse_rows import SparseRows
@@ -41,7 +41,7 @@ class BudgetedSVMClassifier(RowByRowClassifier):
     bandwidth : float, "auto", "median" or None, default="auto"
         σ of exp(−‖x − z‖²/(2σ²)), in the units of the features. "auto" takes, of the median distance between points
         times powers of two, the one with the smallest leave-one-out error of kernel ridge regression on 400 to 1,000
-        training rows; "median" and None take the median distance. With `partial_fit` the first call decides.
+        training rows; "median" and None take the median distance.
     regularisation : float, optional
         λ. None takes 1/n, which is C = 1 of a support vector machine, and 1e-4 for a model that begins with
         `partial_fit`; C in general is 1/(λn).
@@ -58,7 +58,8 @@ class BudgetedSVMClassifier(RowByRowClassifier):
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
         Without effect, since one example at a time is no work for a GPU; here so that all estimators take it.
     memory : int or str, optional
-        Without effect, since the model is small; here so that all estimators take it.
+        Bytes, or a text such as "4GB", that the process may use; a model that needs more is refused. None takes a share
+        of what is free.
     dtype : {"auto", "float32", "float64"}, default="auto"
         Without effect: the steps are taken in float64.
     verbose : int, default=0
@@ -132,51 +133,25 @@ class BudgetedSVMClassifier(RowByRowClassifier):
         super()._check_parameters()
         leave_one_out_choice.check_bandwidth(self.bandwidth)
         check_whole(self, "budget", optional=True)
-        if self.maintenance not in MAINTENANCE:
-            raise UnknownNameError("way to keep the budget (maintenance)", self.maintenance, MAINTENANCE)
-        if self.line_search not in LINE_SEARCHES:
-            raise UnknownNameError("line search (line_search)", self.line_search, LINE_SEARCHES)
+        UnknownNameError.check("way to keep the budget (maintenance)", self.maintenance, MAINTENANCE)
+        UnknownNameError.check("line search (line_search)", self.line_search, LINE_SEARCHES)
 
-    @training.keeps_model_on_failure
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BudgetedSVMClassifier:
-        """Train on all of X, y, ``max_epochs`` times.
+    def _choose(self, X: Any, y: np.ndarray, weights: np.ndarray | None, seed: int, *, streamed: bool) -> None:
+        self.bandwidth_ = self._chosen_bandwidth(X, y, weights, seed)
+        n, budget = X.shape[0], self.budget or DEFAULT_BUDGET
+        if not streamed and self.budget is not None and self.budget > n:
+            warnings.warn(
+                f"The budget of {self.budget} is above the number of training rows, and brought down to {n}.",
+                stacklevel=4,
+            )
+        # Of a stream there are more rows to come.
+        self._budget = budget if streamed else min(n, budget)
+        row = X.shape[1] + 2 + (self._budget if self.maintenance == "projection" else 0)
+        needed, room = 8 * self._budget * row, self._working_budget(arrays.Device("cpu"))
+        remedy = "Take a smaller budget, or give more memory."
+        arrays.check_room(f"{self._budget:,} support vectors take", needed, room, remedy)
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-        y : array-like, shape (n_samples,)
-        sample_weight : array-like, shape (n_samples,), optional
-            Weights of the losses, in any unit; rows of weight zero are left out.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            NaN or infinity, shapes that do not agree, one class only.
-        ShallowsError
-            A parameter out of its range.
-        """
-        vars(self).pop("bandwidth_", None)  # of other data
-        self._of_a_stream = False
-        return super().fit(X, y, sample_weight)
-
-    def _make_solver(self, X: Any, y: np.ndarray, weights: np.ndarray | None, seed: int) -> BudgetedSGD:
-        going_on = hasattr(self, "bandwidth_")
-        if not going_on:
-            self.bandwidth_ = self._chosen_bandwidth(X, y, weights, seed)
-            n = X.shape[0]
-            budget = self.budget or DEFAULT_BUDGET
-            streamed = getattr(self, "_of_a_stream", True)
-            if not streamed and self.budget is not None and self.budget > n:
-                warnings.warn(
-                    f"The budget of {self.budget} is above the number of training rows, and brought down to {n}.",
-                    stacklevel=6,
-                )
-            # Of a stream there are more rows to come.
-            self._budget = budget if streamed else min(n, budget)
+    def _make_solver(self, d: int) -> BudgetedSGD:
         return BudgetedSGD(
             kernels.Gaussian(float(self.bandwidth_)),
             self._budget,

@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.svm import LinearSVC
 
 from ... import arrays, kernels, training
-from ...errors import ShallowsError, UnknownNameError
+from ...errors import UnknownNameError
 from ...spectrum.leave_one_out import RidgeChoice
 from .. import class_weights, leave_one_out_choice, precomputed
 from ..array_inputs import follows_input
@@ -142,10 +142,8 @@ class LowRankLinearizedSVMClassifier(ClassifierMixin, Estimator):
         leave_one_out_choice.check_bandwidth(self.bandwidth)
         leave_one_out_choice.check_or_auto(self, "C")
         check_positive(self, "tol")
-        if self.loss not in ("hinge", "squared_hinge"):
-            raise UnknownNameError("loss", self.loss, ("hinge", "squared_hinge"))
-        if not isinstance(self.landmarks, str) or self.landmarks not in LANDMARKS:
-            raise UnknownNameError("way to choose landmarks", self.landmarks, LANDMARKS)
+        UnknownNameError.check("loss", self.loss, ("hinge", "squared_hinge"))
+        UnknownNameError.check("way to choose landmarks", self.landmarks, LANDMARKS)
 
     @training.keeps_model_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -191,12 +189,12 @@ class LowRankLinearizedSVMClassifier(ClassifierMixin, Estimator):
         ).fit(X)
         width = len(self.transformer_.get_feature_names_out())
         # LIBLINEAR copies the features in float64, and takes an index beside each number.
-        needed, budget = 32 * X.shape[0] * width, self._working_budget(arrays.Device("cpu"))
-        if needed > budget:
-            raise ShallowsError(
-                f"{X.shape[0]:,} rows of {width:,} features take {needed / 1e9:.1f} GB, and the budget leaves "
-                f"{budget / 1e9:.1f} GB. Take a smaller budget of landmarks, or give more memory."
-            )
+        arrays.check_room(
+            f"{X.shape[0]:,} rows of {width:,} features take",
+            32 * X.shape[0] * width,
+            self._working_budget(arrays.Device("cpu")),
+            "Take a smaller budget of landmarks, or give more memory.",
+        )
         features = self.transformer_.transform(X)
         made = time.perf_counter()
         if leave_one_out_choice.is_automatic(self.C):

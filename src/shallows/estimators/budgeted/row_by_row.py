@@ -23,6 +23,7 @@ from ..column_scales import far_offsets, shifted
 from ..kernel_checks import check_scores
 from ..label_checks import check_two_classes, refuse_missing_labels, single_column
 from ..parameter_checks import check_positive, check_whole
+from ..streaming import first_rows
 
 BATCH = 4096
 """Rows between two looks at the clock and of a block of predictions; it changes no result."""
@@ -63,8 +64,11 @@ class RowByRowClassifier(ClassifierMixin, Estimator):
     is made of arrays and numbers alone, from which `_start` makes a state to go on with.
     """
 
-    def _make_solver(self, X: Any, y: np.ndarray, weights: np.ndarray | None, seed: int) -> Any:
-        """The solver, for points of which X, with their labels and weights, are the first."""
+    def _choose(self, X: Any, y: np.ndarray, weights: np.ndarray | None, seed: int, *, streamed: bool) -> None:
+        """Choose parameters from all rows, or from the first ones of a stream."""
+
+    def _make_solver(self, d: int) -> Any:
+        """The solver, for points with d columns."""
         raise NotImplementedError
 
     def _start(self, solver: Any, problem: SparseRows) -> Any:
@@ -116,7 +120,8 @@ class RowByRowClassifier(ClassifierMixin, Estimator):
         seed, X = self._seed(), self._centred(X, first=True)
         problem = self._problem(X, y, None if weights is None else weights / weights.mean())
         self.regularisation_ = float(self.regularisation or 1.0 / X.shape[0])
-        solver = self._make_solver(X, y, weights, seed)
+        self._choose(X, y, weights, seed, streamed=False)
+        solver = self._make_solver(X.shape[1])
         prepared = time.perf_counter()
         run = training.train(
             solver,
@@ -126,6 +131,7 @@ class RowByRowClassifier(ClassifierMixin, Estimator):
             observers=self._progress_observers(),
         )
         self._keep(solver, run.state)
+        first_rows.end_beginning(self, X.shape[0])
         self.n_epochs_ = self.n_iter_ = max(run.epoch, 1)
         self.n_steps_ = run.state.n_steps
         self.effective_params_ |= {"regularisation": solver.regularisation, "seed": seed, "stopped_by": run.stopped_by}
@@ -143,6 +149,10 @@ class RowByRowClassifier(ClassifierMixin, Estimator):
     @training.keeps_model_on_failure
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on with further examples, each once and in the order of the rows.
+
+        What parameters leave open, and what is subtracted from the columns, is chosen from the first rows: from 400
+        with 40 of other classes than the most frequent, or from 4,000. Until then the rows are kept, and the model is
+        begun anew with all of them whenever they are a quarter more.
 
         Parameters
         ----------
@@ -172,12 +182,16 @@ class RowByRowClassifier(ClassifierMixin, Estimator):
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):
             raise ValueError(f"y has the label {unknown.tolist()[0]!r}, which is none of the classes of the model.")
-        seed, X = self._seed(), self._centred(X, first=first)
+        rows, seed = first_rows.to_begin_with(self, (X, y, weights)), self._seed()
+        X, y, weights = rows or (X, y, weights)
+        X = self._centred(X, first=rows is not None)
         problem = self._problem(X, y, weights)
-        if first or self.regularisation:
+        if rows or self.regularisation:
             self.regularisation_ = float(self.regularisation or OF_A_STREAM)
-        solver = self._make_solver(X, y, weights, seed)
-        state = solver.init(problem) if first else self._start(solver, problem)
+        if rows:
+            self._choose(X, y, weights, seed, streamed=True)
+        solver = self._make_solver(X.shape[1])
+        state = solver.init(problem) if rows else self._start(solver, problem)
         run = training.train(
             solver,
             problem,
@@ -193,6 +207,7 @@ class RowByRowClassifier(ClassifierMixin, Estimator):
             "regularisation": solver.regularisation,
             "seed": seed,
             "stopped_by": "end of the rows",
+            "n_rows_begun_with": self._n_begun,
         }
         self.timings_ = {"preparation": time.perf_counter() - started - run.seconds, "training": run.seconds}
         return self
@@ -201,8 +216,7 @@ class RowByRowClassifier(ClassifierMixin, Estimator):
         """Points less the offsets of columns that lie far from zero; a first batch decides on them."""
         if first:
             self._offsets = far_offsets(X)
-        # Files of earlier versions hold none.
-        return shifted(X, vars(self).setdefault("_offsets", 0.0))
+        return shifted(X, self._offsets)
 
     def _learn_classes(self, classes: Any, first: bool) -> None:
         if classes is None:

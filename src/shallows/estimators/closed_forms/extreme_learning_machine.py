@@ -17,8 +17,7 @@ class _ExtremeLearningMachine:
         check_units(self.activation, self.n_units)
         leave_one_out_choice.check_bandwidth(self.bandwidth)
         leave_one_out_choice.check_or_auto(self, "C")
-        if self.form not in FORMS:
-            raise UnknownNameError("form", self.form, FORMS)
+        UnknownNameError.check("form", self.form, FORMS)
 
     def _make_transformer(self, seed: int, bandwidth: float | None = None) -> HiddenUnits:
         return HiddenUnits(

@@ -130,12 +130,12 @@ class FeatureLeastSquares(Estimator):
         return not self.transformer_._blocks.is_sparse
 
     def _check_memory(self, size: int, of: str) -> None:
-        needed, budget = 24 * size * size, self._working_budget(arrays.Device("cpu"))
-        if needed > budget:
-            raise ShallowsError(
-                f"A system of {size:,} equations, one for each of the {of}, takes {needed / 1e9:.1f} GB, and the "
-                f"budget leaves {budget / 1e9:.1f} GB. Take fewer features, or give more memory."
-            )
+        arrays.check_room(
+            f"A system of {size:,} equations, one for each of the {of}, takes",
+            24 * size * size,
+            self._working_budget(arrays.Device("cpu")),
+            "Take fewer features, or give more memory.",
+        )
 
     def _blocks_of_rows(
         self, X: Any, targets: np.ndarray, root: np.ndarray | None, width: int

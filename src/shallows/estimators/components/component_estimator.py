@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 import time
-import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ... import arrays, kernels, streams, training
-from ...errors import DivergenceError, ShallowsError
+from ...errors import DivergenceError
+from ...solvers.examples import Examples
 from ...training.failed_fits import keeps_model_on_failure
 from ..base import Estimator
-from ..doubly_stochastic.last_good_state import LastGoodState, steps_back_on_failure
 from ..parameter_checks import check_median_bandwidth, check_not_negative, check_positive, check_whole, width
-from . import component_plan, model_files, stream_batches
+from ..streaming.batches import Batch, batches_of
+from ..streaming.last_good_state import LastGoodState, steps_back_on_failure
+from ..streaming.streamed_fit import StreamedFit
+from . import component_plan
 from .component_plan import View
 
 LOOKED_AT = 20_000
 """Training points from which the moments of the fitted functions are computed after the last step."""
 
 
-class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+SLICE = 2048
+"""Rows of the slices that the arrays of a stream are first cut into."""
+
+
+class ComponentEstimator(StreamedFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Base of the estimators of components. Their parameters are written out in each; the work is here."""
 
     _takes_targets = False
@@ -37,11 +41,15 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
 
     # ------------------------------------------------------------------- what a subclass must define
 
-    def _validated_views(self, *views: Any, first: bool) -> tuple[Any, ...]:
-        """Check the arrays of the views; ``first`` is False for further data of a model."""
+    def _validated_views(self, *views: Any, first: bool, least: int = 2) -> Batch:
+        """Check the arrays of the views; ``first`` is False for further data of a model, ``least`` are its rows."""
         raise NotImplementedError
 
-    def _plan(self, n: int | None, seed: int, budget: int, device: arrays.Device) -> tuple[Any, Any]:
+    def _coded_views(self, *views: Any, first: bool) -> Batch:
+        """Checked views as numbers; ``first`` where the coding follows from them."""
+        return views
+
+    def _plan(self, n: int, seed: int, budget: int, device: arrays.Device) -> tuple[Any, Any]:
         """Choose solver and problem from `_views`, and set ``batch_size_`` and ``effective_params_``."""
         raise NotImplementedError
 
@@ -58,20 +66,6 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
     def _make_snapshot(self, state: Any, epoch: int) -> Any:
         raise NotImplementedError
 
-    def _problem_of(self, starts: list[Any], moment: Any, budget: int) -> Any:
-        """The problem on `_views` that starts from these coefficients, one array a view."""
-        raise NotImplementedError
-
-    def _extra_arrays(self) -> dict[str, np.ndarray]:
-        """What a model file holds beside coefficients and features."""
-        return {}
-
-    def _take_extra_arrays(self, held: dict[str, np.ndarray]) -> None:
-        """Take up what `_extra_arrays` gave."""
-
-    _state_class: Any
-    _solver_class: Any
-
     # ------------------------------------------------------------------------------------- the fit
 
     def _view_kernels(self) -> list[tuple[Any, float | None, dict[str, Any] | None]]:
@@ -86,13 +80,13 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
             kernels.check_own_parameters(kernel, bandwidth, parameters)
         check_whole(self, "n_components")
         check_whole(self, "block_size", "batch_size", "max_features", "n_iter", "max_epochs", optional=True)
-        check_not_negative(self, "decrease")
+        check_not_negative(self, "decrease", "ridge")
 
-    def _initialise(self, views: tuple[Any, ...], n: int | None, seed: int, device: arrays.Device) -> None:
-        """Choose centring, kernels, features and solver, from the training data or the first batch of a stream."""
+    def _initialise(self, views: Batch, n: int, seed: int, device: arrays.Device) -> None:
+        """Choose centring, kernels, features and solver from the training data."""
         budget = self._working_budget(device)
         self._dtype = np.dtype("float32" if self.dtype == "auto" else self.dtype)
-        held = 0 if n is None else n * sum(X.shape[1] for X in views) * self._dtype.itemsize
+        held = n * sum(X.shape[1] for X in views) * self._dtype.itemsize
         room = max(2**24, (budget - held) // 2)
         self._views = tuple(
             component_plan.view_of(
@@ -108,6 +102,15 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
             )
             for place, (X, choice) in enumerate(zip(views, self._view_kernels(), strict=True))
         )
+        for view in self._views:
+            width, n_rows = view.features.width, len(view.sample)
+            arrays.check_room(
+                f"A block of {view.features.block_size:,} frequencies takes",
+                # The start is computed from features of the sample, with two views in their covariances too.
+                8 * width * (n_rows + view.sample.shape[1] + (6 * width if len(views) > 1 else 0)),
+                budget,
+                "Take a smaller block_size, or give more memory.",
+            )
         at_once = min(room // 4, 2**28 if device.kind == "cpu" else 2**32)
         features = self._views[0].features
         self.block_size_ = features.block_size
@@ -128,25 +131,47 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
             "seed": seed,
         }
 
+    def _forget_start(self) -> None:
+        """Drop what a training begins with, and the points that it was computed from."""
+        names = {one.name for one in dataclasses.fields(self._problem)} & {"start", "start_moment", "second_start"}
+        self._problem = dataclasses.replace(self._problem, **dict.fromkeys(names))
+        self._views = tuple(dataclasses.replace(view, sample=None) for view in self._views)
+
     def _default_block_size(self, views: tuple[Any, ...]) -> int | None:
         """The frequencies of a block where the user sets none; None is the plan's."""
         return None
 
-    def _max_blocks(self, n: int | None) -> int:
+    def _batch_size(self, n: int, default: int) -> int:
+        """The rows of a step on n rows."""
+        return min(n, self.batch_size) if self.batch_size else component_plan.even_batch_size(n, default)
+
+    def _max_blocks(self, n: int) -> int:
         """The budget of blocks."""
         return max(1, (self.max_features or component_plan.default_max_features(n)) // self.block_size_)
 
     @keeps_model_on_failure
-    def _fit(self, views: tuple[Any, ...], observers: Sequence, checkpoint: Any) -> Self:
-        started = time.perf_counter()
+    def _fit(self, views: Batch, observers: Sequence, checkpoint: Any) -> Self:
         # In the course of a fit there is no model: old functions do not go with the centring of new data.
         vars(self).pop("_state", None)
         self._check_parameters()
         views = self._validated_views(*views, first=True)
-        n = views[0].shape[0]
+        self._train_on(views, self._seed(), self.max_seconds, observers, checkpoint)
+        self._end_beginning(views[0].shape[0])
+        return self
+
+    def _train_on(
+        self,
+        views: Batch,
+        seed: int,
+        max_seconds: float | None,
+        observers: Sequence[training.Observer] = (),
+        checkpoint: training.Checkpoint | None = None,
+    ) -> training.Run:
+        """Fit the model to checked views from the beginning."""
+        started, n = time.perf_counter(), views[0].shape[0]
         device = self._fit_device()
-        seed = self._seed()
         with device.active():
+            views = self._coded_views(*views, first=True)
             self._initialise(views, n, seed, device)
             order = streams.permutation(seed, "order", 0, n)
             points = [view.points(X, order, device, self._dtype) for view, X in zip(self._views, views, strict=True)]
@@ -162,7 +187,7 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
                 training.Batches(n, self.batch_size_, seed),
                 # No tolerance: what is watched is to grow.
                 training.Stopping(
-                    max_epochs or math.ceil(n_iter / n_batches), n_iter, self.max_seconds, tolerance=-math.inf
+                    max_epochs or math.ceil(n_iter / n_batches), n_iter, max_seconds, tolerance=-math.inf
                 ),
                 observers=[*self._progress_observers(), *observers],
                 checkpoint=checkpoint,
@@ -176,14 +201,17 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
                 )
             self._finish_fit(run.state, problem)
             arrays.synchronise(points[0])
-        self._state, self._n_batches_seen = run.state, 0
+        self._state = run.state
+        self._forget_start()
         self._set_fitted_attributes(run, {"preparation": prepared - started}, time.perf_counter() - prepared)
-        return self
+        return run
+
+    # ---------------------------------------------------------------------------------------- streams
 
     @steps_back_on_failure
     def _partial_fit(
         self,
-        views: tuple[Any, ...],
+        views: Batch,
         n_iter: int | None,
         max_seconds: float | None,
         observers: Sequence,
@@ -191,49 +219,29 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
         last_good: LastGoodState,
     ) -> Self:
         self._check_parameters()
-        started = time.perf_counter()
-        size = getattr(self, "batch_size_", None) or self.batch_size or component_plan.BATCH_OF_A_STREAM
-        source = stream_batches.batches_of(views, size)
-        begun = hasattr(self, "_state")
-        device = arrays.resolve_device(self.device) if begun else self._fit_device()
-        if not begun:
-            first = next(source, None)
-            if first is None:
-                raise ShallowsError("The stream ended before its first batch.")
-            checked = self._validated_views(*first, first=True)
-            with device.active():
-                self._initialise(checked, None, self._seed(), device)
-                self._state = self._solver.init(self._problem)
-            self._n_batches_seen = 0
-            source = itertools.chain([first], source)
-        prepared = time.perf_counter()
-        with device.active():
-            self._state_here(device)
-            run = training.train(
-                self._solver,
-                self._problem,
-                training.Stream(stream_batches.examples(self, source, device)),
-                training.Stopping(1, n_iter, max_seconds, tolerance=-math.inf),
-                # What keeps the state comes before what may fail.
-                observers=[last_good, *self._progress_observers(), *observers],
-                checkpoint=checkpoint,
-                snapshot=self._make_snapshot,
-                state=self._state,
-            )
-        if run.stopped_by == "max_epochs":
-            run.stopped_by = "end of the stream"
-            if n_iter is not None:
-                warnings.warn(
-                    f"The stream ended after {run.iteration} of the {n_iter} batches that were asked for; the model is "
-                    "what those made.",
-                    ConvergenceWarning,
-                    stacklevel=4,
-                )
-        self._set_fitted_attributes(run, {"preparation": prepared - started}, time.perf_counter() - prepared)
-        return self
+        size = getattr(self, "batch_size_", None) or self.batch_size or SLICE
+        source = batches_of(views, ("X", "y")[: len(views)], len(views), lambda _: size)
+        return self._learn_stream(source, n_iter, max_seconds, observers, checkpoint, last_good)
 
-    def _finish_stream(self, state: Any) -> None:
-        """Compute what the last batch does not tell, after a call that ends early: nothing here."""
+    def _checked_batch(self, batch: Batch, *, first: bool) -> Batch:
+        batch = self._validated_views(*batch, first=first, least=1)
+        if hasattr(self, "_state"):
+            self._coded_views(*batch, first=False)
+        return batch
+
+    def _fit_rows(self, rows: Batch, seed: int, max_seconds: float | None) -> training.Run:
+        return self._train_on(rows, seed, max_seconds or self.max_seconds)
+
+    def _examples(self, rows: Batch, device: arrays.Device) -> Examples:
+        numbers = np.arange(rows[0].shape[0])
+        points = [
+            view.points(X, numbers, device, self._dtype)
+            for view, X in zip(self._views, self._coded_views(*rows, first=False), strict=True)
+        ]
+        return Examples(points[0], second_view=points[1] if len(points) > 1 else None)
+
+    def _rows_of_step(self) -> int:
+        return self.batch_size_
 
     def _set_fitted_attributes(self, run: training.Run, timings: dict[str, float], spent: float) -> None:
         state = run.state
@@ -277,34 +285,6 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
             # So a model that was trained on a GPU can be unpickled where there is none.
             kept["_state"] = kept["_state"].to(arrays.Device("cpu"))
         return kept
-
-    def save(self, path: Any) -> None:
-        """Write the fitted model: coefficients, seed and parameters, no data and no features.
-
-        Parameters
-        ----------
-        path : path
-            Ends in ``.npz``.
-
-        Raises
-        ------
-        ShallowsError
-            If the file cannot be written, or the kernel is a function of the user's.
-        """
-        check_is_fitted(self)
-        model_files.save(self, path)
-
-    @classmethod
-    def load(cls, path: Any, *, device: str = "auto") -> Self:
-        """Read a model that `save` wrote, on any machine and device.
-
-        Raises
-        ------
-        ShallowsError
-            If the file is none of these, is damaged, holds another estimator, comes from a newer version, or holds a
-            kernel that this version does not know or draws otherwise.
-        """
-        return model_files.load(cls, path, device)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

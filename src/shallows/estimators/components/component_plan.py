@@ -22,8 +22,6 @@ START_WIDTH = 2048
 FIRST_STEP = 0.5
 """η₁ of the scaled rules: half of a step that would replace the functions altogether."""
 
-BATCH_OF_A_STREAM = 2048
-
 MOST_FREQUENCIES = 16384
 """Budget of random frequencies where the user sets none."""
 
@@ -58,13 +56,13 @@ def view_of(
     *,
     block_size: int | None,
     max_features: int | None,
-    n: int | None,
+    n: int,
     orthogonal: bool | None,
     seed: int,
     cache_bytes: int,
     sample_size: int = SAMPLE,
 ) -> View:
-    """Look at the data of a view, or at the first batch of a stream, and choose its kernel and its features."""
+    """Look at the data of a view, and choose its kernel and its features."""
     centring = Centring.of(X, without_constants=False)
     rows = streams.permutation(seed, "first look", 0, X.shape[0])[:sample_size]
     sample = centring.training_points(X[rows], np.arange(len(rows)), arrays.Device("cpu"), np.dtype("float64"))
@@ -87,15 +85,15 @@ def view_of(
     return View(centring, features, sample)
 
 
-def default_block_size(n: int | None, d: int, orthogonal: bool) -> int:
+def default_block_size(n: int, d: int, orthogonal: bool) -> int:
     """F: 512 for many points, fewer for few; whole sets of d orthogonal frequencies where that is near."""
-    F = 512 if n is None else min(512, max(32, 2 ** math.ceil(math.log2(max(1.0, n / 8)))))
+    F = min(512, max(32, 2 ** math.ceil(math.log2(max(1.0, n / 8)))))
     return d * max(1, F // d) if orthogonal and d <= 2 * F else F
 
 
-def default_max_features(n: int | None) -> int:
+def default_max_features(n: int) -> int:
     """Four times as many frequencies as points, and at most `MOST_FREQUENCIES`."""
-    return MOST_FREQUENCIES if n is None else min(MOST_FREQUENCIES, max(512, 4 * n))
+    return min(MOST_FREQUENCIES, max(512, 4 * n))
 
 
 def default_batch_size(n: int, eigenvalues: np.ndarray, variance: float, n_components: int) -> int:
@@ -107,6 +105,15 @@ def default_batch_size(n: int, eigenvalues: np.ndarray, variance: float, n_compo
     rest = max(0.0, variance - float(eigenvalues[:n_components].sum()))
     wanted = max(256.0, 20.0 * n_components, 20.0 * rest / smallest)
     return int(min(n, 2 ** math.ceil(math.log2(min(wanted, 8192.0)))))
+
+
+def even_batch_size(n: int, batch_size: int) -> int:
+    """The size of batches, a little larger where n rows would leave a last batch of less than a tenth of it.
+
+    A step with so few rows is one of noise: that of a regression in a block's features would undo the others.
+    """
+    batch_size = min(n, batch_size)
+    return math.ceil(n / (n // batch_size)) if 0 < n % batch_size < batch_size / 10 else batch_size
 
 
 def default_decrease(eigenvalues: np.ndarray, n_components: int, step: float) -> float:

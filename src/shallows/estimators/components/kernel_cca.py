@@ -8,10 +8,9 @@ from typing import Any, Self
 import numpy as np
 
 from ... import arrays, training
-from ...errors import ShallowsError
 from ...solvers.components.kernel_cca import DoublyStochasticCCA
 from ...solvers.components.two_view_state import TwoViewState
-from ..parameter_checks import check_not_negative
+from ..parameter_checks import check_choice
 from . import component_plan
 from .two_view_estimator import TwoViewEstimator, canonical_turns
 
@@ -101,8 +100,6 @@ class DoublyStochasticKernelCCA(TwoViewEstimator):
     B. Xie, Y. Liang and L. Song (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS
     28.
     """
-
-    _solver_class = DoublyStochasticCCA
 
     def __init__(
         self,
@@ -267,9 +264,7 @@ class DoublyStochasticKernelCCA(TwoViewEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.method not in METHODS:
-            raise ShallowsError(f"method must be one of {', '.join(map(repr, METHODS))}, got {self.method!r}.")
-        check_not_negative(self, "ridge")
+        check_choice(self, method=METHODS)
 
     def _default_block_size(self, views: tuple[Any, ...]) -> int:
         return self._regression_block_size(views)
@@ -278,12 +273,11 @@ class DoublyStochasticKernelCCA(TwoViewEstimator):
         # Of few points in one block's features, covariances are not to be inverted as they are.
         return max(self.ridge, 1e-3)
 
-    def _plan(self, n: int | None, seed: int, budget: int, device: arrays.Device) -> tuple[Any, Any]:
+    def _plan(self, n: int, seed: int, budget: int, device: arrays.Device) -> tuple[Any, Any]:
         max_blocks = self._max_blocks(n)
         start = self._start(max_blocks)
         step = self.step_size or component_plan.FIRST_STEP
-        batch_size = self.batch_size or max(10 * self.block_size_, 20 * self.n_components)
-        self.batch_size_ = batch_size if n is None else min(n, batch_size)
+        self.batch_size_ = self._batch_size(n, max(10 * self.block_size_, 20 * self.n_components))
         self.effective_params_ = {
             "method": self.method,
             "ridge": float(self.ridge),

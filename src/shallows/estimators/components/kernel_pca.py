@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from ... import arrays, training
-from ...errors import ShallowsError
 from ...solvers.components.component_state import ComponentProblem, ComponentState
 from ...solvers.components.moments import second_moment
 from ...solvers.components.oja import DoublyStochasticOja
@@ -18,6 +17,7 @@ from ...solvers.components.warm_start import random_feature_components
 from ..array_inputs import follows_input
 from ..base import native
 from ..kernel_checks import check_scores
+from ..parameter_checks import check_choice
 from ..snapshot import ComponentSnapshot
 from . import component_plan
 from .component_estimator import LOOKED_AT, ComponentEstimator, signed
@@ -107,8 +107,6 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
     B. Xie, Y. Liang and L. Song (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS
     28.
     """
-
-    _state_class, _solver_class = ComponentState, DoublyStochasticOja
 
     def __init__(
         self,
@@ -269,19 +267,14 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        for name, known in (("method", METHODS), ("scaling", SCALINGS)):
-            if getattr(self, name) not in known:
-                raise ShallowsError(
-                    f"{name} must be one of {', '.join(map(repr, known))}, got {getattr(self, name)!r}."
-                )
+        check_choice(self, method=METHODS, scaling=SCALINGS)
 
-    def _validated_views(self, X: Any, *, first: bool) -> tuple[Any, ...]:
-        # Deviations from the mean of a batch need two rows.
-        least = 2 if self.center else 1
+    def _validated_views(self, X: Any, *, first: bool, least: int = 2) -> tuple[Any, ...]:
+        least = least if self.center else 1  # Deviations from a mean need two rows.
         options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_min_samples": least}
         return (validate_data(self, native(X), reset=first, **options),)
 
-    def _plan(self, n: int | None, seed: int, budget: int, device: arrays.Device) -> tuple[Any, Any]:
+    def _plan(self, n: int, seed: int, budget: int, device: arrays.Device) -> tuple[Any, Any]:
         [view], k = self._views, self.n_components
         max_blocks = self._max_blocks(n)
         start = random_feature_components(
@@ -299,10 +292,7 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
             # In units of one over λ_k, in which the scaled rule steps.
             unit = 1.0 if scaled else float(values[k - 1])
             decrease = component_plan.default_decrease(values, k, step * unit)
-        self.batch_size_ = self.batch_size or component_plan.default_batch_size(
-            component_plan.BATCH_OF_A_STREAM if n is None else n, values, start.variance, k
-        )
-        self.batch_size_ = self.batch_size_ if n is None else min(n, self.batch_size_)
+        self.batch_size_ = self._batch_size(n, component_plan.default_batch_size(n, values, start.variance, k))
         self.effective_params_ = {
             "method": self.method,
             "scaling": self.scaling,
@@ -313,11 +303,9 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
             float(step), float(decrease), scaled, self.method == "individual", max_blocks, seed
         )
         coefficients = arrays.to_device(np.ascontiguousarray(start.coefficients), device, self._dtype)
-        return solver, self._problem_of([coefficients], np.diag(values[:k]), budget)
-
-    def _problem_of(self, starts: list[Any], moment: Any, budget: int) -> ComponentProblem:
-        return ComponentProblem(
-            self._views[0].features, self.n_components, starts[0], moment, centred=bool(self.center), budget=budget
+        moment = np.diag(values[:k])
+        return solver, ComponentProblem(
+            view.features, k, coefficients, moment, centred=bool(self.center), budget=budget
         )
 
     def _finish_fit(self, state: ComponentState, problem: ComponentProblem) -> None:

@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 
 from ... import arrays, training
-from ...errors import ShallowsError
 from ...solvers.components.kernel_svd import DoublyStochasticSVD
 from ...solvers.components.two_view_state import TwoViewState
+from ..parameter_checks import check_choice
 from . import component_plan
 from .component_estimator import signed
 from .two_view_estimator import TwoViewEstimator
@@ -97,8 +97,6 @@ class DoublyStochasticKernelSVD(TwoViewEstimator):
     B. Xie, Y. Liang and L. Song (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS
     28.
     """
-
-    _solver_class = DoublyStochasticSVD
 
     def __init__(
         self,
@@ -261,13 +259,9 @@ class DoublyStochasticKernelSVD(TwoViewEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        for name, known in (("scaling", ("singular values", None)), ("center", (True, False))):
-            if getattr(self, name) not in known:
-                raise ShallowsError(
-                    f"{name} must be one of {', '.join(map(repr, known))}, got {getattr(self, name)!r}."
-                )
+        check_choice(self, scaling=("singular values", None), center=(True, False))
 
-    def _plan(self, n: int | None, seed: int, budget: int, device: arrays.Device) -> tuple[Any, Any]:
+    def _plan(self, n: int, seed: int, budget: int, device: arrays.Device) -> tuple[Any, Any]:
         k, max_blocks = self.n_components, self._max_blocks(n)
         start = self._start(max_blocks)
         scaled, values = self.scaling is not None, start.values
@@ -275,8 +269,7 @@ class DoublyStochasticKernelSVD(TwoViewEstimator):
         decrease = self.decrease
         if decrease is None:
             decrease = component_plan.default_decrease(values, k, step * (1.0 if scaled else float(values[k - 1])))
-        batch_size = self.batch_size or max(1024, 20 * k)
-        self.batch_size_ = batch_size if n is None else min(n, batch_size)
+        self.batch_size_ = self._batch_size(n, max(1024, 20 * k))
         self.effective_params_ = {"scaling": self.scaling, "start_values": values[:k].tolist()}
         solver = DoublyStochasticSVD(float(step), float(decrease), scaled, max_blocks=max_blocks, seed=seed)
         return solver, self._started_problem(start, budget, device)

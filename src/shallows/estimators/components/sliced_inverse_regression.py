@@ -14,7 +14,7 @@ from ...solvers.components.two_view_state import TwoViewState
 from ..array_inputs import follows_input, on_host
 from ..base import native
 from ..label_checks import refuse_missing_labels
-from ..parameter_checks import check_median_bandwidth, check_not_negative, width
+from ..parameter_checks import check_median_bandwidth, width
 from . import component_plan
 from .two_view_estimator import FLOATS, TwoViewEstimator, canonical_turns
 
@@ -99,7 +99,6 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
     semi-supervised settings", AISTATS.
     """
 
-    _solver_class = DoublyStochasticCCA
     center = True
 
     def __init__(
@@ -255,7 +254,6 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_median_bandwidth(self, "target_bandwidth")
-        check_not_negative(self, "ridge")
 
     def _view_kernels(self) -> list[tuple[Any, float | None, dict[str, Any] | None]]:
         return [
@@ -263,7 +261,7 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
             ("gaussian", width(self.target_bandwidth), None),
         ]
 
-    def _validated_views(self, X: Any, Y: Any, *, first: bool) -> tuple[Any, ...]:
+    def _validated_views(self, X: Any, Y: Any, *, first: bool, least: int = 2) -> tuple[Any, ...]:
         if Y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         Y = on_host(Y)
@@ -275,11 +273,14 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
             accept_sparse="csr",
             dtype=FLOATS,
             multi_output=True,
-            ensure_min_samples=2,
+            ensure_min_samples=least,
             reset=first,
         )
+        return X, np.asarray(y)
+
+    def _coded_views(self, X: Any, y: np.ndarray, *, first: bool) -> tuple[Any, ...]:
         if first:
-            self._learn_targets(np.asarray(y))
+            self._learn_targets(y)
         return X, self._second_view(y)
 
     def _learn_targets(self, y: np.ndarray) -> None:
@@ -307,12 +308,11 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
             raise ValueError(f"y has {Y.shape[1]} columns, and the model was begun with {len(self._target_scale)}.")
         return Y / self._target_scale
 
-    def _plan(self, n: int | None, seed: int, budget: int, device: arrays.Device) -> tuple[Any, Any]:
+    def _plan(self, n: int, seed: int, budget: int, device: arrays.Device) -> tuple[Any, Any]:
         max_blocks = self._max_blocks(n)
         start = self._start(max_blocks)
         step = self.step_size or component_plan.FIRST_STEP
-        batch_size = self.batch_size or max(10 * self.block_size_, 20 * self.n_components)
-        self.batch_size_ = batch_size if n is None else min(n, batch_size)
+        self.batch_size_ = self._batch_size(n, max(10 * self.block_size_, 20 * self.n_components))
         self.effective_params_ = {
             "ridge": float(self.ridge),
             "start_values": start.values[: self.n_components].tolist(),
@@ -334,18 +334,6 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
 
     def _set_model_attributes(self, state: TwoViewState) -> None:
         self.correlations_ = self._turns(state)[2]
-
-    def _extra_arrays(self) -> dict[str, np.ndarray]:
-        found = {"target_scale": self._target_scale}
-        if hasattr(self, "classes_"):
-            words = self.classes_.dtype.kind in "OU"
-            found["classes"] = self.classes_.astype(str) if words else self.classes_
-        return found
-
-    def _take_extra_arrays(self, held: dict[str, np.ndarray]) -> None:
-        self._target_scale = held["target_scale"]
-        if "classes" in held:
-            self.classes_ = held["classes"]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

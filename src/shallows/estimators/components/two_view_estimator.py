@@ -30,7 +30,6 @@ class TwoViewEstimator(ComponentEstimator):
     """Base of the estimators that relate two views of the same examples."""
 
     _takes_targets = True
-    _state_class = TwoViewState
 
     # ------------------------------------------------------------------- what a subclass must define
 
@@ -57,12 +56,11 @@ class TwoViewEstimator(ComponentEstimator):
             (second, width(self.second_bandwidth), parameters),
         ]
 
-    def _validated_views(self, X: Any, Y: Any, *, first: bool) -> tuple[Any, ...]:
+    def _validated_views(self, X: Any, Y: Any, *, first: bool, least: int = 2) -> tuple[Any, ...]:
         if Y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None: it is the second view."
             )
-        least = 2 if self.center else 1
         X, Y = validate_data(
             self,
             native(X),
@@ -71,7 +69,7 @@ class TwoViewEstimator(ComponentEstimator):
             dtype=FLOATS,
             multi_output=True,
             y_numeric=True,
-            ensure_min_samples=least,
+            ensure_min_samples=least if self.center else 1,
             reset=first,
         )
         return X, self._second_view(Y, first=first)
@@ -80,24 +78,16 @@ class TwoViewEstimator(ComponentEstimator):
         """The second view as an array of floats with a row an example."""
         Y = check_array(native(Y), dtype=FLOATS, ensure_2d=False, input_name="Y")
         Y = Y.reshape(len(Y), -1)
-        if not first and Y.shape[1] != self._views[1].features.n_inputs:
+        if first:
+            self._n_second_features = Y.shape[1]
+        if Y.shape[1] != self._n_second_features:
             raise ValueError(
-                f"The second view has {Y.shape[1]} features, and the model was begun with "
-                f"{self._views[1].features.n_inputs}."
+                f"The second view has {Y.shape[1]} features, and the model was begun with {self._n_second_features}."
             )
         return Y
 
     def _on_points(self, problem: TwoViewProblem, points: list[Any]) -> TwoViewProblem:
         return dataclasses.replace(problem, points=points[0], second_view=points[1])
-
-    def _problem_of(self, starts: list[Any], moment: Any, budget: int) -> TwoViewProblem:
-        return TwoViewProblem(
-            *(view.features for view in self._views),
-            self.n_components,
-            *starts,
-            centred=bool(self.center),
-            budget=budget,
-        )
 
     def _start(self, max_blocks: int) -> TwoViewStart:
         """The solution in the features of the first blocks, on the points that were looked at first."""
@@ -117,7 +107,13 @@ class TwoViewEstimator(ComponentEstimator):
         starts = [
             arrays.to_device(np.ascontiguousarray(one), device, self._dtype) for one in (start.first, start.second)
         ]
-        return self._problem_of(starts, None, budget)
+        return TwoViewProblem(
+            *(view.features for view in self._views),
+            self.n_components,
+            *starts,
+            centred=bool(self.center),
+            budget=budget,
+        )
 
     def _finish_fit(self, state: TwoViewState, problem: TwoViewProblem) -> None:
         """Moments over the training points, where the steps had those of their batches."""

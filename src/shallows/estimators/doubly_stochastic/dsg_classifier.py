@@ -25,7 +25,6 @@ from ..label_checks import (
     signs,
     single_column,
 )
-from .model_file_checks import check_array
 from .random_feature_expansion import RandomFeatureExpansion
 
 AUTOMATIC = LazyTable("loss", "shallows.losses", {"auto": ".multiclass:Softmax"})
@@ -196,9 +195,10 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
 
         Notes
         -----
-        Whatever ends the call early, Ctrl-C too, the model is then that of the batches before. Bandwidth,
-        regularisation, centres and units are those of the first 256 rows. Batches are kept until there are so many, and
-        the model is begun anew with them whenever their number has doubled.
+        The model begins as that of ``fit`` to the rows so far. Up to 2,560 rows are kept, and it is fitted anew when
+        they are a quarter more than at the last time; bandwidth, regularisation, centres and units are then chosen
+        anew. It goes on from there by steps of 100 rows or more, for which smaller batches wait. What is kept is saved
+        with the model. Whatever ends the call early, Ctrl-C too, the model is then that of the batches before.
         """
         refuse_missing_labels(classes, "classes")
         class_weights.refuse_balanced(self.class_weight)
@@ -268,11 +268,9 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
                 f"{', '.join(known)}."
             )
 
-    def _counts(self, targets: np.ndarray, weights: np.ndarray | None, *, streamed: bool) -> np.ndarray | None:
+    def _counts(self, targets: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
         if not self.fit_intercept:
             return None
-        if streamed:  # Its first rows are counted when their batches come.
-            return np.zeros(targets.shape[1] + 2)
         return counts_of(targets, None if weights is None else weights / self._mean_weight)
 
     @property
@@ -356,25 +354,3 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         with contextlib.suppress(ShallowsError):  # an unknown loss is told by the fit
             tags.classifier_tags.multi_label = auto or losses.make(self.loss).coding != "indicator"
         return tags
-
-    def _targets_to_file(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        classes = self.classes_
-        return {"classes": classes.astype(str) if classes.dtype == object else classes}, {
-            "object": classes.dtype == object,
-            "multilabel": self._multilabel,
-        }
-
-    def _targets_from_file(self, stored: dict[str, np.ndarray], options: dict[str, Any]) -> None:
-        # Files of versions before this one know of no several labels.
-        as_object, self._multilabel = options.get("object"), options.get("multilabel", False)
-        for name, value in (("object", as_object), ("multilabel", self._multilabel)):
-            if not isinstance(value, bool):
-                raise ShallowsError(f"its header is wrong at 'targets/{name}': {value!r} is not true or false")
-        classes = check_array(stored, "classes", (None,), kinds="U" if as_object else "biufUS")
-        if len(np.unique(classes)) < len(classes):
-            raise ShallowsError("its array 'classes' names a class twice")
-        c = self._problem.n_outputs
-        n_outputs = len(classes) if self._multilabel else self._problem.loss.n_outputs(len(classes))
-        if len(classes) < 2 or n_outputs != c:
-            raise ShallowsError(f"it names {len(classes)} classes, and its function has {c} outputs")
-        self.classes_ = classes.astype(object) if as_object else classes

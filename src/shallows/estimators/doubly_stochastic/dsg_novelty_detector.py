@@ -10,7 +10,6 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ... import arrays, losses, streams, training
-from ...errors import ShallowsError
 from ...solvers.examples import Examples
 from ..array_inputs import follows_input, on_host
 from .random_feature_expansion import RandomFeatureExpansion
@@ -303,10 +302,3 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         ndarray, shape (n_samples,)
         """
         return np.where(self.decision_function(on_host(X)) >= 0, 1, -1)
-
-    def _targets_to_file(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        return {}, {}
-
-    def _targets_from_file(self, stored: dict[str, np.ndarray], options: dict[str, Any]) -> None:
-        if self._problem.n_outputs != 1:
-            raise ShallowsError(f"its function has {self._problem.n_outputs} outputs, and a detector has one")

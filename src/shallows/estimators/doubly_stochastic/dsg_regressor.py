@@ -10,7 +10,6 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from ... import losses
 from ...errors import ShallowsError
 from ..array_inputs import follows_input
-from .model_file_checks import check_array
 from .random_feature_expansion import RandomFeatureExpansion
 
 
@@ -179,16 +178,3 @@ class DoublyStochasticRegressor(RegressorMixin, MultiOutputMixin, RandomFeatureE
         ndarray, shape (n_samples,) or (n_samples, n_outputs), as y was
         """
         return self._decode(self._raw_predict(self._validated(X)))
-
-    def _targets_to_file(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        return {"intercept": self.intercept_, "target_scale": self._target_scale}, {"one_column": self._one_column}
-
-    def _targets_from_file(self, stored: dict[str, np.ndarray], options: dict[str, Any]) -> None:
-        c, one_column = self._problem.n_outputs, options.get("one_column")
-        self.intercept_ = check_array(stored, "intercept", (c,), dtype=np.float64)
-        self._target_scale = check_array(stored, "target_scale", (c,), dtype=np.float64)
-        if not (self._target_scale > 0).all():
-            raise ShallowsError("its array 'target_scale' holds numbers that are not positive")
-        if not isinstance(one_column, bool) or (one_column and c > 1):
-            raise ShallowsError(f"its header is wrong at 'targets/one_column': {one_column!r} with {c} outputs")
-        self._one_column = one_column

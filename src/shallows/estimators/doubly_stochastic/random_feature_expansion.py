@@ -5,25 +5,24 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from ... import arrays, losses, streams, training
-from ...errors import DivergenceError
+from ...errors import DivergenceError, ShallowsError
 from ...features.fourier import FourierFeatures
 from ...solvers.examples import Examples
 from ...solvers.expansions.expansion import ExpansionProblem, ExpansionState
+from ...solvers.expansions.growing_expansion import FIRST_CAPACITY
 from ..base import SMALL
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores
-from . import model_files, stream_batches
+from ..streaming.batches import Batch, batches_of
+from ..streaming.last_good_state import LastGoodState, steps_back_on_failure
+from ..streaming.streamed_fit import FIRST_ROWS, StreamedFit
 from .expansion_snapshot import ExpansionSnapshot
-from .last_good_state import LastGoodState, steps_back_on_failure
 from .solver_plan import PlannedExpansion
 
 SAMPLE = 1000
@@ -34,7 +33,14 @@ CHOSEN_FROM = 600
 Where these do not show that there is anything to be learnt, all are taken."""
 
 
-class RandomFeatureExpansion(PlannedExpansion):
+SLICES, LEAST_SLICE = 10, 256
+"""An array for ``partial_fit`` without a ``batch_size`` is cut into so many slices, of so many rows at least."""
+
+LEAST_STEP = 100
+"""Rows of a step on a stream; smaller batches wait for others, since a step adds a block of features to the model."""
+
+
+class RandomFeatureExpansion(StreamedFit, PlannedExpansion):
     """Base of the estimators whose function is a sum over blocks of random features, made anew from their numbers."""
 
     # ------------------------------------------------------------------- what a subclass must define
@@ -132,26 +138,40 @@ class RandomFeatureExpansion(PlannedExpansion):
 
         Notes
         -----
-        Whatever ends the call early, Ctrl-C too, the model is then that of the batches before. Bandwidth,
-        regularisation, centres and units are those of the first 256 rows. Batches are kept until there are so many, and
-        the model is begun anew with them whenever their number has doubled.
+        The model begins as that of ``fit`` to the rows so far. Up to 2,560 rows are kept, and it is fitted anew when
+        they are a quarter more than at the last time; bandwidth, regularisation, centres and units are then chosen
+        anew. It goes on from there by steps of 100 rows or more, for which smaller batches wait. What is kept is saved
+        with the model. Whatever ends the call early, Ctrl-C too, the model is then that of the batches before.
         """
         y = y if self._takes_targets else None
         return self._partial_fit(X, y, None, sample_weight, n_iter, max_seconds, observers, checkpoint)
 
     @training.keeps_model_on_failure
     def _fit(self, X: Any, y: Any, sample_weight: Any, observers: Sequence, checkpoint: Any) -> Self:
-        started = time.perf_counter()
         # In the course of a fit there is no model: an old function does not go with the centring of new data.
-        for name in ("_state", "_first_batches"):
-            vars(self).pop(name, None)
+        vars(self).pop("_state", None)
         self._check_parameters()
-        X, y, weights = self._validated_training_set(X, y, sample_weight)
-        n = X.shape[0]
+        rows, seed = self._validated_training_set(X, y, sample_weight), self._seed()
+        self._train_on(*rows, None, seed, self.max_seconds, observers, checkpoint)
+        self._end_beginning(rows[0].shape[0])
+        return self
+
+    def _train_on(
+        self,
+        X: Any,
+        y: np.ndarray | None,
+        weights: np.ndarray | None,
+        classes: Any,
+        seed: int,
+        max_seconds: float | None,
+        observers: Sequence[training.Observer] = (),
+        checkpoint: training.Checkpoint | None = None,
+    ) -> training.Run:
+        """Fit the model to checked rows from the beginning."""
+        started, n = time.perf_counter(), X.shape[0]
         device = self._fit_device()
-        seed = self._seed()
         with device.active():
-            self._initialise(X, y, weights, n, seed, device)
+            self._initialise(X, y, weights, n, seed, device, classes)
             order = streams.permutation(seed, "order", 0, n)
             points = self._centring.training_points(X, order, device, self._dtype)[:, :-2]
             points = points if device.kind == "cpu" else arrays.contiguous(points)
@@ -167,7 +187,7 @@ class RandomFeatureExpansion(PlannedExpansion):
             n_iter, max_epochs = self.n_iter, self.max_epochs
             if n_iter is None and max_epochs is None:
                 n_iter = self._default_steps(n, n_batches)
-            run = None
+            self._check_room(min(n_iter or math.inf, (max_epochs or math.inf) * n_batches))
             try:
                 run = training.train(
                     self._solver,
@@ -175,11 +195,11 @@ class RandomFeatureExpansion(PlannedExpansion):
                     training.Batches(n, self.batch_size_, seed),
                     # No tolerance: the loss of novelty is negative.
                     training.Stopping(
-                        max_epochs or math.ceil(n_iter / n_batches), n_iter, self.max_seconds, tolerance=-math.inf
+                        max_epochs or math.ceil(n_iter / n_batches), n_iter, max_seconds, tolerance=-math.inf
                     ),
                     observers=[*self._progress_observers(), *observers],
                     checkpoint=checkpoint,
-                    snapshot=lambda state, epoch: ExpansionSnapshot(self, state, epoch),
+                    snapshot=self._make_snapshot,
                     may_shrink=self.step_size is None,
                 )
                 if not run.state.is_finite():
@@ -193,9 +213,11 @@ class RandomFeatureExpansion(PlannedExpansion):
                 del self._order
             arrays.synchronise(points)
         run.state.known = None
-        self._state, self._n_batches_seen = run.state, 0
+        self._state = run.state
         self._set_fitted_attributes(run, {"preparation": prepared - started}, time.perf_counter() - prepared)
-        return self
+        return run
+
+    # ---------------------------------------------------------------------------------------- streams
 
     @steps_back_on_failure
     def _partial_fit(
@@ -211,60 +233,63 @@ class RandomFeatureExpansion(PlannedExpansion):
         last_good: LastGoodState,
     ) -> Self:
         self._check_parameters()
-        started = time.perf_counter()
-        source = stream_batches.batches_of(self, X, y, sample_weight)
-        if hasattr(self, "_state") and classes is not None:
-            self._check_classes(classes)
-        if not hasattr(self, "_state") or hasattr(self, "_first_batches"):
-            source, last_good.n_repeated = stream_batches.begin(self, source, classes, n_iter)
-        device = arrays.resolve_device(self.device)
-        prepared = time.perf_counter()
-        with device.active():
-            self._state = self._state if arrays.device_of(self._state.buffer) == device else self._state.to(device)
-            run = training.train(
-                self._solver,
-                self._problem,
-                training.Stream(stream_batches.examples(self, source, device)),
-                training.Stopping(
-                    1, None if n_iter is None else n_iter + last_good.n_repeated, max_seconds, tolerance=-math.inf
-                ),
-                # What keeps the state comes before what may fail.
-                observers=[last_good, *self._progress_observers(), *observers],
-                checkpoint=checkpoint,
-                snapshot=lambda state, epoch: ExpansionSnapshot(self, state, epoch),
-                state=self._state,
-            )
-            self._finish_stream(self._state)
-        if run.stopped_by == "max_epochs":
-            run.stopped_by = "end of the stream"
-            n_taken = run.iteration - last_good.n_repeated
-            if n_iter is not None:
-                warnings.warn(
-                    f"The stream ended after {n_taken} of the {n_iter} batches that were asked for; the model is "
-                    "what those made.",
-                    ConvergenceWarning,
-                    stacklevel=4,
-                )
-        self._set_fitted_attributes(run, {"preparation": prepared - started}, time.perf_counter() - prepared)
-        return self
+        names = ("X", "y", "sample_weight")
+        source = batches_of(
+            (X, y, sample_weight),
+            names,
+            2 if self._takes_targets else 1,
+            lambda n: self.batch_size or min(FIRST_ROWS, max(LEAST_SLICE, -(-n // SLICES))),
+        )
+        if classes is not None:
+            if hasattr(self, "_state"):
+                self._check_classes(classes)
+            self._stream_classes = classes
+        return self._learn_stream(source, n_iter, max_seconds, observers, checkpoint, last_good)
+
+    def _checked_batch(self, batch: Batch, *, first: bool) -> Batch:
+        if self._takes_targets and batch[1] is None:
+            raise ValueError("requires y to be passed, but the target y is None.")
+        X, y, weights = self._validated_training_set(*batch, first=first)
+        if first:
+            self._learn_targets(y, weights, getattr(self, "_stream_classes", None))
+        self._encode(y)
+        if self._held and y is not None and y.ndim != self._held[0][1].ndim:
+            raise ShallowsError(f"y has the shape {y.shape} where earlier batches had {self._held[0][1].shape}.")
+        return X, y, weights
+
+    def _fit_rows(self, rows: Batch, seed: int, max_seconds: float | None) -> training.Run:
+        return self._train_on(*rows, getattr(self, "_stream_classes", None), seed, max_seconds or self.max_seconds)
+
+    def _examples(self, rows: Batch, device: arrays.Device) -> Examples:
+        X, y, weights = rows
+        targets, w = self._encode(y), None
+        points = self._centring.training_points(X, np.arange(X.shape[0]), device, self._dtype)[:, :-2]
+        if device.kind == "gpu":
+            points = arrays.contiguous(points)  # Else each product would copy them.
+        if weights is not None:
+            w = arrays.to_device((weights / self._mean_weight)[:, None], device, self._dtype)
+        return Examples(points, None if targets is None else arrays.to_device(targets, device, self._dtype), w)
+
+    def _rows_of_step(self) -> int:
+        return min(LEAST_STEP, self.batch_size or LEAST_STEP)
+
+    def _make_snapshot(self, state: ExpansionState, epoch: int) -> ExpansionSnapshot:
+        return ExpansionSnapshot(self, state, epoch)
 
     # ------------------------------------------------------------------------------------ the plan
 
-    def _initialise(self, X, y, weights, n, seed, device, classes=None) -> None:
-        """Choose centring, kernel, features and solver, from the training data or the first batch of a stream."""
+    def _initialise(self, X, y, weights, n, seed, device, classes) -> None:
+        """Choose centring, kernel, features and solver from the training data."""
         self._learn_targets(y, weights, classes)
         self._mean_weight = 1.0 if weights is None else float(weights.mean())
         targets = self._encode(y)
         c = 1 if targets is None else targets.shape[1]
         budget = self._working_budget(device)
-        small = n is not None and n <= SMALL
-        self._dtype = np.dtype(("float64" if small else "float32") if self.dtype == "auto" else self.dtype)
+        self._dtype = np.dtype(("float64" if n <= SMALL else "float32") if self.dtype == "auto" else self.dtype)
         self._centring = Centring.of(X, without_constants=False)
         block_size, batch_size = self._default_sizes(n)
         self.block_size_ = self.block_size or block_size
-        self.batch_size_ = self.batch_size or batch_size
-        if n is not None:
-            self.batch_size_ = min(n, self.batch_size_)
+        self.batch_size_ = min(n, self.batch_size or batch_size)
 
         rows = streams.permutation(seed, "first look", 0, X.shape[0])[:SAMPLE]
         sample = self._centring.training_points(
@@ -278,7 +303,7 @@ class RandomFeatureExpansion(PlannedExpansion):
             tells_nothing = chosen.pop("tells_nothing", False)
             if len(sample) <= m or not tells_nothing:
                 break
-        held = 0 if n is None else n * (X.shape[1] + c) * self._dtype.itemsize
+        held = n * (X.shape[1] + c) * self._dtype.itemsize
         room = max(2**24, (budget - held) // 2)
         self._features = FourierFeatures(
             kernel,
@@ -289,10 +314,18 @@ class RandomFeatureExpansion(PlannedExpansion):
             orthogonal=self.orthogonal,
             cache_bytes=room // 2,
         )
+        # Beside coefficients and frequencies a block has its covariance and the factor that inverts it.
+        width, squares = self._features.width, 2 if self.preconditioning else 0
+        arrays.check_room(
+            f"A block of {self.block_size_:,} frequencies takes",
+            self._dtype.itemsize * width * (FIRST_CAPACITY * c + X.shape[1] + squares * width),
+            budget,
+            "Take a smaller block_size, or give more memory.",
+        )
         loss = self._make_loss()
         self._solver, self.effective_params_ = self._plan(sample, loss, nu, chosen, seed)
         at_once = min(room // 4, 2**28 if device.kind == "cpu" else 2**32)
-        growth, counts = self._divergence_factor(loss, n is None), self._counts(targets, weights, streamed=n is None)
+        growth, counts = self._divergence_factor(loss), self._counts(targets, weights)
         self._problem = ExpansionProblem(self._features, loss, c, budget=at_once, growth=growth, counts=counts)
         self.effective_params_ |= {
             "kernel": kernel.name,
@@ -311,12 +344,6 @@ class RandomFeatureExpansion(PlannedExpansion):
 
     def _finish_fit(self, state: ExpansionState) -> None:
         """Compute what needs the whole training set, after the last step of a fit."""
-
-    def _look_at(self, batch: Examples) -> None:
-        """Note what `_finish_stream` needs of a batch of a stream."""
-
-    def _finish_stream(self, state: ExpansionState) -> None:
-        """Compute what the last batch does not tell, after the last step of a call."""
 
     def _set_fitted_attributes(self, run: training.Run, timings: dict[str, float], spent: float) -> None:
         state = run.state
@@ -349,7 +376,7 @@ class RandomFeatureExpansion(PlannedExpansion):
         """f(x), shape (m, c), for checked X."""
         device, fitting = arrays.resolve_device(self.device), state is not None
         if not fitting:
-            self._state = self._state if arrays.device_of(self._state.buffer) == device else self._state.to(device)
+            self._state = self._state if self._state.device == device else self._state.to(device)
             state = self._state
         out = np.empty((X.shape[0], self._problem.n_outputs), dtype=self._dtype)
         with device.active(), np.errstate(over="ignore", invalid="ignore"):
@@ -369,29 +396,3 @@ class RandomFeatureExpansion(PlannedExpansion):
             # So a model that was trained on a GPU can be unpickled where there is none.
             kept["_state"] = kept["_state"].to(arrays.Device("cpu"))
         return kept
-
-    def save(self, path: Any) -> None:
-        """Write the fitted model: coefficients, seed and parameters, no data and no features.
-
-        A model takes 8 (float32) or 16 (float64) kilobytes for a thousand frequencies and an output, whatever the
-        number of inputs, of which the file holds the mean alone.
-
-        Parameters
-        ----------
-        path : path
-            Ends in ``.npz``.
-        """
-        check_is_fitted(self)
-        model_files.save(self, path)
-
-    @classmethod
-    def load(cls, path: Any, *, device: str = "auto") -> Self:
-        """Read a model that `save` wrote, on any machine and device.
-
-        Raises
-        ------
-        ShallowsError
-            If the file is none of these, is damaged, holds another estimator, comes from a newer version, or holds a
-            kernel that this version does not know or draws otherwise.
-        """
-        return model_files.load(cls, path, device)

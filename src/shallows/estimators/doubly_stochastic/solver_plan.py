@@ -15,9 +15,17 @@ from ...solvers.expansions.block_policies import POLICIES, Checked, Fresh, Unifo
 from ...solvers.expansions.doubly_stochastic import DoublyStochastic
 from ...spectrum.copies import join_copies
 from ...spectrum.leave_one_out import choose_ridge
-from .. import precomputed
+from .. import leave_one_out_choice, precomputed
 from ..base import Estimator
-from ..parameter_checks import check_not_negative, check_positive, check_whole, is_number, is_positive, is_whole
+from ..parameter_checks import (
+    check_choice,
+    check_not_negative,
+    check_positive,
+    check_whole,
+    is_number,
+    is_positive,
+    is_whole,
+)
 
 SCHEDULES = ("auto", "line_search", "constant", "decay", "theory")
 
@@ -42,9 +50,6 @@ LEAST_DAMPING = 1e-4
 
 LEAST_ERROR = 0.01
 """The least share of the variance of labels that is believed to be left."""
-
-STREAM_ROWS = 10_000
-"""Rows that a stream is taken to have where the regularisation is chosen from its first ones."""
 
 
 class PlannedExpansion(Estimator):
@@ -119,21 +124,15 @@ class PlannedExpansion(Estimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        for name, known in (
-            ("method", tuple(POLICIES)),
-            ("schedule", SCHEDULES),
-            ("features", ("pair", "cosine")),
-            ("preconditioning", doubly_stochastic.PRECONDITIONINGS),
-        ):
-            if getattr(self, name) not in known:
-                raise ShallowsError(
-                    f"{name} must be one of {', '.join(map(repr, known))}, got {getattr(self, name)!r}."
-                )
-        check_positive(self, "step_size", "max_seconds", "gradient_bound", "feature_variance", "theta_nu")
-        if not (is_positive(self.bandwidth) or self.bandwidth in (None, "auto", "median")):
-            raise ShallowsError(
-                f"bandwidth must be a positive number, 'auto', 'median' or None, got {self.bandwidth!r}."
-            )
+        check_choice(
+            self,
+            method=tuple(POLICIES),
+            schedule=SCHEDULES,
+            features=("pair", "cosine"),
+            preconditioning=doubly_stochastic.PRECONDITIONINGS,
+        )
+        check_positive(self, "step_size", "theta_nu", "max_seconds", "gradient_bound", "feature_variance")
+        leave_one_out_choice.check_bandwidth(self.bandwidth)
         precomputed.refuse(self, "Its function is made of random frequencies of the kernel, which need its formula.")
         kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
         check_whole(self, "block_size", "batch_size", "n_iter", "max_epochs", optional=True)
@@ -164,14 +163,12 @@ class PlannedExpansion(Estimator):
     def _check_loss(self) -> None:
         losses.make(self.loss)
 
-    def _counts(self, targets: np.ndarray, weights: np.ndarray | None, *, streamed: bool) -> np.ndarray | None:
+    def _counts(self, targets: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
         """What the intercept of classes begins with; None without one, or where the targets are centred."""
         return None
 
-    def _default_sizes(self, n: int | None) -> tuple[int, int]:
+    def _default_sizes(self, n: int) -> tuple[int, int]:
         """F and B; with five examples for every column of a block its covariance can be inverted safely."""
-        if n is None:
-            return 256, 2560
         F = min(1024, max(32, 2 ** math.ceil(math.log2(max(1.0, n / 32)))))
         return F, min(n, 10 * (self.block_size or F))
 
@@ -180,7 +177,7 @@ class PlannedExpansion(Estimator):
         return max(10 * n_batches, 50, min(200, math.ceil(200 * math.sqrt(1000 / n))))
 
     def _choose_kernel(
-        self, sample: np.ndarray, targets: np.ndarray | None, weights: np.ndarray | None, n: int | None, seed: int
+        self, sample: np.ndarray, targets: np.ndarray | None, weights: np.ndarray | None, n: int, seed: int
     ) -> tuple[Any, float, dict[str, Any]]:
         """The kernel, the regularisation, and what was found about both where they were chosen.
 
@@ -196,8 +193,8 @@ class PlannedExpansion(Estimator):
         targets : ndarray, shape (m, c), optional
             None for novelty, where nothing is there to be predicted.
         weights : ndarray, shape (m,), optional
-        n : int or None
-            Points that will be trained on; None for a stream.
+        n : int
+            Points that will be trained on.
         seed : int
         """
         named = self.bandwidth if is_positive(self.bandwidth) else None
@@ -225,7 +222,7 @@ class PlannedExpansion(Estimator):
         total = float(n_rows if weights is None else weights.sum())
         centred = targets - np.average(targets, axis=0, weights=weights)
         # Minimising Σ w (f − y)² + λ‖f‖² is ν = λ/Σw; with more points than the sample has, λ grows as √n.
-        size = total * math.sqrt(max(1.0, (STREAM_ROWS if n is None else n) / n_rows))
+        size = total * math.sqrt(max(1.0, n / n_rows))
         choice = choose_ridge(
             lambda width: _matrix(made(width), sample),
             centred,
@@ -325,12 +322,22 @@ class PlannedExpansion(Estimator):
             "cap": cap,
         }
 
-    def _divergence_factor(self, loss: losses.Loss, streamed: bool) -> float:
+    def _check_room(self, n_steps: float) -> None:
+        """Refuse more steps than the memory has room for the features of; those of "cdsg" seldom add any."""
+        if self.max_seconds is not None or self.method == "cdsg":
+            return
+        share = self.fresh / (self.fresh + self.reused) if self.method == "udsg" else 1.0
+        arrays.check_room(
+            f"The features that {n_steps:,} steps add take",
+            share * n_steps * self._features.width * self._problem.n_outputs * self._dtype.itemsize,
+            self.effective_params_["memory_budget"],
+            "Take fewer steps, method='cdsg' or a smaller block_size, set max_seconds, or give more memory.",
+        )
+
+    def _divergence_factor(self, loss: losses.Loss) -> float:
         """The multiple of the zero function's loss that counts as divergence; steps of θ/t are long by design."""
-        if loss.coding == "offset" or (self.schedule == "theory" and self.step_size is not None):
-            return math.inf
-        # A stream may bring first one class and then the other.
-        return 100.0 * training.GROWTH if streamed else training.GROWTH
+        unbounded = loss.coding == "offset" or (self.schedule == "theory" and self.step_size is not None)
+        return math.inf if unbounded else training.GROWTH
 
 
 def curvature(loss: losses.Loss) -> float:

@@ -126,7 +126,10 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         widest = max(span.stop - span.start for span in blocks.spans)
         budget = min(self._working_budget(device) // 4, STRIP_BYTES)
         at_a_time = max(1, budget // (widest * self._dtype.itemsize))
-        out = np.empty((X.shape[0], blocks.n_features), dtype=self._dtype)
+        n, room = X.shape[0], arrays.available_memory()
+        needed, remedy = n * blocks.n_features * self._dtype.itemsize, "Take fewer features or rows."
+        arrays.check_room(f"{n:,} rows of {blocks.n_features:,} features take", needed, room, remedy)
+        out = np.empty((n, blocks.n_features), dtype=self._dtype)
         with device.active(), np.errstate(over="ignore", invalid="ignore"):
             for rows, x, _ in self._centring.new_points(X, device, self._dtype):
                 for some in arrays.blocks(x.shape[0], at_a_time):

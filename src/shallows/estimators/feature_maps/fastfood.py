@@ -92,8 +92,7 @@ class Fastfood(FeatureMapTransformer):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.form not in ("pair", "cosine"):
-            raise UnknownNameError("form", self.form, ("pair", "cosine"))
+        UnknownNameError.check("form", self.form, ("pair", "cosine"))
 
     def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
         # The map reads the number of inputs of the points, and no more.

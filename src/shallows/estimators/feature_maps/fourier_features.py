@@ -105,9 +105,9 @@ class FourierFeatures(FeatureMapTransformer):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if (self.form, bool(self.orthogonal)) not in FORMS:
-            known = sorted({form for form, orthogonal in FORMS if orthogonal == bool(self.orthogonal)})
-            raise UnknownNameError("form with orthogonal frequencies" if self.orthogonal else "form", self.form, known)
+        known = sorted({form for form, orthogonal in FORMS if orthogonal == bool(self.orthogonal)})
+        kind = "form with orthogonal frequencies" if self.orthogonal else "form"
+        UnknownNameError.check(kind, self.form, known)
 
     def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
         if not kernel.has_frequencies:

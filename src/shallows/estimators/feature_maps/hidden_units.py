@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 from ... import arrays, features, streams
 from ...errors import ShallowsError, UnknownNameError
 from ...features.hidden_units import ACTIVATIONS, stacked
 from ...kernels import Kernel
+from ..parameter_checks import MOST, is_whole
 from .base import FeatureMapTransformer
 
 MOST_ROWS = 10_000
@@ -22,12 +22,12 @@ def check_units(activation: Any, n_units: Any) -> None:
     ------
     ShallowsError
     """
-    if activation not in ACTIVATIONS:
-        raise UnknownNameError("activation", activation, ACTIVATIONS)
+    UnknownNameError.check("activation", activation, ACTIVATIONS)
     layers = n_units if isinstance(n_units, (tuple, list)) else (n_units,)
-    whole = all(isinstance(one, numbers.Integral) and not isinstance(one, bool) and one >= 1 for one in layers)
-    if not (layers and whole):
-        raise ShallowsError(f"n_units must be a whole number of at least 1, or several of them, got {n_units!r}.")
+    if not (layers and all(map(is_whole, layers))):
+        raise ShallowsError(
+            f"n_units must be a whole number of at least 1, or several of them, and at most {MOST:,}, got {n_units!r}."
+        )
 
 
 def units_of_points(model: Any, X: Any, kernel: Kernel, seed: int, device: arrays.Device) -> features.FeatureMap:

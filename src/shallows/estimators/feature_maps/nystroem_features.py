@@ -103,8 +103,7 @@ class NystroemFeatures(FeatureMapTransformer):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not isinstance(self.landmarks, str) or self.landmarks not in LANDMARKS:
-            raise UnknownNameError("way to choose landmarks", self.landmarks, LANDMARKS)
+        UnknownNameError.check("way to choose landmarks", self.landmarks, LANDMARKS)
 
     def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
         order = np.arange(X.shape[0])

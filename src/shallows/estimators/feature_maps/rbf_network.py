@@ -96,8 +96,7 @@ class RBFNetwork(FeatureMapTransformer):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not isinstance(self.landmarks, str) or self.landmarks not in CENTRES:
-            raise UnknownNameError("way to choose centres", self.landmarks, CENTRES)
+        UnknownNameError.check("way to choose centres", self.landmarks, CENTRES)
 
     def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
         order = np.arange(X.shape[0])

@@ -23,6 +23,7 @@ from ...split_products import split_kernel
 from .. import precomputed
 from ..base import SMALL
 from ..leave_one_out_choice import AUTO
+from ..parameter_checks import check_choice
 from .kernel_least_squares import Plan
 from .preconditioning import (
     SMALL_FLOOR,
@@ -99,8 +100,7 @@ class EigenProFit:
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.precision not in PRECISIONS:
-            raise ShallowsError(f"precision must be 'full' or 'split', got {self.precision!r}.")
+        check_choice(self, precision=PRECISIONS)
         check_preconditioning(self)
         power_of(self.power)
         step_rules.make(self.step_rule)

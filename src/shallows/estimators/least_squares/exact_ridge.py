@@ -11,14 +11,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ... import arrays, kernels, training
-from ...errors import ShallowsError
 from ...kernels import Kernel
 from ...solvers.least_squares.cholesky import Cholesky
 from ...solvers.least_squares.conjugate_gradients import ConjugateGradients
 from ...spectrum.certificates import different
 from ..base import SMALL
 from ..constructors import with_parameters
-from ..parameter_checks import check_whole
+from ..parameter_checks import check_choice, check_whole
 from .kernel_least_squares import Plan
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
 
@@ -134,8 +133,7 @@ class _ExactKernelRidge:
     def _check_parameters(self) -> None:
         check_whole(self, "max_iterations")
         super()._check_parameters()
-        if self.solver not in SOLVERS:
-            raise ShallowsError(f"solver must be one of {', '.join(map(repr, SOLVERS))}, got {self.solver!r}.")
+        check_choice(self, solver=SOLVERS)
 
     def _precision(self, n: int, budget: int) -> str:
         self._chosen = self.solver
@@ -154,11 +152,8 @@ class _ExactKernelRidge:
         self._rank = self._n_subsample = 0
         if self._chosen == "cholesky":
             needed = DIRECT_BYTES / 8 * itemsize * n * n
-            if needed > budget:
-                raise ShallowsError(
-                    f"A factorisation of {n:,} points takes {needed / 1e9:.1f} GB, and the budget leaves "
-                    f"{budget / 1e9:.1f} GB. Use solver='conjugate_gradients', or give more memory."
-                )
+            remedy = "Use solver='conjugate_gradients', or give more memory."
+            arrays.check_room(f"A factorisation of {n:,} points takes", needed, budget, remedy)
         else:
             # Its vectors, n q numbers twice while they are made, should take a small share of the budget.
             affordable = int(budget // (16 * itemsize * n))

@@ -98,8 +98,7 @@ class FeatureEigenProFit:
         check_whole(self, "n_features")
         power_of(self.power)
         step_rules.make(self.step_rule)
-        if self.eigensystem not in spectrum.EIGENSYSTEMS:
-            raise UnknownNameError("eigensystem", self.eigensystem, spectrum.EIGENSYSTEMS)
+        UnknownNameError.check("eigensystem", self.eigensystem, spectrum.EIGENSYSTEMS)
         feature_maps.check(self.features)
         precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
 
 from ...errors import ShallowsError
 from ..base import native
+from ..parameter_checks import MOST, is_whole
 
 
 def check(centres: Any) -> None:
     """Refuse what is neither a number of centres nor an array."""
-    counted = isinstance(centres, numbers.Integral) and not isinstance(centres, bool)
-    if (counted and centres < 1) or (not counted and np.ndim(centres) == 0):
+    if np.ndim(centres) == 0 and not is_whole(centres):
         raise ShallowsError(
-            "centres must be a whole number of at least 1, how many training points to take, or an array of "
+            f"centres must be a whole number from 1 to {MOST:,}, how many training points to take, or an array of "
             f"points; got {centres!r}."
         )
 

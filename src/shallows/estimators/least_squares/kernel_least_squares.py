@@ -18,7 +18,7 @@ from .. import early_stopping, precomputed, warm_starts
 from ..base import SMALL, Estimator, kept_rows
 from ..centring import Centring
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
-from ..parameter_checks import check_not_negative, check_positive, check_whole
+from ..parameter_checks import check_positive, check_whole
 from ..told_progress import tells_progress
 from . import convergence_warning
 from .automatic import choices as automatic_choice
@@ -322,9 +322,7 @@ class KernelLeastSquares(Estimator):
         check_positive(self, "step_size")
         check_whole(self, "batch_size", optional=True)
         check_whole(self, "max_epochs")
-        if hasattr(self, "early_stopping"):
-            early_stopping.check(self.validation_fraction, self.n_iter_no_change)
-        check_not_negative(self, "tol")
+        early_stopping.check_parameters(self)
 
     def _make_kernel(self, points: Any, seed: int) -> Kernel:
         parameters = getattr(self, "kernel_params", None)

@@ -68,8 +68,7 @@ class _KernelSGD:
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.step_rule not in RULES:
-            raise UnknownNameError("step_rule", self.step_rule, RULES)
+        UnknownNameError.check("step_rule", self.step_rule, RULES)
 
     def _make_plan(self, points: Any, weights: Any, kernel: Kernel, seed: int, budget: int) -> Plan:
         # A preconditioner of rank 0 changes nothing; λ and β, from which the step follows, are measured with it.

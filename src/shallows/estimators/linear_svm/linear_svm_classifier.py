@@ -23,6 +23,7 @@ from ..base import Estimator
 from ..column_scales import far_offsets, shifted
 from ..label_checks import check_two_classes, single_column
 from ..snapshot import Snapshot
+from ..streaming import first_rows
 from .scale_check import warn_if_far, warn_of_limit
 from .solver_choice import SOLVERS, Choice, check_parameters, epochs_of, loss_of
 
@@ -214,6 +215,7 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
             snapshot=lambda state, epoch: LinearSnapshot(self, given, state, epoch),
         )
         self._take_model(run.state, choice)
+        first_rows.end_beginning(self, n)
         self.n_iter_ = max(run.epoch, 1)
         self.effective_params_ = {
             "solver": self.solver,
@@ -234,6 +236,10 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
     @training.keeps_model_on_failure
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on with one pass over further examples, in their order; for "pegasos", "svm_sgd" and "folos".
+
+        What parameters leave open, and what is subtracted from the columns, is chosen from the first rows: from 400
+        with 40 of other classes than the most frequent, or from 4,000. Until then the rows are kept, and the model is
+        begun anew with all of them whenever they are a quarter more.
 
         Parameters
         ----------
@@ -263,16 +269,19 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
         X, y, weights = self._validated_training_set(X, y, sample_weight, first=first)
         if first:
             self._learn_classes(np.unique(single_column(np.asarray(classes))))
-            self._regularisation = float(self.regularisation or 1.0 / X.shape[0])
         elif classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
             raise ValueError(f"classes are not those of the first call, {self.classes_.tolist()!r}.")
         if unknown := set(np.unique(single_column(y)).tolist()) - set(self.classes_.tolist()):
             raise ValueError(f"y has the label {sorted(unknown, key=str)[0]!r}, which is not among classes.")
-        X, choice = self._centred(X, first=first), SOLVERS[self.solver]
+        rows = first_rows.to_begin_with(self, (X, single_column(y), weights))
+        X, y, weights = rows or (X, y, weights)
+        if rows:
+            self._regularisation = float(self.regularisation or 1.0 / X.shape[0])
+        X, choice = self._centred(X, first=rows is not None), SOLVERS[self.solver]
         problems = self._problems(X, y, weights)
         solver = OneVersusRest(choice.make(self, self._seed(), "in_order"))
         state = solver.init(problems)
-        if not first:
+        if not rows:
             state.recall(*self._state)
             for machine in state.states:
                 machine.n_visits = 0  # Visits count through the rows of this call.
@@ -291,18 +300,17 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
     def _centred(self, X: Any, *, first: bool) -> Any:
         if first:
             self._offsets = far_offsets(X) if self.fit_intercept else np.zeros(X.shape[1])
-        # Files of earlier versions hold none.
-        return shifted(X, vars(self).setdefault("_offsets", 0.0))
+        return shifted(X, self._offsets)
 
     def _problems(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> list[LinearSVMProblem]:
         """One problem for two classes, else one for each class against the rest."""
         X = X if self.dtype == "auto" else X.astype(self.dtype, copy=False)
-        needed, budget = X.data.nbytes + 16 * X.shape[0], self._working_budget(arrays.Device("cpu"))
-        if needed > budget:
-            raise ShallowsError(
-                f"The rows as the solver takes them need {needed / 1e9:.2f} GB, and the budget leaves "
-                f"{budget / 1e9:.2f} GB. Give more memory, or take dtype='float32'."
-            )
+        arrays.check_room(
+            "The rows as the solver takes them need",
+            X.data.nbytes + 16 * X.shape[0],
+            self._working_budget(arrays.Device("cpu")),
+            "Give more memory, or take dtype='float32'.",
+        )
         if self.fit_intercept:
             ones = np.ones((X.shape[0], 1), dtype=X.dtype)
             X = scipy.sparse.hstack([X, ones], format="csr") if scipy.sparse.issparse(X) else np.hstack([X, ones])

@@ -17,7 +17,7 @@ from ...solvers.linear_svm.sarah import SARAH
 from ...solvers.linear_svm.subgradient_loop import AVERAGINGS
 from ...solvers.linear_svm.svm_sgd import SVMSGD
 from ...solvers.linear_svm.visits import SAMPLINGS
-from ..parameter_checks import check_kinds, check_not_negative, check_positive, check_whole
+from ..parameter_checks import check_choice, check_kinds, check_not_negative, check_positive, check_whole
 
 LOSSES = ("hinge", "squared_hinge")
 
@@ -120,20 +120,16 @@ def check_parameters(model: Any) -> None:
     ShallowsError
     """
     check_kinds(model)
-    if model.solver not in SOLVERS:
-        raise UnknownNameError("solver", model.solver, SOLVERS)
-    if model.loss not in ("auto", *LOSSES, "logistic"):
-        raise UnknownNameError("loss", model.loss, ("auto", *LOSSES, "logistic"))
+    UnknownNameError.check("solver", model.solver, SOLVERS)
+    UnknownNameError.check("loss", model.loss, ("auto", *LOSSES, "logistic"))
     if loss_of(model) not in SOLVERS[model.solver].losses:
         raise ShallowsError(
             f"solver={model.solver!r} takes the loss {' or '.join(map(repr, SOLVERS[model.solver].losses))}, not "
             f"{model.loss!r}: {_WHY_NOT[model.loss]}"
         )
     for name, known in (("averaging", AVERAGINGS), ("sampling", SAMPLINGS)):
-        if getattr(model, name) not in known:
-            raise UnknownNameError(name, getattr(model, name), known)
-    if model.device not in ("auto", "cpu"):
-        raise ShallowsError(f"device must be 'auto' or 'cpu' for linear machines, got {model.device!r}.")
+        UnknownNameError.check(name, getattr(model, name), known)
+    check_choice(model, device=("auto", "cpu"))
     check_positive(model, "regularisation", "max_seconds")
     check_whole(model, "batch_size")
     check_whole(model, "max_epochs", optional=True)

@@ -46,8 +46,7 @@ class RiskClassifier(ClassifierMixin, RiskModel):
         return self.intercept_ if self.fit_intercept else None
 
     def _unscale(self, scores: np.ndarray) -> np.ndarray:
-        intercept = vars(self).get("intercept_")  # Files of earlier versions have none.
-        return scores if intercept is None else scores + intercept.astype(scores.dtype)
+        return scores + self.intercept_.astype(scores.dtype)
 
     def _encode(self, y: np.ndarray) -> np.ndarray:
         if self._multilabel:

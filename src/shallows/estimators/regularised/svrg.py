@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...errors import ShallowsError
 from ...losses.margins import Logistic
 from ...solvers.regularised import smoothness
 from ...solvers.regularised.risk import RiskProblem
 from ...solvers.regularised.svrg import SVRG
 from ..constructors import with_parameters
-from ..parameter_checks import is_number
+from ..parameter_checks import check_positive
 from .risk_targets import RiskClassifier, RiskRegressor
 from .variance_reduced import VarianceReduced
 
@@ -69,8 +68,7 @@ class _SVRG(VarianceReduced):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not (is_number(self.period) and self.period > 0):
-            raise ShallowsError(f"period must be a positive number of passes, got {self.period!r}.")
+        check_positive(self, "period")
 
     def _make_solver(self, problem: RiskProblem, batch_size: int) -> SVRG:
         return SVRG(self._step(problem, batch_size, smoothness.svrg_step), float(self.period))

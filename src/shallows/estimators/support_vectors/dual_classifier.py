@@ -12,11 +12,11 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from ... import arrays, kernels
-from ...errors import ShallowsError
 from .. import class_weights, leave_one_out_choice, precomputed
 from ..array_inputs import follows_input
 from ..base import keeps_model_on_failure, kept_rows
 from ..label_checks import check_two_classes, single_column
+from ..parameter_checks import check_choice
 from .dual_model import DualModel
 
 MOST_STEPS = 10_000_000
@@ -144,8 +144,7 @@ class DualClassifier(ClassifierMixin, DualModel):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.multiclass not in ("one_vs_one", "one_vs_rest"):
-            raise ShallowsError(f"multiclass must be 'one_vs_one' or 'one_vs_rest', got {self.multiclass!r}.")
+        check_choice(self, multiclass=("one_vs_one", "one_vs_rest"))
 
     def _most_steps(self, n: int) -> int:
         """The limit of steps on two variables for n rows."""

@@ -15,6 +15,7 @@ from ...solvers.support_vectors.dense_problem import DenseProblem, bytes_needed,
 from ...solvers.support_vectors.dual_problem import DualProblem, activate_all, intercept, objective
 from ...solvers.support_vectors.interior_point import InteriorPoint
 from ...solvers.support_vectors.primal_newton import KernelNewton
+from ..parameter_checks import MOST, check_choice, is_whole
 from .dual_classifier import DualClassifier, Solution, TwoClasses
 
 SOLVERS = {
@@ -176,18 +177,17 @@ class KernelSVMClassifier(DualClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.solver not in SOLVERS:
-            raise UnknownNameError("solver", self.solver, SOLVERS)
-        if self.loss not in ("auto", "hinge", "squared_hinge"):
-            raise ShallowsError(f"loss must be 'auto', 'hinge' or 'squared_hinge', got {self.loss!r}.")
+        UnknownNameError.check("solver", self.solver, SOLVERS)
+        check_choice(self, loss=("auto", "hinge", "squared_hinge"))
         if self._loss() not in SOLVERS[self.solver]:
             raise ShallowsError(
                 f"solver={self.solver!r} takes the loss 'squared_hinge', which has a derivative everywhere, not "
                 f"{self.loss!r}."
             )
-        q = self.working_set
-        if isinstance(q, bool) or not isinstance(q, int | np.integer) or q < 2 or q % 2:
-            raise ShallowsError(f"working_set must be an even whole number of at least 2, got {q!r}.")
+        if not is_whole(self.working_set, 2) or self.working_set % 2:
+            raise ShallowsError(
+                f"working_set must be an even whole number from 2 to {MOST:,}, got {self.working_set!r}."
+            )
 
     def _loss(self) -> str:
         return SOLVERS[self.solver][0] if self.loss == "auto" else self.loss
@@ -196,13 +196,12 @@ class KernelSVMClassifier(DualClassifier):
         C = self.C * two.weights
         if self.solver == "decomposition":
             return self._decompose(kernel, points, two.signs, C, budget)
-        n, needed = len(C), bytes_needed(len(C))
-        if needed > budget:
-            raise ShallowsError(
-                f"solver={self.solver!r} holds the whole kernel matrix twice, which takes {needed / 1e9:.3g} GB for "
-                f"{n:,} rows, and the budget leaves {budget / 1e9:.3g} GB. Give more memory, or take "
-                "solver='decomposition' or SMOClassifier, which hold some of its rows."
-            )
+        arrays.check_room(
+            f"solver={self.solver!r} holds the whole kernel matrix of {len(C):,} rows twice, which takes",
+            bytes_needed(len(C)),
+            budget,
+            "Give more memory, or take solver='decomposition' or SMOClassifier, which hold some of its rows.",
+        )
         problem = DenseProblem(dense_matrix(kernel, points), two.signs, C, self._loss() == "squared_hinge")
         solver = InteriorPoint(float(self.tol)) if self.solver == "interior_point" else self._newton()
         most = self.max_iterations or MOST_ITERATIONS
@@ -216,7 +215,7 @@ class KernelSVMClassifier(DualClassifier):
             state.intercept,
             problem.dual_objective(state.coefficients),
             state.n_steps,
-            n * n,
+            len(C) ** 2,
             state.exhausted,
         )
 

@@ -13,6 +13,7 @@ from .. import class_weights, leave_one_out_choice, precomputed
 from ..base import keeps_model_on_failure, kept_rows
 from ..label_checks import check_two_classes, single_column
 from ..parameter_checks import check_whole
+from ..streaming import first_rows
 from .dual_classifier import DualClassifier, two_class_problems
 
 BATCH = 64
@@ -165,7 +166,9 @@ class LASVMClassifier(DualClassifier):
         self.classes_ = np.unique(y)
         check_two_classes(self.classes_)
         self._begin(X, y, weights)
-        self._show(X, y, weights, sample_weight, self.max_epochs)
+        numbers, self._n_seen = kept_rows(sample_weight, len(y))
+        self._show(X, y, weights, numbers, self.max_epochs)
+        first_rows.end_beginning(self, len(y))
         if self.finish:
             most = self._most_steps(len(y))
             for state in self._states:
@@ -197,7 +200,9 @@ class LASVMClassifier(DualClassifier):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> LASVMClassifier:
         """Show more examples, in their order.
 
-        The first call decides the bandwidth and the shift of the points; it should have some hundred examples.
+        Bandwidth and shift of the points are chosen from the first rows: from 400 with 40 of other classes than the
+        most frequent, or from 4,000. Until then the rows are kept, and the model is begun anew with all of them
+        whenever they are a quarter more.
 
         Parameters
         ----------
@@ -238,10 +243,15 @@ class LASVMClassifier(DualClassifier):
                 f"y holds the label {unknown.tolist()[0]!r}, which is none of the classes of the first call. Name all "
                 "classes there: partial_fit(X, y, classes=...)."
             )
-        if first:
-            self._begin(X, y, weights)
-        self._show(X, y, weights, sample_weight, 0)
+        numbers, n_given = kept_rows(sample_weight, len(y))
+        n_before = 0 if first else self._n_seen
+        batch = X, y, weights, n_before + numbers
+        if rows := first_rows.to_begin_with(self, batch):
+            self._begin(*rows[:3])
+        self._show(*(rows or batch), 0)
+        self._n_seen = n_before + n_given
         self._keep_states()
+        self.effective_params_["n_rows_begun_with"] = self._n_begun
         return self
 
     # -------------------------------------------------------------------------------------- the machines
@@ -259,15 +269,15 @@ class LASVMClassifier(DualClassifier):
         k = len(self.classes_)
         n_machines = 1 if k == 2 else k if self.multiclass == "one_vs_rest" else k * (k - 1) // 2
         self._states = [LASVMState.empty(X.shape[1] + 2, self._dtype) for _ in range(n_machines)]
-        self._n_seen = 0
 
-    def _show(self, X: Any, y: np.ndarray, weights: np.ndarray | None, sample_weight: Any, n_epochs: int) -> None:
+    def _show(
+        self, X: Any, y: np.ndarray, weights: np.ndarray | None, numbers_of_rows: np.ndarray, n_epochs: int
+    ) -> None:
         """Show the examples to every machine: in new orders in so many epochs, or with 0 once in their own.
 
-        ``sample_weight`` is what the user gave, ``weights`` are those of the rows that are left.
+        ``numbers_of_rows`` count all rows that the user gave, of which those of weight zero are left out.
         """
-        n, seed = len(y), vars(self).setdefault("_drawn_seed", self._seed())
-        kept, n_given = kept_rows(sample_weight, n)
+        n, seed = len(y), self._drawn_seed
         weights = np.ones(n) if weights is None else weights
         points = self._centring.training_points(X, np.arange(n), arrays.Device("cpu"), self._dtype)
         numbers = np.searchsorted(self.classes_, y)
@@ -280,7 +290,7 @@ class LASVMClassifier(DualClassifier):
                 order = streams.permutation(seed, "order", epoch, m) if n_epochs else np.arange(m)
                 rows = two.rows[order]
                 problem = ExampleProblem(
-                    self._kernel, points[rows], two.signs[order], self.C * two.weights[order], self._n_seen + kept[rows]
+                    self._kernel, points[rows], two.signs[order], self.C * two.weights[order], numbers_of_rows[rows]
                 )
                 training.train(
                     LASVM(float(self.tol)),
@@ -290,7 +300,6 @@ class LASVMClassifier(DualClassifier):
                     observers=self._progress_observers(),
                     state=state,
                 )
-        self._n_seen += n_given
 
     def _keep_states(self) -> None:
         """Make one function of the support vectors of all machines."""

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ... import arrays, training
-from ...errors import ShallowsError
 from ...gram.row_slab import KernelRowSlab
 from ...solvers.support_vectors.dual_problem import DualProblem, activate_all, intercept, objective
 from ...solvers.support_vectors.smo import SMO
+from ..parameter_checks import check_choice
 from .dual_classifier import DualClassifier, Solution, TwoClasses
 
 STEPS_OF_A_CALL = 10_000
@@ -140,8 +140,7 @@ class SMOClassifier(DualClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.loss not in ("hinge", "squared_hinge"):
-            raise ShallowsError(f"loss must be 'hinge' or 'squared_hinge', got {self.loss!r}.")
+        check_choice(self, loss=("hinge", "squared_hinge"))
 
     def _solve(self, kernel: Any, points: Any, two: TwoClasses, budget: int) -> Solution:
         C = self.C * two.weights

@@ -131,10 +131,8 @@ class BudgetedSGD:
     line_search: str = "auto"
 
     def __post_init__(self) -> None:
-        if self.maintenance not in MAINTENANCE:
-            raise UnknownNameError("way to keep the budget", self.maintenance, MAINTENANCE)
-        if self.line_search not in LINE_SEARCHES:
-            raise UnknownNameError("line search", self.line_search, LINE_SEARCHES)
+        UnknownNameError.check("way to keep the budget", self.maintenance, MAINTENANCE)
+        UnknownNameError.check("line search", self.line_search, LINE_SEARCHES)
         if self.budget < 1:
             raise ShallowsError(f"The budget must be at least 1, got {self.budget!r}.")
 

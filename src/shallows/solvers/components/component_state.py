@@ -108,11 +108,6 @@ class ComponentState(GrowingExpansion):
         k = n_components
         return cls(like[0], step_size=0.0, moment=np.zeros((k, k)), mean=np.zeros(k))
 
-    @property
-    def device(self) -> arrays.Device:
-        """Where the coefficients lie."""
-        return arrays.device_of(self.buffer)
-
     def values(self, problem: ComponentProblem, x: Array) -> Array:
         """g(x), shape (m, k), not centred."""
         return self.evaluate(problem.features, x, problem.budget)

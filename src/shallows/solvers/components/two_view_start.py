@@ -10,7 +10,8 @@ import numpy as np
 
 from ... import arrays
 from ...arrays import Array
-from .warm_start import RESOLUTION, TooFewDirectionsError
+from ...errors import TooFewDirectionsError
+from .warm_start import RESOLUTION
 
 
 @dataclass(frozen=True)

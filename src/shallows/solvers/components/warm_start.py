@@ -10,15 +10,11 @@ import numpy as np
 
 from ... import arrays
 from ...arrays import Array
-from ...errors import ShallowsError
+from ...errors import ShallowsError, TooFewDirectionsError
 from ...spectrum.eigensystems import eigensystem
 
 RESOLUTION = 100.0
 """Eigenvalues below so many units in the last place of k(x, x) = 1 are not told from zero by rounding."""
-
-
-class TooFewDirectionsError(ShallowsError, ValueError):
-    """The data have fewer components than were asked for."""
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,16 @@ class GrowingExpansion:
     def __setstate__(self, attributes: dict[str, Any]) -> None:
         vars(self).update(arrays.writable(attributes))
 
+    def __post_init__(self) -> None:
+        if self.mixing is not None:
+            self._unmixing = _inverse(self.mixing)
+
     # ------------------------------------------------------------------------------------- the function
+
+    @property
+    def device(self) -> Device:
+        """Where the coefficients lie."""
+        return arrays.device_of(self.buffer)
 
     @property
     def coefficients(self) -> Array:
@@ -163,6 +172,13 @@ class GrowingExpansion:
         self._unmixing = _inverse(self.mixing) if mixed else None
         for name, value in numbers.items():
             setattr(self, name, value)
+
+    def trimmed(self) -> Self:
+        """The same function without room for further blocks, as a file holds it."""
+        made = copy.copy(self)
+        for name in self._by_block:
+            setattr(made, name, getattr(self, name)[: self.n_blocks, ...])
+        return made
 
     def to(self, device: Device) -> Self:
         """The same state on a device."""

@@ -274,12 +274,10 @@ def make(rule: str | Mapping[str, Mapping[str, Any]] | StepRule) -> StepRule:
                 f"not {rule!r}."
             )
         ((name, parameters),) = rule.items()
-    if name not in RULES:
-        raise UnknownNameError("step_rule", name, RULES)
+    UnknownNameError.check("step_rule", name, RULES)
     known = [one.name for one in fields(RULES[name])]
     for one in parameters:
-        if one not in known:
-            raise UnknownNameError(f"parameter of the step_rule {name}", one, known)
+        UnknownNameError.check(f"parameter of the step_rule {name}", one, known)
     return RULES[name](**parameters)
 
 

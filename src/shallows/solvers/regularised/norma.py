@@ -51,8 +51,7 @@ class NORMA:
     truncation: int | None = None
 
     def __post_init__(self) -> None:
-        if self.schedule not in SCHEDULES:
-            raise UnknownNameError("schedule", self.schedule, SCHEDULES)
+        UnknownNameError.check("schedule", self.schedule, SCHEDULES)
         if self.truncation is not None and self.truncation < 1:
             raise ShallowsError(f"truncation must be at least 1 example or None, got {self.truncation!r}.")
 

@@ -19,15 +19,18 @@ class LastGoodState(training.Observer):
     ----------
     run : Run or None
         The training, once it has started.
-    n_batches : int
-        Batches that it has taken in.
-    n_repeated : int
-        The first of them, which the model before the call had taken in already.
+    n_steps : int
+        Steps that it has taken.
+    n_in_step : int
+        Batches of the user that the step at work is made of; 0 while batches are read.
+    attributes : dict
+        Of the estimator, to go back to where the first step fails.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, estimator: Any) -> None:
         self.run: training.Run | None = None
-        self.n_batches = self.n_repeated = 0
+        self.n_steps = self.n_in_step = 0
+        self.attributes = dict(vars(estimator))
         self._kept: states.Kept | None = None
 
     def on_start(self, run: training.Run) -> None:
@@ -37,7 +40,7 @@ class LastGoodState(training.Observer):
     def on_batch(self, run: training.Run) -> None:
         """Keep the state that a batch has made."""
         self._kept = states.keep(run.state)
-        self.n_batches += 1
+        self.n_steps, self.n_in_step = self.n_steps + 1, 0
 
     def put_back(self) -> Any:
         """Bring the state of the training to where it was kept last, and return it."""
@@ -54,21 +57,20 @@ def steps_back_on_failure(partial_fit: Callable[..., Any]) -> Callable[..., Any]
 
     @functools.wraps(partial_fit)
     def go_on_or_step_back(self: Any, *args: Any) -> Any:
-        before, last_good = dict(vars(self)), LastGoodState()
+        last_good = LastGoodState(self)
+        before = last_good.attributes
         try:
             return partial_fit(self, *args, last_good)
         except BaseException:
-            n_batches, n_repeated, run = last_good.n_batches, last_good.n_repeated, last_good.run
-            if n_batches <= n_repeated:
-                training.restore_attributes(self, before)
-            if run is not None and hasattr(self, "_state") and (n_batches > n_repeated or n_repeated == 0):
+            taken = getattr(self, "_n_batches_seen", 0) - before.get("_n_batches_seen", 0)
+            if not last_good.n_steps and (last_good.n_in_step or not taken):
+                training.restore_attributes(self, last_good.attributes)
+            if last_good.run is not None:
                 self._state = last_good.put_back()
-                self._n_batches_seen = n_batches + (0 if n_repeated else before.get("_n_batches_seen", 0))
-                if "_first_batches" in vars(self):
-                    self._first_batches = self._first_batches[: self._n_batches_seen]
-            if n_batches > n_repeated:
+            if last_good.n_steps:
+                self._n_batches_seen -= last_good.n_in_step
                 self._finish_stream(self._state)
-                self._set_fitted_attributes(run, {"preparation": 0.0}, run.seconds)
+                self._set_fitted_attributes(last_good.run, {"preparation": 0.0}, last_good.run.seconds)
             raise
 
     return go_on_or_step_back

@@ -1,0 +1,208 @@
+"""Training on a stream: a model begins as a fit to its first rows, and goes on by steps with the rows that follow."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, Self
+
+from sklearn.exceptions import ConvergenceWarning
+
+from ... import arrays, training
+from ...errors import ShallowsError, TooFewDirectionsError
+from ...solvers.examples import Examples
+from ..parameter_checks import is_positive, is_whole
+from .batches import Batch, joined, n_rows, owned
+from .first_rows import next_beginning
+from .last_good_state import LastGoodState
+
+FIRST_ROWS = 2560
+"""Rows up to which a model is fitted anew; it then has seen enough of each parameter's choice to go on by steps."""
+
+
+class StreamedFit:
+    """Base of the estimators whose ``partial_fit`` begins as a fit and goes on by steps.
+
+    While there are fewer than `FIRST_ROWS` rows all of them are kept, in ``_held``, and the model is the one of ``fit``
+    to as many as there were when it was begun anew last, see `first_rows.GROWTH`. Then rows are kept until they are
+    enough for a step. What is kept goes into files, so that a stream goes on from one as if it had not been saved.
+    """
+
+    # ------------------------------------------------------------------- what a subclass must define
+
+    def _checked_batch(self, batch: Batch, *, first: bool) -> Batch:
+        """Check a batch; ``first`` where no rows have come before."""
+        raise NotImplementedError
+
+    def _fit_rows(self, rows: Batch, seed: int, max_seconds: float | None) -> training.Run:
+        """Fit the model to checked rows from the beginning, and set its state."""
+        raise NotImplementedError
+
+    def _examples(self, rows: Batch, device: arrays.Device) -> Examples:
+        """Checked rows as the solver takes them."""
+        raise NotImplementedError
+
+    def _rows_of_step(self) -> int:
+        """How many rows a step has at least."""
+        raise NotImplementedError
+
+    def _look_at(self, batch: Examples) -> None:
+        """Note what `_finish_stream` needs of a batch of a stream."""
+
+    def _finish_stream(self, state: Any) -> None:
+        """Compute what the last batch does not tell, after the last step of a call."""
+
+    # ------------------------------------------------------------------------------------- the stream
+
+    def _end_beginning(self, n: int) -> None:
+        """Let a stream go on from a fit to n rows."""
+        self._begins, self._held, self._n_begun, self._n_batches_seen = False, [], n, 0
+
+    def _learn_stream(
+        self,
+        source: Iterator[Batch],
+        n_iter: int | None,
+        max_seconds: float | None,
+        observers: Sequence[training.Observer],
+        checkpoint: training.Checkpoint | None,
+        last_good: LastGoodState,
+    ) -> Self:
+        """Take in the batches of a call of ``partial_fit``, which `steps_back_on_failure` decorates."""
+        started = time.perf_counter()
+        _check_limits(n_iter, max_seconds)
+        if not hasattr(self, "_begins"):
+            self._begins, self._held, self._n_begun, self._n_batches_seen = True, [], 0, 0
+        n_before, run = self._n_batches_seen, None
+        checked = self._checked(itertools.islice(source, n_iter))
+        if self._begins:
+            run = self._begin(checked, max_seconds, last_good)
+        if not self._begins:
+            device = arrays.resolve_device(self.device)
+            steps = self._steps(checked, device, last_good)
+            with device.active():
+                first = next(steps, None)
+                if first is not None:
+                    self._state = self._state if self._state.device == device else self._state.to(device)
+                    run = training.train(
+                        self._solver,
+                        self._problem,
+                        training.Stream(itertools.chain([first], steps)),
+                        training.Stopping(1, None, max_seconds, tolerance=-math.inf),
+                        # What keeps the state comes before what may fail.
+                        observers=[last_good, *self._progress_observers(), *observers],
+                        checkpoint=checkpoint,
+                        snapshot=self._make_snapshot,
+                        may_shrink=self.step_size is None,
+                        state=self._state,
+                    )
+                    self._finish_stream(self._state)
+        taken = self._n_batches_seen - n_before
+        if not taken:
+            raise ShallowsError("The stream ended before its first batch.")
+        timed_out = run is not None and run.stopped_by == "max_seconds"
+        if n_iter is not None and taken < n_iter and not timed_out:
+            warnings.warn(
+                f"The stream ended after {taken} of the {n_iter} batches that were asked for; the model is what those "
+                "made.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        if run is not None:
+            if not timed_out:
+                run.stopped_by = "end of the stream" if n_iter is None or taken < n_iter else "n_iter"
+            seconds = time.perf_counter() - started
+            self._set_fitted_attributes(run, {"preparation": max(0.0, seconds - run.seconds)}, run.seconds)
+        if hasattr(self, "_state"):
+            self.effective_params_ = self.effective_params_ | {
+                "n_rows_begun_with": self._n_begun,
+                "n_rows_waiting": n_rows(self._held) - (self._n_begun if self._begins else 0),
+            }
+        return self
+
+    def _checked(self, source: Iterator[Batch]) -> Iterator[None]:
+        """Check the batches of a source and keep each in ``_held``."""
+        for batch in source:
+            begun, number = hasattr(self, "_state"), self._n_batches_seen + 1
+            with _numbered(number):
+                batch = self._checked_batch(batch, first=not begun and not self._held)
+                if not self._begins and batch[0].shape[0] < self._rows_of_step():
+                    self._examples(batch, arrays.Device("cpu"))  # It will wait; what is wrong with it is told now.
+            self._held, self._n_batches_seen = [*self._held, owned(batch)], number
+            yield
+
+    def _begin(
+        self, checked: Iterator[None], max_seconds: float | None, last_good: LastGoodState
+    ) -> training.Run | None:
+        """Keep the first rows, and fit the model to them if they are enough more than when it was begun last."""
+        n_begun, n_batches, failure = self._n_begun, 0, None
+        try:
+            for _ in itertools.chain([None] if self._held else [], checked):
+                if (n := n_rows(self._held)) >= next_beginning(n_begun, FIRST_ROWS):
+                    n_begun, n_batches = n, len(self._held)
+                if n >= FIRST_ROWS:
+                    break
+        except BaseException as error:  # The batches before it count.
+            failure = error
+        run = None
+        if n_batches and n_begun > self._n_begun:
+            last_good.n_in_step = n_batches
+            run = self._fitted_to(joined(self._held[:n_batches]), max_seconds, may_fail=n_begun < FIRST_ROWS)
+            last_good.n_in_step, self._n_begun = 0, n_begun
+            if n_begun >= FIRST_ROWS:
+                self._begins, self._held = False, []
+            last_good.attributes = dict(vars(self))
+        if failure is not None:
+            if run is not None:
+                self._set_fitted_attributes(run, {"preparation": 0.0}, run.seconds)
+                last_good.attributes = dict(vars(self))
+            raise failure
+        return run
+
+    def _fitted_to(self, rows: Batch, max_seconds: float | None, *, may_fail: bool) -> training.Run | None:
+        """A fit to the first rows; None where they are too few and more may come."""
+        seed, n_seen = self._seed_ if hasattr(self, "_state") else self._seed(), self._n_batches_seen
+        try:
+            run = self._fit_rows(rows, seed, max_seconds)
+        except TooFewDirectionsError:
+            if not may_fail:
+                raise
+            return None
+        self._n_batches_seen = n_seen
+        return run
+
+    def _steps(self, checked: Iterator[None], device: arrays.Device, last_good: LastGoodState) -> Iterator[Examples]:
+        """Yield what is kept as soon as it is enough for a step."""
+        for _ in checked:
+            if n_rows(self._held) < self._rows_of_step():
+                continue
+            held, self._held = self._held, []
+            with _numbered(self._n_batches_seen):
+                examples = self._examples(joined(held), device)
+            self._look_at(examples)
+            last_good.n_in_step = len(held)
+            yield examples
+
+
+@contextlib.contextmanager
+def _numbered(number: int) -> Iterator[None]:
+    """Name the batch that an error is about, unless it is the first."""
+    try:
+        yield
+    except (ValueError, ShallowsError) as error:
+        if number == 1:
+            raise
+        raise type(error)(
+            f"Batch {number} cannot be used, and the model is still that of the {number - 1} before: {error}"
+        ) from error
+
+
+def _check_limits(n_iter: Any, max_seconds: Any) -> None:
+    """Refuse limits of a call that are no numbers."""
+    if not (n_iter is None or is_whole(n_iter)):
+        raise ShallowsError(f"n_iter must be a whole number of at least 1 or None, got {n_iter!r}.")
+    if not (max_seconds is None or is_positive(max_seconds)):
+        raise ShallowsError(f"max_seconds must be a positive number or None, got {max_seconds!r}.")

@@ -1,0 +1,128 @@
+"""What is promised of streams: batches of any sizes come near the fit, and a file in between changes nothing."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+
+import numpy as np
+import pytest
+
+import shallows
+from promises_example import EVERY, outputs, unfitted
+from shallows.estimators.linear_svm.solver_choice import SOLVERS
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+STREAMING = [name for name in EVERY if hasattr(getattr(shallows, name), "partial_fit")]
+CASES = [(name, {}) for name in STREAMING if name != "LinearSVMClassifier"]
+CASES += [("LinearSVMClassifier", {"solver": solver}) for solver, choice in SOLVERS.items() if choice.online]
+SIZES = {"1 row": [1], "3 rows": [3], "1 to 60 rows": [1, 60, 7, 2, 40], "100 rows": [100], "500 rows": [500]}
+
+each = pytest.mark.parametrize(("name", "options"), CASES, ids=[" ".join([name, *o.values()]) for name, o in CASES])
+each_size = pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
+
+
+@pytest.fixture(autouse=True)
+def short_beginnings(monkeypatch):
+    """So few rows are enough to begin with."""
+    monkeypatch.setattr("shallows.estimators.streaming.streamed_fit.FIRST_ROWS", 150)
+    monkeypatch.setattr("shallows.estimators.streaming.first_rows.ENOUGH", 100)
+
+
+def points(n, seed):
+    """Two bent bands, whose second column follows from the first."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-2, 2, n)
+    return np.column_stack([x, np.sin(2 * x), rng.normal(size=n)]) + 0.2 * rng.normal(size=(n, 3)), x
+
+
+def parts(name, n, seed=0):
+    """What the methods of an estimator take beside weights: points, and targets or a second view where there are."""
+    X, x = points(n, seed)
+    X[:, 0] += 1.5 * (X[:, 2] > 0)
+    takes = inspect.signature(getattr(shallows, name).fit).parameters
+    if name.endswith("Classifier"):
+        return X, np.array(["no", "yes"])[(X[:, 2] > 0).astype(int)]
+    if name.endswith(("KernelCCA", "KernelSVD")):
+        return X, np.column_stack([np.cos(x), x])
+    return (X, x) if takes["y"].default is inspect.Parameter.empty else (X,)
+
+
+def batches(name, given, sizes):
+    """Keywords of the calls of ``partial_fit``."""
+    start, known = 0, {"classes": ["no", "yes"]} if name.endswith("Classifier") else {}
+    while start < len(given[0]):
+        for size in sizes:
+            if start < len(given[0]):
+                yield tuple(part[start : start + size] for part in given), known
+            start += size
+
+
+@each_size
+@each
+def test_a_stream_goes_on_from_a_file_as_if_it_had_not_been_saved(name, options, sizes, tmp_path):
+    kept, saved = unfitted(name, **options), unfitted(name, **options)
+    given = parts(name, 160 if max(sizes) < 60 else 600)
+    every = 1 if max(sizes) > 3 else 13
+    for number, (batch, known) in enumerate(batches(name, given, sizes)):
+        kept.partial_fit(*batch, **known)
+        saved.partial_fit(*batch, **known)
+        if number % every == 0 and hasattr(saved, "effective_params_"):
+            shallows.save(saved, tmp_path / "model.npz")
+            saved = shallows.load(tmp_path / "model.npz")
+    new = parts(name, 50, seed=1)[0]
+    for expected, found in zip(outputs(kept, new), outputs(saved, new), strict=True):
+        assert np.array_equal(expected, found)
+
+
+def quality(model, name, new):
+    """How well a model does on new points; 1 is the best there is."""
+    if name.endswith(("Classifier", "Regressor")):
+        return model.score(*new)
+    if name.endswith("NoveltyDetector"):
+        far = new[0] + 20.0
+        return np.mean(model.predict(new[0]) == 1) - np.mean(model.predict(far) == 1)
+    if name.endswith("Regression"):
+        return abs(np.corrcoef(model.transform(new[0])[:, 0], new[1])[0, 1])
+    if len(new) == 2:
+        u, v = model.transform(*new)
+        return abs(np.corrcoef(u[:, 0], v[:, 0])[0, 1])
+    return np.linalg.norm(model.transform(new[0]).var(axis=0))
+
+
+def quick(name, options):
+    known = getattr(shallows, name)().get_params()
+    small = {"block_size": 32, "max_features": 256} if "Kernel" in name else {}
+    options = {"random_state": 0, "n_iter": 40, **small, **options}
+    return getattr(shallows, name)(**{key: value for key, value in options.items() if key in known})
+
+
+@functools.cache
+def of_fit(name, solver):
+    options = {} if solver is None else {"solver": solver}
+    return quality(quick(name, options).fit(*parts(name, 400)), name, parts(name, 300, seed=1))
+
+
+@each_size
+@each
+def test_batches_of_every_size_come_near_the_fit(name, options, sizes):
+    model = quick(name, options)
+    for batch, known in batches(name, parts(name, 400), sizes):
+        model.partial_fit(*batch, **known)
+    expected = of_fit(name, options.get("solver"))
+    found = quality(model, name, parts(name, 300, seed=1))
+    assert abs(found - expected) < 0.1
+
+
+@each
+def test_a_stream_keeps_rows_of_its_own(name, options):
+    given, buffers = parts(name, 220), [part[:30].copy() for part in parts(name, 220)]
+    fresh, refilled = unfitted(name, **options), unfitted(name, **options)
+    for batch, known in batches(name, given, [1, 29, 30, 20]):
+        fresh.partial_fit(*batch, **known)
+        for buffer, part in zip(buffers, batch, strict=True):
+            buffer[: len(part)] = part
+        refilled.partial_fit(*(buffer[: len(batch[0])] for buffer in buffers), **known)
+    for expected, found in zip(outputs(fresh, given[0]), outputs(refilled, given[0]), strict=True):
+        assert np.array_equal(expected, found)
