@@ -57,8 +57,8 @@ def error_table(folder: Path) -> tuple[Path, Path]:
                         row["reason"] = "the paper trains on 60,000 points" if kernel == "cauchy" else ""
                     rows.append(row)
     first = [row for row in rows if row["setting"] == "kernel=gaussian; epochs=20"]
-    first[0].update(verdict="better")
-    first[1].update(verdict="deviates", reason="an invented reason: the step was held back twice")
+    first[0].update(verdict="deviates", cause="other data")
+    first[1].update(verdict="deviates", cause="unexplained", reason="an invented reason: the step was held back twice")
     first[2].update(published="")
     meta = {
         "id": "invented_errors",

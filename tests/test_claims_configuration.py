@@ -8,6 +8,7 @@ import yaml
 
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.experiments import claim_functions
+from shallows.experiments.comparing import verdicts
 from shallows.experiments.planning import configuration, target_entry
 from shallows.experiments.planning.configuration import ConfigurationError
 from shallows.experiments.planning.plan import Plan
@@ -39,6 +40,7 @@ SPEC = {
         ({"evidence": "derivation", "at_most": None}, "why.*why no run can contradict it"),
         ({"why": "it is a formula"}, "has no 'why'"),
         ({"corrects": "a formula"}, "has no 'corrects'"),
+        ({"evidence": "number", "refuted": "another formula"}, "cannot be 'refuted'"),
         ({"fixed": None}, "when its criterion was set"),
         ({"evidence": "own"}, "has no 'fixed'"),
         ({"over": {"method": "fast"}, "less": {"method": "fast"}}, "a ratio or about a difference"),
@@ -60,6 +62,37 @@ def test_a_claim_that_cannot_be_meant_is_told(change, problem):
     spec["claims"]["claim"] = {key: value for key, value in claim.items() if value is not None}
     with pytest.raises((ConfigurationError, UnknownNameError), match=problem):
         target_entry.check("toy", spec)
+
+
+@pytest.mark.parametrize(
+    ("where", "problem"),
+    [
+        ({"kernle": "g"}, "key of a row 'kernle'. Did you mean 'kernel'"),
+        ({"method": ["fast", "fats"]}, "method 'fats'. Did you mean 'fast'"),
+        ({"metric": "eror"}, "metric 'eror'. Did you mean 'error'"),
+        ({"data": "Tyo"}, "data 'Tyo'. Did you mean 'Toy'"),
+    ],
+)
+def test_a_cause_of_rows_that_cannot_be_is_told(where, problem):
+    spec = copy.deepcopy(SPEC) | {"scales": {"demo": {"data": {"Toy": {}}}}}
+    spec["causes"] = [{"cause": "other data", "why": "for the test", "where": {"kernel": "g", "metric": "claim"}}]
+    target_entry.check("toy", spec)
+    spec["causes"][0]["where"] = where
+    with pytest.raises(UnknownNameError, match=problem):
+        target_entry.check("toy", spec)
+
+
+def test_an_unknown_cause_is_told_with_the_nearest(project):
+    path = project / "config" / "papers" / "lecture_features.yaml"
+    path.write_text(path.read_text().replace("cause: setting not printed", "cause: setting not printd"))
+    with pytest.raises(UnknownNameError, match="Did you mean 'setting not printed'"):
+        configuration.load(project)
+
+
+def test_the_schema_lists_the_causes_that_rows_have():
+    schema = configuration.read_yaml(PROJECT / "workflow" / "schemas" / "paper.schema.yaml")
+    listed = schema["$defs"]["target"]["properties"]["causes"]["items"]["properties"]["cause"]["enum"]
+    assert tuple(listed) == verdicts.CAUSES
 
 
 def test_a_level_without_a_side_and_a_name_given_twice_are_told():

@@ -96,7 +96,7 @@ CRITERIA = [
     {"between": [1.0, 3.0], "every_seed": True},
     {"between": [-9.0, 9.0], "paired": True},
     {"tolerance": {"absolute": 0.5, "standard_errors": 2}},
-    {"tolerance": {"absolute": 0.5}, "better": "higher"},
+    {"tolerance": {"absolute": 1.5}},
 ]
 
 
@@ -164,6 +164,24 @@ def test_a_row_whose_series_or_printed_item_is_planned_no_more_stays_as_collecte
         assert texts(judging.judged_again({**comparison, gone: []}, files)) == texts(wanted)
 
 
+def test_what_was_not_run_has_the_printed_text_and_the_place_of_the_present_files():
+    curves = {("fast", kernel, 0): {"error": {None: 2.0}} for kernel in "gl"}
+    metrics = {"error": {"label": "e", "evidence": "number", "tolerance": {"absolute": 1.0}}}
+    said = [("Toy", "fast", f"kernel={kernel}", "error", "0.00022") for kernel in "gml"]
+    comparison, measured = made(curves, metrics=metrics, published=said)
+    files = held_of(comparison, measured, "error")
+    renamed = {**comparison, "published": [{**one, "published": "2.2e-4"} for one in comparison["published"]]}
+    renamed["published"].append({**renamed["published"][0], "setting": "kernel=n"})
+    rows = judging.judged_again(renamed, files)
+    assert [(row.setting[-1], row.published, row.verdict.value) for row in rows] == [
+        ("g", "2.2e-4", "deviates"),
+        ("m", "2.2e-4", "not run"),
+        ("l", "2.2e-4", "deviates"),
+        ("n", "2.2e-4", "not run"),
+    ]
+    assert texts(judging.judged_again(renamed, folder.TargetFiles(rows, files.record))) == texts(rows)
+
+
 def test_a_derivation_is_judged_no_more():
     comparison, files = collected("values", {"at_most": 0.5})
     comparison["spec"]["claims"]["claim"] = {"label": "x", "evidence": verdicts.DERIVED, "why": "for the test"}
@@ -190,7 +208,7 @@ def test_a_criterion_that_moved_moves_the_verdict_its_words_and_no_number(plan):
     assert (old.verdict, new.verdict) == (Verdict.REPRODUCED, Verdict.DEVIATES)
     assert "at most -5" in new.tolerance
     assert "at most -5" in new.reason
-    moved = {"verdict", "tolerance", "reason"}
+    moved = {"verdict", "tolerance", "reason", "cause"}
     assert {name for name, text in new.as_text().items() if text != old.as_text()[name]} == moved
 
 

@@ -45,23 +45,45 @@ def judge(plan: Plan, scale: str, reference: str | Path, wanted: Iterable[str] =
         plan.target(target)
         files, comparison = folder.read_target(reference, target, index), plan.comparison(target, scale)
         rows = judged_again(comparison, files)
-        pairs = list(zip(files.rows, rows, strict=True))
-        for old, new in pairs:
-            if old.verdict != new.verdict:
-                place = ", ".join(filter(None, (new.dataset, new.method, new.setting, new.metric)))
-                yield f"{target} ({place}): {old.verdict} before, {new.verdict} now"
+        before, now = _verdicts(files.rows), _verdicts(rows)
+        for place in {**before, **now}:
+            if before.get(place) != now.get(place):
+                yield f"{target} ({place}): {before.get(place, 'no row')} before, {now.get(place, 'no row')} now"
         machine = machine_dependence.of_target(plan, target)
         record = {**files.record, "of_the_machine": machine, "meta": described_again(comparison, files)}
-        if any(new.as_text() != old.as_text() for old, new in pairs) or record != files.record:
-            index["targets"][target] |= folder.write_target(reference, target, rows, record)
+        if [row.as_text() for row in rows] != [row.as_text() for row in files.rows] or record != files.record:
+            index["targets"][target] |= folder.write_target(reference, target, rows, record) | {"rows": len(rows)}
     folder.write_index(reference, index)
 
 
+def _verdicts(rows: Iterable[Row]) -> dict[str, str]:
+    return {", ".join(filter(None, (row.dataset, row.method, row.setting, row.metric))): row.verdict for row in rows}
+
+
 def judged_again(comparison: Mapping[str, Any], files: folder.TargetFiles) -> list[Row]:
-    """The rows of a target with the verdicts of the present criteria, as they are read from a file."""
+    """The rows of a target with the verdicts of the present criteria, as they are read from a file.
+
+    Rows with runs behind them are judged again; the others are those that the present configuration gives.
+    """
     runs, maker = _runs(comparison, files), RowMaker(comparison)
-    judged = (_row(maker, row, [runs[one] for one in row.records]) for row in files.rows)
-    return [Row.from_text(row.as_text()) for row in judged]
+    places = {id(one): place for place, one in enumerate(comparison["published"])}
+    last, names = len(places), [*comparison["spec"].get("claims", {})]
+    rows: list[tuple[tuple[int, ...], Row]] = []  # with a key that sorts them as `target_table.rows_of` does
+
+    def add(row: Row, place: int) -> None:
+        of_claim = row.metric in names
+        key = (2, names.index(row.metric), not row.records) if of_claim else (place == last and not row.records, place)
+        rows.append((key, row))
+
+    for row in (row for row in files.rows if row.records):
+        printed = _printed(comparison, row)
+        judged = _row(maker, row, printed, [runs[one] for one in row.records])
+        add(judged, places.pop(id(printed), last))
+    rest = [one for one in comparison["published"] if id(one) in places]
+    cells = iter([places[id(one)] for one in rest if one["metric"] not in names])
+    for row in target_table.rows_of({**comparison, "series": [], "published": rest}, {}):
+        add(row, next(cells) if row.published and row.metric not in names else last)
+    return [Row.from_text(row.as_text()) for _, row in sorted(rows, key=lambda pair: pair[0])]
 
 
 def described_again(comparison: Mapping[str, Any], files: folder.TargetFiles) -> dict[str, Any]:
@@ -78,7 +100,7 @@ def _runs(comparison: Mapping[str, Any], files: folder.TargetFiles) -> dict[str,
     return {one: RunResult(one, record, {}) for one, record in records.items()}
 
 
-def _row(maker: RowMaker, row: Row, runs: Sequence[RunResult]) -> Row:
+def _row(maker: RowMaker, row: Row, printed: Mapping[str, str] | None, runs: Sequence[RunResult]) -> Row:
     spec, measured = maker.comparison["spec"], row.measured
     claim, metric = spec.get("claims", {}).get(row.metric), spec["metrics"].get(row.metric)
     kind, setting = (claim or metric or {}).get("evidence"), parse_setting(row.setting)
@@ -86,11 +108,12 @@ def _row(maker: RowMaker, row: Row, runs: Sequence[RunResult]) -> Row:
         return row
     series = _series(maker.comparison, row)
     number = claims.Number(series, setting, measured)
-    printed = _printed(maker.comparison, row, number)
     needs_values = claim is not None and (claim.get("every_seed") or measured.is_bound) and measured.repetitions > 1
     is_planned = "across" in (claim or {}) or "run_ids" in series[0]
     if printed is None or not is_planned or (needs_values and not measured.values):
-        return replace(row, as_collected=True)
+        keys = {"data": row.printed_data, "method": row.method, "metric": row.metric, **setting}
+        verdict, cause, _ = maker.explained(row.verdict, keys)
+        return replace(row, verdict=verdict, cause=cause, as_collected=True)
     if claim is not None:
         # An interval that counts points besides the repetitions does not follow from these.
         interval = (row.low, row.high) if claim.get("counted_on") and row.low is not None else None
@@ -99,10 +122,11 @@ def _row(maker: RowMaker, row: Row, runs: Sequence[RunResult]) -> Row:
     return cells.row_of(maker, series[0], row.metric, setting, printed, measured, runs, point)
 
 
-def _printed(comparison: Mapping[str, Any], row: Row, number: claims.Number) -> Mapping[str, str] | None:
+def _printed(comparison: Mapping[str, Any], row: Row) -> Mapping[str, str] | None:
     """The row of the published file beside which a row stands."""
     about = [one for one in comparison["published"] if one["metric"] == row.metric]
     if row.metric in comparison["spec"].get("claims", {}):
+        number = claims.Number(_series(comparison, row), parse_setting(row.setting), row.measured)
         return next((one for one in about if number.answers(one)), None)
     wanted = cells.key_of({**row.keys, "dataset": row.printed_data[0], "setting": row.setting})
     return {cells.key_of(one): one for one in about}.get(wanted)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from shallows.errors import ShallowsError
 from shallows.experiments.comparing.rows import NAMED_KEYS, Row
-from shallows.experiments.comparing.verdicts import Verdict
+from shallows.experiments.comparing.verdicts import UNMEASURED, Verdict
 
 from . import numbers
 from .numbers import is_number
@@ -175,7 +175,7 @@ def pivot(target: Target, among: Sequence[Row] | None = None) -> Pivot:
             numbers.separated(row.published),
             _measured(row, writers[row.metric]),
             row.verdict,
-            row.measured_mean is not None or row.verdict != Verdict.NOT_RUN,
+            row.measured_mean is not None or row.verdict not in UNMEASURED,
         )
 
     n_rows, rows = len(rows), _thinned(rows, row_keys, cells)
@@ -245,7 +245,7 @@ def _printed(row: Row) -> str:
 def _measured(row: Row, write: Callable[[float], str]) -> str:
     """What a cell shows of what was measured."""
     if row.measured_mean is None:
-        return row.verdict if row.verdict == Verdict.NOT_RUN else EN_DASH
+        return row.verdict if row.verdict in UNMEASURED else EN_DASH
     if not math.isfinite(row.measured_mean):
         return "no number" if math.isnan(row.measured_mean) else f"{'−' if row.measured_mean < 0 else ''}∞"
     bound = "≥ " if row.is_bound else ""

@@ -162,18 +162,14 @@ def _judged(
     if claim["evidence"] == verdicts.DERIVED:
         return Verdict.DERIVATION, claim["why"]
     if unreached:
-        # A lower bound is no measured number. It can be on the good side of a printed one, and shows no agreement.
-        if incomparable or not printed or not _may_be_large_enough(claim, measured.mean, printed, margin):
-            return Verdict.NOT_RUN, unreached
-        return Verdict.UNDECIDED, (
-            f"at least this: {unreached}; they count with the last epoch up to which they were looked at after each, "
-            "so that it is no measured number and decides nothing"
+        said = Verdict.NOT_RUN if incomparable or not printed else _of_bound(claim, measured.mean, printed, margin)
+        return said, unreached if said == Verdict.NOT_RUN else (
+            f"at least this: {unreached}; they count with the last epoch up to which each was evaluated"
         )
     if incomparable:
         return Verdict.NOT_COMPARABLE, incomparable
     if margin is not None and printed:
-        better = claim.get("better", "lower")
-        return verdicts.judge(float(printed["published"]), measured.mean, margin, better), ""
+        return verdicts.judge(float(printed["published"]), measured.mean, margin), ""
     text, every = verdicts.criterion(claim), measured.values if claim.get("every_seed") else ()
     good = all(verdicts.holds(claim, value) for value in every or [measured.mean])
     if not printed:
@@ -207,12 +203,15 @@ def _interval(claim: Mapping[str, Any], number: Number) -> tuple[float, float] |
     return uncertainty.interval(number.measured, number.counted if claim.get("paired") else None)
 
 
-def _may_be_large_enough(
-    claim: Mapping[str, Any], bound: float, printed: Mapping[str, str], margin: float | None
-) -> bool:
-    if margin is not None:
-        return claim.get("better") == "higher" and bound >= float(printed["published"]) - margin
-    return "at_least" in claim and verdicts.holds(claim, bound)
+def _of_bound(claim: Mapping[str, Any], bound: float, printed: Mapping[str, str], margin: float | None) -> Verdict:
+    """The verdict on a lower bound: it contradicts a smaller number, shows no agreement, and below it says nothing."""
+    if margin is None:
+        may_agree = "at_least" in claim and verdicts.holds(claim, bound)
+    elif bound > float(printed["published"]) + margin:
+        return Verdict.DEVIATES
+    else:
+        may_agree = bound >= float(printed["published"]) - margin
+    return Verdict.UNDECIDED if may_agree else Verdict.NOT_RUN
 
 
 # What was measured ---------------------------------------------------------------------------------------------------

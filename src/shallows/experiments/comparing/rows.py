@@ -66,6 +66,8 @@ class Row:
     as_collected : bool
         Whether the verdict is the one of the commit that collected it, since judging it again would take values that
         were not kept.
+    cause : str
+        One of `verdicts.CAUSES` where the value deviates or is refuted.
     """
 
     target: str
@@ -99,6 +101,7 @@ class Row:
     left_out: tuple[str, ...] = ()
     printed_data: tuple[str, ...] = ()
     as_collected: bool = False
+    cause: str = ""
 
     @cached_property
     def keys(self) -> dict[str, str]:

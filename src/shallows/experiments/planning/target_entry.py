@@ -83,6 +83,9 @@ def check(target: str, spec: Mapping[str, Any]) -> None:
             _check_reference(claim.get("less"), spec)
             for axis in (*claim.get("by", ()), *claim.get("comparable", ())):
                 _known("setting", axis, ("data", "method", *spec["settings"]))
+    for one in spec.get("causes", ()):
+        with placed(f"target {target}, the cause {one['cause']!r}"):
+            _check_selection(one.get("where", {}), spec)
 
 
 #: What an entry must say besides its criterion, by its kind of evidence; and what none but these may say.
@@ -91,6 +94,8 @@ _ALSO = {"theorem": ("could_fail",), "derivation": ("why",)}
 
 def _check_evidence(claim: Mapping[str, Any]) -> None:
     kind = claim["evidence"]
+    if "refuted" in claim and kind not in ("order", "theorem"):
+        raise ConfigurationError(f"A claim whose evidence is {kind!r} cannot be 'refuted': only a statement can.")
     for key in ("could_fail", "why", "corrects"):
         needed = key in _ALSO.get(kind, ())
         if needed and key not in claim:
@@ -187,6 +192,16 @@ def _check_reference(reference: Any, spec: Mapping[str, Any]) -> None:
         if key == "method":
             for word in wanted if isinstance(wanted, list) else [wanted]:
                 _known("method", word, spec["methods"])
+
+
+def _check_selection(where: Mapping[str, Any], spec: Mapping[str, Any]) -> None:
+    """Check that a selection of rows names what the target has."""
+    names = {"metric": {**spec["metrics"], **spec.get("claims", {})}, "method": spec["methods"]}
+    names["data"] = {word for at in spec["scales"].values() for word in at["data"]}
+    for key, wanted in where.items():
+        _known("key of a row", key, (*names, *spec["settings"], spec.get("mark", "")))
+        for word in wanted if isinstance(wanted, list) else [wanted]:
+            _known(key, word, names.get(key, (word,)))
 
 
 def _known(kind: str, name: Any, known: Iterable[str]) -> Any:
