@@ -82,6 +82,56 @@ def test_a_cause_of_rows_that_cannot_be_is_told(where, problem):
         target_entry.check("toy", spec)
 
 
+def with_sources(**changes):
+    """A target whose sources are whole, changed."""
+    fast = {"method": "m", "parameters": {"rank": 160}, "sources": {}}
+    fast["sources"] = {name: {"printed": "Table 1"} for name in ("rank", "bandwidth", "batch_size", "memory")}
+    entries = {"fast": fast, "fast (ours)": {"method": "m", "ours": "fast"}}
+    for name, change in changes.items():
+        word, _, key = name.partition("__")
+        entries.setdefault(word.replace("_", " "), {"method": "m"})[key or "method"] = change
+    runs = [{"methods": ["fast"], "parameters": {"batch_size": 256}}, {"data": ["Toy"]}]
+    return {
+        "settings": {"kernel": {"g": {"bandwidth": 5.0}}},
+        "methods": entries,
+        "scales": {"demo": {"runs": runs, "data": {"Toy": {"parameters": {"memory": 1}}, "Absent": {"missing": "so"}}}},
+    }
+
+
+METHODS = {
+    "m": {"parameters": {"tol": 0.0}, "sources": {"tol": {"printed": "Table 1"}}},
+    "bare": {"parameters": {"tol": 0}},
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"fast__parameters": {"rank": 160, "damping": 1.0}}, "No source is given for damping.*method fast"),
+        ({"fast__method": "bare"}, "No source is given for tol"),
+        ({"other": "m"}, "No source is given for bandwidth, memory.*method other"),
+        ({"fast__sources": {"rnk": {"printed": "Table 1"}}}, "given 'rnk'. Did you mean 'rank'"),
+        ({"fast__ours": "fsat"}, "method 'fsat'. Did you mean 'fast'"),
+        ({"fast__ours": "fast (ours)"}, "is ours itself"),
+        ({"quick__ours": "fast"}, "a name that ends in '\\(ours\\)', like 'fast \\(ours\\)'"),
+    ],
+)
+def test_a_series_whose_settings_have_no_source_or_that_is_not_called_ours_is_refused(changes, problem):
+    target_entry.check_series("toy", with_sources(), METHODS)
+    with pytest.raises((ConfigurationError, UnknownNameError), match=problem):
+        target_entry.check_series("toy", with_sources(**changes), METHODS)
+
+
+def test_a_source_of_another_kind_is_refused(project):
+    path = project / "config" / "papers" / "eigenpro.yaml"
+    text = path.read_text()
+    path.write_text(
+        text.replace("{method: eigenspectrum,", "{method: eigenspectrum, sources: {kernel: {heard: somewhere}},", 1)
+    )
+    with pytest.raises(UnknownNameError, match="'heard'"):
+        configuration.load(project)
+
+
 def test_an_unknown_cause_is_told_with_the_nearest(project):
     path = project / "config" / "papers" / "lecture_features.yaml"
     path.write_text(path.read_text().replace("cause: setting not printed", "cause: setting not printd"))

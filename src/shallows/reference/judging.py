@@ -9,6 +9,7 @@ from typing import Any
 
 from shallows.experiments.comparing import cells, claims, target_table, verdicts
 from shallows.experiments.comparing.evaluations import RunResult
+from shallows.experiments.comparing.measurements import Measurements
 from shallows.experiments.comparing.row_maker import RowMaker
 from shallows.experiments.comparing.rows import Row
 from shallows.experiments.planning.plan import Plan
@@ -83,7 +84,9 @@ def judged_again(comparison: Mapping[str, Any], files: folder.TargetFiles) -> li
     cells = iter([places[id(one)] for one in rest if one["metric"] not in names])
     for row in target_table.rows_of({**comparison, "series": [], "published": rest}, {}):
         add(row, next(cells) if row.published and row.metric not in names else last)
-    return [Row.from_text(row.as_text()) for _, row in sorted(rows, key=lambda pair: pair[0])]
+    ordered = [row for _, row in sorted(rows, key=lambda pair: pair[0])]
+    counterparts = Measurements(comparison, {}).counterparts
+    return [Row.from_text(row.as_text()) for row in target_table.with_ratios(ordered, counterparts)]
 
 
 def described_again(comparison: Mapping[str, Any], files: folder.TargetFiles) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def parts(target: Target, is_drawn: bool = False) -> list[Part]:
         Whether a figure stands above the table.
     """
     whole, rows = pivot(target), tabulated(target)
-    printed = _where(whole, rows, [row for row in rows if row.published])
+    printed = _where(whole, rows, [row for row in rows if row.published or row.ratio is not None])
     if not printed:
         is_long = len(whole.rows) > LONG or whole.n_rows > len(whole.rows)
         fold = is_drawn and is_long and not target.meta.get("layout", {}).get("open")

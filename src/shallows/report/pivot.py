@@ -250,7 +250,8 @@ def _measured(row: Row, write: Callable[[float], str]) -> str:
         return "no number" if math.isnan(row.measured_mean) else f"{'−' if row.measured_mean < 0 else ''}∞"
     bound = "≥ " if row.is_bound else ""
     mean = numbers.mean_beside(row.measured_mean, row.measured_sd, write)
-    return bound + mean + (f" ± {numbers.spread(mean, row.measured_sd, write)}" if row.measured_sd is not None else "")
+    spread = f" ± {numbers.spread(mean, row.measured_sd, write)}" if row.measured_sd is not None else ""
+    return bound + mean + spread + (f" ({row.ratio:.2g} ×)" if row.ratio is not None else "")
 
 
 def _remarks(target: Target) -> Iterable[Remark]:

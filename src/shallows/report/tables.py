@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from shallows.experiments.comparing.rows import counts_by_kind
+from shallows.experiments.comparing.rows import OURS, counts_by_kind
 from shallows.experiments.comparing.verdicts import AFTER, Verdict
 
 from . import folding
@@ -39,6 +39,11 @@ def notes(target: Target, table: Pivot) -> list[str]:
         sentences.append("The source prints no numbers here.")
     if table.has_spread:
         sentences.append("Measured: mean ± standard deviation over the repetitions (seeds, or parts of the data).")
+    if any(row.series == OURS for row in target.rows):
+        sentences.append(
+            "Methods are judged as their authors ran them. Beside them stand those of this project (ours), which are "
+            "not judged; in brackets, ours over the authors', both as measured here."
+        )
     for fixed, criteria in table.criteria.items():
         sentences.append(f"{CRITERIA.get(fixed, 'Criteria')}: {'; '.join(criteria)}.")
     if any(row.derived for row in target.rows):
@@ -100,6 +105,9 @@ def markdown(target: Target) -> str:
         lines += [f"- {remark_text(remark)}" for remark in table.remarks]
     for note in target.notes:
         lines += ["", note]
+    for method, sources in (target.meta.get("sources") or {}).items():
+        lines += ["", f"Settings of {_escaped(method)}:", ""]
+        lines += [f"- {name}: {_escaped(source)}" for name, source in sources.items()]
     lines += ["", *(f"{name}: {text}  " for name, text in label(target.meta)), ""]
     return "\n".join(lines)
 

@@ -37,6 +37,11 @@ class Measurements:
         self.series: list[dict[str, Any]] = list(comparison["series"])
         self._results = results
 
+    @property
+    def counterparts(self) -> dict[str, str]:
+        """Our method in the place of each of the paper's that has one."""
+        return {one["ours"]: word for word, one in self.spec["methods"].items() if one and "ours" in one}
+
     def runs(self, series: Mapping[str, Any]) -> list[RunResult]:
         """The runs of a series, one for each part of the data and seed."""
         return [self._results[run] for run in series["run_ids"]]

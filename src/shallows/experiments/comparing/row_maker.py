@@ -9,8 +9,8 @@ from ..setting_text import format_setting, selects
 from . import verdicts
 from .evaluations import RunResult, points_used
 from .measured import NOTHING, Measured
-from .rows import Row
-from .verdicts import QUOTED, UNEXPLAINED, Verdict
+from .rows import AUTHORS, OURS, Row
+from .verdicts import QUOTED, UNEXPLAINED, UNMEASURED, Verdict
 
 #: The dataset of a row that is about several at once.
 ALL_DATA = "all data"
@@ -65,6 +65,9 @@ class RowMaker:
         word = words[0] if len(words) == 1 else ALL_DATA
         size, definition, printed = self._size(word, runs), self._defined.get(metric, {}), printed or {}
         evidence = printed.get("evidence") or definition.get("evidence", "")
+        series = self.series_of(method)
+        if series == OURS and judgement[0] not in UNMEASURED:
+            judgement = Verdict.MEASURED, ""
         verdict, cause, why = self.explained(
             judgement[0], {"data": words, "method": method, "metric": metric, **setting}
         )
@@ -104,7 +107,13 @@ class RowMaker:
             left_out=measured.left_out,
             printed_data=tuple(words),
             cause=cause,
+            series=series,
         )
+
+    def series_of(self, method: str) -> str:
+        """Whether a method is of our own or as its authors ran it, where the target tells."""
+        entry = self.comparison["spec"]["methods"].get(method) or {}
+        return OURS if "ours" in entry else AUTHORS if "sources" in entry else ""
 
     def explained(self, verdict: Verdict, keys: Mapping[str, Any]) -> tuple[Verdict, str, str]:
         """The verdict as a row has it, the cause of a deviation, and why."""

@@ -64,6 +64,7 @@ class Plan:
                 target_entry.check(target, spec)
                 target_entry.check_published(target, spec, self.configuration.published[target])
                 target_entry.check_data(target, spec)
+                target_entry.check_series(target, spec, self.configuration.methods)
                 found[target] = {**spec, "paper": name}
         for target, spec in found.items():
             for one in target_entry.printed_targets(spec):
@@ -333,6 +334,10 @@ class Plan:
             "spec": {key: value for key, value in spec.items() if key != "scales"},
             "paper": {"title": paper["title"], "citation": paper["citation"]},
             "method": next(iter(spec["methods"])),
+            "default_sources": {
+                word: self.configuration.methods[entry["method"]].get("sources", {})
+                for word, entry in spec["methods"].items()
+            },
             "series": [asdict(series) for series in self.series(target, scale)],
             "published": self.configuration.published[target],
             "printed": {one: self.configuration.published[one] for one in target_entry.printed_targets(spec)},

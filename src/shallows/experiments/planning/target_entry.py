@@ -88,6 +88,55 @@ def check(target: str, spec: Mapping[str, Any]) -> None:
             _check_selection(one.get("where", {}), spec)
 
 
+def check_series(target: str, spec: Mapping[str, Any], methods: Mapping[str, Any]) -> None:
+    """Check which methods are ours, and where the settings of the others come from.
+
+    A target in which one method has ``sources`` gives one for every parameter of all that are not ours.
+
+    Raises
+    ------
+    UnknownNameError
+        An entry that is ours in the place of one that does not exist, or a source for a parameter that is not given.
+    ConfigurationError
+        A parameter without a source, or an entry of ours that is not called so, has sources, or replaces one of ours.
+    """
+    entries = spec["methods"]
+    for word, entry in entries.items():
+        with placed(f"target {target}, method {word}"):
+            if "ours" in entry:
+                if "ours" in _known("method", entry["ours"], entries):
+                    raise ConfigurationError(f"{entry['ours']!r} is ours itself, and no method of the paper.")
+                if not word.endswith("(ours)") or "sources" in entry:
+                    raise ConfigurationError(
+                        f"A method that is ours has a name that ends in '(ours)', like '{entry['ours']} (ours)', and "
+                        "no sources, since it is not judged."
+                    )
+            elif any("sources" in one for one in entries.values()):
+                definition = _known("method", entry["method"], methods)
+                given = _given_parameters(word, spec) | {*definition.get("parameters", {})}
+                sources = entry.get("sources", {})
+                for name in sources:
+                    _known("parameter with a source, of those that are given", name, given)
+                if missing := sorted(given - {*sources, *definition.get("sources", {})}):
+                    raise ConfigurationError(
+                        f"No source is given for {', '.join(missing)}. Say under 'sources' where each is printed, in "
+                        "which public code of the authors it stands, or from which printed numbers it is inferred."
+                    )
+
+
+def _given_parameters(word: str, spec: Mapping[str, Any]) -> set[str]:
+    """The parameters that a method's entry, the settings and the scales of its target give it."""
+    given = set(spec["methods"][word].get("parameters", {}))
+    for choices in spec["settings"].values():
+        given |= {choices} if isinstance(choices, str) else {name for choice in choices.values() for name in choice}
+    for at in spec["scales"].values():
+        for group in (group for group in at["runs"] if word in group.get("methods", spec["methods"])):
+            given |= set(group.get("parameters", {}))
+            for data in group.get("data", at["data"]):
+                given |= set(at["data"].get(data, {}).get("parameters", {}))
+    return given
+
+
 #: What an entry must say besides its criterion, by its kind of evidence; and what none but these may say.
 _ALSO = {"theorem": ("could_fail",), "derivation": ("why",)}
 
