@@ -272,3 +272,17 @@ def test_each_limit_on_what_a_paper_says_has_a_reason():
         if claim["evidence"] in ("order", "theorem", "fact") and not claim.get("reason")
     ]
     assert without == []
+
+
+def test_a_rate_of_one_over_t_is_judged_by_one_interval_in_all_papers():
+    def printed(target, name):
+        return [row["published"] for row in PLAN.configuration.published[target] if row["metric"] == name]
+
+    criteria = {
+        f"{target}: {name}": claim.get("between")
+        for target, spec in PLAN.targets.items()
+        for name, claim in spec.get("claims", {}).items()
+        if claim.get("reduce") == "slope" and any("1/t" in one for one in printed(target, name))
+        if claim["evidence"] in verdicts.KINDS
+    }
+    assert len(criteria) >= 6 and set(map(str, criteria.values())) == {"[-1.2, -0.8]"}, criteria

@@ -125,6 +125,8 @@ def _judged(
         if number is None or number > end:
             return Verdict.NOT_RUN, f"{reason}, where the runs of this scale end"
         return Verdict.DEVIATES, reason
+    if definition.get("evidence") == verdicts.DERIVED:
+        return Verdict.DERIVATION, definition["why"]
     if incomparable:
         return Verdict.NOT_COMPARABLE, incomparable
     if number is None:

@@ -57,6 +57,12 @@ def check(target: str, spec: Mapping[str, Any]) -> None:
                 raise ConfigurationError(
                     f"The name {name!r} is both a metric and the mark that metrics are shown over."
                 )
+            if ("why" in metric) != (metric.get("evidence") == "derivation") or (
+                "why" in metric and "tolerance" in metric
+            ):
+                raise ConfigurationError(
+                    "A derivation, and it alone, says 'why' no run can contradict it; no tolerance."
+                )
             if "first_passage" in metric and not list(_levels(metric)):
                 raise ConfigurationError("A first passage needs a level, at_most or at_least.")
             for level in _levels(metric):
