@@ -1,8 +1,8 @@
 """Every classifier and regressor of the package at its defaults on small data, beside those of scikit-learn.
 
 ``python benchmarks/every_default.py`` prints the last tables of ``RESULTS-defaults.md``; ``--only SMO LASVM`` those of
-the estimators whose names hold one of the words. Inputs, and targets of regression, are standardised by the training
-rows, 60 % of the rows; the score is that of the others.
+the estimators whose names hold one of the words; ``--probabilities`` log-losses and calibration errors. Inputs, and
+targets of regression, are standardised by the training rows, 60 % of the rows; the score is that of the others.
 """
 
 from __future__ import annotations
@@ -15,7 +15,11 @@ from typing import Any
 
 import numpy as np
 import sklearn.datasets as sets
+from sklearn.base import clone
+from sklearn.calibration import calibration_curve
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC
@@ -71,8 +75,8 @@ TASKS: dict[str, tuple[Callable[[], dict[str, Table]], dict[str, Callable[[], An
 }
 
 
-def score(model: Any, X: np.ndarray, y: np.ndarray, ending: str) -> float:
-    """Accuracy, or R², on the rows that the model was not fitted to."""
+def score(model: Any, X: np.ndarray, y: np.ndarray, ending: str, *, probabilities: bool = False) -> Any:
+    """Accuracy, or R², on the rows that the model was not fitted to; with ``probabilities`` what is told of these."""
     stratify = y if ending == "Classifier" else None
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.4, random_state=0, stratify=stratify)
     scaler = StandardScaler().fit(X)
@@ -81,14 +85,52 @@ def score(model: Any, X: np.ndarray, y: np.ndarray, ending: str) -> float:
         y, y_test = (y - mean) / deviation, (y_test - mean) / deviation
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return model.fit(scaler.transform(X), y).score(scaler.transform(X_test), y_test)
+        model.fit(scaler.transform(X), y)
+        return (told if probabilities else type(model).score)(model, scaler.transform(X_test), y_test)
+
+
+def told(model: Any, X: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+    """Log-loss, and the mean distance of probabilities from frequencies in ten equal groups, over all classes."""
+    given = model.predict_proba(X)
+    own = (y[:, None] == model.classes_).ravel()
+    share, mean = calibration_curve(own, given.ravel(), n_bins=10, strategy="quantile")
+    return log_loss(y, given, labels=model.classes_), float(np.mean(np.abs(share - mean)))
+
+
+def linked(kind: type) -> Callable[[], Any] | None:
+    """The classifier with probabilities: as it is, or with the logistic loss; None where it has none."""
+    made = kind(random_state=0)
+    if "loss" in made.get_params() and not hasattr(made, "predict_proba"):
+        made.set_params(loss="logistic")
+    return (lambda: clone(made)) if hasattr(made, "predict_proba") else None
+
+
+def print_probabilities(only: list[str]) -> None:
+    """Print the tables of probabilities: three real sets, a rare class, and a class of 5 % that no input tells."""
+    draw = np.random.default_rng(0)
+    names = ("breast_cancer", "digits", "wine", "rare")
+    data = {name: table for name, table in classes().items() if name in names}
+    data["noise, 5 %"] = draw.normal(size=(1500, 5)), draw.permutation(np.arange(1500) < 75).astype(int)
+    models = {"frequencies": DummyClassifier, "LogisticRegression": LogisticRegression}
+    for name in filter(lambda one: one.endswith("Classifier") and any(word in one for word in only), dir(shallows)):
+        models[name.removesuffix("Classifier")] = linked(getattr(shallows, name))
+    print(f"\n| log-loss, calibration error | {' | '.join(data)} |\n|{'---|' * (len(data) + 1)}")
+    for name, make in models.items():
+        if make is not None:
+            found = [score(make(), *table, "Classifier", probabilities=True) for table in data.values()]
+            print(f"| {name} | {' | '.join(f'{loss:.3f}, {error:.3f}' for loss, error in found)} |", flush=True)
 
 
 def main() -> None:
     """Print a table for each task."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="+", default=[""], metavar="WORD")
-    only = parser.parse_args().only
+    parser.add_argument("--probabilities", action="store_true")
+    asked = parser.parse_args()
+    only = asked.only
+    if asked.probabilities:
+        print_probabilities(only)
+        return
     for ending, (load, others) in TASKS.items():
         data, models = load(), dict(others)
         for name in filter(lambda one: one.endswith(ending), dir(shallows)):

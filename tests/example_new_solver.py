@@ -104,8 +104,8 @@ class _AveragedSGD:
 class AveragedSGDClassifier(_AveragedSGD, RiskClassifier):
     """Classification by averaged stochastic gradient descent, on a kernel or on explicit features.
 
-    Minimises λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ), yᵢ), without an intercept. The parameters are those of `SDCAClassifier`, with
-    "logistic", "softmax", "squared_hinge" or "square" for ``loss``; "auto" is the logistic loss.
+    Minimises λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ) + b, yᵢ) with a given intercept b. The parameters are those of
+    `SDCAClassifier`, with "logistic", "softmax", "squared_hinge" or "square" for ``loss``; "auto" is the logistic loss.
 
     References
     ----------

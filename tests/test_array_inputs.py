@@ -9,44 +9,26 @@ import sys
 
 import numpy as np
 import pytest
-import scipy.sparse
 import threadpoolctl
 from sklearn.model_selection import GridSearchCV
 
+import promises_example
 import shallows
-from bad_input_example import few
 from engine_example import sample
+from promises_example import outputs, targets, unfitted
 from shallows import DoublyStochasticClassifier, EigenProClassifier, EigenProRegressor, FourierFeatures
 from workflow_runs import PROJECT
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-EVERY = sorted(set(shallows.estimators.__all__) - {"RandomBinning"})  # whose rows are sparse
-METHODS = ("predict", "predict_proba", "decision_function", "score_samples", "transform")
-
+EVERY = sorted(set(promises_example.EVERY) - {"RandomBinning"})  # whose rows are sparse
 X, NEW = sample(60, 3), sample(20, 3, seed=1)
-
-
-def unfitted(name):
-    Estimator = getattr(shallows, name)
-    known = Estimator().get_params()
-    options = {"random_state": 0, "max_epochs": 2, "n_features": 20, "block_size": 8, **few(Estimator)}
-    return Estimator(**{key: value for key, value in options.items() if key in known})
-
-
-def targets(name):
-    return (X[:, 0] > 0).astype(int) if name.endswith("Classifier") else X[:, 0] + X[:, 1]
-
-
-def outputs(model, new):
-    made = [getattr(model, method)(new) for method in METHODS if hasattr(model, method)]
-    return [one.toarray() if scipy.sparse.issparse(one) else one for one in made]
 
 
 @pytest.mark.parametrize("name", EVERY)
 def test_arrays_of_another_library_are_those_of_numpy(name):
     xp = pytest.importorskip("array_api_strict")
-    y, weights = targets(name), np.linspace(1.0, 2.0, 60)
+    y, weights = targets(name, X), np.linspace(1.0, 2.0, 60)
     takes_weights = "sample_weight" in inspect.signature(getattr(shallows, name).fit).parameters
     weighted = {"sample_weight": weights} if takes_weights else {}
     of_numpy = unfitted(name).fit(X, y, **weighted)
@@ -58,7 +40,7 @@ def test_arrays_of_another_library_are_those_of_numpy(name):
 
 def test_a_stream_of_arrays_of_another_library_is_taken():
     xp = pytest.importorskip("array_api_strict")
-    y = targets("Classifier")
+    y = targets("Classifier", X)
     models = [DoublyStochasticClassifier(block_size=8, random_state=0) for _ in range(2)]
     for rows in (slice(0, 30), slice(30, 60)):
         models[0].partial_fit(X[rows], y[rows], classes=[0, 1])
@@ -72,11 +54,12 @@ import array_api_strict as xp
 import numpy as np
 import sklearn
 from sklearn.utils.estimator_checks import check_array_api_input
-from test_array_inputs import EVERY, METHODS, NEW, X, outputs, targets, unfitted
+from promises_example import METHODS, outputs, targets, unfitted
+from test_array_inputs import EVERY, NEW, X
 warnings.simplefilter("ignore")
 elsewhere = xp.Device("device1")
 for name in EVERY:
-    y = targets(name)
+    y = targets(name, X)
     expected = outputs(unfitted(name).fit(X, y), NEW)
     check_array_api_input(name, unfitted(name), "numpy")
     with sklearn.config_context(array_api_dispatch=True):
@@ -130,7 +113,7 @@ def test_the_threads_are_those_of_the_blas():
 @pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_search_in_processes_finds_what_it_finds_in_one(n_jobs):
-    y = targets("Classifier")
+    y = targets("Classifier", X)
     search = GridSearchCV(EigenProClassifier(random_state=0), {"bandwidth": [0.1, 1.0, 10.0]}, cv=3, n_jobs=n_jobs)
     with threadpoolctl.threadpool_limits(1, "blas"):
         search.fit(X, y)

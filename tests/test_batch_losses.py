@@ -40,8 +40,12 @@ def quarters(loss, dtype, seed=0):
 
 
 def observed(loss, like, scores, targets, weights, kappa):
-    """What a step asks of the loss, as NumPy arrays and numbers, and the slope along a direction."""
-    problem, state = SimpleNamespace(loss=loss), ExpansionState(like(scores), like(scores), 1.0)
+    """What a step asks of the loss, as NumPy arrays and numbers, and the slope along a direction.
+
+    Where rows are weighted, there is an intercept as well: quarters again, but for the logistic loss.
+    """
+    counts = None if weights is None else np.array([8.0, -4.0, 0.0, 16.0, 16.0])
+    problem, state = SimpleNamespace(loss=loss), ExpansionState(like(scores), like(scores), 1.0, counts=counts)
     examples = Examples(None, like(targets), None if weights is None else like(weights))
     found = batch_losses.observe(problem, state, examples, like(scores), kappa)
     slope = batch_losses.slope_along(problem, state, examples, like(scores), like(targets), 0.25)

@@ -101,6 +101,7 @@ def with_sources(**changes):
 METHODS = {
     "m": {"parameters": {"tol": 0.0}, "sources": {"tol": {"printed": "Table 1"}}},
     "bare": {"parameters": {"tol": 0}},
+    "of classes": {"parameters_in": {"classification": {"fit_intercept": False}}},
 }
 
 
@@ -109,6 +110,7 @@ METHODS = {
     [
         ({"fast__parameters": {"rank": 160, "damping": 1.0}}, "No source is given for damping.*method fast"),
         ({"fast__method": "bare"}, "No source is given for tol"),
+        ({"fast__method": "of classes"}, "No source is given for fit_intercept"),
         ({"other": "m"}, "No source is given for bandwidth, memory.*method other"),
         ({"fast__sources": {"rnk": {"printed": "Table 1"}}}, "given 'rnk'. Did you mean 'rank'"),
         ({"fast__ours": "fsat"}, "method 'fsat'. Did you mean 'fast'"),

@@ -120,7 +120,8 @@ def test_on_features_it_agrees_with_logistic_regression(Estimator):
     X, y, new = table(Estimator())
     y = y > 1
     f = features.FourierFeatures(kernels.Gaussian(1.5), 4, 20, seed=3)
-    ours = Estimator(features=f, loss="logistic", regularisation=0.01, max_epochs=200, random_state=0).fit(X, y)
+    options = {"loss": "logistic", "regularisation": 0.01, "fit_intercept": False, "max_epochs": 200}
+    ours = Estimator(features=f, **options, random_state=0).fit(X, y)
     exact = LogisticRegression(C=1 / (0.01 * len(X)), fit_intercept=False, tol=1e-10, max_iter=1000).fit(f.map(X), y)
     assert np.abs(ours.predict_proba(new) - exact.predict_proba(f.map(new))).max() < 1e-4
 
@@ -144,6 +145,7 @@ def test_without_features_the_function_is_the_sum_over_the_support():
         X, y, new = table(model)
         model.fit(X, y)
         by_hand = naive_kernel("gaussian", model.bandwidth_, new, X[model.support_]) @ model.dual_coef_
+        by_hand += model.intercept_
         assert np.abs(model.decision_function(new) - by_hand).max() < 1e-9 * np.abs(by_hand).max()
     assert len(model.support_) < len(X)
 
@@ -350,5 +352,5 @@ def test_it_takes_other_kernels(name):
     model = SDCAClassifier(name, kernel_params=parameters, random_state=0).fit(X, y)
     assert model.score(X, y) > 0.85
     exact = kernels.make(name, model.bandwidth_, **(parameters or {}))
-    by_hand = exact(new, X[model.support_]) @ model.dual_coef_
+    by_hand = exact(new, X[model.support_]) @ model.dual_coef_ + model.intercept_
     assert np.abs(model.decision_function(new) - by_hand).max() < 1e-8 * np.abs(by_hand).max()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -48,6 +49,15 @@ def test_the_best_dual_variable_is_the_slope_at_the_score_that_it_makes(name):
         assert v + q * a == pytest.approx(made, abs=3e-6)
 
 
+@pytest.mark.parametrize("q", [1e-6, 1.0, 1e3, 1e6, 1e12])
+@pytest.mark.parametrize("m", [-700.0, -30.0, 0.0, 30.0, 600.0])
+def test_the_best_dual_variable_of_the_logistic_loss_solves_its_equation_however_weak_the_regularisation(m, q):
+    p = dual_of(losses.make("logistic")).best(m, q, 1.0)
+    assert 0 < p < 1
+    off = math.log(p) - math.log1p(-p) + m + q * p
+    assert abs(off) / (1.0 / (p * (1.0 - p)) + q) < 1e-12 * p
+
+
 @pytest.mark.parametrize("name", DUAL_LOSSES)
 def test_the_dual_value_is_the_conjugate(name):
     # −ℓ*(−a) = min_u ℓ(u) + a u, at a within the bounds of −ℓ'.
@@ -66,14 +76,15 @@ def test_the_dual_value_is_the_conjugate(name):
 @pytest.mark.parametrize("make", [kernel_risk, feature_risk])
 def test_the_dual_objective_never_falls_and_the_gap_closes(name, weights, make):
     # SPEC 5 (6)
-    p = make(name, weights=weights, regularisation=0.2, **DUAL_LOSSES[name])
-    state, last = SDCA().init(p.problem), -math.inf
+    problem = make(name, weights=weights, regularisation=0.2, **DUAL_LOSSES[name]).problem
+    problem = replace(problem, intercept=np.array([0.3])) if weights else problem
+    state, last = SDCA().init(problem), -math.inf
     for batch in batches_of(N, 9, 60):
-        state = SDCA().step(p.problem, state, batch)
-        value = dual_objective(p.problem, state)
+        state = SDCA().step(problem, state, batch)
+        value = dual_objective(problem, state)
         assert value >= last - 1e-13
         last = value
-    assert -1e-12 < duality_gap(p.problem, state) < 1e-5
+    assert -1e-12 < duality_gap(problem, state) < 1e-5
 
 
 @pytest.mark.parametrize("make", [kernel_risk, feature_risk])

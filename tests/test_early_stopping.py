@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import is_classifier
 
 from engine_example import sample
-from estimators_example import published
+from estimators_example import published, uncalibrated
 from shallows import EigenProClassifier, EigenProRegressor, KernelSGDClassifier, KernelSGDRegressor, spectrum, training
 from shallows.errors import ShallowsError
 from shallows.estimators import early_stopping
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.excepti
 def test_the_model_of_the_best_epoch_on_held_out_rows_is_kept(Estimator):
     X, y, *_ = table(Estimator, noise=0.8)
     asked = {"max_epochs": 30, "tol": 0, "random_state": 0, "batch_size": 40, "early_stopping": True}
-    asked |= {"rank": 20, "n_subsample": 100, "bandwidth": 0.5, "n_iter_no_change": 3}
+    asked |= {"rank": 20, "n_subsample": 100, "bandwidth": 0.5, "n_iter_no_change": 3, **uncalibrated(Estimator)}
     model = Estimator(**small(Estimator), **asked).fit(X, y)
     scores = model.validation_scores_
     assert model.effective_params_["stopped_by"] == "patience"
@@ -97,7 +97,8 @@ def test_observers_see_all_training_rows_although_some_are_held_out(Estimator):
 @pytest.mark.parametrize("Estimator", [KernelSGDClassifier, KernelSGDRegressor])
 def test_kernel_gradient_descent_stops_early_too(Estimator):
     X, y, *_ = table(Estimator, noise=0.8)
-    model = Estimator(early_stopping=True, bandwidth=0.5, max_epochs=60, tol=0, random_state=0).fit(X, y)
+    asked = {"bandwidth": 0.5, "max_epochs": 60, "tol": 0, "random_state": 0, **uncalibrated(Estimator)}
+    model = Estimator(early_stopping=True, **asked).fit(X, y)
     rows = held_out_rows(model, X)
     assert model.n_epochs_ < 60
     assert model.score(X[rows], y[rows]) == pytest.approx(model.best_validation_score_, abs=1e-9)

@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA
 from sklearn.linear_model import LinearRegression
 
 from running_example import prepared_example
-from shallows.errors import ShallowsError, UnknownNameError
+from shallows.errors import ShallowsError
 from shallows.experiments.identity import code
 from shallows.experiments.planning import configuration
 from shallows.experiments.running import measures, record, run
@@ -191,7 +191,7 @@ def test_what_neither_predicts_nor_transforms_is_refused():
 
 
 def test_an_unknown_measure_names_the_nearest(job):
-    with pytest.raises(UnknownNameError, match="Did you mean 'correlations'"):
+    with pytest.raises(ShallowsError, match="Did you mean 'correlations'"):
         run.execute(job("sklearn.decomposition:PCA", "correlation", n_components=2), CONDITIONS)
 
 

@@ -16,7 +16,7 @@ from shallows.solvers.linear_svm.newton import PrimalNewton
 from shallows.solvers.linear_svm.problem import HINGE, SQUARED_HINGE, LinearSVMProblem, dual_objective
 from shallows.solvers.linear_svm.rows import as_rows
 from shallows.solvers.linear_svm.sarah import SARAH
-from shallows.solvers.linear_svm.simplex_qp import maximise_on_simplex
+from shallows.solvers.linear_svm.simplex_qp import maximise_by_active_sets, maximise_on_simplex
 from shallows.solvers.linear_svm.visits import draws, key_of
 
 BOTH = pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE])
@@ -174,8 +174,13 @@ def test_the_maximum_on_the_simplex_is_that_of_a_general_solver():
     rng = np.random.default_rng(0)
     for p in (1, 2, 8):
         A, b = rng.normal(size=(p, 3)), rng.normal(size=p)
-        Q, a = A @ A.T, np.full(p, 1 / p)
-        value = maximise_on_simplex(Q, b, a, 1e-12, 100_000)
+        Q, a, same = A @ A.T, np.full(p, 1 / p), np.full(p, 1 / p)
+        value, ended = maximise_on_simplex(Q, b, a, 1e-12, 100_000)
+        assert ended
+        maximise_by_active_sets(Q, b, same, 1e-12)
+        assert value == pytest.approx(b @ same - 0.5 * same @ Q @ same, abs=1e-10)
+        assert same.min() >= 0
+        assert same.sum() == pytest.approx(1.0)
         general = scipy.optimize.minimize(
             lambda x, Q=Q, b=b: 0.5 * x @ Q @ x - b @ x,
             np.full(p, 1 / p),

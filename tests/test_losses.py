@@ -300,3 +300,39 @@ def test_losses_are_made_by_name_with_checked_parameters():
         with pytest.raises(ShallowsError, match=f"{next(iter(wrong))} of the loss '{name}' must be a number in"):
             losses.make(name, **wrong)
     assert losses.make("novelty", fraction=1.0).slope_bound == 1.0
+
+
+# ---------------------------------------------------------------------------------- intercepts
+
+
+@pytest.mark.parametrize("name", sorted(set(ALL) - {"novelty", "hinge", "multiclass_hinge"}))
+@pytest.mark.parametrize("weighted", [False, True])
+def test_an_intercept_is_the_constant_with_the_least_loss(name, weighted):
+    loss, (_, targets) = make(name), examples(make(name), m=2000)
+    weights = np.random.default_rng(1).uniform(0.0, 2.0, size=2000) if weighted else None
+
+    def mean_loss(b):
+        return np.average(loss.value(np.broadcast_to(b, targets.shape), targets), weights=weights)
+
+    found = loss.constant(targets, weights)
+    assert found.shape == (3,)
+    # Class frequencies have half an example more of each class, which costs next to nothing.
+    least = minimize(mean_loss, found + 0.1, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-13}).fun
+    assert mean_loss(found) <= least + 1e-6
+    assert mean_loss(found) < mean_loss(np.zeros(3)) or name in ("square", "huber", "epsilon_insensitive")
+
+
+@pytest.mark.parametrize("name", ["hinge", "multiclass_hinge"])
+def test_the_intercept_of_a_hinge_decides_as_its_minimiser_and_is_nothing_for_equal_classes(name):
+    loss = make(name)
+    uneven, even = (loss.constant(loss.encode(np.arange(100) < n, 2)) for n in (10, 50))
+    assert loss.decide(uneven[None, :]) == 0
+    assert np.ptp([*even, *([0.0] if len(even) == 1 else [])]) == 0
+
+
+def test_no_finite_sample_makes_a_class_impossible():
+    labels = np.zeros(100, dtype=int)
+    for name in ("logistic", "softmax"):
+        loss = make(name)
+        never = loss.probabilities(loss.constant(loss.encode(labels, 2))[None, :])[0, 1]
+        assert never == pytest.approx(0.5 / 101)

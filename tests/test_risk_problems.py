@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import array_api_strict
 import numpy as np
 import pytest
@@ -93,6 +95,19 @@ def test_other_array_libraries_give_the_same(name, weights):
         for xp in (np, array_api_strict)
     )
     assert np.abs(np.asarray(theirs.coefficients) - ours.coefficients).max() < 1e-11
+
+
+@pytest.mark.parametrize("xp", [np, array_api_strict], ids=["numpy", "strict"])
+@pytest.mark.parametrize("name", SOLVERS)
+def test_an_intercept_is_taken_from_targets_that_are_values(name, xp):
+    make, _, solver = SOLVERS[name]
+    problem, b = make("huber", c=2, weights=True, xp=xp).problem, np.array([0.3, -0.7])
+    by_intercept, by_targets = (
+        run(solver, replace(problem, **given), batches_of(N, 16, 2))
+        for given in ({"intercept": xp.asarray(b)}, {"targets": problem.targets - xp.asarray(b)})
+    )
+    assert np.abs(np.asarray(by_intercept.coefficients) - np.asarray(by_targets.coefficients)).max() < 1e-12
+    assert by_intercept.monitored() == pytest.approx(by_targets.monitored(), rel=1e-12)
 
 
 @pytest.mark.parametrize("name", SOLVERS)

@@ -66,7 +66,8 @@ def test_each_label_is_learnt_as_if_it_stood_alone(name, n_labels):
     options = {"preconditioning": None, "schedule": "constant"} if "Doubly" in name else {}
     # λ and the calibration of several labels are chosen for all of them together.
     known = model.get_params()
-    options |= {"regularisation": 0.1, "calibration": None} if "calibration" in known else {}
+    if "calibration" in known:
+        options |= {"calibration": None} | ({"regularisation": 0.1} if "regularisation" in known else {})
     options |= (
         {"features_params": {**(model.features_params or {}), "bandwidth": 1.5}} if "FeatureRidge" in name else {}
     )

@@ -221,7 +221,7 @@ def test_a_kernel_that_is_not_positive_semi_definite_is_told():
 
 def test_too_few_steps_warn_and_still_give_the_function_of_the_coefficients():
     x, y = two_classes()
-    with pytest.warns(ConvergenceWarning, match="max_iterations=20"):
+    with pytest.warns(ConvergenceWarning, match="After 20 steps"):
         model = SMOClassifier(bandwidth=1.0, max_iterations=20).fit(x, y)
     assert model.n_iter_ == 20
     expected = naive_kernel("gaussian", 1.0, x, x[model.support_]) @ model.dual_coef_[:, 0] + model.intercept_[0]

@@ -120,7 +120,9 @@ def test_averages_are_those_of_machines_that_are_trained_by_hand():
     outputs, alike = [], []
     for machine, seed, kept in [(0, 0, outputs), (1, 1, outputs), (0, 0, alike), (1, 0, alike)]:
         rows = streams.permutation(0, "data of machines", machine, 400)[:100]
-        model = DoublyStochasticClassifier(**options, regularisation=1e-4, random_state=seed, device="cpu")
+        model = DoublyStochasticClassifier(
+            **options, regularisation=1e-4, fit_intercept=False, random_state=seed, device="cpu"
+        )
         model.fit(given.x_train[rows].astype(np.float32), given.y_train[rows])
         kept.append(model.decision_function(given.x_test.astype(np.float32)))
     missed = lambda values: 100 * np.mean((values > 0) != given.y_test)  # noqa: E731

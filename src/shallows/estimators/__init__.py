@@ -57,7 +57,11 @@ What users of scikit-learn look for:
     ``predict_proba`` of least squares, ridge regression, extreme learning machines and kitchen sinks; of Pegasos,
     NORMA, SDCA, SAG, SVRG and doubly stochastic gradients with the losses "logistic" and "softmax". Support vector
     machines, linear and budgeted machines have ``decision_function`` alone; ``CalibratedClassifierCV`` makes
-    probabilities of it.
+    probabilities of it. Where the inputs tell nothing of the classes, all of them are the class frequencies.
+*fit_intercept*
+    Functions are learnt about an intercept that is not regularised, the constant score with the least loss. Classifiers
+    that calibrate their outputs need none, nor do budgeted machines have one; that of linear and of low-rank machines
+    is regularised, that of support vector machines is trained. Regressors always have one.
 *sample_weight*
     Of least squares and ridge regression: factors of the squared errors in their sum, so that ten times the weights
     are a tenth of λ. Of support vector machines: factors of C. Of Pegasos and its like, linear, budgeted and doubly

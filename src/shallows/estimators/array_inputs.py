@@ -42,6 +42,37 @@ def on_host(x: Any) -> Any:
     return _convert_to_numpy(x, x.__array_namespace__())
 
 
+def canonical_rows(X: Any) -> Any:
+    """Sparse rows in canonical CSR form, columns ascending and each once, without stored zeros; X stays as it is.
+
+    Parameters
+    ----------
+    X : sparse matrix or array, shape (n, d)
+        In any format of SciPy.
+
+    Raises
+    ------
+    ValueError
+        Row pointers or column numbers that do not fit the shape; compiled loops would read beyond their arrays.
+    """
+    if X.ndim != 2:
+        return X  # The check of the shape says what is wrong.
+    if X.format in ("csr", "csc", "bsr"):
+        try:
+            # An object of its own over the same numbers: flags of the given one may be out of date.
+            X = type(X)((X.data, X.indices, X.indptr), shape=X.shape)
+            X.check_format(full_check=True)
+        except ValueError as error:
+            raise ValueError(f"X is no valid sparse matrix: {error}.") from error
+    rows = X.tocsr()
+    if rows.has_canonical_format and np.count_nonzero(rows.data) == rows.nnz:
+        return rows
+    rows = rows.copy()
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    return rows
+
+
 def follows_input(method: Callable[[Any, Any], np.ndarray]) -> Callable[[Any, Any], Any]:
     """Decorate a method of X, so that its result is in the library of X where scikit-learn dispatches.
 

@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from .. import arrays, gpu_checks, training
 from ..training import keeps_model_on_failure as keeps_model_on_failure
 from . import class_weights, precomputed
-from .array_inputs import on_host
+from .array_inputs import canonical_rows, on_host
 from .label_checks import refuse_missing_labels
 from .other_parameter_names import refuse_other_names
 from .parameter_checks import check_kinds
@@ -25,8 +25,13 @@ SMALL = 1000
 
 
 def native(X: Any) -> Any:
-    """Return an array on the host in its byte order; scikit-learn turns float32 of the other order into float64."""
+    """Return points on the host as every check takes them: arrays in their byte order, sparse rows in canonical form.
+
+    scikit-learn turns float32 of the other byte order into float64.
+    """
     X = on_host(X)
+    if scipy.sparse.issparse(X):
+        return canonical_rows(X)
     dtype = getattr(X, "dtype", None)
     foreign = isinstance(dtype, np.dtype) and dtype.kind == "f" and not dtype.isnative
     return X.astype(dtype.newbyteorder("=")) if foreign else X

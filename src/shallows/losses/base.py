@@ -70,6 +70,35 @@ class Loss:
         """ℓ of each output, shape (m, c), for losses that are sums over outputs."""
         raise NotImplementedError
 
+    # ---------------------------------------------------------------------------------------- intercept
+
+    def constant(self, targets: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+        """The intercept of a function: the constant with the least mean loss, float64, shape (c,).
+
+        Parameters
+        ----------
+        targets : ndarray of float64, shape (n, c)
+            In the coding of the loss.
+        weights : ndarray, shape (n,), optional
+        """
+        if self.for_classes:
+            return self.constant_of_classes(np.average(targets, axis=0, weights=weights), len(targets))
+        low, high = targets.min(axis=0), targets.max(axis=0)
+        for _ in range(64):
+            middle = 0.5 * low + 0.5 * high
+            slopes = self.derivative(np.broadcast_to(middle, targets.shape), targets)
+            slope = np.average(slopes, axis=0, weights=weights)
+            low, high = np.where(slope <= 0, middle, low), np.where(slope >= 0, middle, high)
+        return 0.5 * low + 0.5 * high
+
+    def constant_of_classes(self, mean: np.ndarray, n: int) -> np.ndarray:
+        """The intercept for classes, from the mean of the targets, shape (c,), over n examples.
+
+        The mean itself, which is the minimiser of the square and of the squared hinge. The minimiser of the hinge jumps
+        from −1 to 1 where classes are equally frequent; the mean lies between and has the same sign.
+        """
+        return mean
+
     # ------------------------------------------------------------------------------------------- coding
 
     def n_outputs(self, n_classes: int) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .. import arrays
 from ..arrays import Array
 from .base import Loss, only_where, positive_part
@@ -64,6 +66,10 @@ class Logistic(Loss):
 
     def derivative(self, scores: Array, targets: Array) -> Array:  # noqa: D102
         return -targets * sigmoid(-targets * scores)
+
+    def constant_of_classes(self, mean: np.ndarray, n: int) -> np.ndarray:
+        """The log-odds, with half an example more of either class: no finite sample makes a class impossible."""
+        return np.log((1.0 + mean) * n + 1.0) - np.log((1.0 - mean) * n + 1.0)
 
     def probabilities(self, scores: Array) -> Array:
         """The sigmoid of the scores, divided by its sum over the classes where there is a column for each."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .. import arrays
 from ..arrays import Array
 from .base import Loss, only_where
@@ -33,6 +35,10 @@ class Softmax(Loss):
 
     def derivative(self, scores: Array, targets: Array) -> Array:  # noqa: D102
         return softmax(arrays.namespace(scores), scores) - targets
+
+    def constant_of_classes(self, mean: np.ndarray, n: int) -> np.ndarray:
+        """The logarithms of the shares, with half an example more of each class: a finite sample rules none out."""
+        return np.log(mean * n + 0.5) - np.log(n + 0.5 * len(mean))
 
     def probabilities(self, scores: Array) -> Array:
         """The softmax of the scores."""

@@ -24,9 +24,9 @@ def summarise(
     Returns
     -------
     AnalysisResult
-        Numbers: ``n`` (training points), ``n_all`` (with the test points), ``d`` (features), ``n_labels`` (classes, or numbers to predict at once),
-        ``smallest`` and ``largest`` feature, ``mean`` and ``deviation`` (the mean over features of each one's),
-        ``n_test``, ``smallest_target`` and ``largest_target`` of the training part.
+        Numbers: ``n`` (training points), ``n_all`` (with the test points), ``d`` (features), ``n_labels`` (classes, or
+        numbers to predict at once), ``smallest`` and ``largest`` feature, ``mean`` and ``deviation`` (the mean over
+        features of each one's), ``n_test``, ``smallest_target`` and ``largest_target`` of the training part.
     """
     x, y = data.x_train, np.asarray(data.y_train)
     rows = np.asarray(x[:n_rows], dtype=np.float64)

@@ -186,7 +186,10 @@ class _Training:
             tried = f" after {run.n_rollbacks} halvings" if self.may_shrink else ""
             place = f"epoch {run.epoch + 1}" if run.n_batches else f"batch {run.position + 1} of the stream"
             if math.isnan(step_size):
-                raise DivergenceError(f"Training diverged in {place}.")
+                raise DivergenceError(
+                    f"Training diverged in {place}. Scale the features, for instance with "
+                    "sklearn.preprocessing.StandardScaler."
+                )
             raise DivergenceError(
                 f"Training diverged in {place} with step_size={step_size:.3g}{tried}. "
                 "Take a smaller step_size, or leave it to the program (step_size=None)."

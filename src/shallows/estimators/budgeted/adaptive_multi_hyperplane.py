@@ -43,6 +43,7 @@ class AMMClassifier(RowByRowClassifier):
         for the largest of each class. 0 prunes none.
     constant : float, default=1.0
         A further feature of that value gives the hyperplanes their offsets, which are regularised alike; 0 gives none.
+        With it columns whose mean is more than 100 times as large as the deviation of the points are centred.
     max_seconds : float, optional
         The most seconds of training.
     class_weight : dict or "balanced", optional
@@ -148,7 +149,7 @@ class AMMClassifier(RowByRowClassifier):
     def _start(self, solver: MultiHyperplane, problem: SparseRows) -> HyperplaneState:
         state, n = solver.init(problem), len(self.coef_)
         state.weights[:n, :-1] = self.coef_
-        state.weights[:n, -1] = self.intercept_ / self.constant if self.constant else 0.0
+        state.weights[:n, -1] = self._intercepts() / self.constant if self.constant else 0.0
         state.classes[:n] = self.hyperplane_classes_
         state.n_weights, state.n_steps = n, self.n_steps_
         state.n_names = len(state.names)
@@ -157,7 +158,7 @@ class AMMClassifier(RowByRowClassifier):
     def _keep(self, solver: MultiHyperplane, state: HyperplaneState) -> None:
         found = state.hyperplanes
         self.coef_ = np.ascontiguousarray(found[:, :-1])
-        self.intercept_ = found[:, -1] * solver.constant
+        self.intercept_ = found[:, -1] * solver.constant - (self.coef_ * self._offsets).sum(axis=1)
         self.hyperplane_classes_ = state.classes[: state.n_weights].copy()
         self.effective_params_ = {
             "n_hyperplanes": state.n_weights,
@@ -165,9 +166,18 @@ class AMMClassifier(RowByRowClassifier):
             "pruned": state.pruned,
         }
 
+    def _centred(self, X: Any, *, first: bool) -> Any:
+        if first and not self.constant:
+            self._offsets = np.zeros(X.shape[1])
+        return super()._centred(X, first=first and bool(self.constant))
+
+    def _intercepts(self) -> np.ndarray:
+        """Of points less their offsets."""
+        return self.intercept_ + (self.coef_ * self._offsets).sum(axis=1)
+
     def _scores(self, X: scipy.sparse.csr_array) -> np.ndarray:
         # By class, so that one pass takes the best of each; every class has a hyperplane.
         order = np.argsort(self.hyperplane_classes_, kind="stable")
         starts = np.searchsorted(self.hyperplane_classes_[order], np.arange(len(self.classes_)))
-        of_class = np.maximum.reduceat(X @ self.coef_[order].T + self.intercept_[order], starts, axis=1)
+        of_class = np.maximum.reduceat(X @ self.coef_[order].T + self._intercepts()[order], starts, axis=1)
         return of_class[:, 1:] - of_class[:, :1] if len(self.classes_) == 2 else of_class

@@ -24,7 +24,8 @@ class BudgetedSVMClassifier(RowByRowClassifier):
 
     Pegasos on a kernel, one example a step: f ← (1 − 1/t) f, and a kernel function at the example where its hinge loss
     is positive. When there are more than the budget allows, the one of the smallest coefficients makes room. Two
-    classes have one function; more have one each, and the loss is that of Crammer and Singer.
+    classes have one function; more have one each, and the loss is that of Crammer and Singer. Columns whose mean is
+    more than 100 times as large as the deviation of the points are centred for the training.
 
     Parameters
     ----------
@@ -201,12 +202,12 @@ class BudgetedSVMClassifier(RowByRowClassifier):
 
     def _start(self, solver: BudgetedSGD, problem: SparseRows) -> BudgetedState:
         state = solver.init(problem)
-        state.add(self.support_vectors_, self.dual_coef_)
+        state.add(self.support_vectors_ - self._offsets, self.dual_coef_)
         state.n_steps = self.n_steps_
         return state
 
     def _keep(self, solver: BudgetedSGD, state: BudgetedState) -> None:
-        self.support_vectors_ = np.ascontiguousarray(state.centres)
+        self.support_vectors_ = np.ascontiguousarray(state.centres + self._offsets)
         self.dual_coef_ = state.coefficients.copy()
         self.effective_params_ = {
             "kernel": "gaussian",
@@ -219,7 +220,7 @@ class BudgetedSVMClassifier(RowByRowClassifier):
         }
 
     def _scores(self, X: scipy.sparse.csr_array) -> np.ndarray:
-        z = self.support_vectors_
+        z = self.support_vectors_ - self._offsets
         norms = X.multiply(X).sum(axis=1)[:, None] + (z * z).sum(axis=1)
         K = np.exp(-np.maximum(norms - 2.0 * (X @ z.T), 0.0) / (2.0 * self.bandwidth_**2))
         return K @ self.dual_coef_

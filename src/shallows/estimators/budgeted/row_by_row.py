@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+import warnings
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse
 from sklearn.base import ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ... import arrays, streams, training
@@ -17,12 +19,16 @@ from ...solvers.budgeted.sparse_rows import SparseRows, sparse_rows
 from .. import class_weights
 from ..array_inputs import follows_input
 from ..base import Estimator
+from ..column_scales import far_offsets, shifted
 from ..kernel_checks import check_scores
 from ..label_checks import check_two_classes, refuse_missing_labels, single_column
 from ..parameter_checks import check_positive, check_whole
 
 BATCH = 4096
 """Rows between two looks at the clock and of a block of predictions; it changes no result."""
+
+LARGE_LOSS = 3.0
+"""Times the loss of the zero function: so large it is after several epochs where columns differ much in scale."""
 
 OF_A_STREAM = 1e-4
 """λ where the number of rows is not known."""
@@ -107,7 +113,7 @@ class RowByRowClassifier(ClassifierMixin, Estimator):
         self.classes_ = np.unique(y)
         check_two_classes(self.classes_)
         class_weights.check(self.class_weight, self.classes_)
-        seed = self._seed()
+        seed, X = self._seed(), self._centred(X, first=True)
         problem = self._problem(X, y, None if weights is None else weights / weights.mean())
         self.regularisation_ = float(self.regularisation or 1.0 / X.shape[0])
         solver = self._make_solver(X, y, weights, seed)
@@ -124,6 +130,14 @@ class RowByRowClassifier(ClassifierMixin, Estimator):
         self.n_steps_ = run.state.n_steps
         self.effective_params_ |= {"regularisation": solver.regularisation, "seed": seed, "stopped_by": run.stopped_by}
         self.timings_ = {"preparation": prepared - started, "training": run.seconds}
+        if run.epoch > 1 and run.state.loss > LARGE_LOSS * run.state.zero_loss:
+            warnings.warn(
+                f"In the last epoch the loss was on the mean {run.state.loss / run.state.zero_loss:.2g} times that of "
+                "the zero function. Scale the columns of X, for instance with sklearn.preprocessing.StandardScaler, or "
+                "take more epochs.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
         return self
 
     @training.keeps_model_on_failure
@@ -158,7 +172,8 @@ class RowByRowClassifier(ClassifierMixin, Estimator):
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):
             raise ValueError(f"y has the label {unknown.tolist()[0]!r}, which is none of the classes of the model.")
-        seed, problem = self._seed(), self._problem(X, y, weights)
+        seed, X = self._seed(), self._centred(X, first=first)
+        problem = self._problem(X, y, weights)
         if first or self.regularisation:
             self.regularisation_ = float(self.regularisation or OF_A_STREAM)
         solver = self._make_solver(X, y, weights, seed)
@@ -181,6 +196,13 @@ class RowByRowClassifier(ClassifierMixin, Estimator):
         }
         self.timings_ = {"preparation": time.perf_counter() - started - run.seconds, "training": run.seconds}
         return self
+
+    def _centred(self, X: Any, *, first: bool) -> Any:
+        """Points less the offsets of columns that lie far from zero; a first batch decides on them."""
+        if first:
+            self._offsets = far_offsets(X)
+        # Files of earlier versions hold none.
+        return shifted(X, vars(self).setdefault("_offsets", 0.0))
 
     def _learn_classes(self, classes: Any, first: bool) -> None:
         if classes is None:
@@ -208,7 +230,7 @@ class RowByRowClassifier(ClassifierMixin, Estimator):
         return made
 
     def _all_scores(self, X: Any) -> np.ndarray:
-        X = self._validated(X)
+        X = self._centred(self._validated(X), first=False)
         columns = 1 if len(self.classes_) == 2 else len(self.classes_)
         out = np.empty((X.shape[0], columns))
         with np.errstate(over="ignore", invalid="ignore"):

@@ -195,6 +195,9 @@ class BlockFeatureRidgeClassifier(_BlockFeatureRidge, FeatureLeastSquaresClassif
         The most passes over all blocks.
     tol : float, default=1e-4
         Stop after a pass in which the gradients of the blocks, each before its step, were this share of those of zero.
+    fit_intercept : bool, default=True
+        Learn f about the weighted mean of the targets −1 and +1, which is not regularised: where the inputs tell
+        nothing, probabilities are then the class frequencies. False learns f about 0, as the method was published.
     class_weight : dict or "balanced", optional
         Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
         a class with nⱼ of the n rows, of k classes.
@@ -212,6 +215,8 @@ class BlockFeatureRidgeClassifier(_BlockFeatureRidge, FeatureLeastSquaresClassif
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
+    intercept_ : ndarray, shape (n_outputs,)
+        Mean of the targets.
     coef_ : ndarray, shape (n_outputs, n_features_out)
     transformer_ : FeatureMapTransformer
         The fitted features.
@@ -248,6 +253,7 @@ class BlockFeatureRidgeClassifier(_BlockFeatureRidge, FeatureLeastSquaresClassif
         block_size: int = 2048,
         max_epochs: int = 100,
         tol: float = 1e-4,
+        fit_intercept: bool = True,
         class_weight: Any = None,
         random_state: Any = None,
         device: str = "auto",
@@ -261,6 +267,7 @@ class BlockFeatureRidgeClassifier(_BlockFeatureRidge, FeatureLeastSquaresClassif
         self.block_size = block_size
         self.max_epochs = max_epochs
         self.tol = tol
+        self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.random_state = random_state
         self.device = device

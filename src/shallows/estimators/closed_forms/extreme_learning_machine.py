@@ -64,6 +64,9 @@ class ExtremeLearningMachineClassifier(_ExtremeLearningMachine, FeatureLeastSqua
     form : {"auto", "features", "rows"}, default="auto"
         Which closed form is computed: (HᵀH + I/C)⁻¹ HᵀT, of as many equations as units; Hᵀ(HHᵀ + I/C)⁻¹ T, of as many
         as rows; or the smaller of the two. They are equal.
+    fit_intercept : bool, default=True
+        Learn f about the weighted mean of the targets −1 and +1, which is not regularised: where the inputs tell
+        nothing, probabilities are then the class frequencies. False learns f about 0, as the method was published.
     class_weight : dict or "balanced", optional
         Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
         a class with nⱼ of the n rows, of k classes.
@@ -81,6 +84,8 @@ class ExtremeLearningMachineClassifier(_ExtremeLearningMachine, FeatureLeastSqua
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
+    intercept_ : ndarray, shape (n_outputs,)
+        Mean of the targets.
     coef_ : ndarray, shape (n_outputs, n_features_out)
     transformer_ : HiddenUnits
         The fitted features.
@@ -115,6 +120,7 @@ class ExtremeLearningMachineClassifier(_ExtremeLearningMachine, FeatureLeastSqua
         C: float | str = "auto",
         bandwidth: float | str | None = "auto",
         form: str = "auto",
+        fit_intercept: bool = True,
         class_weight: Any = None,
         random_state: Any = None,
         device: str = "auto",
@@ -127,6 +133,7 @@ class ExtremeLearningMachineClassifier(_ExtremeLearningMachine, FeatureLeastSqua
         self.C = C
         self.bandwidth = bandwidth
         self.form = form
+        self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.random_state = random_state
         self.device = device

@@ -8,17 +8,14 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
-from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
-from sklearn.preprocessing import LabelBinarizer
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import column_or_1d
+from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from ... import arrays, training
 from ...errors import ShallowsError
-from .. import class_weights, leave_one_out_choice
+from .. import leave_one_out_choice
 from ..array_inputs import follows_input
 from ..base import Estimator
-from ..label_checks import check_two_classes
+from ..square_loss_classes import SquareLossClassifier
 from .feature_choice import choose_on_features
 from .normal_equations import DIRECT_ROWS, solve_by_features, solve_by_rows, solve_sparse
 
@@ -148,96 +145,21 @@ class FeatureLeastSquares(Estimator):
             yield (H, T) if root is None else (root[rows, None] * H, root[rows, None] * T)
 
     def _raw_predict(self, X: Any) -> np.ndarray:
-        """Outputs of the linear function, float64, shape (n_samples, n_outputs)."""
-        X = self._validated(X)
+        """Outputs of the linear function, float64, shape (n_samples, n_outputs), for checked X."""
         if "device" in self.transformer_.get_params(deep=False):
             self.transformer_.set_params(device=self.device)  # a model may be moved after its fit
         out = np.empty((X.shape[0], len(self.coef_)))
         width = 1024 if not self._dense() else self.coef_.shape[1]
         for rows in arrays.blocks(X.shape[0], max(1, BLOCK_NUMBERS // width)):
             out[rows] = self.transformer_.transform(X[rows]) @ self.coef_.T
-        return out
+        return self._unscale(out)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")
 
 
-class FeatureLeastSquaresClassifier(ClassifierMixin, FeatureLeastSquares):
+class FeatureLeastSquaresClassifier(SquareLossClassifier, FeatureLeastSquares):
     """Classification by least squares on targets −1 and +1, one output a class (one in all for two classes)."""
-
-    def _encode(self, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-        check_classification_targets(y)
-        self._multilabel = type_of_target(y) == "multilabel-indicator"
-        if y.ndim == 2 and y.shape[1] == 1:
-            y = column_or_1d(y, warn=True)
-        if y.ndim == 2 and not self._multilabel:
-            raise ValueError("y has several columns that are no 0/1 labels; fit one classifier for each output.")
-        self._binarizer = LabelBinarizer(neg_label=-1, pos_label=1).fit(y)
-        self.classes_ = self._binarizer.classes_
-        check_two_classes(self.classes_)
-        class_weights.check(getattr(self, "class_weight", None), self.classes_)
-        return np.asarray(self._binarizer.transform(y), dtype=np.float64)
-
-    @follows_input
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Outputs of the fitted function, aimed at +1 for the class and −1 elsewhere.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples,) for two classes, else (n_samples, n_classes)
-        """
-        scores = self._raw_predict(X)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    @follows_input
-    def predict(self, X: Any) -> np.ndarray:
-        """Class labels.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples,)
-            (n_samples, n_labels) of 0 and 1 after a fit on such labels.
-        """
-        scores = self._raw_predict(X)
-        if self._multilabel:
-            return (scores > 0).astype(int)
-        return self.classes_[(scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)]
-
-    @follows_input
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Estimates of the class probabilities: (f + 1)/2, clipped and normalised.
-
-        The minimiser of the square loss on targets −1 and +1 is 2 P(class | x) − 1. For better ones put the model into
-        scikit-learn's `CalibratedClassifierCV`.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples, n_classes)
-        """
-        # No finite sample makes a class impossible or certain.
-        shares = np.clip((self._raw_predict(X) + 1.0) / 2.0, 1e-6, 1.0 - 1e-6)
-        if self._multilabel:
-            return shares
-        if shares.shape[1] == 1:
-            return np.hstack([1.0 - shares, shares])
-        return shares / shares.sum(axis=1, keepdims=True)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        return tags
 
 
 class FeatureLeastSquaresRegressor(RegressorMixin, MultiOutputMixin, FeatureLeastSquares):
@@ -252,6 +174,9 @@ class FeatureLeastSquaresRegressor(RegressorMixin, MultiOutputMixin, FeatureLeas
         self.intercept_ = np.average(y, axis=0, weights=weights)
         return y - self.intercept_
 
+    def _unscale(self, scores: np.ndarray) -> np.ndarray:
+        return scores + self.intercept_
+
     @follows_input
     def predict(self, X: Any) -> np.ndarray:
         """Values of the fitted function.
@@ -265,5 +190,5 @@ class FeatureLeastSquaresRegressor(RegressorMixin, MultiOutputMixin, FeatureLeas
         ndarray, shape (n_samples,) or (n_samples, n_outputs)
             In the shape of the training targets.
         """
-        values = self._raw_predict(X) + self.intercept_
+        values = self._raw_predict(self._validated(X))
         return values[:, 0] if self._one_column else values

@@ -95,6 +95,9 @@ class FeatureRidgeClassifier(_FeatureRidge, FeatureLeastSquaresClassifier):
         Conjugate gradients, which solve for sparse features, stop when the residual is this share of the right side.
     max_iterations : int, default=1000
         The most iterations of conjugate gradients.
+    fit_intercept : bool, default=True
+        Learn f about the weighted mean of the targets −1 and +1, which is not regularised: where the inputs tell
+        nothing, probabilities are then the class frequencies. False learns f about 0, as the method was published.
     class_weight : dict or "balanced", optional
         Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
         a class with nⱼ of the n rows, of k classes.
@@ -112,6 +115,8 @@ class FeatureRidgeClassifier(_FeatureRidge, FeatureLeastSquaresClassifier):
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
+    intercept_ : ndarray, shape (n_outputs,)
+        Mean of the targets.
     coef_ : ndarray, shape (n_outputs, n_features_out)
     transformer_ : FeatureMapTransformer
         The fitted features.
@@ -146,6 +151,7 @@ class FeatureRidgeClassifier(_FeatureRidge, FeatureLeastSquaresClassifier):
         regularisation: float | str = "auto",
         tol: float = 1e-6,
         max_iterations: int = 1000,
+        fit_intercept: bool = True,
         class_weight: Any = None,
         random_state: Any = None,
         device: str = "auto",
@@ -158,6 +164,7 @@ class FeatureRidgeClassifier(_FeatureRidge, FeatureLeastSquaresClassifier):
         self.regularisation = regularisation
         self.tol = tol
         self.max_iterations = max_iterations
+        self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.random_state = random_state
         self.device = device

@@ -10,9 +10,10 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ... import losses, training
+from ... import arrays, losses, training
 from ...errors import ShallowsError
 from ...lazy_tables import LazyTable
+from ...solvers.expansions.expansion import counts_of
 from .. import class_weights
 from ..array_inputs import follows_input
 from ..constructors import with_parameters
@@ -59,6 +60,11 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
     regularisation : float, optional
         λ, for λ/2 ‖f‖² beside the mean loss. None takes the one with the smallest leave-one-out error on the points
         that the bandwidth is chosen with, for a loss of classes in units of its curvature.
+    fit_intercept : bool, default=True
+        Learn f about an intercept b, which is not regularised: the constant score of the least loss, from the weighted
+        class frequencies alone. That is their log-odds for "logistic", their logarithms for "softmax", and the mean of
+        the coded targets for the other losses. Where the inputs tell nothing, probabilities are then the frequencies.
+        A stream counts the classes as they come. False learns f about 0, as the method was published.
     block_size : int, optional
         F, the frequencies of a block. None takes n/32 rounded up to a power of two, between 32 and 1,024; 256 for a
         stream.
@@ -124,6 +130,8 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
+    intercept_ : ndarray, shape (n_outputs,)
+        b, the constant with the least loss on the targets: their mean for "square".
     dual_coef_ : ndarray, shape (n_blocks, width, n_outputs)
         Coefficients of the features.
     n_blocks_, n_reused_, n_iter_, n_random_features_ : int
@@ -138,7 +146,7 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
     gradients for kernel methods", UAI.
     """
 
-    __init__ = with_parameters(RandomFeatureExpansion.__init__, class_weight=None)
+    __init__ = with_parameters(RandomFeatureExpansion.__init__, fit_intercept=True, class_weight=None)
 
     def partial_fit(
         self,
@@ -259,6 +267,21 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
                 f"loss={loss.name!r} is not for classes (DoublyStochasticRegressor has those for numbers). Here: "
                 f"{', '.join(known)}."
             )
+
+    def _counts(self, targets: np.ndarray, weights: np.ndarray | None, *, streamed: bool) -> np.ndarray | None:
+        if not self.fit_intercept:
+            return None
+        if streamed:  # Its first rows are counted when their batches come.
+            return np.zeros(targets.shape[1] + 2)
+        return counts_of(targets, None if weights is None else weights / self._mean_weight)
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """b, shape (n_outputs,)."""
+        if not hasattr(self, "_state"):
+            raise AttributeError("intercept_ is there after fit.")
+        b = self._state.intercept(self._problem)
+        return np.zeros(self._problem.n_outputs) if b is None else arrays.to_numpy(b)
 
     def _decode(self, scores: np.ndarray) -> np.ndarray:
         if self._multilabel:

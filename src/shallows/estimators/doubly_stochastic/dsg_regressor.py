@@ -19,8 +19,9 @@ class DoublyStochasticRegressor(RegressorMixin, MultiOutputMixin, RandomFeatureE
 
     The function is a sum of random Fourier features of the kernel, which gains a block of them in every step. Features
     are regenerated from a seed whenever they are needed: memory does not depend on the number of inputs, and data may
-    stream past (`partial_fit`). By default every block of features is fitted through its covariance on one batch, as
-    the authors' release does, and the steps are θ/(t + t₀), as in the theory.
+    stream past (`partial_fit`). It is learnt about a constant, which a stream has of its first rows. By default every
+    block of features is fitted through its covariance on one batch, as the authors' release does, and the steps are
+    θ/(t + t₀), as in the theory.
 
     Parameters
     ----------
@@ -104,7 +105,7 @@ class DoublyStochasticRegressor(RegressorMixin, MultiOutputMixin, RandomFeatureE
     Attributes
     ----------
     intercept_ : ndarray, shape (n_outputs,)
-        Mean of the targets (of the first batch, for a stream), about which the function is learnt.
+        b, the constant with the least loss on the targets: their mean for "square".
     dual_coef_ : ndarray, shape (n_blocks, width, n_outputs)
         Coefficients of the features.
     n_blocks_, n_reused_, n_iter_, n_random_features_ : int
@@ -125,7 +126,7 @@ class DoublyStochasticRegressor(RegressorMixin, MultiOutputMixin, RandomFeatureE
         y = np.asarray(y, dtype=np.float64)
         self._one_column = y.ndim == 1
         y = y.reshape(len(y), -1)
-        self.intercept_ = np.average(y, axis=0, weights=weights)
+        self.intercept_ = self._requested_loss().constant(y, weights)
         # In their own units, first divided by the largest, so that no square over- or underflows.
         away = y - self.intercept_
         largest = np.abs(away).max(axis=0)

@@ -28,7 +28,7 @@ class ExpansionSnapshot(Snapshot):
 
     def _scores_in_training(self) -> np.ndarray:
         problem, order = self.estimator._problem, self.estimator._order
-        fitted = arrays.to_numpy(self.state.values(problem, problem.points))
+        fitted = arrays.to_numpy(self.state.shifted_values(problem, problem.points))
         scores = np.empty_like(fitted)
         scores[order] = fitted
         return self.estimator._unscale(scores)
@@ -36,7 +36,7 @@ class ExpansionSnapshot(Snapshot):
     def objective(self) -> float:
         """Mean training loss, E ℓ(f(x), y), in the units that it is minimised in; without the regulariser."""
         problem = self.estimator._problem
-        scores = self.state.values(problem, problem.points)
+        scores = self.state.shifted_values(problem, problem.points)
         targets = self.state.targets_for(problem, problem.take(slice(0, scores.shape[0])), scores)
         values = problem.loss.value(scores, targets)
         w = problem.weights

@@ -116,6 +116,8 @@ def check_arrays(held: dict[str, np.ndarray], header: dict[str, Any], width: int
         check_array(held, "direction", (width, c), dtype=header["dtype"])
         if not 0 <= header["state"]["direction_block"] < n_blocks:
             raise ShallowsError(f"its header names block {header['state']['direction_block']} of {n_blocks}")
+    if "counts" in held:
+        check_array(held, "counts", (c + 2,), dtype=np.float64)
     if "mixing" in held:
         check_array(held, "mixing", (c, c), dtype=np.float64)
     if "feature_names_in_" in held:

@@ -292,9 +292,8 @@ class RandomFeatureExpansion(PlannedExpansion):
         loss = self._make_loss()
         self._solver, self.effective_params_ = self._plan(sample, loss, nu, chosen, seed)
         at_once = min(room // 4, 2**28 if device.kind == "cpu" else 2**32)
-        self._problem = ExpansionProblem(
-            self._features, loss, c, budget=at_once, growth=self._divergence_factor(loss, n is None)
-        )
+        growth, counts = self._divergence_factor(loss, n is None), self._counts(targets, weights, streamed=n is None)
+        self._problem = ExpansionProblem(self._features, loss, c, budget=at_once, growth=growth, counts=counts)
         self.effective_params_ |= {
             "kernel": kernel.name,
             "bandwidth": kernel.bandwidth,
@@ -355,7 +354,7 @@ class RandomFeatureExpansion(PlannedExpansion):
         out = np.empty((X.shape[0], self._problem.n_outputs), dtype=self._dtype)
         with device.active(), np.errstate(over="ignore", invalid="ignore"):
             for rows, x, _ in self._centring.new_points(X, device, self._dtype):
-                out[rows] = arrays.to_numpy(state.values(self._problem, x))
+                out[rows] = arrays.to_numpy(state.shifted_values(self._problem, x))
         # A stream with steps that are long by design may have overflowed without any fault of the new points.
         if not fitting and state.is_finite():
             check_scores(out, X)

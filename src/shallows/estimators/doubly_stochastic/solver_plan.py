@@ -164,6 +164,10 @@ class PlannedExpansion(Estimator):
     def _check_loss(self) -> None:
         losses.make(self.loss)
 
+    def _counts(self, targets: np.ndarray, weights: np.ndarray | None, *, streamed: bool) -> np.ndarray | None:
+        """What the intercept of classes begins with; None without one, or where the targets are centred."""
+        return None
+
     def _default_sizes(self, n: int | None) -> tuple[int, int]:
         """F and B; with five examples for every column of a block its covariance can be inverted safely."""
         if n is None:

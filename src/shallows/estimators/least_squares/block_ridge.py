@@ -128,6 +128,9 @@ class BlockKernelRidgeClassifier(_BlockKernelRidge, LeastSquaresClassifier):
     warm_start : bool, default=False
         Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
         when to stop (``max_epochs``, ``tol``); else begin anew.
+    fit_intercept : bool, default=True
+        Learn f about the weighted mean of the targets −1 and +1, which is not regularised: where the inputs tell
+        nothing, probabilities are then the class frequencies. False learns f about 0, as the method was published.
     class_weight : dict or "balanced", optional
         Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
         a class with nⱼ of the n rows, of k classes.
@@ -146,6 +149,8 @@ class BlockKernelRidgeClassifier(_BlockKernelRidge, LeastSquaresClassifier):
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
+    intercept_ : ndarray, shape (n_outputs,)
+        Mean of the targets.
     dual_coef_ : ndarray, shape (n_samples, n_outputs)
         Coefficients of the kernel functions at the training rows ``support_``.
     support_ : ndarray of int, shape (n_samples,)
@@ -176,7 +181,7 @@ class BlockKernelRidgeClassifier(_BlockKernelRidge, LeastSquaresClassifier):
     True
     """
 
-    __init__ = with_parameters(_BlockKernelRidge.__init__, class_weight=None)
+    __init__ = with_parameters(_BlockKernelRidge.__init__, fit_intercept=True, class_weight=None)
 
 
 class BlockKernelRidgeRegressor(_BlockKernelRidge, LeastSquaresRegressor):

@@ -31,6 +31,7 @@ class _KernelSGD:
         *,
         bandwidth: float | None = None,
         kernel_params: Mapping[str, Any] | None = None,
+        calibration: str | None = "auto",
         batch_size: int | None = None,
         step_size: float | None = None,
         step_rule: str = "certified",
@@ -49,6 +50,7 @@ class _KernelSGD:
         self.kernel = kernel
         self.bandwidth = bandwidth
         self.kernel_params = kernel_params
+        self.calibration = calibration
         self.batch_size = batch_size
         self.step_size = step_size
         self.step_rule = step_rule
@@ -105,6 +107,10 @@ class KernelSGDClassifier(_KernelSGD, LeastSquaresClassifier):
         between points of a subsample.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
+    calibration : {"auto", None}, default="auto"
+        How outputs become probabilities, and decide between several classes. "auto" learns a sigmoid, or a linear map
+        and the softmax for several classes, from outputs at training rows of functions that were fitted without them.
+        None leaves the outputs as they are. Regressors have it so that one configuration serves both, without effect.
     batch_size : int, optional
         m, the rows of a step. None takes β/μ, beyond which larger batches no longer pay, and 16 at least: β is the
         largest value of the kernel's diagonal, μ the largest eigenvalue of its matrix over n.
@@ -169,6 +175,10 @@ class KernelSGDRegressor(_KernelSGD, LeastSquaresRegressor):
         between points of a subsample.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
+    calibration : {"auto", None}, default="auto"
+        How outputs become probabilities, and decide between several classes. "auto" learns a sigmoid, or a linear map
+        and the softmax for several classes, from outputs at training rows of functions that were fitted without them.
+        None leaves the outputs as they are. Regressors have it so that one configuration serves both, without effect.
     batch_size : int, optional
         m, the rows of a step. None takes β/μ, beyond which larger batches no longer pay, and 16 at least: β is the
         largest value of the kernel's diagonal, μ the largest eigenvalue of its matrix over n.

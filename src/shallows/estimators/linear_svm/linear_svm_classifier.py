@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
 from sklearn.base import ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
 from ... import arrays, training
@@ -22,8 +20,10 @@ from ...solvers.linear_svm.rows import as_rows
 from .. import class_weights
 from ..array_inputs import follows_input
 from ..base import Estimator
+from ..column_scales import far_offsets, shifted
 from ..label_checks import check_two_classes, single_column
 from ..snapshot import Snapshot
+from .scale_check import warn_if_far, warn_of_limit
 from .solver_choice import SOLVERS, Choice, check_parameters, epochs_of, loss_of
 
 
@@ -53,7 +53,8 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
         λ. None takes 1/n, which is C = 1 of a support vector machine; C in general is 1/(λn). In ``partial_fit`` n is
         the number of rows of the first call.
     fit_intercept : bool, default=True
-        Add a constant feature of 1, whose coefficient is regularised like the others.
+        Add a constant feature of 1, whose coefficient is regularised like the others. Columns whose mean is more than
+        100 times as large as the deviation of the points are centred, since the constant would not make up for them.
     batch_size : int, default=1
         Examples of a step of Pegasos and FOLOS.
     projection : bool, default=False
@@ -72,7 +73,8 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
     tol : float, default=1e-3
         Where the solver stops: the range of projected gradients over a pass (dual coordinate descent), the norm of the
         gradient as a share of the first (Newton, L-BFGS), or the gap between objective and bound as a share of the
-        objective (cutting planes). The stochastic methods do not notice.
+        objective (cutting planes). The stochastic methods do not notice. Whatever the method, a fit that ends far from
+        the optimum because columns differ in scale warns.
     class_weight : dict or "balanced", optional
         Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
         a class with nⱼ of the n rows, of k classes.
@@ -197,6 +199,7 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
         X, y, weights = self._validated_training_set(X, y, sample_weight)
         self._learn_classes(np.unique(single_column(y)))
         choice, n = SOLVERS[self.solver], X.shape[0]
+        given, X = X, self._centred(X, first=True)
         self._regularisation = float(self.regularisation or 1.0 / n)
         problems = self._problems(X, y, None if weights is None else weights / weights.mean())
         prepared = time.perf_counter()
@@ -208,7 +211,7 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
             training.Stopping(max_epochs, max_seconds=self.max_seconds),
             observers=[*self._progress_observers(), *observers],
             checkpoint=checkpoint,
-            snapshot=lambda state, epoch: LinearSnapshot(self, X, state, epoch),
+            snapshot=lambda state, epoch: LinearSnapshot(self, given, state, epoch),
         )
         self._take_model(run.state, choice)
         self.n_iter_ = max(run.epoch, 1)
@@ -222,12 +225,9 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
         }
         self.timings_ = {"preparation": prepared - started, "training": run.seconds}
         if run.stopped_by == "max_epochs" and choice.converges:
-            warnings.warn(
-                f"After max_epochs={max_epochs} the solver {self.solver!r} has not come to "
-                f"tol={self.tol:g}. Take a larger max_epochs or tol, or scale the features.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+            warn_of_limit(self.solver, max_epochs, self.tol)
+        elif not choice.certain:
+            warn_if_far(self.solver, X, problems, run.state.coefficients, has_intercept=bool(self.fit_intercept))
         return self
 
     @available_if(_is_online)
@@ -268,7 +268,8 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
             raise ValueError(f"classes are not those of the first call, {self.classes_.tolist()!r}.")
         if unknown := set(np.unique(single_column(y)).tolist()) - set(self.classes_.tolist()):
             raise ValueError(f"y has the label {sorted(unknown, key=str)[0]!r}, which is not among classes.")
-        choice, problems = SOLVERS[self.solver], self._problems(X, y, weights)
+        X, choice = self._centred(X, first=first), SOLVERS[self.solver]
+        problems = self._problems(X, y, weights)
         solver = OneVersusRest(choice.make(self, self._seed(), "in_order"))
         state = solver.init(problems)
         if not first:
@@ -286,6 +287,12 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
         self.classes_ = classes
         check_two_classes(classes)
         class_weights.check(self.class_weight, classes)
+
+    def _centred(self, X: Any, *, first: bool) -> Any:
+        if first:
+            self._offsets = far_offsets(X) if self.fit_intercept else np.zeros(X.shape[1])
+        # Files of earlier versions hold none.
+        return shifted(X, vars(self).setdefault("_offsets", 0.0))
 
     def _problems(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> list[LinearSVMProblem]:
         """One problem for two classes, else one for each class against the rest."""
@@ -316,12 +323,15 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
         ]
 
     def _take_model(self, state: SideBySide, choice: Choice) -> None:
-        columns = state.coefficients
-        d = len(columns) - 1 if self.fit_intercept else len(columns)
-        self.coef_ = np.ascontiguousarray(columns[:d].T)
-        self.intercept_ = columns[d].copy() if self.fit_intercept else np.zeros(columns.shape[1])
+        self.coef_, self.intercept_ = self._coefficients_of(state)
         if choice.online:
             self._state = state.remember()
+
+    def _coefficients_of(self, state: SideBySide) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients of the columns as the user gave them, shape (n_outputs, d), and intercepts."""
+        columns, has_intercept = state.coefficients, bool(self.fit_intercept)
+        coef = np.ascontiguousarray(columns[: len(columns) - has_intercept].T)
+        return coef, (columns[-1] if has_intercept else 0.0) - (coef * self._offsets).sum(axis=1)
 
     # ------------------------------------------------------------------------------------ prediction
 
@@ -381,9 +391,7 @@ class LinearSnapshot(Snapshot):
         self._training_points = X
 
     def _scores(self, X: Any) -> np.ndarray:
-        columns, has_intercept = self.state.coefficients, self.estimator.fit_intercept
-        intercept = columns[-1] if has_intercept else np.zeros(columns.shape[1])
-        return self.estimator._scores(X, (columns[:-1] if has_intercept else columns).T, intercept)
+        return self.estimator._scores(X, *self.estimator._coefficients_of(self.state))
 
     def _scores_in_training(self) -> np.ndarray:
         return self._scores(self._training_points)

@@ -21,6 +21,9 @@ from ..parameter_checks import check_kinds, check_not_negative, check_positive, 
 
 LOSSES = ("hinge", "squared_hinge")
 
+PAIR_STEPS = 20_000
+"""Steps on a cutting-plane method's smaller problem before active sets take over; scaled columns need fewer."""
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -38,6 +41,8 @@ class Choice:
         Whether a batch of a step is a number of examples, so that ``partial_fit`` can go on with others.
     converges : bool
         Whether the solver notices that it has come to its tolerance.
+    certain : bool
+        Whether what it notices holds for columns of any scale; `scale_check` looks at the models of the others.
     """
 
     make: Callable[[Any, int, str], Any]
@@ -45,10 +50,13 @@ class Choice:
     max_epochs: int = 1000
     online: bool = False
     converges: bool = True
+    certain: bool = False
 
 
 SOLVERS = {
-    "dual_coordinate_descent": Choice(lambda model, seed, _: DualCoordinateDescent(float(model.tol), True, seed)),
+    "dual_coordinate_descent": Choice(
+        lambda model, seed, _: DualCoordinateDescent(float(model.tol), True, seed), certain=True
+    ),
     "pegasos": Choice(
         lambda model, seed, sampling: LinearPegasos(
             model.batch_size, bool(model.projection), model.averaging, sampling, seed
@@ -74,8 +82,8 @@ SOLVERS = {
     "newton": Choice(lambda model, *_: PrimalNewton(float(model.tol)), losses=("squared_hinge",)),
     "lbfgs": Choice(lambda model, *_: LBFGS(float(model.tol)), losses=("squared_hinge", "logistic")),
     "sarah": Choice(lambda _, seed, __: SARAH(seed=seed), losses=("squared_hinge",), max_epochs=20, converges=False),
-    "bmrm": Choice(lambda model, *_: CuttingPlanes(float(model.tol))),
-    "ocas": Choice(lambda model, *_: CuttingPlanes(float(model.tol), line_search=True)),
+    "bmrm": Choice(lambda model, *_: CuttingPlanes(float(model.tol), False, PAIR_STEPS, True)),
+    "ocas": Choice(lambda model, *_: CuttingPlanes(float(model.tol), True, PAIR_STEPS, True)),
 }
 """The solvers by name."""
 

@@ -87,20 +87,27 @@ class _NORMA:
         if self.schedule == "inverse":
             return 1.0 / reg
         K = arrays.to_numpy(problem.span.products(slice(0, batch_size))).astype(np.float64)
-        if math.isfinite(loss.slope_bound):
+        n_steps, M = self.max_epochs * math.ceil(problem.span.n / batch_size), loss.slope_bound
+        if loss.for_classes and math.isfinite(M):
             # The regret of steps η/√t is least for η = ‖f‖ over the bound of the gradients; 1/√λ bounds ‖f‖.
-            step = 1.0 / (loss.slope_bound * math.sqrt(reg * float(K.diagonal().max())))
-            n_steps = self.max_epochs * math.ceil(problem.span.n / batch_size)
+            step = 1.0 / (M * math.sqrt(reg * float(K.diagonal().max())))
             return step if self.schedule == "root" else step / math.sqrt(n_steps)
         with arrays.one_blas_thread():
             top = float(np.linalg.eigvalsh(K)[-1]) / batch_size
-        return 1.0 / (loss.smoothness * top + reg)
+        # Of values the size of f matters, not its sign alone, and that bound is far too wide for a small λ. A loss with
+        # kinks bends as much as a square whose slope comes to M at the mean distance from the intercept, ℓ/M.
+        if math.isfinite(loss.smoothness):
+            return 1.0 / (loss.smoothness * top + reg)
+        mean = problem.losses(arrays.namespace(problem.targets).zeros_like(problem.targets), slice(0, problem.span.n))
+        distance = mean / problem.span.n / M
+        step = distance / (M * top + reg * distance)
+        return step if self.schedule == "root" else step / math.sqrt(n_steps)
 
 
 class NORMAClassifier(_NORMA, RiskClassifier):
     """Classification by NORMA: stochastic gradient descent in the space of a kernel, regularised.
 
-    Minimises λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ), yᵢ), without an intercept.
+    Minimises λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ) + b, yᵢ) with a given intercept b, see ``fit_intercept``.
 
     Parameters
     ----------
@@ -122,9 +129,15 @@ class NORMAClassifier(_NORMA, RiskClassifier):
         λ. "auto" takes that of kernel ridge regression with the smallest leave-one-out error on the rows that the
         bandwidth is chosen with, and without a kernel does as None. None takes 1/n, which is C = 1 of a support vector
         machine; C in general is 1/(λn).
+    fit_intercept : bool, default=True
+        Learn f about an intercept b, which is not regularised: the constant score of the least loss, from the weighted
+        class frequencies alone. That is their log-odds for "logistic", their logarithms for "softmax", and the mean of
+        the coded targets for the other losses. Where the inputs tell nothing, probabilities are then the frequencies.
+        False learns f about 0, as the method was published.
     step_size : float, optional
-        η₁. None takes 1/(M√(λκ)) for a loss whose slopes are bounded by M (divided by √T in the constant schedule
-        of T steps), the reciprocal of the curvature of a batch for other losses, and 1/λ in the inverse schedule.
+        η₁. None takes 1/(M√(λκ)) for a loss of classes with slopes of at most M (divided by √T in the constant schedule
+        of T steps), the reciprocal of the curvature of a batch for other losses, and 1/λ in the inverse schedule. A
+        loss of values with kinks counts as curved as a square with the slope M at the mean distance from the intercept.
     schedule : {"root", "constant", "inverse"}, default="root"
         η_t = η₁/√t, η₁ or η₁/t.
     truncation : int, optional
@@ -166,6 +179,8 @@ class NORMAClassifier(_NORMA, RiskClassifier):
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
+    intercept_ : ndarray, shape (n_outputs,)
+        b, the constant with the least loss on the targets: their mean for "square".
     dual_coef_ : ndarray, shape (n_support, n_outputs)
         Coefficients of the kernel functions at the training rows ``support_``; without explicit features.
     support_ : ndarray of int
@@ -191,7 +206,7 @@ class NORMAClassifier(_NORMA, RiskClassifier):
     Processing 52.
     """
 
-    __init__ = with_parameters(_NORMA.__init__, class_weight=None)
+    __init__ = with_parameters(_NORMA.__init__, fit_intercept=True, class_weight=None)
 
     _default_loss = Hinge()
 
@@ -199,7 +214,7 @@ class NORMAClassifier(_NORMA, RiskClassifier):
 class NORMARegressor(_NORMA, RiskRegressor):
     """Regression by NORMA: stochastic gradient descent in the space of a kernel, regularised.
 
-    Minimises λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ), yᵢ − ȳ) about the mean ȳ of the targets.
+    Minimises λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ), yᵢ − b) about the constant b of the least loss.
 
     Parameters
     ----------
@@ -222,8 +237,9 @@ class NORMARegressor(_NORMA, RiskRegressor):
         bandwidth is chosen with, and without a kernel does as None. None takes 1/n, which is C = 1 of a support vector
         machine; C in general is 1/(λn).
     step_size : float, optional
-        η₁. None takes 1/(M√(λκ)) for a loss whose slopes are bounded by M (divided by √T in the constant schedule
-        of T steps), the reciprocal of the curvature of a batch for other losses, and 1/λ in the inverse schedule.
+        η₁. None takes 1/(M√(λκ)) for a loss of classes with slopes of at most M (divided by √T in the constant schedule
+        of T steps), the reciprocal of the curvature of a batch for other losses, and 1/λ in the inverse schedule. A
+        loss of values with kinks counts as curved as a square with the slope M at the mean distance from the intercept.
     schedule : {"root", "constant", "inverse"}, default="root"
         η_t = η₁/√t, η₁ or η₁/t.
     truncation : int, optional
@@ -262,7 +278,7 @@ class NORMARegressor(_NORMA, RiskRegressor):
     Attributes
     ----------
     intercept_ : ndarray, shape (n_outputs,)
-        Mean of the targets.
+        b, the constant with the least loss on the targets: their mean for "square".
     dual_coef_ : ndarray, shape (n_support, n_outputs)
         Coefficients of the kernel functions at the training rows ``support_``; without explicit features.
     support_ : ndarray of int

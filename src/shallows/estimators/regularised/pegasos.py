@@ -15,7 +15,7 @@ from .risk_targets import RiskClassifier
 class PegasosClassifier(RiskClassifier):
     """Support vector machine by Pegasos: subgradient steps of 1/(λt) on a kernel or on explicit features.
 
-    Minimises λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ), yᵢ), without an intercept.
+    Minimises λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ) + b, yᵢ) with a given intercept b, see ``fit_intercept``.
 
     Parameters
     ----------
@@ -43,6 +43,11 @@ class PegasosClassifier(RiskClassifier):
         λ. "auto" takes that of kernel ridge regression with the smallest leave-one-out error on the rows that the
         bandwidth is chosen with, and without a kernel does as None. None takes 1/n, which is C = 1 of a support vector
         machine; C in general is 1/(λn).
+    fit_intercept : bool, default=True
+        Learn f about an intercept b, which is not regularised: the constant score of the least loss, from the weighted
+        class frequencies alone. That is their log-odds for "logistic", their logarithms for "softmax", and the mean of
+        the coded targets for the other losses. Where the inputs tell nothing, probabilities are then the frequencies.
+        False learns f about 0, as the method was published.
     projection : bool, default=False
         Project f onto the ball ‖f‖ ≤ 1/√λ after every step, in which the optimum lies: for several classes with a
         hinge for each, that of each class. Of other losses λ‖f‖² is at most the loss of the zero function: log 2 for
@@ -88,6 +93,8 @@ class PegasosClassifier(RiskClassifier):
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
+    intercept_ : ndarray, shape (n_outputs,)
+        b, the constant with the least loss on the targets; for the hinges their mean.
     dual_coef_ : ndarray, shape (n_support, n_outputs)
         Coefficients of the kernel functions at the training rows ``support_``; without explicit features.
     support_ : ndarray of int
@@ -123,6 +130,7 @@ class PegasosClassifier(RiskClassifier):
         n_features: int = 512,
         loss: Any = "hinge",
         regularisation: float | str | None = None,
+        fit_intercept: bool = True,
         projection: bool = False,
         averaging: bool = False,
         batch_size: int | None = None,
@@ -147,6 +155,7 @@ class PegasosClassifier(RiskClassifier):
         self.n_features = n_features
         self.loss = loss
         self.regularisation = regularisation
+        self.fit_intercept = fit_intercept
         self.projection = projection
         self.averaging = averaging
         self.batch_size = batch_size

@@ -21,6 +21,7 @@ from ..centring import Centring
 from ..feature_scores import feature_scores
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
 from ..parameter_checks import check_positive, check_whole
+from . import linear_scales
 from .batch_orders import InOrderThenShuffled
 from .risk_snapshot import RiskSnapshot
 
@@ -47,6 +48,7 @@ class RiskModel(Estimator):
     early_stopping: bool = False
     n_iter_no_change: int = 3
     _held_out: early_stopping.HeldOut | None = None
+    _intercept: np.ndarray | None = None  # Of the problem, shape (c,); coded values have theirs taken away.
 
     def __init__(
         self,
@@ -195,7 +197,8 @@ class RiskModel(Estimator):
             # A chosen λ is for the coded targets, whose unit the problem multiplies a given one with.
             reg = leave_one_out_choice.of_mean_loss(self.regularisation, choice, n, self._least_ridge)
             reg /= unit if leave_one_out_choice.is_automatic(self.regularisation) and choice is not None else 1.0
-            problem = RiskProblem(span, targets, loss, float(reg) * unit, w, self._divergence_factor)
+            b = None if self._intercept is None else arrays.to_device(self._intercept, device, self._dtype)
+            problem = RiskProblem(span, targets, loss, float(reg) * unit, w, self._divergence_factor, b)
             solver = self._make_solver(problem, size)
             built = time.perf_counter()
 
@@ -214,6 +217,7 @@ class RiskModel(Estimator):
                 )
                 start.remember(run)
                 self._model = self._model_of(problem, run.state)
+                linear_scales.warn_if_far(self, problem, points)
             finally:
                 del self._order, self._fitted, self._held_out
             arrays.synchronise(points)
@@ -342,7 +346,7 @@ class RiskModel(Estimator):
         if self.features is not None:
             precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")
         loss = self._named_loss()
-        if loss.coding == "offset" or (loss.for_classes and self._y_is_numeric):
+        if not (loss.coding == "values" if self._y_is_numeric else loss.for_classes or loss.name == "square"):
             raise ShallowsError(f"The loss {loss.name!r} is none for {type(self).__name__}.")
 
     # ------------------------------------------------------------------------------------ prediction
@@ -357,10 +361,7 @@ class RiskModel(Estimator):
         if blocks is not None:
             if not final:
                 return {"blocks": blocks, "coefficients": state.coefficients}
-            return {
-                "blocks": blocks.to(arrays.Device("cpu")),
-                "coefficients": arrays.to_numpy(state.coefficients),
-            }
+            return {"blocks": blocks.to(arrays.Device("cpu")), "coefficients": arrays.to_numpy(state.coefficients)}
         points, a = problem.span.gram.points, state.coefficients
         if not final:
             visited = slice(0, state.n_visited)

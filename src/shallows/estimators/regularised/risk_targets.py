@@ -25,17 +25,29 @@ def _has_probabilities(model: Any) -> bool:
 class RiskClassifier(ClassifierMixin, RiskModel):
     """Classification by the minimiser of a regularised risk."""
 
-    __init__ = with_parameters(RiskModel.__init__, class_weight=None)
+    __init__ = with_parameters(RiskModel.__init__, fit_intercept=True, class_weight=None)
 
     def _learn_targets(self, y: np.ndarray, weights: np.ndarray | None) -> None:
         self._multilabel = are_several(y)
         if self._multilabel:
             check_takes_several(self._named_loss())
             self.classes_ = np.arange(y.shape[1])
-            return
-        self.classes_ = np.unique(single_column(y))
-        check_two_classes(self.classes_)
-        class_weights.check(getattr(self, "class_weight", None), self.classes_)
+        else:
+            self.classes_ = np.unique(single_column(y))
+            check_two_classes(self.classes_)
+            class_weights.check(getattr(self, "class_weight", None), self.classes_)
+        codes = self._encode(y)
+        self.intercept_ = (
+            self._named_loss().constant(codes, weights) if self.fit_intercept else np.zeros(codes.shape[1])
+        )
+
+    @property
+    def _intercept(self) -> np.ndarray | None:
+        return self.intercept_ if self.fit_intercept else None
+
+    def _unscale(self, scores: np.ndarray) -> np.ndarray:
+        intercept = vars(self).get("intercept_")  # Files of earlier versions have none.
+        return scores if intercept is None else scores + intercept.astype(scores.dtype)
 
     def _encode(self, y: np.ndarray) -> np.ndarray:
         if self._multilabel:
@@ -116,7 +128,7 @@ class RiskClassifier(ClassifierMixin, RiskModel):
 
 
 class RiskRegressor(RegressorMixin, MultiOutputMixin, RiskModel):
-    """Regression by the minimiser of a regularised risk, about the mean of the targets."""
+    """Regression by the minimiser of a regularised risk, about the constant of least loss."""
 
     _y_is_numeric = True
 
@@ -124,7 +136,7 @@ class RiskRegressor(RegressorMixin, MultiOutputMixin, RiskModel):
         y = y.astype(np.float64)
         self._one_column = y.ndim == 1
         y = y.reshape(len(y), -1)
-        self.intercept_ = np.average(y, axis=0, weights=weights)
+        self.intercept_ = self._named_loss().constant(y, weights)
         # One unit for all outputs, in which no square over- or underflows.
         spread = float(np.abs(y - self.intercept_).max())
         self._target_scale = spread if spread > 0 else 1.0

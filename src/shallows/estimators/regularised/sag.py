@@ -78,7 +78,7 @@ class _SAG(VarianceReduced):
 class SAGClassifier(_SAG, RiskClassifier):
     """Classification on explicit features by SAG or SAGA, gradients averaged over a table.
 
-    Minimises λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ), yᵢ), without an intercept.
+    Minimises λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ) + b, yᵢ) with a given intercept b, see ``fit_intercept``.
 
     Parameters
     ----------
@@ -106,6 +106,11 @@ class SAGClassifier(_SAG, RiskClassifier):
         λ. "auto" takes that of kernel ridge regression with the smallest leave-one-out error on the rows that the
         bandwidth is chosen with, and without a kernel does as None. None takes 1/n, which is C = 1 of a support vector
         machine; C in general is 1/(λn).
+    fit_intercept : bool, default=True
+        Learn f about an intercept b, which is not regularised: the constant score of the least loss, from the weighted
+        class frequencies alone. That is their log-odds for "logistic", their logarithms for "softmax", and the mean of
+        the coded targets for the other losses. Where the inputs tell nothing, probabilities are then the frequencies.
+        False learns f about 0, as the method was published.
     step_size : float, optional
         η, for the mean over a batch. None takes the step of the theory for the smoothness that is measured on
         batches.
@@ -149,6 +154,8 @@ class SAGClassifier(_SAG, RiskClassifier):
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
+    intercept_ : ndarray, shape (n_outputs,)
+        b, the constant with the least loss on the targets: their mean for "square".
     dual_coef_ : ndarray, shape (n_support, n_outputs)
         Coefficients of the kernel functions at the training rows ``support_``; without explicit features.
     support_ : ndarray of int
@@ -175,7 +182,7 @@ class SAGClassifier(_SAG, RiskClassifier):
     method with support for non-strongly convex composite objectives", NIPS 27.
     """
 
-    __init__ = with_parameters(_SAG.__init__, class_weight=None)
+    __init__ = with_parameters(_SAG.__init__, fit_intercept=True, class_weight=None)
 
     _default_loss = Logistic()
 
@@ -183,7 +190,7 @@ class SAGClassifier(_SAG, RiskClassifier):
 class SAGRegressor(_SAG, RiskRegressor):
     """Regression on explicit features by SAG or SAGA, gradients averaged over a table.
 
-    Minimises λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ), yᵢ − ȳ) about the mean ȳ of the targets.
+    Minimises λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ), yᵢ − b) about the constant b of the least loss.
 
     Parameters
     ----------
@@ -251,7 +258,7 @@ class SAGRegressor(_SAG, RiskRegressor):
     Attributes
     ----------
     intercept_ : ndarray, shape (n_outputs,)
-        Mean of the targets.
+        b, the constant with the least loss on the targets: their mean for "square".
     dual_coef_ : ndarray, shape (n_support, n_outputs)
         Coefficients of the kernel functions at the training rows ``support_``; without explicit features.
     support_ : ndarray of int

@@ -18,8 +18,8 @@ class _SDCA:
 class SDCAClassifier(_SDCA, RiskClassifier):
     """Classification by stochastic dual coordinate ascent, on a kernel or on explicit features.
 
-    Minimises λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ), yᵢ), without an intercept. There is no step size:
-    each dual variable is set to its best value in turn.
+    Minimises λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ) + b, yᵢ) with a given intercept b, see ``fit_intercept``. There is no step
+    size: each dual variable is set to its best value in turn.
 
     Parameters
     ----------
@@ -47,6 +47,11 @@ class SDCAClassifier(_SDCA, RiskClassifier):
         λ. "auto" takes that of kernel ridge regression with the smallest leave-one-out error on the rows that the
         bandwidth is chosen with, and without a kernel does as None. None takes 1/n, which is C = 1 of a support vector
         machine; C in general is 1/(λn).
+    fit_intercept : bool, default=True
+        Learn f about an intercept b, which is not regularised: the constant score of the least loss, from the weighted
+        class frequencies alone. That is their log-odds for "logistic", their logarithms for "softmax", and the mean of
+        the coded targets for the other losses. Where the inputs tell nothing, probabilities are then the frequencies.
+        False learns f about 0, as the method was published.
     batch_size : int, optional
         m, the rows of a step. None takes a twentieth of them: 16 to 256 with a kernel, 8 to 64
         with features.
@@ -85,6 +90,8 @@ class SDCAClassifier(_SDCA, RiskClassifier):
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
+    intercept_ : ndarray, shape (n_outputs,)
+        b, the constant with the least loss on the targets: their mean for "square".
     dual_coef_ : ndarray, shape (n_support, n_outputs)
         Coefficients of the kernel functions at the training rows ``support_``; without explicit features.
     support_ : ndarray of int
@@ -116,7 +123,7 @@ class SDCAClassifier(_SDCA, RiskClassifier):
 class SDCARegressor(_SDCA, RiskRegressor):
     """Regression by stochastic dual coordinate ascent, on a kernel or on explicit features.
 
-    Minimises λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ), yᵢ − ȳ) about the mean ȳ of the targets. There is no step size:
+    Minimises λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ), yᵢ − b) about the constant b of the least loss. There is no step size:
     each dual variable is set to its best value in turn.
 
     A λ that is chosen is at least 1/n, for smaller ones would need more epochs.
@@ -182,7 +189,7 @@ class SDCARegressor(_SDCA, RiskRegressor):
     Attributes
     ----------
     intercept_ : ndarray, shape (n_outputs,)
-        Mean of the targets.
+        b, the constant with the least loss on the targets: their mean for "square".
     dual_coef_ : ndarray, shape (n_support, n_outputs)
         Coefficients of the kernel functions at the training rows ``support_``; without explicit features.
     support_ : ndarray of int

@@ -79,7 +79,7 @@ class _SVRG(VarianceReduced):
 class SVRGClassifier(_SVRG, RiskClassifier):
     """Classification on explicit features by SVRG, gradients of reduced variance.
 
-    Minimises λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ), yᵢ), without an intercept.
+    Minimises λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ) + b, yᵢ) with a given intercept b, see ``fit_intercept``.
 
     Parameters
     ----------
@@ -107,6 +107,11 @@ class SVRGClassifier(_SVRG, RiskClassifier):
         λ. "auto" takes that of kernel ridge regression with the smallest leave-one-out error on the rows that the
         bandwidth is chosen with, and without a kernel does as None. None takes 1/n, which is C = 1 of a support vector
         machine; C in general is 1/(λn).
+    fit_intercept : bool, default=True
+        Learn f about an intercept b, which is not regularised: the constant score of the least loss, from the weighted
+        class frequencies alone. That is their log-odds for "logistic", their logarithms for "softmax", and the mean of
+        the coded targets for the other losses. Where the inputs tell nothing, probabilities are then the frequencies.
+        False learns f about 0, as the method was published.
     step_size : float, optional
         η, for the mean over a batch. None takes the step of the theory for the smoothness that is measured on
         batches.
@@ -151,6 +156,8 @@ class SVRGClassifier(_SVRG, RiskClassifier):
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
+    intercept_ : ndarray, shape (n_outputs,)
+        b, the constant with the least loss on the targets: their mean for "square".
     dual_coef_ : ndarray, shape (n_support, n_outputs)
         Coefficients of the kernel functions at the training rows ``support_``; without explicit features.
     support_ : ndarray of int
@@ -176,7 +183,7 @@ class SVRGClassifier(_SVRG, RiskClassifier):
     NIPS 26.
     """
 
-    __init__ = with_parameters(_SVRG.__init__, class_weight=None)
+    __init__ = with_parameters(_SVRG.__init__, fit_intercept=True, class_weight=None)
 
     _default_loss = Logistic()
 
@@ -184,7 +191,7 @@ class SVRGClassifier(_SVRG, RiskClassifier):
 class SVRGRegressor(_SVRG, RiskRegressor):
     """Regression on explicit features by SVRG, gradients of reduced variance.
 
-    Minimises λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ), yᵢ − ȳ) about the mean ȳ of the targets.
+    Minimises λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ), yᵢ − b) about the constant b of the least loss.
 
     Parameters
     ----------
@@ -253,7 +260,7 @@ class SVRGRegressor(_SVRG, RiskRegressor):
     Attributes
     ----------
     intercept_ : ndarray, shape (n_outputs,)
-        Mean of the targets.
+        b, the constant with the least loss on the targets: their mean for "square".
     dual_coef_ : ndarray, shape (n_support, n_outputs)
         Coefficients of the kernel functions at the training rows ``support_``; without explicit features.
     support_ : ndarray of int

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import column_or_1d
 
 from ... import arrays, training
@@ -24,6 +22,9 @@ from .dual_model import DualModel
 
 LEAST_REGULARISATION = 1e-3
 """The least λ of regression that "auto" takes. With smaller ones fits of clean values may take minutes."""
+
+LARGE_SHARE = 0.25
+"""Of the margin of classes, or of the targets' deviation, that ε may leave open without a warning."""
 
 MEAN_OF_NORMAL = math.sqrt(2.0 / math.pi)
 """The mean size of a normal variable, in units of its deviation."""
@@ -50,6 +51,7 @@ class _CoreVectorMachine(DualModel):
         linear: np.ndarray,
         ridge: np.ndarray,
         budget: int,
+        regularisation: float | None = None,
     ) -> CoreState:
         """The ball of a problem whose row i is the point i modulo their number."""
         n = points.shape[0]
@@ -65,14 +67,16 @@ class _CoreVectorMachine(DualModel):
             training.Stopping(2**62),
             observers=self._progress_observers(),
         ).state
+        # Of classes the margin, of values λ: ε of R² leaves open so much of it.
+        unit = regularisation or -float(state.coefficients @ state.gradient)
+        uncertain = 0.5 * self.epsilon * state.radius_squared / unit
         if not state.enclosed:
-            warnings.warn(
-                f"With {len(state.core)} core points, all that max_core_points and the memory allow, a point is still "
-                f"outside the ball by {state.excess:.2g} of its radius squared. Take a larger epsilon or a smaller C, "
-                "or allow more of them.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+            left = f"With {len(state.core)} core points and {state.n_steps:,} steps, all that the limits allow, a point"
+            left += f" is still outside the ball by {state.excess:.2g} of its radius squared"
+            self._warn(left, "take a larger epsilon or a smaller C, or allow more core points")
+        elif not 0.0 <= uncertain <= LARGE_SHARE:  # Rounding makes squares of lengths negative.
+            left = f"With epsilon={self.epsilon:g} values of the function are uncertain by {abs(uncertain):.2g}"
+            self._warn(left, "take a smaller epsilon")
         return state
 
 
@@ -343,7 +347,8 @@ class CoreVectorMachineRegressor(RegressorMixin, _CoreVectorMachine):
             targets = scaled * regularisation
             signs = np.repeat([1.0, -1.0], n)
             ridge = np.tile(self.mu * n * regularisation / weights, 2)
-            state = self._trained(kernel, points, signs, np.concatenate([targets, -targets]), ridge, budget)
+            both = np.concatenate([targets, -targets])
+            state = self._trained(kernel, points, signs, both, ridge, budget, regularisation)
             coefficients = np.zeros(n)
             mixed = unit / regularisation * signs[state.core] * state.coefficients
             np.add.at(coefficients, state.core % n, mixed)

@@ -19,6 +19,9 @@ from ..base import keeps_model_on_failure, kept_rows
 from ..label_checks import check_two_classes, single_column
 from .dual_model import DualModel
 
+MOST_STEPS = 10_000_000
+"""Steps on two variables where the user names no limit, or 100 for each row where these are more, as in LIBSVM."""
+
 
 @dataclass(frozen=True)
 class Solution:
@@ -143,6 +146,15 @@ class DualClassifier(ClassifierMixin, DualModel):
         super()._check_parameters()
         if self.multiclass not in ("one_vs_one", "one_vs_rest"):
             raise ShallowsError(f"multiclass must be 'one_vs_one' or 'one_vs_rest', got {self.multiclass!r}.")
+
+    def _most_steps(self, n: int) -> int:
+        """The limit of steps on two variables for n rows."""
+        return self.max_iterations or max(MOST_STEPS, 100 * n)
+
+    def _warn_of_limit(self, most: int, steps: str, gap: float) -> None:
+        """Warn that the solver met its limit before the conditions of optimality hold."""
+        left = f"After {most:,} {steps} the conditions of optimality are still violated by {gap:.2g}, and tol is"
+        self._warn(f"{left} {self.tol:g}", "allow more by max_iterations")
 
     # ------------------------------------------------------------------------------------ prediction
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from ... import arrays, gram, kernels
 from ...spectrum.leave_one_out import RidgeChoice
@@ -27,6 +29,14 @@ class DualModel(Estimator):
         check_positive(self, "tol", "C")
         kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
         check_whole(self, "max_iterations", optional=True)
+
+    def _warn(self, left: str, remedy: str) -> None:
+        """Warn of what a fit has left undone."""
+        warnings.warn(
+            f"{left}. Scale the features, for instance with sklearn.preprocessing.StandardScaler, or {remedy}.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
 
     def _prepare(
         self,

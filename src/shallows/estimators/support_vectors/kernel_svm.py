@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from ... import arrays, training
 from ...errors import ShallowsError, UnknownNameError
@@ -75,8 +73,8 @@ class KernelSVMClassifier(DualClassifier):
         the primal objective may lie above the dual one, as a share of it ("interior_point" and "newton", for which no
         coefficient may be off from the derivative of its loss by more than this share of C either).
     max_iterations : int, optional
-        The most working sets, or iterations, for two classes. None has no limit for the decomposition, and 300 for the
-        others.
+        The most working sets, or iterations, for two classes. None takes 300 iterations of the solvers that factor
+        matrices, and 10,000,000 working sets, or 100 n where that is more, divided by their size.
     class_weight : dict or "balanced", optional
         Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
         a class with nⱼ of the n rows, of k classes.
@@ -212,7 +210,7 @@ class KernelSVMClassifier(DualClassifier):
             solver, problem, training.OwnRows(1), training.Stopping(most), observers=self._progress_observers()
         ).state
         if not state.exhausted:
-            self._warn(most, "iterations", state.gap)
+            self._warn_of_limit(most, "iterations", state.gap)
         return Solution(
             state.coefficients,
             state.intercept,
@@ -235,18 +233,18 @@ class KernelSVMClassifier(DualClassifier):
             ridge=1.0 / C if squared else None,
         )
         problem = DualProblem.of_classes(rows, signs, np.full(n, np.inf) if squared else C)
-        n_sets = SETS_OF_A_CALL if self.max_iterations is None else min(SETS_OF_A_CALL, self.max_iterations)
-        n_calls = 2**62 if self.max_iterations is None else math.ceil(self.max_iterations / n_sets)
+        most = self.max_iterations or self._most_steps(n) // self.working_set
+        n_sets = min(SETS_OF_A_CALL, most)
         state = training.train(
             Decomposition(float(self.tol), int(self.working_set), bool(self.shrinking)),
             problem,
             training.OwnRows(n_sets),
-            training.Stopping(n_calls),
+            training.Stopping(math.ceil(most / n_sets)),
             observers=self._progress_observers(),
         ).state
         activate_all(problem, state)
         if not state.exhausted:
-            self._warn(self.max_iterations, "working sets", state.gap)
+            self._warn_of_limit(most, "working sets", state.gap)
         return Solution(
             state.coefficients,
             intercept(problem, state),
@@ -254,12 +252,4 @@ class KernelSVMClassifier(DualClassifier):
             state.n_steps,
             rows.n_made * n,
             state.exhausted,
-        )
-
-    def _warn(self, most: int | None, units: str, gap: float) -> None:
-        warnings.warn(
-            f"After {most} {units} the solver {self.solver!r} is still {gap:.2g} from its end, more than tol="
-            f"{self.tol:g}. Allow more by max_iterations, or scale the features.",
-            ConvergenceWarning,
-            stacklevel=4,
         )

@@ -18,6 +18,9 @@ from .dual_classifier import DualClassifier, two_class_problems
 BATCH = 64
 """Examples whose kernel values are computed together."""
 
+LARGE_GAP = 0.25
+"""Share of the primal objective by which one pass may leave the dual one below it without a warning; 0.02 is usual."""
+
 
 class LASVMClassifier(DualClassifier):
     """Support vector machine with any kernel by LASVM: online, nearly the exact solution after one pass.
@@ -47,6 +50,8 @@ class LASVMClassifier(DualClassifier):
         End a fit with steps on the examples at hand until ``tol`` holds for these.
     tol : float, default=1e-3
         By how much the conditions of optimality may be violated, in units of the targets ±1.
+    max_iterations : int, optional
+        The most steps that end a fit, for two classes. None takes 10,000,000, or 100 n where that is more.
     class_weight : dict or "balanced", optional
         Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
         a class with nⱼ of the n rows, of k classes.
@@ -80,8 +85,9 @@ class LASVMClassifier(DualClassifier):
         Kernel values that were computed.
     bandwidth_ : float
     effective_params_ : dict
-        What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
-        device.
+        What the program chose where a parameter left it open, with the kernel, the seed, the precision, the device, the
+        violation of the conditions of optimality at the examples at hand ("gap"), and after a fit the share by which
+        the dual objective is below the primal one over all rows ("relative_gap").
 
     References
     ----------
@@ -100,6 +106,7 @@ class LASVMClassifier(DualClassifier):
         max_epochs: int = 1,
         finish: bool = True,
         tol: float = 1e-3,
+        max_iterations: int | None = None,
         class_weight: Any = None,
         random_state: Any = None,
         device: str = "auto",
@@ -115,6 +122,7 @@ class LASVMClassifier(DualClassifier):
         self.max_epochs = max_epochs
         self.finish = finish
         self.tol = tol
+        self.max_iterations = max_iterations
         self.class_weight = class_weight
         self.random_state = random_state
         self.device = device
@@ -159,10 +167,31 @@ class LASVMClassifier(DualClassifier):
         self._begin(X, y, weights)
         self._show(X, y, weights, sample_weight, self.max_epochs)
         if self.finish:
+            most = self._most_steps(len(y))
             for state in self._states:
-                LASVM(float(self.tol)).finish(state)
+                LASVM(float(self.tol)).finish(state, most)
+                if state.gap > self.tol:
+                    self._warn_of_limit(most, "steps", state.gap)
         self._keep_states()
+        self._check_all_rows(X, y, weights)
         return self
+
+    def _check_all_rows(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> None:
+        """Compare primal and dual objectives over all training rows, and warn of a large gap."""
+        outputs, numbers = self._outputs(X), np.searchsorted(self.classes_, y)
+        weights = np.ones(len(y)) if weights is None else weights
+        gaps = []
+        for k, two in enumerate(two_class_problems(numbers, weights, len(self.classes_), self.multiclass)):
+            missed = np.maximum(0.0, 1.0 - two.signs * outputs[two.rows, k])
+            # ½ ‖f‖² is Σ αᵢ less the dual objective.
+            primal = np.abs(self.dual_coef_[:, k]).sum() - self.objectives_[k] + self.C * float(two.weights @ missed)
+            gaps.append(1.0 - self.objectives_[k] / primal)
+        self.effective_params_["relative_gap"] = max(gaps)
+        if max(gaps) > LARGE_GAP:
+            left = (
+                f"After max_epochs={self.max_epochs} the dual objective is still {max(gaps):.0%} below the primal one"
+            )
+            self._warn(f"{left}: rows that were dropped count after all", "take a larger max_epochs")
 
     @keeps_model_on_failure
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> LASVMClassifier:

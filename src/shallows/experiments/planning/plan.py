@@ -18,7 +18,7 @@ from shallows.errors import UnknownNameError
 from ..identity import code, signatures
 from . import costs, measured_costs, printed_items, target_entry
 from .configuration import SCALES, Configuration, ConfigurationError, load, placed
-from .runs import Preconditioner, Run, Series
+from .runs import Preconditioner, Run, Series, fixed_parameters
 
 
 @dataclass(frozen=True)
@@ -216,9 +216,10 @@ class Plan:
                 here = group.get("parameters", {})
                 # Before the method's defaults join: where the target says nothing, they are no values of the paper's.
                 altered = {name: (value, own[name]) for name, value in here.items() if own.get(name, value) != value}
-                own |= {name: value for name, value in definition.get("parameters", {}).items() if name not in own}
+                task = self.catalogue[data["dataset"]].task
+                own |= {name: value for name, value in fixed_parameters(definition, task).items() if name not in own}
                 parameters = {**own, **here, **data.get("parameters", {})}
-                _check_parameters(definition, parameters, self.catalogue[data["dataset"]].task, where)
+                _check_parameters(definition, parameters, task, where)
                 runs = [
                     self._run(
                         scale, data["dataset"], variant, entry["method"], definition, parameters, seed, marks, unit

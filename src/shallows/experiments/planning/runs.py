@@ -29,6 +29,11 @@ def digest(*parts: Any, length: int = 10) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:length]
 
 
+def fixed_parameters(definition: Mapping[str, Any], task: str) -> dict[str, Any]:
+    """The parameters that a method has whatever a target says, for a task."""
+    return {**definition.get("parameters", {}), **definition.get("parameters_in", {}).get(task, {})}
+
+
 def slug(parameters: Mapping[str, Any], seed: int, length: int = 60) -> str:
     """Parameters as a readable part of a path: texts as they are, numbers behind their name, the seed last."""
     parts = []

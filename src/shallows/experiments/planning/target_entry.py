@@ -119,7 +119,8 @@ def check_series(target: str, spec: Mapping[str, Any], methods: Mapping[str, Any
                     )
             elif any("sources" in one for one in entries.values()):
                 definition = _known("method", entry["method"], methods)
-                given = _given_parameters(word, spec) | {*definition.get("parameters", {})}
+                own = [definition.get("parameters", {}), *definition.get("parameters_in", {}).values()]
+                given = _given_parameters(word, spec).union(*own)
                 sources = entry.get("sources", {})
                 for name in sources:
                     _known("parameter with a source, of those that are given", name, given)

@@ -17,7 +17,7 @@ from shallows.datasets.files import write_json
 from shallows.errors import ShallowsError, TrainingInterrupted
 
 from ..identity import code
-from ..planning.runs import digest
+from ..planning.runs import digest, fixed_parameters
 from ..running import record
 from ..running.calls import model_sha256
 from ..running.job import Conditions
@@ -117,7 +117,7 @@ def _run(spec: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions:
     final["model_kilobytes"] = model_bytes(fitted.estimator) / 1000
     if len(trials) > 1 and spec.get("defaults", True):
         final |= _at_defaults(definition, data, task, seed, conditions)
-    parameters = {**definition.get("parameters", {}), **best.parameters}
+    parameters = {**fixed_parameters(definition, task), **best.parameters}
     parameters |= {"epochs": best.epochs} if best.epochs else {}
     made = record.plain(
         {

@@ -15,6 +15,7 @@ from shallows import kernels
 from shallows.errors import ShallowsError
 from shallows.training import Curve
 
+from ..planning.runs import fixed_parameters
 from ..running import record
 from ..running.calls import callable_for
 from ..running.job import Conditions
@@ -146,7 +147,7 @@ def make(
     definition: Mapping[str, Any], parameters: Mapping[str, Any], task: str, seed: int, conditions: Conditions
 ) -> Any:
     """The unfitted estimator of a method with its fixed parameters and the given ones."""
-    return _make(definition, {**definition.get("parameters", {}), **parameters}, task, seed, conditions)
+    return _make(definition, {**fixed_parameters(definition, task), **parameters}, task, seed, conditions)
 
 
 def _make(

@@ -11,6 +11,7 @@ import numpy as np
 from ... import kernels
 from ...errors import ShallowsError, UnknownNameError
 from ...kernels.radial import Gaussian
+from ..pieces import pieces
 from ..point_budget import FOLD_BELOW, PointBudget
 from .sparse_rows import SparseRows
 
@@ -156,23 +157,31 @@ class BudgetedSGD:
         by_table = self.maintenance == "merging" and self.line_search != "golden_section" and state.buffer.shape[1] == 1
         counts = np.array([state.n_points, state.n_steps, state.n_violations])
         numbers = np.array([state.scale, 0.0, 0.0, state.lost])
-        budgeted_steps.go_through(
-            np.asarray(batch, dtype=np.int64),
-            problem.arrays,
-            state.points.T,
-            state.buffer,
-            state.gram,
-            counts,
-            numbers,
-            (
-                MAINTENANCE.index(self.maintenance),
-                0.5 / self.kernel.bandwidth**2,
-                float(self.regularisation),
-                PRECISION,
-                FOLD_BELOW,
-            ),
-            table_of_losses() if by_table else np.zeros((0, 0)),
+        table = table_of_losses() if by_table else np.zeros((0, 0))
+        rows, examples = np.asarray(batch, dtype=np.int64), problem.arrays
+        settings = (
+            MAINTENANCE.index(self.maintenance),
+            0.5 / self.kernel.bandwidth**2,
+            float(self.regularisation),
+            PRECISION,
+            FOLD_BELOW,
         )
+        # Kernel values and room for one point; the exponentials and searches of a point count as a hundred operations.
+        operations = state.points.shape[0] * (2 * problem.n_inputs + 100)
+        if self.maintenance == "projection":
+            operations += budgeted_steps.CONJUGATE_STEPS * state.points.shape[0] ** 2
+        for piece in pieces(len(rows), operations):
+            budgeted_steps.go_through(
+                rows[piece],
+                examples,
+                state.points.T,
+                state.buffer,
+                state.gram,
+                counts,
+                numbers,
+                settings,
+                table,
+            )
         state.n_points, state.n_steps, state.n_violations = (int(count) for count in counts)
         state.scale, state.loss, state.zero_loss, state.lost = (float(number) for number in numbers)
         return state

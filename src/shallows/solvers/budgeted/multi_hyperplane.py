@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShallowsError
+from ..pieces import pieces
 from ..point_budget import FOLD_BELOW
 from .sparse_rows import SparseRows
 
@@ -139,24 +140,28 @@ class MultiHyperplane:
 
         counts = np.array([state.n_weights, state.n_steps, state.n_violations, state.n_names])
         numbers = np.array([state.scale, 0.0, 0.0, state.pruned])
-        hyperplane_steps.go_through(
-            np.asarray(batch, dtype=np.int64),
-            problem.arrays,
-            state.weights.T,
-            state.classes,
-            state.names,
-            state.assigned,
-            counts,
-            numbers,
-            (
-                float(self.regularisation),
-                self.n_hyperplanes,
-                self.prune_every,
-                float(self.aggressiveness),
-                float(self.constant),
-                FOLD_BELOW,
-            ),
+        rows, examples = np.asarray(batch, dtype=np.int64), problem.arrays
+        settings = (
+            float(self.regularisation),
+            self.n_hyperplanes,
+            self.prune_every,
+            float(self.aggressiveness),
+            float(self.constant),
+            FOLD_BELOW,
         )
+        of_a_row = 2.0 * len(state.weights) * problem.points.nnz / max(1, problem.points.shape[0])
+        for piece in pieces(len(rows), of_a_row):
+            hyperplane_steps.go_through(
+                rows[piece],
+                examples,
+                state.weights.T,
+                state.classes,
+                state.names,
+                state.assigned,
+                counts,
+                numbers,
+                settings,
+            )
         state.n_weights, state.n_steps, state.n_violations, state.n_names = (int(count) for count in counts)
         state.scale, state.loss, state.zero_loss, state.pruned = (float(number) for number in numbers)
         return state

@@ -24,7 +24,7 @@ EXAMPLE = (64, 3)
 
 @dataclass(frozen=True)
 class BatchLosses:
-    """The loss on a batch of m examples, of f and of the zero function.
+    """The loss on a batch of m examples, of f and of the zero function, each with the intercept added.
 
     Attributes
     ----------
@@ -62,12 +62,13 @@ def observe(
     kappa : float
         κ, what a step of one shrinks f by.
     """
-    targets = state.targets_for(problem, examples, scores)
+    targets, b = state.targets_for(problem, examples, scores), state.intercept(problem)
     if cuda.wanted(scores) and has_text(problem.loss) and targets.dtype == scores.dtype:
-        return _in_one_launch(problem.loss, scores, targets, examples.weights, kappa)
+        return _in_one_launch(problem.loss, scores, targets, b, examples.weights, kappa)
     xp, w = arrays.namespace(scores), examples.weights
-    G = state.gradient(problem, scores, targets, w)
-    losses = (problem.loss.value(of, targets) for of in (scores, xp.zeros_like(scores)))
+    shifted, zero = (part if b is None else part + b for part in (scores, xp.zeros_like(scores)))
+    G = state.gradient(problem, shifted, targets, w)
+    losses = (problem.loss.value(of, targets) for of in (shifted, zero))
     totals = [xp.sum(one if w is None else one * w[:, 0]) for one in losses]
     # One reading of three numbers: a GPU's host waits for each.
     read = arrays.to_numpy(xp.stack([*totals, xp.mean(xp.sum(G * G, axis=1))]))
@@ -82,22 +83,26 @@ def slope_along(
     problem: ExpansionProblem, state: ExpansionState, examples: Examples, before: Array, direction: Array, s: float
 ) -> float:
     """The derivative in s of the loss of f + s g on a batch, from the values of f and g there, shape (m, c) each."""
-    loss, w, xp = problem.loss, examples.weights, arrays.namespace(before)
+    loss, w, xp, b = problem.loss, examples.weights, arrays.namespace(before), state.intercept(problem)
     if cuda.wanted(before) and has_text(loss) and examples.targets.dtype == before.dtype:
         slopes = xp.empty_like(before)
-        inputs = (before, direction, -s, examples.targets, 1.0 if w is None else w, parameter(loss))
-        expressions(loss.name)[1](*inputs, into=(slopes,))
+        inputs = (before, direction, -s, 0.0 if b is None else b, examples.targets, 1.0 if w is None else w)
+        expressions(loss.name)[1](*inputs, parameter(loss), into=(slopes,))
         return float(xp.sum(slopes))
     at = before + s * direction
+    at = at if b is None else at + b
     G = loss.derivative(at, state.targets_for(problem, examples, at))
     return float(xp.sum((G if w is None else w * G) * direction))
 
 
-def _in_one_launch(loss: Any, scores: Array, targets: Array, w: Array | None, kappa: float) -> BatchLosses:
+def _in_one_launch(
+    loss: Any, scores: Array, targets: Array, b: Array | None, w: Array | None, kappa: float
+) -> BatchLosses:
     xp, (m, c) = arrays.namespace(scores), scores.shape
     parts = xp.empty((5, m, c), dtype=scores.dtype)
     each = tuple(parts[k, :, :] for k in range(5))
-    expressions(loss.name)[0](scores, targets, 1.0 if w is None else w, float(kappa), parameter(loss), into=each)
+    inputs = (scores, 0.0 if b is None else b, targets, 1.0 if w is None else w, float(kappa), parameter(loss))
+    expressions(loss.name)[0](*inputs, into=each)
     sums = xp.sum(parts[:4, :, :], axis=1)
     _, loss_sum, zero_sum, squares = arrays.to_numpy(sums).sum(axis=1).tolist()
     gradient, less = each[0], each[4] if kappa else each[0]
@@ -119,37 +124,38 @@ def expressions(name: str) -> tuple[FusedExpression, FusedExpression]:
             object.__setattr__(loss, field.name, float(number))
         return loss
 
-    def observed(scores, targets, weight, kappa, number, gradient, value, zero, square, less_function):
+    def observed(scores, intercept, targets, weight, kappa, number, gradient, value, zero, square, less_function):
         loss = loss_with(number)
-        gradient[...] = weight * loss.derivative(scores, targets)
+        gradient[...] = weight * loss.derivative(scores + intercept, targets)
         for of, into in ((scores, value), (scores * 0.0, zero)):
-            into[...] = weight * loss._each(of, targets)
+            into[...] = weight * loss._each(of + intercept, targets)
         square[...] = gradient * gradient
         less_function[...] = gradient - weight * (kappa * scores)
 
     # With the step's opposite, so that the positive numbers of an example give scores on both sides of a hinge.
-    def slopes(before, direction, opposite, targets, weight, number, slope_of_each):
+    def slopes(before, direction, opposite, intercept, targets, weight, number, slope_of_each):
         loss = loss_with(number)
-        slope_of_each[...] = weight * loss.derivative(before - opposite * direction, targets) * direction
+        at = before - opposite * direction + intercept
+        slope_of_each[...] = weight * loss.derivative(at, targets) * direction
 
     return (
         FusedExpression(
             f"losses_{name}",
-            ("score", "target", "weight", "kappa", "parameter"),
+            ("score", "intercept", "target", "weight", "kappa", "parameter"),
             ("gradient", "of_function", "of_zero", "square", "less_function"),
-            f"T value, slope; const T y = target; {{ const T u = T(0); {body} }} of_zero = weight * value; "
-            f"{{ const T u = score; {body} }} of_function = weight * value; gradient = weight * slope; "
+            f"T value, slope; const T y = target; {{ const T u = intercept; {body} }} of_zero = weight * value; "
+            f"{{ const T u = score + intercept; {body} }} of_function = weight * value; gradient = weight * slope; "
             "square = gradient * gradient; less_function = gradient - weight * (kappa * score)",
             observed,
-            (EXAMPLE, EXAMPLE, (EXAMPLE[0], 1), (), ()),
+            (EXAMPLE, EXAMPLE[1:], EXAMPLE, (EXAMPLE[0], 1), (), ()),
         ),
         FusedExpression(
             f"slopes_{name}",
-            ("before", "direction", "opposite", "target", "weight", "parameter"),
+            ("before", "direction", "opposite", "intercept", "target", "weight", "parameter"),
             ("slope_of_each",),
-            f"T value, slope; const T y = target; const T u = before - opposite * direction; {body} "
+            f"T value, slope; const T y = target; const T u = before - opposite * direction + intercept; {body} "
             "slope_of_each = weight * slope * direction",
             slopes,
-            (EXAMPLE, EXAMPLE, (), EXAMPLE, (EXAMPLE[0], 1), ()),
+            (EXAMPLE, EXAMPLE, (), EXAMPLE[1:], EXAMPLE, (EXAMPLE[0], 1), ()),
         ),
     )

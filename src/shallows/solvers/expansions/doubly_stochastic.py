@@ -113,6 +113,8 @@ class DoublyStochastic:
     def step(self, problem: ExpansionProblem, state: ExpansionState, batch: slice | Examples) -> ExpansionState:
         """One batch, one block."""
         examples = problem.take(batch)
+        if examples is batch:
+            state.count(examples)
         x = examples.points
         scores = state.values_of_batch(problem, batch, x)
         if self.line_search and state.direction is not None:

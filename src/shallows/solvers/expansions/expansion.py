@@ -18,7 +18,7 @@ from .known_values import KnownValues
 
 @dataclass(frozen=True)
 class ExpansionProblem(ExampleSet):
-    """Minimise E w ℓ(f(x), y) + ν/2 ‖f‖² over the space of a kernel, with streamed features of it.
+    """Minimise E w ℓ(f(x) + b, y) + ν/2 ‖f‖² over the space of a kernel, with streamed features of it.
 
     Attributes
     ----------
@@ -36,6 +36,8 @@ class ExpansionProblem(ExampleSet):
         θ/t, whose first ones are long by design.
     keep_values : bool
         Whether f at the points is kept from one epoch to the next, n × c numbers, see `KnownValues`.
+    counts : ndarray of float64, shape (c + 2,), optional
+        What the intercept b of classes begins with, see `counts_of`. None has no intercept.
     """
 
     features: FourierFeatures
@@ -47,6 +49,7 @@ class ExpansionProblem(ExampleSet):
     budget: int = block_sums.DEFAULT_BUDGET
     growth: float = 10.0
     keep_values: bool = False
+    counts: np.ndarray | None = None
 
 
 @dataclass
@@ -79,6 +82,9 @@ class ExpansionState(GrowingExpansion):
         What the last step moved along, and its κ, until the next batch has settled its length (line search only).
     known : KnownValues, optional
         f at the points of the set.
+    counts : ndarray of float64, shape (c + 2,), optional
+        Of the targets from which the intercept b of classes follows: of all in a fit, of those that have come so far in
+        a stream. None has no intercept.
     """
 
     trace_buffer: Array
@@ -98,6 +104,7 @@ class ExpansionState(GrowingExpansion):
     direction_block: int = -1
     direction_shrinkage: float = 0.0
     known: KnownValues | None = None
+    counts: np.ndarray | None = None
 
     _by_block: ClassVar[tuple[str, ...]] = ("buffer", "trace_buffer")
 
@@ -109,7 +116,7 @@ class ExpansionState(GrowingExpansion):
         traces = xp.zeros((FIRST_CAPACITY, c), dtype=like.dtype)
         keeps = problem.keep_values and problem.points is not None
         known = KnownValues(problem.points.shape[0], c, like) if keeps else None
-        return cls(zeros(problem.features, c, like), traces, step_size, known=known)
+        return cls(zeros(problem.features, c, like), traces, step_size, known=known, counts=problem.counts)
 
     # ------------------------------------------------------------------------------------- the function
 
@@ -154,6 +161,24 @@ class ExpansionState(GrowingExpansion):
             self._store(trace, -step, self.trace_buffer[block, :], added=True)
 
     # ------------------------------------------------------------------------------------------ the loss
+
+    def count(self, examples: Examples) -> None:
+        """Take the targets of a batch of a stream into the intercept."""
+        if self.counts is not None:
+            targets, w = (None if x is None else arrays.to_numpy(x) for x in (examples.targets, examples.weights))
+            self.counts = self.counts + counts_of(targets, None if w is None else w[:, 0])
+
+    def intercept(self, problem: ExpansionProblem) -> Array | None:
+        """b, which is added to f in the loss and in predictions, shape (c,)."""
+        if self.counts is None or not self.counts[-1]:
+            return None
+        b = problem.loss.constant_of_classes(self.counts[:-2] / self.counts[-2], int(self.counts[-1]))
+        return arrays.like(b, self.buffer, self.buffer.dtype)
+
+    def shifted_values(self, problem: ExpansionProblem, x: Array) -> Array:
+        """f(x) + b, shape (m, c)."""
+        values, b = self.values(problem, x), self.intercept(problem)
+        return values if b is None else values + b
 
     def monitored(self) -> tuple[float, float]:
         """The loss of the last batch, held against that of the zero function."""
@@ -210,6 +235,8 @@ class ExpansionState(GrowingExpansion):
             held["direction"] = arrays.to_numpy(self.direction).copy()
         if self.known is not None:
             held |= self.known.remember()
+        if self.counts is not None:
+            held["counts"] = self.counts
         return held, numbers
 
     def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
@@ -217,5 +244,13 @@ class ExpansionState(GrowingExpansion):
         like = self.buffer
         super().recall(held, numbers)
         self.direction = arrays.like(held["direction"].copy(), like) if "direction" in held else None
+        self.counts = held.get("counts")
         if self.known is not None:
             self.known.recall(held)
+
+
+def counts_of(targets: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Σ wᵢ yᵢ over the examples, Σ wᵢ, and their number; float64, shape (c + 2,)."""
+    m = len(targets)
+    w = np.ones(m) if weights is None else weights.astype(np.float64)
+    return np.array([*(w @ targets.astype(np.float64)), w.sum(), m])

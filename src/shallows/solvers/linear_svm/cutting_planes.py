@@ -9,9 +9,7 @@ import numpy as np
 
 from .problem import HINGE, LinearState, LinearSVMProblem
 from .rows import products
-from .simplex_qp import maximise_on_simplex
-
-QP_STEPS = 100_000
+from .simplex_qp import maximise_by_active_sets, maximise_on_simplex
 
 
 @dataclass
@@ -36,6 +34,8 @@ class PlanesState(LinearState):
         The dual variables of the planes: none negative, their sum is 1.
     next_point : ndarray, shape (d,)
         Where the next plane is taken.
+    by_active_sets : bool
+        Whether steps on pairs have failed to solve the smaller problem.
     """
 
     objective: float = math.inf
@@ -45,6 +45,7 @@ class PlanesState(LinearState):
     products: np.ndarray | None = None
     shares: np.ndarray | None = None
     next_point: np.ndarray | None = None
+    by_active_sets: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,11 @@ class CuttingPlanes:
     line_search : bool
         Minimise P between the best point and the model's minimum, and take the next plane a tenth of the way from
         there to the minimum (OCAS).
+    pair_steps : int
+        Of the smaller problem, at most.
+    active_sets : bool
+        Go on by active sets where so many steps on pairs do not solve the smaller problem, as with columns of different
+        scales.
 
     References
     ----------
@@ -72,6 +78,8 @@ class CuttingPlanes:
 
     tolerance: float = 1e-3
     line_search: bool = False
+    pair_steps: int = 100_000
+    active_sets: bool = False
 
     def init(self, problem: LinearSVMProblem) -> PlanesState:
         """The zero vector without a plane."""
@@ -117,14 +125,17 @@ class CuttingPlanes:
 
     def _minimum_of_model(self, problem: LinearSVMProblem, state: PlanesState) -> np.ndarray:
         # Solved so much more exactly than asked for that the gap is that of the planes.
-        allowed = 0.01 * self.tolerance * state.objective
-        state.bound = max(
-            state.bound,
-            maximise_on_simplex(
-                state.products / problem.regularisation, state.heights, state.shares, allowed, QP_STEPS
-            ),
-        )
-        return -(state.shares @ state.planes) / problem.regularisation
+        allowed, Q = 0.01 * self.tolerance * state.objective, state.products / problem.regularisation
+        if not state.by_active_sets:
+            value, ended = maximise_on_simplex(Q, state.heights, state.shares, allowed, self.pair_steps)
+            state.by_active_sets = self.active_sets and not ended
+        if state.by_active_sets:
+            maximise_by_active_sets(Q, state.heights, state.shares, allowed)
+        w = -(state.shares @ state.planes) / problem.regularisation
+        if state.by_active_sets:
+            value = float(state.heights @ state.shares) - 0.5 * problem.regularisation * float(w @ w)
+        state.bound = max(state.bound, value)
+        return w
 
     def _search(self, problem: LinearSVMProblem, state: PlanesState, w: np.ndarray) -> None:
         direction = w - state.coefficients

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 
+from ..pieces import steps_of_a_piece
 from .problem import HINGE, LinearState, LinearSVMProblem
 from .rows import Rows, add, dot, squared_norms
 from .visits import below, key_of
@@ -86,19 +87,26 @@ class DualCoordinateDescent:
 
     def _pass(self, problem: LinearSVMProblem, state: DualState) -> None:
         scale = 1.0 / (problem.regularisation * problem.n)
-        state.n_active, largest, smallest = _one_pass(
-            problem.rows,
-            state._examples,
-            problem.loss,
-            scale,
-            state.coefficients,
-            state.dual,
-            state.order,
-            state.n_active,
-            state.bounds[0] if self.shrinking else np.inf,
-            state.bounds[1] if self.shrinking else -np.inf,
-            key_of(self.seed, "order of variables", state.n_steps),
-        )
+        key = key_of(self.seed, "order of variables", state.n_steps)
+        visits = steps_of_a_piece(4 * problem.rows.mean_length)
+        place, n_drawn, largest, smallest = 0, 0, -np.inf, np.inf
+        while place < state.n_active:
+            place, n_drawn, state.n_active, largest, smallest = _part_of_pass(
+                problem.rows,
+                state._examples,
+                problem.loss,
+                scale,
+                state.coefficients,
+                state.dual,
+                state.order,
+                (place, n_drawn, state.n_active, largest, smallest),
+                n_drawn + visits,
+                state.bounds[0] if self.shrinking else np.inf,
+                state.bounds[1] if self.shrinking else -np.inf,
+                key,
+            )
+        if state.n_active == 0:
+            largest = smallest = 0.0
         state.n_steps += 1
         state.violation = float(largest - smallest)
         state.bounds[:] = largest if largest > 0 else np.inf, smallest if smallest < 0 else -np.inf
@@ -111,7 +119,7 @@ class DualCoordinateDescent:
 
 
 @numba.njit(cache=True, nogil=True)
-def _one_pass(
+def _part_of_pass(
     rows: Rows,
     examples: np.ndarray,
     loss: int,
@@ -119,15 +127,16 @@ def _one_pass(
     w: np.ndarray,
     dual: np.ndarray,
     order: np.ndarray,
-    n_active: int,
+    stand: tuple[int, int, int, float, float],
+    last_draw: int,
     upper: float,
     lower: float,
     key: np.uint64,
-) -> tuple[int, float, float]:
+) -> tuple[int, int, int, float, float]:
     # In units of the loss: the variable of example i lies in [0, cᵢ] for the hinge and is not bounded above, but
     # has the gradient aᵢ/cᵢ of its own, for the squared hinge.
-    largest, smallest, place, n_drawn = -np.inf, np.inf, 0, 0
-    while place < n_active:
+    place, n_drawn, n_active, largest, smallest = stand
+    while place < n_active and n_drawn < last_draw:
         # The next example of a random permutation (Fisher and Yates, from the front).
         drawn = place + below(key, n_drawn, n_active - place)
         n_drawn += 1
@@ -161,6 +170,4 @@ def _one_pass(
                 dual[i] = new
                 add(rows, i, (new - a) * sign * scale, w)
         place += 1
-    if n_active == 0:
-        largest, smallest = 0.0, 0.0
-    return n_active, largest, smallest
+    return place, n_drawn, n_active, largest, smallest

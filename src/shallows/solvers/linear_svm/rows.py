@@ -32,6 +32,11 @@ class Rows(NamedTuple):
     columns: np.ndarray
     starts: np.ndarray
 
+    @property
+    def mean_length(self) -> float:
+        """Values of a row, on the mean."""
+        return len(self.values) / max(1, len(self.starts) - 1)
+
 
 def as_rows(X: Any) -> Rows:
     """The rows of a matrix; a dense one that is mostly zeros becomes sparse.

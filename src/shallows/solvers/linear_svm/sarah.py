@@ -8,6 +8,7 @@ import numba
 import numpy as np
 
 from ...errors import ShallowsError
+from ..pieces import pieces
 from .problem import SQUARED_HINGE, LinearState, LinearSVMProblem, slope
 from .rows import Rows, add, dot, squared_norms
 from .visits import draws, key_of
@@ -74,23 +75,27 @@ class SARAH:
             w = state.coefficients
             v = problem.regularisation * w + problem.risk_gradient(problem.margins(w))
             chosen = draws(key_of(self.seed, "examples of SARAH", state.n_steps), 0, inner - 1, problem.n)
-            state.coefficients = _round(
-                problem.rows,
-                problem.signs,
-                problem.all_weights,
-                problem.loss,
-                problem.regularisation,
-                state.step_size,
-                chosen,
-                w,
-                v,
-            )
+            u, p, scales = w.copy(), v.copy(), np.array([1.0, 0.0])
+            for piece in pieces(len(chosen), 8 * problem.rows.mean_length):
+                _inner_steps(
+                    problem.rows,
+                    problem.signs,
+                    problem.all_weights,
+                    problem.loss,
+                    problem.regularisation,
+                    state.step_size,
+                    chosen[piece],
+                    u,
+                    p,
+                    scales,
+                )
+            state.coefficients = u + (scales[1] - state.step_size * scales[0]) * p
             state.n_steps += 1
         return state
 
 
 @numba.njit(cache=True, nogil=True)
-def _round(
+def _inner_steps(
     rows: Rows,
     signs: np.ndarray,
     weights: np.ndarray,
@@ -98,12 +103,13 @@ def _round(
     lam: float,
     step: float,
     chosen: np.ndarray,
-    w: np.ndarray,
-    v: np.ndarray,
-) -> np.ndarray:
+    u: np.ndarray,
+    p: np.ndarray,
+    scales: np.ndarray,
+) -> None:
     # v = k p and w = u + z p: the regulariser's part of v_t is −λ η v_{t−1}, so that it only scales v, and a step
     # changes the coordinates of one example.
-    u, p, k, z = w.copy(), v.copy(), 1.0, 0.0
+    k, z = scales
     for i in chosen:
         z -= step * k
         along = dot(rows, i, p)
@@ -118,4 +124,4 @@ def _round(
         if change != 0.0:
             add(rows, i, change / k, p)
             add(rows, i, -z * change / k, u)
-    return u + (z - step * k) * p
+    scales[0], scales[1] = k, z

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numba
 import numpy as np
 
+from ..pieces import pieces
 from .problem import LinearState, LinearSVMProblem, slope
 from .rows import Rows, add, dot, squared_norms
 
@@ -74,25 +75,27 @@ def take_steps(
 ) -> None:
     """Take one step for every ``batch_size`` of the visited rows; what remains of them makes a smaller last batch."""
     norms = state._held.setdefault("norms", squared_norms(problem.rows)) if projection else np.empty(0)
-    _steps(
-        problem.rows,
-        problem.signs,
-        problem.all_weights,
-        problem.loss,
-        problem.regularisation,
-        visited,
-        batch_size,
-        state.n_steps,
-        state.offset,
-        forward_looking,
-        projection,
-        AVERAGINGS.index(averaging),
-        norms,
-        state.direction,
-        state.average,
-        state.scales,
-    )
-    state.n_steps += -(-len(visited) // batch_size)
+    n_steps = -(-len(visited) // batch_size)
+    for piece in pieces(n_steps, 6 * batch_size * problem.rows.mean_length):
+        _steps(
+            problem.rows,
+            problem.signs,
+            problem.all_weights,
+            problem.loss,
+            problem.regularisation,
+            visited[piece.start * batch_size : piece.stop * batch_size],
+            batch_size,
+            state.n_steps + piece.start,
+            state.offset,
+            forward_looking,
+            projection,
+            AVERAGINGS.index(averaging),
+            norms,
+            state.direction,
+            state.average,
+            state.scales,
+        )
+    state.n_steps += n_steps
     state.n_visits += len(visited)
     if averaging == "none":
         state.coefficients = state.scales[SCALE] * state.direction

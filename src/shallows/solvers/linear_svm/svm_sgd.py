@@ -63,7 +63,9 @@ def best_first_step(problem: LinearSVMProblem, seed: int) -> float:
     def objective_after(step: float) -> float:
         state = zero_state(problem, 1.0 / (problem.regularisation * step))
         take_steps(problem, state, chosen)
-        return _objective_on(problem, state.coefficients, chosen)
+        # A step that leads beyond the numbers is too long.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _objective_on(problem, state.coefficients, chosen)
 
     step, value, factor = 1.0, objective_after(1.0), 2.0
     if not objective_after(2.0) < value:

@@ -7,6 +7,9 @@
 __device__ __forceinline__ double best_probability(const double m, const double q)
 {
     double low = 0.0, high = 1.0, p = 1.0 / (1.0 + exp(fmin(700.0, fmax(-700.0, m + 0.5 * q))));
+    const double z = log(q) - m, small = z > 1.0 ? (z - log(z)) / q : exp(-m);
+    if (small < 0.5)
+        p = small;
     for (int k = 0; k < 60; ++k) {
         p = fmin(1.0 - 1e-16, fmax(1e-300, p));
         const double gap = log(p) - log1p(-p) + m + q * p;

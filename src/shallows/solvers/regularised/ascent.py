@@ -52,10 +52,15 @@ def best(loss: int, parameter: float, v: float, q: float, y: float) -> float:
 def _best_probability(m: float, q: float) -> float:
     """The p that solves p = 1/(1 + e^{m + qp}), whose two sides cross once on (0, 1).
 
-    Newton's steps on the log-odds, log(p/(1 − p)) + m + qp = 0, kept within the bracket.
+    Newton's steps on the log-odds, log(p/(1 − p)) + m + qp = 0, kept within the bracket. For large q the root is small:
+    log p + qp = −m, whose solution is close to (z − log z)/q with z = log q − m.
     """
     low, high = 0.0, 1.0
     p = 1.0 / (1.0 + math.exp(min(700.0, max(-700.0, m + 0.5 * q))))
+    z = math.log(q) - m
+    small = (z - math.log(z)) / q if z > 1.0 else math.exp(-m)
+    if small < 0.5:
+        p = small
     for _ in range(60):
         p = min(1.0 - 1e-16, max(1e-300, p))
         gap = math.log(p) - math.log1p(-p) + m + q * p

@@ -78,8 +78,9 @@ class Pegasos:
         if self.projection:
             xp, rows = arrays.namespace(problem.targets), slice(0, problem.span.n)
             zero = problem.losses(xp.zeros_like(problem.targets), rows) / problem.span.n
-            n_balls = problem.targets.shape[1] if problem.loss.coding == "signs" else 1
-            # Of margins each output has the same loss at zero.
+            # Of margins each output has the same loss at zero, but for an intercept.
+            alike = problem.loss.coding == "signs" and problem.intercept is None
+            n_balls = problem.targets.shape[1] if alike else 1
             state.norms_squared, state.largest = np.zeros(n_balls), zero / n_balls / problem.regularisation
         return state
 

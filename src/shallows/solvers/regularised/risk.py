@@ -2,11 +2,11 @@
 
 All of them minimise
 
-    P(f) = λ/2 ‖f‖² + (1/n) Σᵢ wᵢ ℓ(f(xᵢ), yᵢ)
+    P(f) = λ/2 ‖f‖² + (1/n) Σᵢ wᵢ ℓ(f(xᵢ) + b, yᵢ)
 
-and differ in the steps. What they have in common is that a step along examples S changes f by Σ_{i∈S} δᵢ k(xᵢ, ·),
-where k is a kernel or the product of explicit features. A span knows how to evaluate f on training rows and how to make
-such a change in its own coefficients.
+with a given intercept b, and differ in the steps. What they have in common is that a step along examples S changes f by
+Σ_{i∈S} δᵢ k(xᵢ, ·), where k is a kernel or the product of explicit features. A span knows how to evaluate f on training
+rows and how to make such a change in its own coefficients.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class FeatureSpan:
 
 @dataclass(frozen=True)
 class RiskProblem:
-    """Minimise λ/2 ‖f‖² + (1/n) Σ wᵢ ℓ(f(xᵢ), yᵢ).
+    """Minimise λ/2 ‖f‖² + (1/n) Σ wᵢ ℓ(f(xᵢ) + b, yᵢ).
 
     Attributes
     ----------
@@ -168,6 +168,8 @@ class RiskProblem:
     growth : float
         A batch whose loss exceeds this many times that of the zero function means divergence. Infinite for steps
         1/(λt), whose first ones are long by design.
+    intercept : array, shape (c,), optional
+        b, which is given; scores are those of f without it. None is 0.
     """
 
     span: Any
@@ -176,6 +178,11 @@ class RiskProblem:
     regularisation: float
     weights: Array | None = None
     growth: float = math.inf
+    intercept: Array | None = None
+
+    def shifted(self, scores: Array) -> Array:
+        """f(x) + b, from f(x)."""
+        return scores if self.intercept is None else scores + self.intercept
 
     def losses(self, scores: Array, batch: slice) -> float:
         """Σ wᵢ ℓ over a batch."""
@@ -191,12 +198,12 @@ class RiskProblem:
         return of_f, of_zero
 
     def _losses(self, scores: Array, batch: slice) -> Array:
-        each = self.loss.value(scores, self.targets[batch, :])
+        each = self.loss.value(self.shifted(scores), self.targets[batch, :])
         return arrays.namespace(scores).sum(each if self.weights is None else each * self.weights[batch, 0])
 
     def gradient(self, scores: Array, batch: slice) -> Array:
         """wᵢ ℓ' over a batch, shape (m, c)."""
-        G = self.loss.derivative(scores, self.targets[batch, :])
+        G = self.loss.derivative(self.shifted(scores), self.targets[batch, :])
         return G if self.weights is None else G * self.weights[batch, :]
 
     def objective(self, coefficients: Array, rows: int = 4096) -> float:

@@ -81,6 +81,7 @@ def _settle(problem: RiskProblem, state: SDCAState, batch: slice, scores: Array,
     """Set the dual variables of a batch to their best values in turn; returns the change of f's coefficients."""
     scale = 1.0 / (problem.regularisation * problem.span.n)
     dual, a, targets = dual_of(problem.loss), state.dual[batch, :], problem.targets[batch, :]
+    scores = problem.shifted(scores)
     weights = None if problem.weights is None else problem.weights[batch, 0]
     change = ascent_on_gpu.change_of(dual.number, dual.parameter, scores, products, scale, a, targets, weights)
     if change is not None:
@@ -106,6 +107,8 @@ def dual_objective(problem: RiskProblem, state: SDCAState) -> float:
     w = 1.0 if problem.weights is None else arrays.to_numpy(problem.weights).astype(np.float64)
     norm = problem.span.norm_squared(state.coefficients)
     value = (w * dual_of(problem.loss).value(a / w, y)).sum() / problem.span.n
+    if problem.intercept is not None:  # ℓ(u + b) in place of ℓ(u) has −ℓ*(−a) − ab in place of −ℓ*(−a).
+        value -= (a.sum(axis=0) @ arrays.to_numpy(problem.intercept).astype(np.float64)) / problem.span.n
     return float(value) - 0.5 * problem.regularisation * norm
 
 

@@ -17,6 +17,9 @@ from .pair_steps import OPTIMAL, take_steps
 FULL_LOOKS_AFTER = 5
 """So many samples in a row without a point outside the ball, and all points are looked at."""
 
+MOST_CALLS = 10_000
+"""Times a thousand steps within a core, after which it is not enclosed anew any more."""
+
 SHARE_OF_EXCESS = 0.1
 """How exactly the core is enclosed while points outside are found easily, as a share of how far outside they are."""
 
@@ -100,7 +103,7 @@ class CoreState:
     n_steps, n_evaluations : int
         Steps on two variables within the core; kernel values that were computed.
     exhausted : bool
-        Whether no point is outside the enlarged ball, or there is no memory for more.
+        Whether no point is outside the enlarged ball, or there is no memory for more, or too many steps were taken.
     enclosed : bool
         Whether no point is outside.
     kept : ndarray, shape (n, capacity), optional
@@ -195,7 +198,7 @@ class CoreVectorMachine:
                 break
             far = self._outside(problem, state)
             if far is None:
-                state.exhausted = state.enclosed = True
+                state.exhausted, state.enclosed = True, not state.exhausted
             elif len(state.core) >= problem.most:
                 state.exhausted = True
             else:
@@ -258,8 +261,8 @@ class CoreVectorMachine:
         every, used = np.arange(m), np.zeros(m, dtype=np.int64)
         clock, zero, infinite = np.zeros(1, dtype=np.int64), np.zeros(m), np.full(m, np.inf)
         outside = SHARE_OF_EXCESS * state.excess if roughly and np.isfinite(state.excess) else 0.0
-        tolerance, status = max(0.5 * self.epsilon, outside) * state.radius_squared, -1
-        while status != OPTIMAL:
+        tolerance = max(0.5 * self.epsilon, outside) * state.radius_squared
+        for _ in range(MOST_CALLS):
             taken, status, *_ = take_steps(
                 1000,
                 tolerance,
@@ -276,8 +279,10 @@ class CoreVectorMachine:
                 clock,
             )
             state.n_steps += taken
-            if taken == 0:
+            if status == OPTIMAL or taken == 0:
                 break
+        else:
+            state.exhausted = True
         _measure(problem, state)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...errors import ShallowsError
+from ..pieces import steps_of_a_piece
 from .dual_problem import DualProblem, DualState, activate_all, refuse_indefinite
 from .working_set_steps import INDEFINITE, MISSING, OPTIMAL, take_working_sets
 
@@ -89,8 +90,10 @@ class Decomposition:
         rounding = 1e-3 if rows.dtype == np.float32 else 1e-6
         left = int(batch)
         while left > 0 and not state.exhausted:
+            # A working set goes through the active variables three times and once for each of its own.
+            most = min(left, steps_of_a_piece((3 + size) * len(state.active)))
             taken, status, row, gap = take_working_sets(
-                min(left, state.until_shrinking) if self.shrinking else left,
+                min(most, state.until_shrinking) if self.shrinking else most,
                 size,
                 self.tolerance,
                 rounding,

@@ -10,7 +10,11 @@ import numpy as np
 
 from ... import kernels
 from ...kernels import Kernel
+from ..pieces import steps_of_a_piece
 from .pair_steps import SMALLEST_CURVATURE, best_partner, largest_to_grow, move_pair
+
+MOST_WAITING = 1000
+"""Examples of a class that wait at hand for some of the other class, at most."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,8 @@ class LASVMState:
         By how much the examples at hand violate the conditions of optimality.
     n_steps, n_evaluations : int
         Pairs that were moved, kernel values that were computed.
+    waits : bool
+        Whether examples wait at hand, see `LASVM`.
     """
 
     numbers: np.ndarray
@@ -64,6 +70,7 @@ class LASVMState:
     gap: float = 2.0
     n_steps: int = 0
     n_evaluations: int = 0
+    waits: bool = False
 
     @classmethod
     def empty(cls, width: int, dtype: Any) -> LASVMState:
@@ -98,6 +105,13 @@ class LASVMState:
         return float(np.mean(known)) if known else 0.0
 
     @property
+    def room_of_intercept(self) -> float:
+        """The length of the interval of all b with which the support vectors at hand are optimal, or less than 0."""
+        slots = self.at_hand
+        lowest, highest = _bounds_of_intercept(self.coefficients, self.gradient, self.lower, self.upper, slots)
+        return highest - lowest if np.isfinite(lowest) and np.isfinite(highest) else 0.0
+
+    @property
     def objective(self) -> float:
         """Σ αᵢ − ½ βᵀKβ."""
         slots = self.at_hand
@@ -111,7 +125,7 @@ class LASVMState:
     def remember(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Copies of the arrays, and the numbers."""
         arrays = ("numbers", "points", "coefficients", "gradient", "lower", "upper", "matrix")
-        numbers = ("gap", "n_steps", "n_evaluations")
+        numbers = ("gap", "n_steps", "n_evaluations", "waits")
         return {name: getattr(self, name).copy() for name in arrays}, {name: getattr(self, name) for name in numbers}
 
     def recall(self, held: dict[str, Any], numbers: dict[str, Any]) -> None:
@@ -150,6 +164,11 @@ class LASVM:
     drops the examples with β = 0 whose gradients hold them there. The kernel values of a batch with each other and with
     the examples at hand are computed together.
 
+    Where all support vectors are at their bounds at the end of a batch, b may lie anywhere in an interval, and an
+    example that its one end holds at zero is needed at the other: of equal points with both labels, or with a small C,
+    each new example would be dropped before one of the other class comes that it could be moved with. The batch is then
+    shown again, and up to 1,000 such examples of each class wait at hand until b is determined.
+
     Parameters
     ----------
     tolerance : float
@@ -170,10 +189,19 @@ class LASVM:
 
     def step(self, problem: ExampleProblem, state: LASVMState, batch: slice) -> LASVMState:
         """PROCESS and REPROCESS for each example of a batch, in its order."""
+        self._show(problem, state, batch)
+        undetermined = state.room_of_intercept > self.tolerance
+        if undetermined and not state.waits:
+            state.waits = True
+            self._show(problem, state, batch)
+        state.waits = undetermined
+        return state
+
+    def _show(self, problem: ExampleProblem, state: LASVMState, batch: slice) -> None:
         known = np.isin(problem.numbers[batch], state.numbers[state.at_hand])
         rows = np.arange(batch.start, batch.stop)[~known]
         if not len(rows):
-            return state
+            return
         slots = state.take_slots(len(rows))
         before = state.at_hand
         _place(problem, state, rows, slots)
@@ -198,30 +226,37 @@ class LASVM:
             len(before),
             state.matrix.diagonal().astype(np.float64),
             state.matrix,
+            MOST_WAITING if state.waits else 0,
         )
         state.n_steps += taken
         _drop_all_but(state, active[:left])
-        return state
 
     def finish(self, state: LASVMState, most: int = 2**62) -> LASVMState:
         """REPROCESS until no pair at hand violates the conditions by more than the tolerance, or so many times."""
-        before = state.at_hand
-        active = np.empty(len(state.numbers), dtype=np.int64)
-        active[: len(before)] = before
-        left, taken, state.gap = _reprocess_all(
-            most,
-            self.tolerance,
-            state.coefficients,
-            state.gradient,
-            state.lower,
-            state.upper,
-            active,
-            len(before),
-            state.matrix.diagonal().astype(np.float64),
-            state.matrix,
-        )
-        state.n_steps += taken
-        _drop_all_but(state, active[:left])
+        diagonal = state.matrix.diagonal().astype(np.float64)
+        while most > 0:
+            before = state.at_hand
+            active = np.empty(len(state.numbers), dtype=np.int64)
+            active[: len(before)] = before
+            # A step goes through the examples at hand about eight times.
+            allowed = min(most, steps_of_a_piece(8 * len(before)))
+            left, taken, state.gap = _reprocess_all(
+                allowed,
+                self.tolerance,
+                state.coefficients,
+                state.gradient,
+                state.lower,
+                state.upper,
+                active,
+                len(before),
+                diagonal,
+                state.matrix,
+            )
+            state.n_steps += taken
+            most -= taken
+            _drop_all_but(state, active[:left])
+            if taken < allowed:
+                break
         return state
 
 
@@ -268,7 +303,25 @@ def _move(i, j, beta, gradient, lower, upper, active, diagonal, matrix):
 
 
 @numba.njit(cache=True)
-def _reprocess(tolerance, beta, gradient, lower, upper, active, n_active, diagonal, matrix):
+def _bounds_of_intercept(beta, gradient, lower, upper, active):
+    """The largest gradient of a support vector whose βᵢ may grow, and the smallest of one whose βᵢ may fall.
+
+    A coefficient that rounding has left just within a bound is at it.
+    """
+    lowest, highest = -np.inf, np.inf
+    for a in range(len(active)):
+        t = active[a]
+        if beta[t] != 0.0:
+            rounding = 1e-12 * (upper[t] - lower[t])
+            if beta[t] < upper[t] - rounding:
+                lowest = max(lowest, gradient[t])
+            if beta[t] > lower[t] + rounding:
+                highest = min(highest, gradient[t])
+    return lowest, highest
+
+
+@numba.njit(cache=True)
+def _reprocess(tolerance, beta, gradient, lower, upper, active, n_active, diagonal, matrix, most_waiting):
     """One REPROCESS; returns how many examples are left, whether a pair was moved, and the gap."""
     at_hand = active[:n_active]
     place = largest_to_grow(beta, gradient, upper, at_hand)
@@ -286,11 +339,18 @@ def _reprocess(tolerance, beta, gradient, lower, upper, active, n_active, diagon
         largest, smallest = gradient[at_hand[place]], gradient[j]
     if smallest == np.inf:
         return n_active, False, 0.0
-    left = 0
+    lowest, highest = np.inf, -np.inf
+    if most_waiting:
+        lowest, highest = _bounds_of_intercept(beta, gradient, lower, upper, active[:n_active])
+    left, n_positive, n_negative = 0, 0, 0
     for a in range(n_active):
         t = active[a]
         # Of a positive example 0 is the lower bound, of a negative one the upper.
-        idle = gradient[t] <= smallest if upper[t] > 0.0 else gradient[t] >= largest
+        positive = upper[t] > 0.0
+        idle = gradient[t] <= smallest if positive else gradient[t] >= largest
+        if beta[t] == 0.0 and idle and (gradient[t] > lowest if positive else gradient[t] < highest):
+            n_positive, n_negative = n_positive + positive, n_negative + (not positive)
+            idle = (n_positive if positive else n_negative) > most_waiting
         if beta[t] != 0.0 or not idle:
             active[left] = t
             left += 1
@@ -298,7 +358,9 @@ def _reprocess(tolerance, beta, gradient, lower, upper, active, n_active, diagon
 
 
 @numba.njit(cache=True)
-def _process_all(slots, tolerance, signs, beta, gradient, lower, upper, active, n_active, diagonal, matrix):
+def _process_all(
+    slots, tolerance, signs, beta, gradient, lower, upper, active, n_active, diagonal, matrix, most_waiting
+):
     """PROCESS and REPROCESS of examples in slots that are not active yet."""
     n_steps, gap = 0, 0.0
     for b in range(len(slots)):
@@ -319,7 +381,9 @@ def _process_all(slots, tolerance, signs, beta, gradient, lower, upper, active, 
         if i >= 0 and j >= 0 and gradient[i] - gradient[j] > tolerance:
             _move(i, j, beta, gradient, lower, upper, at_hand, diagonal, matrix)
             n_steps += 1
-        n_active, moved, gap = _reprocess(tolerance, beta, gradient, lower, upper, active, n_active, diagonal, matrix)
+        n_active, moved, gap = _reprocess(
+            tolerance, beta, gradient, lower, upper, active, n_active, diagonal, matrix, most_waiting
+        )
         n_steps += moved
     return n_active, n_steps, gap
 
@@ -328,7 +392,9 @@ def _process_all(slots, tolerance, signs, beta, gradient, lower, upper, active, 
 def _reprocess_all(most, tolerance, beta, gradient, lower, upper, active, n_active, diagonal, matrix):
     """REPROCESS until nothing is moved, or so many times."""
     for n_steps in range(most):
-        n_active, moved, gap = _reprocess(tolerance, beta, gradient, lower, upper, active, n_active, diagonal, matrix)
+        n_active, moved, gap = _reprocess(
+            tolerance, beta, gradient, lower, upper, active, n_active, diagonal, matrix, 0
+        )
         if not moved:
             return n_active, n_steps, gap
     return n_active, most, gap

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import ShallowsError
+from ..pieces import steps_of_a_piece
 from .dual_problem import DualProblem, DualState, activate_all, refuse_indefinite
 from .pair_steps import INDEFINITE, MISSING, OPTIMAL, take_steps
 
@@ -59,7 +60,9 @@ class SMO:
         rounding = 1e-3 if rows.dtype == np.float32 else 1e-6
         left = int(batch)
         while left > 0 and not state.exhausted:
-            most = min(left, state.until_shrinking) if self.shrinking else left
+            # A step goes through the active rows about four times.
+            most = min(left, steps_of_a_piece(4 * len(state.active)))
+            most = min(most, state.until_shrinking) if self.shrinking else most
             taken, status, i, j, gap = take_steps(
                 most,
                 self.tolerance,

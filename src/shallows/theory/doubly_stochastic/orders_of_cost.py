@@ -108,7 +108,7 @@ def _fitted(method: str, x: np.ndarray, y: np.ndarray, seed: int) -> tuple[Any, 
     """A fitted model, and its processor seconds."""
     n, d = len(x) - PREDICTED, x.shape[1]
     same = {"bandwidth": math.sqrt(2.0 * d), "batch_size": 50, "max_epochs": 1, "random_state": seed, "device": "cpu",
-            "dtype": "float32"}  # fmt: skip
+            "dtype": "float32", "fit_intercept": False}  # fmt: skip
     if method == "dsg":
         model = DoublyStochasticClassifier(
             loss="hinge",

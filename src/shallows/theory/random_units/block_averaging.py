@@ -68,6 +68,7 @@ def by_machines(
             batch_size=batch_size,
             max_epochs=max_epochs * passes,
             regularisation=regularisation,
+            fit_intercept=False,
             random_state=1000 * random_state + seed,
             device=device,
             memory=memory,

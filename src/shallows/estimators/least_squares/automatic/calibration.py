@@ -54,7 +54,9 @@ class Calibration:
         return scores.astype(np.float64) @ self.matrix + self.shift
 
 
-def calibrate(scores: np.ndarray, codes: np.ndarray, weights: np.ndarray | None = None) -> Calibration:
+def calibrate(
+    scores: np.ndarray, codes: np.ndarray, weights: np.ndarray | None = None, shares: np.ndarray | None = None
+) -> Calibration:
     """Learn the map from outputs to logits.
 
     Parameters
@@ -64,18 +66,29 @@ def calibrate(scores: np.ndarray, codes: np.ndarray, weights: np.ndarray | None 
     codes : ndarray, shape (n, c)
         −1 and +1: one column for two classes, else one for each class, of which a row has one +1.
     weights : ndarray, shape (n,), optional
+    shares : ndarray, shape (c,), optional
+        Of the codes +1 among all training rows. The rows are weighted so that they have the same: few rows have a rare
+        class more or less often by chance.
     """
     scores, n = scores.astype(np.float64), len(scores)
     # The least weight is one row's, so that a weight twice as large is a row that is there twice, in any unit.
     weights = np.ones(n) if weights is None else weights / max(weights.min(), 0.1 * weights.mean())
+    if shares is not None:
+        own, wanted = codes > 0, shares
+        if own.shape[1] == 1:
+            own, wanted = np.hstack([~own, own]), np.array([1.0 - shares[0], shares[0]])
+        here = np.average(own, axis=0, weights=weights)
+        weights = weights * (wanted / np.where(here > 0, here, 1.0))[own.argmax(axis=1)]
     fit = _two_classes if scores.shape[1] == 1 else _several_classes
     matrix, shift, loss = fit(scores, codes > 0, weights)
     return Calibration(matrix, shift, float(loss / weights.sum()), n)
 
 
-def calibrate_labels(scores: np.ndarray, codes: np.ndarray, weights: np.ndarray | None = None) -> Calibration:
+def calibrate_labels(
+    scores: np.ndarray, codes: np.ndarray, weights: np.ndarray | None, shares: np.ndarray
+) -> Calibration:
     """The same for labels that do not exclude each other: a sigmoid for each column."""
-    each = [calibrate(scores[:, [k]], codes[:, [k]], weights) for k in range(scores.shape[1])]
+    each = [calibrate(scores[:, [k]], codes[:, [k]], weights, shares[[k]]) for k in range(scores.shape[1])]
     matrix = np.diag([one.matrix[0, 0] for one in each])
     shift = np.array([one.shift[0] for one in each])
     return Calibration(matrix, shift, float(np.mean([one.log_loss for one in each])), len(scores))

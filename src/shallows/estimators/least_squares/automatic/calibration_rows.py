@@ -27,10 +27,11 @@ def learn_calibration(estimator: Any, state: Any, X: Any, targets: np.ndarray, w
         None where there are too few rows.
     """
     learn, c = (calibrate_labels if estimator._multilabel else calibrate), estimator._n_outputs
+    shares = np.average(targets > 0, axis=0, weights=weights)
     if estimator._held_out is not None:
         held = estimator._held_out
         scores = estimator._raw_predict(held.X, state.coefficients[:, :c])
-        return learn(scores, estimator._codes(held.y), held.weights)
+        return learn(scores, estimator._codes(held.y), held.weights, shares)
     known, order = estimator._left_out_scores(state), estimator._order
     if known is not None:
         scores, rows = known[0], order[known[1]]
@@ -41,4 +42,4 @@ def learn_calibration(estimator: Any, state: Any, X: Any, targets: np.ndarray, w
         scores, rows = np.concatenate(scores), np.concatenate(parts)
     else:
         return None
-    return learn(scores, targets[rows], None if weights is None else weights[rows])
+    return learn(scores, targets[rows], None if weights is None else weights[rows], shares)

@@ -31,14 +31,16 @@ def check(estimator: Any, *, chooses: bool) -> None:
     if not known and not is_positive(bandwidth):
         words = "'auto', 'median', or None for the median rule" if chooses else "'median' or None for the median rule"
         raise ShallowsError(f"bandwidth must be a positive number, {words}, got {bandwidth!r}.")
-    if not chooses:
-        return
-    given = estimator.regularisation
+    check_calibration(getattr(estimator, "calibration", None))
+    given = estimator.regularisation if chooses else 0.0
     if not (isinstance(given, str) and given == AUTO) and not (is_number(given) and 0 <= given < np.inf):
         raise ShallowsError(f"regularisation must be 'auto' or a number of at least 0, got {given!r}.")
-    calibration = getattr(estimator, "calibration", None)
-    if calibration is not None and calibration != AUTO:
-        raise ShallowsError(f"calibration must be 'auto' or None, got {calibration!r}.")
+
+
+def check_calibration(value: Any) -> None:
+    """Refuse what is not "auto" or None."""
+    if value is not None and not (isinstance(value, str) and value == AUTO):
+        raise ShallowsError(f"calibration must be 'auto' or None, got {value!r}.")
 
 
 def searches_bandwidth(estimator: Any) -> bool:

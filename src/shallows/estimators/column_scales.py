@@ -1,0 +1,132 @@
+"""Columns far from zero, which are centred, and columns of different scales, of which warnings tell."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.optimize
+import scipy.sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.sparsefuncs import mean_variance_axis
+
+Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
+
+ROWS = 10_000
+"""Of dense data, from which means and variances are taken."""
+
+FAR = 100.0
+"""Times the deviation of the points: there squared distances lose four digits, and constants must be as much larger."""
+
+LIKE_SCALES = 10.0
+"""Up to this ratio of scales, and of means to deviations, solvers converge and are not looked at."""
+
+FAR_ABOVE = 0.1
+"""By what share of the objective a few better steps may lower it without a warning."""
+
+ITERATIONS = 15
+"""Of L-BFGS. In standardised columns so many come within a few percent of the optimum."""
+
+
+def moments(X: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Means and variances of the columns of an array or CSR matrix, of an array from at most 10,000 rows."""
+    if scipy.sparse.issparse(X):
+        return mean_variance_axis(X, axis=0)
+    some = X[:: -(-X.shape[0] // ROWS)].astype(np.float64)
+    # Values beyond the numbers are refused by whoever squares them.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return some.mean(axis=0), some.var(axis=0)
+
+
+def far_offsets(X: Any) -> np.ndarray:
+    """What is to be subtracted from points: the means of the columns that lie far from zero, 0 for all others.
+
+    Data as usual are left as they are, to the bit.
+
+    Returns
+    -------
+    ndarray, shape (d,)
+    """
+    mean, variance = moments(X)
+    deviation = np.sqrt(variance.sum())
+    return np.where((np.abs(mean) > FAR * deviation) & (deviation > 0), mean, 0.0)
+
+
+def shifted(X: Any, offsets: np.ndarray | float) -> Any:
+    """Points less their offsets, in the precision of the points; sparse rows stay sparse."""
+    if not np.any(offsets):
+        return X
+    if scipy.sparse.issparse(X):
+        ones, row = np.ones((X.shape[0], 1)), scipy.sparse.csr_array(offsets[None])
+        return (scipy.sparse.csr_array(X) - scipy.sparse.csr_array(ones) @ row).astype(X.dtype)
+    return (X - offsets).astype(X.dtype)
+
+
+def scales_of(X: Any, *, centred: bool) -> tuple[np.ndarray, np.ndarray]:
+    """What standardised columns are made by: means and deviations, or zeros and root mean squares; 1 for constants."""
+    mean, variance = moments(X)
+    if not centred:
+        mean, variance = np.zeros_like(mean), variance + mean * mean
+    scale = np.sqrt(variance)
+    scale[scale <= 1e-12 * np.abs(mean)] = 1.0
+    return mean, scale
+
+
+def warn_if_far(
+    name: str, value_and_gradient: Objective, w: np.ndarray, mean: np.ndarray, scale: np.ndarray, stacklevel: int
+) -> bool:
+    """Warn if steps in standardised columns, or the zero vector, have a much smaller objective than a linear function.
+
+    Parameters
+    ----------
+    name : str
+        Of what was fitted, for the warning.
+    value_and_gradient : callable
+        The objective of a linear function and its gradient, for coefficients of shape (d, c).
+    w : ndarray, shape (d, c)
+        Where there are means, the last row is that of the constant.
+    mean, scale : ndarray, shape (d,)
+        Of the columns, 0 and 1 for the constant.
+    stacklevel : int
+        Of the warning.
+    """
+    if not np.isfinite(scale).all():
+        return False
+    if max(np.abs(mean / scale).max(), scale.max()) <= LIKE_SCALES * min(1.0, scale.min()):
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        value = value_and_gradient(w)[0]
+        lower = min(value_and_gradient(np.zeros_like(w))[0], value)
+        if value <= (1.0 + FAR_ABOVE) * lower:
+            lower = _after_some_steps(value_and_gradient, w, mean[:, None], scale[:, None])
+    if value <= (1.0 + FAR_ABOVE) * lower:
+        return False
+    warnings.warn(
+        f"{name} ended at an objective of {value:.3g}, and there are smaller ones, such as {lower:.3g}: the columns of "
+        f"X differ in scale by {scale.max() / scale.min():.2g}, or lie far from zero. Scale the columns, for instance "
+        "with sklearn.preprocessing.StandardScaler.",
+        ConvergenceWarning,
+        stacklevel=stacklevel + 1,
+    )
+    return True
+
+
+def _after_some_steps(value_and_gradient: Objective, w: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> float:
+    """The smallest objective in some iterations of L-BFGS from w on the coefficients of standardised columns."""
+    best = np.inf
+
+    def of_standardised(v: np.ndarray) -> tuple[float, np.ndarray]:
+        nonlocal best
+        w = v.reshape(shape) / scale
+        w[-1] -= (mean * w).sum(axis=0)
+        value, gradient = value_and_gradient(w)
+        best = min(best, value)
+        return value, ((gradient - mean * gradient[-1]) / scale).ravel()
+
+    shape, start = w.shape, scale * w
+    start[-1] += (mean * w).sum(axis=0)
+    options = {"maxiter": ITERATIONS, "maxfun": 2 * ITERATIONS}
+    scipy.optimize.minimize(of_standardised, start.ravel(), jac=True, method="L-BFGS-B", options=options)
+    return best

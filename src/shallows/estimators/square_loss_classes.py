@@ -1,0 +1,139 @@
+"""Classes as targets of the square loss, and labels and probabilities from the outputs of the fitted function."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, softmax
+from sklearn.base import ClassifierMixin
+from sklearn.preprocessing import LabelBinarizer
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import column_or_1d
+
+from . import class_weights
+from .array_inputs import follows_input
+from .label_checks import check_two_classes
+
+LEAST_SHARE = 1e-6
+"""No finite sample makes a class impossible or certain."""
+
+
+class SquareLossClassifier(ClassifierMixin):
+    """Classification by least squares on targets coded −1 and +1, one output a class (one in all for two classes).
+
+    Put before a class with `_validated` and `_raw_predict`. A `Calibration` in ``_calibration``, if there is one, turns
+    outputs into logits.
+    """
+
+    _y_is_numeric = False
+
+    def _encode(self, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+        check_classification_targets(y)
+        self._multilabel = type_of_target(y) == "multilabel-indicator"
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = column_or_1d(y, warn=True)
+        if y.ndim == 2 and not self._multilabel:
+            raise ValueError("y has several columns that are no 0/1 labels; fit one classifier for each output.")
+        self._binarizer = LabelBinarizer(neg_label=-1, pos_label=1).fit(y)
+        self.classes_ = self._binarizer.classes_
+        check_two_classes(self.classes_)
+        class_weights.check(getattr(self, "class_weight", None), self.classes_)
+        codes = self._codes(y)
+        if not getattr(self, "fit_intercept", False):
+            vars(self).pop("intercept_", None)
+            return codes
+        self.intercept_ = np.average(codes, axis=0, weights=weights)
+        return codes - self.intercept_
+
+    def _unscale(self, scores: np.ndarray) -> np.ndarray:
+        intercept = vars(self).get("intercept_")  # Neither without a parameter for it nor in files of earlier versions.
+        return scores if intercept is None else scores + intercept.astype(scores.dtype)
+
+    def _codes(self, y: np.ndarray) -> np.ndarray:
+        return np.asarray(self._binarizer.transform(y), dtype=np.float64)
+
+    def _decode(self, scores: np.ndarray) -> np.ndarray:
+        scores = self._decisions(scores)
+        if self._multilabel:
+            return (scores > 0).astype(int)
+        if scores.shape[1] == 1:
+            return self.classes_[(scores[:, 0] > 0).astype(int)]
+        return self.classes_[scores.argmax(axis=1)]
+
+    @follows_input
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores of the classes.
+
+        With a calibration they are logits: log-odds of the second of two classes, one for each class of several.
+        Without, they are the outputs of the fitted function, aimed at +1 for the class and −1 elsewhere.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,) for two classes, else (n_samples, n_classes)
+        """
+        scores = self._decisions(self._raw_predict(self._validated(X)))
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def _decisions(self, scores: np.ndarray) -> np.ndarray:
+        """What classes are decided by: calibrated logits where there are some, else the raw outputs."""
+        calibration = getattr(self, "_calibration", None)
+        return scores if calibration is None else calibration.logits(scores)
+
+    @follows_input
+    def predict(self, X: Any) -> np.ndarray:
+        """Class labels.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,)
+            (n_samples, n_labels) of 0 and 1 after a fit on such labels.
+        """
+        return self._decode(self._raw_predict(self._validated(X)))
+
+    @follows_input
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Estimates of the class probabilities.
+
+        Estimators with a parameter ``calibration`` learn, with "auto", a sigmoid, or a linear map and the softmax for
+        several classes, on the outputs at training points of functions that were fitted without them. The others, and
+        with None: the minimiser of the square loss is 2 P(class | x) − 1, so (f + 1)/2, clipped and normalised,
+        estimates the probability; a function trained until it interpolates is then too sure of itself, and
+        scikit-learn's ``CalibratedClassifierCV`` helps.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples, n_classes)
+        """
+        scores = self._raw_predict(self._validated(X))
+        if getattr(self, "_calibration", None) is not None:
+            logits = self._decisions(scores)
+            if self._multilabel:
+                return expit(logits)
+            return softmax(logits, axis=1) if logits.shape[1] > 1 else expit(np.hstack([-logits, logits]))
+        shares = np.clip((scores.astype(np.float64) + 1.0) / 2.0, LEAST_SHARE, 1.0 - LEAST_SHARE)
+        if self._multilabel:
+            return shares
+        if shares.shape[1] == 1:
+            return np.hstack([1.0 - shares, shares])
+        # Where no output speaks for a class, the largest does.
+        none = (scores <= -1.0).all(axis=1)
+        shares[none, scores[none].argmax(axis=1)] = 1.0
+        return shares / shares.sum(axis=1, keepdims=True)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags

@@ -1,0 +1,31 @@
+"""Every estimator in a small and quick form, for the tests of what is promised about input."""
+
+from __future__ import annotations
+
+import scipy.sparse
+
+import shallows
+from bad_input_example import few
+
+EVERY = sorted(shallows.estimators.__all__)
+METHODS = ("predict", "predict_proba", "decision_function", "score_samples", "transform")
+
+
+def unfitted(name, **options):
+    Estimator = getattr(shallows, name)
+    known = Estimator().get_params()
+    small = {"max_epochs": 2, "n_iter": 20, "n_features": 20, "n_units": 20, "block_size": 8, "max_features": 64}
+    small |= few(Estimator)
+    if "n_iter" in known:
+        del small["max_epochs"]
+    options = {"random_state": 0, **small, **options}
+    return Estimator(**{key: value for key, value in options.items() if key in known})
+
+
+def targets(name, X):
+    return (X[:, 0] > 0).astype(int) if name.endswith("Classifier") else X[:, 0] + X[:, 1]
+
+
+def outputs(model, new):
+    made = [getattr(model, method)(new) for method in METHODS if hasattr(model, method)]
+    return [one.toarray() if scipy.sparse.issparse(one) else one for one in made]

@@ -1,0 +1,190 @@
+"""Columns far from zero change no model; where columns of different scales keep a solver from its end, it says so."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+
+import numpy as np
+import pytest
+import scipy.optimize
+import scipy.sparse
+from sklearn.datasets import load_breast_cancer
+from sklearn.exceptions import ConvergenceWarning
+
+from promises_example import EVERY, outputs, targets, unfitted
+from shallows import (
+    AMMClassifier,
+    BudgetedSVMClassifier,
+    CoreVectorMachineClassifier,
+    LinearSVMClassifier,
+    PegasosClassifier,
+    SAGClassifier,
+    SDCAClassifier,
+    SVRGClassifier,
+)
+from shallows.errors import DivergenceError
+from shallows.estimators.linear_svm.solver_choice import SOLVERS
+
+_rng = np.random.default_rng(0)
+# Multiples of 1/64, so that float32 holds the points with the offset of 10,000.
+POINTS = np.column_stack([np.round(64 * _rng.normal(size=(200, 3))) / 64, np.zeros(200)])
+X, NEW = POINTS[:150], POINTS[150:]
+
+# The last column is constant.
+OFFSETS = {
+    "all columns + 1e8": lambda x: x + 1e8,
+    "all columns + 1e4, float32": lambda x: (x + 1e4).astype(np.float32),
+    "one column + 1e9": lambda x: x + np.array([0.0, 1e9, 0.0, 0.0]),
+    "a constant column + 1e9": lambda x: x + np.array([0.0, 0.0, 0.0, 1e9]),
+    "sparse, all columns + 1e8": lambda x: scipy.sparse.csr_array(x + 1e8),
+}
+# Kernels and units of which the origin is a part.
+OF_THE_ORIGIN = ("PolynomialFeatures", "TensorSketch")
+
+
+def agreement(expected, found):
+    """The share of equal labels, or of the variance of values that the others explain."""
+    if expected.dtype.kind != "f":
+        return np.mean(expected == found)
+    return 1.0 - np.mean((expected - found) ** 2) / np.mean((expected - expected.mean(axis=0)) ** 2)
+
+
+@functools.cache
+def near_zero(name):
+    return outputs(unfitted(name, dtype="float64").fit(X, targets(name, X)), NEW)[0]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kind", OFFSETS)
+@pytest.mark.parametrize("name", [name for name in EVERY if name not in OF_THE_ORIGIN])
+def test_columns_far_from_zero_change_no_prediction(name, kind):
+    far = unfitted(name, dtype="float64").fit(OFFSETS[kind](X), targets(name, X))
+    # At 1e9 points are rounded by 1e-7, and a linear machine differs by the regularisation of its constant.
+    least = 0.8 if name.endswith("Classifier") else 0.95
+    assert agreement(near_zero(name), outputs(far, OFFSETS[kind](NEW))[0]) > least
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kind", OFFSETS)
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_columns_far_from_zero_change_no_linear_machine(solver, kind):
+    y = targets("Classifier", X)
+    plain, far = (LinearSVMClassifier(solver, random_state=0).fit(f(X), y) for f in (np.asarray, OFFSETS[kind]))
+    expected, new = plain.predict(NEW), OFFSETS[kind](NEW)
+    assert np.mean(expected == far.predict(new)) > 0.95
+    # The coefficients belong to the columns as they were given.
+    assert np.mean(expected == (new @ far.coef_[0] + far.intercept_[0] > 0)) > 0.95
+
+
+@pytest.mark.parametrize("Estimator", [AMMClassifier, BudgetedSVMClassifier, LinearSVMClassifier])
+def test_a_stream_keeps_the_offsets_of_its_first_rows(Estimator):
+    options = {"solver": "pegasos"} if Estimator is LinearSVMClassifier else {}
+    y = targets("Classifier", X)
+    plain, far = (Estimator(random_state=0, **options) for _ in range(2))
+    for rows in np.array_split(np.arange(150), 3):
+        plain.partial_fit(X[rows], y[rows], classes=[0, 1])
+        far.partial_fit(X[rows] + 1e8, y[rows], classes=[0, 1])
+    assert np.mean(plain.predict(NEW) == far.predict(NEW + 1e8)) > 0.8
+
+
+@pytest.mark.parametrize("Estimator", [AMMClassifier, BudgetedSVMClassifier, LinearSVMClassifier])
+def test_a_model_from_before_there_were_offsets_predicts_and_goes_on(Estimator):
+    options = {"solver": "pegasos"} if Estimator is LinearSVMClassifier else {}
+    y = targets("Classifier", X)
+    now, before = (Estimator(random_state=0, **options).partial_fit(X, y, classes=[0, 1]) for _ in range(2))
+    del before._offsets
+    for model in (now, before):
+        model.partial_fit(NEW, targets("Classifier", NEW))
+    assert np.array_equal(now.decision_function(NEW), before.decision_function(NEW))
+
+
+# ------------------------------------------------------------------------------------------------- scales
+
+WIDE = _rng.normal(size=(200, 6))
+LABELS = (WIDE[:, 0] + 0.5 * WIDE[:, 2] - WIDE[:, 5] + 0.6 * _rng.normal(size=200) > 0).astype(int)
+CANCER = load_breast_cancer()
+SCALES = {
+    "equal scales": (WIDE, LABELS),
+    "scales from 1 to 1e4": (WIDE * np.logspace(0, 4, 6), LABELS),
+    "scales from 1e4 to 1": (WIDE * np.logspace(4, 0, 6), LABELS),
+    "one column times 1e9": (WIDE * np.array([1e9, 1, 1, 1, 1, 1]), LABELS),
+    "all columns times 1e6": (WIDE * 1e6, LABELS),
+    "all columns times 1e-4": (WIDE * 1e-4, LABELS),
+    "all columns + 20": (WIDE + 20, LABELS),
+    "raw breast cancer": (CANCER.data, CANCER.target),
+}
+MACHINES = [(solver, loss) for solver, choice in SOLVERS.items() for loss in choice.losses]
+LOSSES = {
+    # Value and slope of how far a margin is missed; the hinge is rounded off within a thousandth of its kink.
+    "hinge": lambda t: (np.where(t < 1e-3, 5e2 * np.maximum(t, 0) ** 2, t - 5e-4), np.clip(1e3 * t, 0, 1)),
+    "squared_hinge": lambda t: (0.5 * np.maximum(t, 0) ** 2, np.maximum(t, 0)),
+    "logistic": lambda t: (np.logaddexp(0, t - 1), 1 / (1 + np.exp(1 - t))),
+}
+
+
+def objective(w, x, signs, loss):
+    """λ/2 ‖w‖² + mean loss with λ = 1/n, the last of w being the constant's, and the gradient."""
+    value, slope = LOSSES[loss](1 - signs * (x @ w[:-1] + w[-1]))
+    n = len(x)
+    return 0.5 / n * w @ w + value.mean(), w / n - np.append(x.T @ (signs * slope), (signs * slope).sum()) / n
+
+
+def optimum(x, signs, loss):
+    """By L-BFGS on the coefficients of standardised columns."""
+    mean, scale = x.mean(axis=0), x.std(axis=0)
+
+    def value_and_gradient(v):
+        w = np.append(v[:-1] / scale, v[-1] - mean @ (v[:-1] / scale))
+        value, gradient = objective(w, x, signs, loss)
+        return value, np.append((gradient[:-1] - mean * gradient[-1]) / scale, gradient[-1])
+
+    start, options = np.zeros(x.shape[1] + 1), {"maxiter": 1000, "maxfun": 2000, "ftol": 1e-10}
+    return scipy.optimize.minimize(value_and_gradient, start, jac=True, method="L-BFGS-B", options=options).fun
+
+
+@pytest.mark.parametrize("kind", SCALES)
+@pytest.mark.parametrize(("solver", "loss"), MACHINES)
+def test_a_linear_machine_is_at_its_optimum_or_says_to_scale(solver, loss, kind):
+    (x, y), told = SCALES[kind], False
+    signs = np.where(y == 1, 1.0, -1.0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        try:
+            model = LinearSVMClassifier(solver, loss=loss, random_state=0, max_seconds=1).fit(x, y)
+        except DivergenceError as error:
+            assert "Scale the features" in str(error)
+            return
+    told = any("scale" in str(one.message).lower() for one in caught if one.category is ConvergenceWarning)
+    value, _ = objective(np.append(model.coef_[0], model.intercept_), x, signs, loss)
+    assert told or value < 1.15 * optimum(x, signs, loss)
+    if kind == "equal scales":
+        assert not told
+
+
+OTHER_MACHINES = {
+    "multi-hyperplane": lambda: AMMClassifier(random_state=0),
+    "core vectors, linear kernel": lambda: CoreVectorMachineClassifier("linear", random_state=0),
+} | {
+    f"{Estimator.__name__}, linear map": lambda Estimator=Estimator: Estimator(features="linear", random_state=0)
+    for Estimator in (PegasosClassifier, SAGClassifier, SDCAClassifier, SVRGClassifier)
+}
+
+
+@pytest.mark.parametrize("kind", ["scales from 1 to 1e4", "one column times 1e9", "raw breast cancer"])
+@pytest.mark.parametrize("machine", OTHER_MACHINES)
+def test_other_machines_of_linear_functions_say_to_scale(machine, kind):
+    with pytest.warns(ConvergenceWarning, match="Scale the"):
+        OTHER_MACHINES[machine]().fit(*SCALES[kind])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        OTHER_MACHINES[machine]().fit(*SCALES["equal scales"])
+
+
+@pytest.mark.parametrize("solver", ["bmrm", "ocas"])
+def test_cutting_planes_come_to_the_optimum_of_raw_breast_cancer(solver):
+    x, y = SCALES["raw breast cancer"]
+    model = LinearSVMClassifier(solver).fit(x, y)
+    value, _ = objective(np.append(model.coef_[0], model.intercept_), x, np.where(y == 1, 1.0, -1.0), "hinge")
+    assert model.effective_params_["stopped_by"] == "exhausted" and model.n_iter_ < 200
+    assert value < 1.01 * optimum(x, np.where(y == 1, 1.0, -1.0), "hinge")
