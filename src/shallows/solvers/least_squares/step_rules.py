@@ -7,7 +7,7 @@ preconditioned operator (mean over points), λ its largest eigenvalue and β the
 ``certified``     2 / (β + (m − 1) λ), with λ and β measured on points outside the subsample, and a `Cycle` with it
 ``theorem``       1/m over the bound on ‖H_m‖ of Theorem 3 (features) and Theorem 4 (kernels) of Ma and Belkin
 ``paper``         1/m over λ_{q+1} + c₁ κ/m + c₂ √(λ_{q+1} κ/m): "η ~ √(m/λ_{q+1})" with its constants filled in
-``release2017``   1/m · 1.5/λ₁ · √(λ₁/λ_{q+1}), whatever the batch
+``release2017``   1/m · 1.5/λ₁ · √(λ₁/λ_{q+1}), whatever the batch; or with a given step in the place of 1.5/λ₁
 ``release2019``   1/β up to the critical batch, then 2/(β + (m − 1)λ), with λ and β seen on the subsample itself
 ``exact``         1 / (n λ), where every point is in the subsample and in the batch
 ================  =========================================================================================
@@ -211,13 +211,29 @@ class Paper:
 class Release2017:
     """1.5/λ₁ times √(λ₁/λ_{q+1}) for the mean gradient, whatever the batch: the authors' first release.
 
-    There it goes with the square root in the preconditioner (power ½), of which it is 1.5 over the largest eigenvalue.
+    It belongs to the square root in the preconditioner (power ½), of which it is 1.5 over the largest eigenvalue.
+
+    Parameters
+    ----------
+    plain_step : float, optional
+        The step of plain gradient descent along the mean gradient, in the place of 1.5/λ₁. The commits of the release
+        from before September 2017, which made the paper's tables, have 5 for every kernel.
     """
+
+    plain_step: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.plain_step is not None and not 0 < self.plain_step < math.inf:
+            raise ShallowsError(
+                f"The step rule release2017 needs plain_step above 0 and finite, not {self.plain_step!r}."
+            )
 
     def __call__(self, p: Any, batch_size: int, n: int) -> float:
         """η for a sum over the batch."""
         first, following = float(p.eigenvalues[0]), float(p.eigenvalues[-1])
-        return 1.5 / (batch_size * math.sqrt(first * following))
+        if self.plain_step is None:
+            return 1.5 / (batch_size * math.sqrt(first * following))
+        return self.plain_step / batch_size * math.sqrt(first / following)
 
 
 @dataclass(frozen=True)
