@@ -10,13 +10,17 @@ from typing import Any
 from shallows.experiments.comparing import cells, claims, target_table, verdicts
 from shallows.experiments.comparing.evaluations import RunResult
 from shallows.experiments.comparing.measurements import Measurements
-from shallows.experiments.comparing.row_maker import RowMaker
-from shallows.experiments.comparing.rows import Row
+from shallows.experiments.comparing.row_maker import ALL_DATA, RowMaker
+from shallows.experiments.comparing.rows import OURS, Row
+from shallows.experiments.comparing.verdicts import UNMEASURED, Verdict
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.running.record import SCHEMA_VERSION
-from shallows.experiments.setting_text import parse_setting
+from shallows.experiments.setting_text import parse_setting, selects
 
 from . import compaction, folder, machine_dependence
+
+#: Why a printed value has no run, where the scale asks for one.
+PLANNED = "not run yet at this scale with the present configuration"
 
 
 def judge(plan: Plan, scale: str, reference: str | Path, wanted: Iterable[str] = ()) -> Iterator[str]:
@@ -64,9 +68,12 @@ def _verdicts(rows: Iterable[Row]) -> dict[str, str]:
 def judged_again(comparison: Mapping[str, Any], files: folder.TargetFiles) -> list[Row]:
     """The rows of a target with the verdicts of the present criteria, as they are read from a file.
 
-    Rows with runs behind them are judged again; the others are those that the present configuration gives.
+    Rows with runs behind them are judged again; the others are those that the present configuration gives. Rows of a
+    method that has other parameters now are those of our counterpart, where this has them, and else are left out: what
+    is printed beside them then was not run.
     """
     runs, maker = _runs(comparison, files), RowMaker(comparison)
+    files = replace(files, rows=[*_of_the_present_methods(comparison, files.rows, runs)])
     places = {id(one): place for place, one in enumerate(comparison["published"])}
     last, names = len(places), [*comparison["spec"].get("claims", {})]
     rows: list[tuple[tuple[int, ...], Row]] = []  # with a key that sorts them as `target_table.rows_of` does
@@ -83,10 +90,74 @@ def judged_again(comparison: Mapping[str, Any], files: folder.TargetFiles) -> li
     rest = [one for one in comparison["published"] if id(one) in places]
     cells = iter([places[id(one)] for one in rest if one["metric"] not in names])
     for row in target_table.rows_of({**comparison, "series": [], "published": rest}, {}):
+        if row.reason.endswith(maker.left_out) and _is_planned(comparison, row):
+            row = replace(row, reason=row.reason.removesuffix(maker.left_out) + PLANNED)
         add(row, next(cells) if row.published and row.metric not in names else last)
     ordered = [row for _, row in sorted(rows, key=lambda pair: pair[0])]
     counterparts = Measurements(comparison, {}).counterparts
     return [Row.from_text(row.as_text()) for row in target_table.with_ratios(ordered, counterparts)]
+
+
+def _of_the_present_methods(
+    comparison: Mapping[str, Any], rows: Iterable[Row], runs: Mapping[str, RunResult]
+) -> Iterator[Row]:
+    """The rows whose runs have the parameters of their method; of those whose runs have ours, each under our name."""
+    rows, ours = [*rows], Measurements(comparison, {}).counterparts
+    methods, told = (
+        comparison["spec"]["methods"],
+        {one["method"] for one in comparison["series"] if "parameters" in one},
+    )
+    renamed: dict[str, str | None] = {}
+    for row in (row for row in rows if row.records and row.method):
+        if row.method not in methods:
+            renamed[row.method] = None
+        elif row.method in told:
+            words = _methods_with(comparison, [runs[one] for one in row.records])
+            if row.method not in words:
+                renamed[row.method] = ours.get(row.method) if ours.get(row.method) in words else None
+    for row in rows:
+        claim = comparison["spec"].get("claims", {}).get(row.metric, {})
+        named = [row.method, *(claim[key].get("method", "") for key in ("of", "over", "less") if key in claim)]
+        old = {word for one in named for word in ([one] if isinstance(one, str) else one)} & {*renamed}
+        if not old or not row.records:
+            yield row
+        elif all(renamed[word] for word in old):
+            bare = dict.fromkeys(("published", "evidence", "item", "derived", "tolerance", "fixed", "cause"), "")
+            if row.method in renamed:
+                bare |= {"method": renamed[row.method], "series": OURS}
+            if row.verdict not in UNMEASURED:
+                bare |= {"verdict": Verdict.MEASURED, "reason": ""}
+            yield replace(row, margin=None, as_collected=False, **bare)
+
+
+def _methods_with(comparison: Mapping[str, Any], runs: Sequence[RunResult]) -> set[str]:
+    """The target's methods that have series with the parameters of runs.
+
+    A run may lack parameters that were added since, which keep what it did before; where the target says of each
+    parameter where it comes from, only those that its method has whatever a target says.
+    """
+
+    def has(series: Mapping[str, Any], run: Mapping[str, Any]) -> bool:
+        now, then = series["parameters"], run["parameters"]
+        is_told = "sources" in (comparison["spec"]["methods"][series["method"]] or {})
+        added = {*now} - {*then} - {*series["fixed"]} if is_told else ()
+        return not added and all(name in now and now[name] == value for name, value in then.items())
+
+    told = (one for one in comparison["series"] if "parameters" in one)
+    return {one["method"] for one in told if any(has(one, run.record["run"]) for run in runs)}
+
+
+def _is_planned(comparison: Mapping[str, Any], row: Row) -> bool:
+    """Whether a series of the scale has a row's data, method and setting, and its evaluation point."""
+    setting, words = parse_setting(row.setting), {*row.printed_data} - {"", ALL_DATA}
+    mark = setting.pop(comparison["spec"].get("mark", ""), None)
+    return any(
+        (not words or series["data"] in words)
+        and series["method"] == row.method
+        and selects(setting, series["setting"])
+        and (mark is None or mark in map(str, series["marks"]))
+        for series in comparison["series"]
+    )
 
 
 def described_again(comparison: Mapping[str, Any], files: folder.TargetFiles) -> dict[str, Any]:

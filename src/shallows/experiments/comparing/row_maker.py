@@ -110,6 +110,11 @@ class RowMaker:
             series=series,
         )
 
+    @property
+    def left_out(self) -> str:
+        """Why a printed value has no run, where nothing is missing for one."""
+        return self.comparison["left_out"] or "not asked for at this scale"
+
     def series_of(self, method: str) -> str:
         """Whether a method is of our own or as its authors ran it, where the target tells."""
         entry = self.comparison["spec"]["methods"].get(method) or {}
@@ -138,8 +143,7 @@ class RowMaker:
             definition.get("not_measured")
             or ("a result of others, which the paper quotes" if is_quoted else "")
             or self.comparison["missing"].get(word)
-            or self.comparison["left_out"]
-            or "not asked for at this scale"
+            or self.left_out
         )
         verdict = Verdict.QUOTATION if is_quoted else Verdict.NOT_RUN
         return self.row([word], method, setting, metric, (verdict, reason), printed)

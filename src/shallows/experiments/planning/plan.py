@@ -217,7 +217,8 @@ class Plan:
                 # Before the method's defaults join: where the target says nothing, they are no values of the paper's.
                 altered = {name: (value, own[name]) for name, value in here.items() if own.get(name, value) != value}
                 task = self.catalogue[data["dataset"]].task
-                own |= {name: value for name, value in fixed_parameters(definition, task).items() if name not in own}
+                fixed = fixed_parameters(definition, task)
+                own |= {name: value for name, value in fixed.items() if name not in own}
                 parameters = {**own, **here, **data.get("parameters", {})}
                 _check_parameters(definition, parameters, task, where)
                 runs = [
@@ -228,7 +229,8 @@ class Plan:
                     for seed in seeds
                 ]
                 setting = {axis: value for axis, value, _ in choices}
-                yield Series(word, method, setting, marks, tuple(run.id for run in runs), altered), runs
+                ids = tuple(run.id for run in runs)
+                yield Series(word, method, setting, marks, ids, altered, parameters, tuple(fixed)), runs
 
     def _run(
         self,
