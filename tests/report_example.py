@@ -144,6 +144,10 @@ name: An invented method
 paper: invented
 place: 1
 claimed: It is claimed that an invented method needs few epochs.
+scope: All of what was invented.
+easy: Inventing it.
+difficult: Measuring it.
+settled: Nothing.
 found:
   - After 20 epochs {eigenpro} of the {eigenpro.data} are taken for others; the paper prints {eigenpro.printed}.
   - Speech falls to {speech}.

@@ -257,6 +257,18 @@ def test_a_level_that_no_run_passed_is_judged_by_how_far_the_runs_went(plan, lim
     assert "not reached in 3 of 3 runs" in new.reason
 
 
+def test_a_target_none_of_whose_values_is_left_is_listed_as_not_run(plan, tmp_path):
+    index = folder.read_index(f"{REFERENCE}/laptop")
+    target, files = "eigenpro_table6", held("eigenpro_table6")
+    rows = [row for row in files.rows if not row.records]
+    entry = index["targets"][target] | folder.write_target(tmp_path, target, rows, files.record)
+    folder.write_index(tmp_path, {**index, "targets": {target: entry}})
+    [*judging.judge(plan, "laptop", tmp_path)]
+    made = folder.read_index(tmp_path)
+    assert (made["targets"], made["not_run"][target]) == ({}, judging.PLANNED)
+    assert [path.name for path in tmp_path.iterdir()] == [folder.INDEX]
+
+
 def test_judge_writes_what_changed_and_says_it(plan, tmp_path):
     index = folder.read_index(f"{REFERENCE}/laptop")
     target, files = "cdsg_thm3_dsg_rate", held("cdsg_thm3_dsg_rate")

@@ -103,7 +103,7 @@ def test_a_count_of_the_verdicts_leads_to_its_targets_and_a_button_back_to_all(p
     page.click("a[data-kind=order][data-verdict=reproduced]")
     assert page.ask(CARDS) == ["invented_spectrum"] and page.ask("location.hash") == "#targets"
     assert page.ask("[...document.querySelectorAll('#filter select')].map(one => one.value)") == [
-        "", "order", "reproduced",
+        "", "order", "reproduced", "",
     ]  # fmt: skip
     page.click("#filter button")
     assert page.ask(CARDS) == page.ask(SECTIONS) == BOTH

@@ -28,7 +28,7 @@ def judge(plan: Plan, scale: str, reference: str | Path, wanted: Iterable[str] =
 
     A criterion that changed needs no run to be made again. Where a row holds the mean and the standard deviation
     instead of the values, what needs the values stays as collected, and the row says so. A claim that is computed in
-    another way needs the runs, and gets another name.
+    another way needs the runs, and gets another name. A target none of whose values is left is listed as not run.
 
     Parameters
     ----------
@@ -54,6 +54,10 @@ def judge(plan: Plan, scale: str, reference: str | Path, wanted: Iterable[str] =
         for place in {**before, **now}:
             if before.get(place) != now.get(place):
                 yield f"{target} ({place}): {before.get(place, 'no row')} before, {now.get(place, 'no row')} now"
+        if not any(row.records for row in rows):
+            del index["targets"][target]
+            index["not_run"][target] = PLANNED
+            continue
         machine = machine_dependence.of_target(plan, target)
         record = {**files.record, "of_the_machine": machine, "meta": described_again(comparison, files)}
         if [row.as_text() for row in rows] != [row.as_text() for row in files.rows] or record != files.record:

@@ -254,14 +254,20 @@ def _measured(row: Row, write: Callable[[float], str]) -> str:
     return bound + mean + spread + (f" ({row.ratio:.2g} ×)" if row.ratio is not None else "")
 
 
+def _why(row: Row) -> str:
+    """The reason of a row's verdict; of a deviation with its cause."""
+    cause = row.cause if row.verdict == Verdict.DEVIATES else ""
+    return ": ".join(filter(None, (cause, row.reason)))
+
+
 def _remarks(target: Target) -> Iterable[Remark]:
     reasoned = [
-        row for row in target.rows if row.reason and not (row.measured_mean is not None and target.is_drawn(row))
+        row for row in target.rows if _why(row) and not (row.measured_mean is not None and target.is_drawn(row))
     ]
     place = {verdict: number for number, verdict in enumerate(Verdict)}
     groups: dict[tuple[Verdict, str], list[Row]] = {}
     for row in reasoned:
-        groups.setdefault((row.verdict, row.reason), []).append(row)
+        groups.setdefault((row.verdict, _why(row)), []).append(row)
     for (verdict, reason), rows in sorted(groups.items(), key=lambda item: place[item[0][0]]):
         parts = []
         for key in target.key_names():

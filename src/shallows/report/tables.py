@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -25,6 +26,7 @@ CRITERIA = {
     "first commit": "Criteria, unchanged since the first commit of this target",
     AFTER: "Criteria, set or moved after results had been looked at",
 }
+CAPTION_WORDS = 40  # of a caption that stand open; the rest is folded
 WORDY = 12  # characters; a longer published entry is a claim in words, and is set as text
 
 
@@ -232,7 +234,18 @@ def environment():
         lstrip_blocks=True,
     )
     made.globals["Verdict"] = Verdict
+    made.globals["split_caption"] = split_caption
     return made
+
+
+def split_caption(text: str) -> tuple[str, str]:
+    """The first sentences of a caption, up to `CAPTION_WORDS` words, and the rest; a longer one ends at a comma."""
+    for ends in (r"(?<=[.]) (?=[A-ZÀ-Ý(])|(?<=[;:]) ", r"(?<=[,;:.]) "):
+        parts = re.split(ends, text)
+        heads = [" ".join(parts[:n]) for n in range(1, len(parts) + 1)]
+        if fitting := [head for head in heads if len(head.split()) <= CAPTION_WORDS]:
+            return fitting[-1], text[len(fitting[-1]) :].strip()
+    return text, ""
 
 
 def html(target: Target) -> str:
