@@ -87,8 +87,8 @@ def test_words_are_sought_in_any_order_and_case_and_in_what_a_card_does_not_show
         ("n", "", ["invented_errors"]),
         ("o", "", ["invented_spectrum"]),
         ("", "r", BOTH),
-        ("", "b", ["invented_errors"]),
-        ("o", "b", []),  # the better one is a number
+        ("", "d", ["invented_errors"]),
+        ("o", "d", []),  # the one that deviates is a number
     ],
 )
 def test_kind_and_verdict_are_chosen_by_keys_and_hold_for_one_item_together(page, kind, verdict, left):
