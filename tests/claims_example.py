@@ -39,7 +39,7 @@ def made(curves, *, metrics, claims=None, kind="table", published=(), settings=(
     }
     comparison = {
         "target": "toy_target",
-        "scale": "demo",
+        "scale": "laptop",
         "spec": spec,
         "method": next(iter(spec["methods"])),
         "series": list(series.values()),

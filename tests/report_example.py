@@ -57,8 +57,8 @@ def error_table(folder: Path) -> tuple[Path, Path]:
                         row["reason"] = "the paper trains on 60,000 points" if kernel == "cauchy" else ""
                     rows.append(row)
     first = [row for row in rows if row["setting"] == "kernel=gaussian; epochs=20"]
-    first[0].update(verdict="better")
-    first[1].update(verdict="deviates", reason="an invented reason: the step was held back twice")
+    first[0].update(verdict="deviates", cause="other data")
+    first[1].update(verdict="deviates", cause="unexplained", reason="an invented reason: the step was held back twice")
     first[2].update(published="")
     meta = {
         "id": "invented_errors",
@@ -144,6 +144,10 @@ name: An invented method
 paper: invented
 place: 1
 claimed: It is claimed that an invented method needs few epochs.
+scope: All of what was invented.
+easy: Inventing it.
+difficult: Measuring it.
+settled: Nothing.
 found:
   - After 20 epochs {eigenpro} of the {eigenpro.data} are taken for others; the paper prints {eigenpro.printed}.
   - Speech falls to {speech}.

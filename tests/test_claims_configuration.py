@@ -8,6 +8,7 @@ import yaml
 
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.experiments import claim_functions
+from shallows.experiments.comparing import verdicts
 from shallows.experiments.planning import configuration, target_entry
 from shallows.experiments.planning.configuration import ConfigurationError
 from shallows.experiments.planning.plan import Plan
@@ -39,6 +40,7 @@ SPEC = {
         ({"evidence": "derivation", "at_most": None}, "why.*why no run can contradict it"),
         ({"why": "it is a formula"}, "has no 'why'"),
         ({"corrects": "a formula"}, "has no 'corrects'"),
+        ({"evidence": "number", "refuted": "another formula"}, "cannot be 'refuted'"),
         ({"fixed": None}, "when its criterion was set"),
         ({"evidence": "own"}, "has no 'fixed'"),
         ({"over": {"method": "fast"}, "less": {"method": "fast"}}, "a ratio or about a difference"),
@@ -60,6 +62,89 @@ def test_a_claim_that_cannot_be_meant_is_told(change, problem):
     spec["claims"]["claim"] = {key: value for key, value in claim.items() if value is not None}
     with pytest.raises((ConfigurationError, UnknownNameError), match=problem):
         target_entry.check("toy", spec)
+
+
+@pytest.mark.parametrize(
+    ("where", "problem"),
+    [
+        ({"kernle": "g"}, "key of a row 'kernle'. Did you mean 'kernel'"),
+        ({"method": ["fast", "fats"]}, "method 'fats'. Did you mean 'fast'"),
+        ({"metric": "eror"}, "metric 'eror'. Did you mean 'error'"),
+        ({"data": "Tyo"}, "data 'Tyo'. Did you mean 'Toy'"),
+    ],
+)
+def test_a_cause_of_rows_that_cannot_be_is_told(where, problem):
+    spec = copy.deepcopy(SPEC) | {"scales": {"demo": {"data": {"Toy": {}}}}}
+    spec["causes"] = [{"cause": "other data", "why": "for the test", "where": {"kernel": "g", "metric": "claim"}}]
+    target_entry.check("toy", spec)
+    spec["causes"][0]["where"] = where
+    with pytest.raises(UnknownNameError, match=problem):
+        target_entry.check("toy", spec)
+
+
+def with_sources(**changes):
+    """A target whose sources are whole, changed."""
+    fast = {"method": "m", "parameters": {"rank": 160}, "sources": {}}
+    fast["sources"] = {name: {"printed": "Table 1"} for name in ("rank", "bandwidth", "batch_size", "memory")}
+    entries = {"fast": fast, "fast (ours)": {"method": "m", "ours": "fast"}}
+    for name, change in changes.items():
+        word, _, key = name.partition("__")
+        entries.setdefault(word.replace("_", " "), {"method": "m"})[key or "method"] = change
+    runs = [{"methods": ["fast"], "parameters": {"batch_size": 256}}, {"data": ["Toy"]}]
+    return {
+        "settings": {"kernel": {"g": {"bandwidth": 5.0}}},
+        "methods": entries,
+        "scales": {"demo": {"runs": runs, "data": {"Toy": {"parameters": {"memory": 1}}, "Absent": {"missing": "so"}}}},
+    }
+
+
+METHODS = {
+    "m": {"parameters": {"tol": 0.0}, "sources": {"tol": {"printed": "Table 1"}}},
+    "bare": {"parameters": {"tol": 0}},
+    "of classes": {"parameters_in": {"classification": {"fit_intercept": False}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"fast__parameters": {"rank": 160, "damping": 1.0}}, "No source is given for damping.*method fast"),
+        ({"fast__method": "bare"}, "No source is given for tol"),
+        ({"fast__method": "of classes"}, "No source is given for fit_intercept"),
+        ({"other": "m"}, "No source is given for bandwidth, memory.*method other"),
+        ({"fast__sources": {"rnk": {"printed": "Table 1"}}}, "given 'rnk'. Did you mean 'rank'"),
+        ({"fast__ours": "fsat"}, "method 'fsat'. Did you mean 'fast'"),
+        ({"fast__ours": "fast (ours)"}, "is ours itself"),
+        ({"quick__ours": "fast"}, "a name that ends in '\\(ours\\)', like 'fast \\(ours\\)'"),
+    ],
+)
+def test_a_series_whose_settings_have_no_source_or_that_is_not_called_ours_is_refused(changes, problem):
+    target_entry.check_series("toy", with_sources(), METHODS)
+    with pytest.raises((ConfigurationError, UnknownNameError), match=problem):
+        target_entry.check_series("toy", with_sources(**changes), METHODS)
+
+
+def test_a_source_of_another_kind_is_refused(project):
+    path = project / "config" / "papers" / "eigenpro.yaml"
+    text = path.read_text()
+    path.write_text(
+        text.replace("{method: eigenspectrum,", "{method: eigenspectrum, sources: {kernel: {heard: somewhere}},", 1)
+    )
+    with pytest.raises(UnknownNameError, match="'heard'"):
+        configuration.load(project)
+
+
+def test_an_unknown_cause_is_told_with_the_nearest(project):
+    path = project / "config" / "papers" / "lecture_features.yaml"
+    path.write_text(path.read_text().replace("cause: setting not printed", "cause: setting not printd"))
+    with pytest.raises(UnknownNameError, match="Did you mean 'setting not printed'"):
+        configuration.load(project)
+
+
+def test_the_schema_lists_the_causes_that_rows_have():
+    schema = configuration.read_yaml(PROJECT / "workflow" / "schemas" / "paper.schema.yaml")
+    listed = schema["$defs"]["target"]["properties"]["causes"]["items"]["properties"]["cause"]["enum"]
+    assert tuple(listed) == verdicts.CAUSES
 
 
 def test_a_level_without_a_side_and_a_name_given_twice_are_told():

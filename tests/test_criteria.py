@@ -33,7 +33,7 @@ with pytest.MonkeyPatch.context() as patch:
 
 N_SEEDS = 3
 SCALES = ("paper", "laptop", "demo")
-GOOD = {Verdict.REPRODUCED, Verdict.BETTER, Verdict.AGREES}
+GOOD, BAD = {Verdict.REPRODUCED, Verdict.AGREES}, {Verdict.DEVIATES, Verdict.REFUTED}
 
 
 def judged(kind):
@@ -56,6 +56,7 @@ def invented(target, scale):
     for place, series in enumerate(comparison["series"]):
         series["run_ids"] = [f"{place}-{seed}" for seed in range(N_SEEDS)]
         series["altered"] = {}
+    comparison["scale"] = "laptop"  # where what fails is judged
     comparison["spec"]["published_data"] = {word: {"any": True} for word in comparison["sizes"]}
     for claim in comparison["spec"].get("claims", {}).values():
         claim.pop("comparable", None)
@@ -167,7 +168,7 @@ def measured_at(target, name, number):
 @pytest.mark.parametrize(("target", "name"), sorted(ALTERED))
 def test_altered_data_fail_the_criterion_of_a_claim(target, name):
     good, bad, _ = ALTERED[target, name]
-    for number, expected in ((good, GOOD), (bad, {Verdict.DEVIATES})):
+    for number, expected in ((good, GOOD), (bad, BAD)):
         assert verdicts_on(*measured_at(target, name, number), name) <= expected
 
 
@@ -198,11 +199,11 @@ def rows_about(target, name):
             yield row
 
 
-def on_the_bad_side(definition, printed):
-    """The printed number, moved by ten times what it may be off, to the side that is not good."""
+def moved(definition, printed):
+    """The printed number, and the same moved up and down by ten times what it may be off, with what is expected."""
     margin = uncertainty.margin(printed, definition["tolerance"])
     away = 10.0 * max(margin, 0.05 * abs(float(printed)), 0.1)
-    return float(printed) + (-away if definition.get("better") == "higher" else away)
+    return [(float(printed), GOOD), (float(printed) + away, BAD), (float(printed) - away, BAD)]
 
 
 def tried(target, name, definition, results_with):
@@ -212,8 +213,7 @@ def tried(target, name, definition, results_with):
         whole = invented(target, scale)
         for row in rows_about(target, name):
             comparison = {**whole, "published": [row]}
-            for moved, expected in ((False, GOOD), (True, {Verdict.DEVIATES})):
-                value = on_the_bad_side(definition, row["published"]) if moved else float(row["published"])
+            for value, expected in moved(definition, row["published"]):
                 results = results_with(comparison, row, value)
                 verdict = verdicts_on(comparison, results, name) if results else set()
                 assert verdict <= expected, (scale, row, value)
@@ -272,3 +272,17 @@ def test_each_limit_on_what_a_paper_says_has_a_reason():
         if claim["evidence"] in ("order", "theorem", "fact") and not claim.get("reason")
     ]
     assert without == []
+
+
+def test_a_rate_of_one_over_t_is_judged_by_one_interval_in_all_papers():
+    def printed(target, name):
+        return [row["published"] for row in PLAN.configuration.published[target] if row["metric"] == name]
+
+    criteria = {
+        f"{target}: {name}": claim.get("between")
+        for target, spec in PLAN.targets.items()
+        for name, claim in spec.get("claims", {}).items()
+        if claim.get("reduce") == "slope" and any("1/t" in one for one in printed(target, name))
+        if claim["evidence"] in verdicts.KINDS
+    }
+    assert len(criteria) >= 6 and set(map(str, criteria.values())) == {"[-1.2, -0.8]"}, criteria

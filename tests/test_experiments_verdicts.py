@@ -230,6 +230,69 @@ def test_what_can_be_compared_at_no_scale_says_why():
     assert (row["verdict"], row["reason"]) == ("not comparable", "seconds of another machine")
 
 
+# Causes, corrections and quotations
+
+CAUSES = [
+    {"cause": "other hardware", "why": "for the test of one kernel", "where": {"kernel": "l", "metric": "error"}},
+    {
+        "cause": "setting not printed",
+        "why": "for the test of both",
+        "where": {"method": ["fast"], "epochs": 1, "data": "Toy"},
+    },
+]
+
+
+def deviating(scale="laptop", causes=CAUSES, published="9"):
+    metrics = {"error": {"label": "e", "evidence": "number", "tolerance": {"absolute": 1.0}}}
+    curves = {(method, kernel, 0): {"error": {1: 2.0}} for method, kernel in ("fg", "fl", "sg")}
+    curves = {({"f": "fast", "s": "slow"}[method], *rest): curve for (method, *rest), curve in curves.items()}
+    said = [("Toy", method, f"kernel={kernel}; epochs=1", "error", published) for method, kernel, _ in curves]
+    comparison, measured = made(curves, metrics=metrics, published=said, scale=scale)
+    comparison["spec"]["causes"] = causes
+    return rows_of(comparison, measured)
+
+
+def test_a_deviation_has_the_cause_of_the_first_selection_that_holds_it_and_else_none_is_known():
+    rows = deviating()
+    assert [(row["verdict"], row["cause"]) for row in rows] == [
+        ("deviates", "setting not printed"),
+        ("deviates", "other hardware"),
+        ("deviates", "unexplained"),
+    ]
+    assert rows[1]["reason"] == "for the test of one kernel"
+    assert {row["cause"] for row in deviating(published="2")} == {""}
+
+
+def test_the_demo_contradicts_nothing():
+    assert {(row["verdict"], row["cause"]) for row in deviating(scale="demo")} == {("undecided", "")}
+
+
+def test_a_contradicted_statement_with_a_correction_is_refuted_as_printed_at_every_scale():
+    claim = {"label": "x", "evidence": "theorem", "could_fail": "a three", "at_most": 1, "refuted": "at most 3"}
+    for scale, least, verdict in (
+        ("demo", 2.0, "refuted as printed"),
+        ("laptop", 2.0, "refuted as printed"),
+        ("laptop", 0.5, "reproduced"),
+    ):
+        (row,) = claim_of(claim, seeds(least), published="said", scale=scale)
+        assert (row["verdict"], "at most 3" in row["reason"]) == (verdict, verdict != "reproduced")
+        assert row["cause"] == ("refuted as printed" if verdict != "reproduced" else "")
+
+
+def test_what_is_quoted_is_shown_and_neither_run_nor_judged():
+    metrics = {"hours": {"label": "h", "evidence": "quotation"}, "error": {"label": "e", "evidence": "number"}}
+    said = [
+        ("Toy", "fast", "kernel=g", "hours", "4.8"),
+        ("Toy", "theirs", "", "error", "0.72"),
+        ("Toy", "fast", "", "error", "1"),
+    ]
+    comparison, measured = made(seeds(2.0), metrics=metrics, published=said)
+    comparison["published"][1]["evidence"] = "quotation"
+    rows = {(row["method"], row["metric"]): row for row in rows_of(comparison, measured) if row["published"]}
+    assert [row["verdict"] for row in rows.values()] == ["quotation", "quotation", "not run"]
+    assert "quotes" in rows["theirs", "error"]["reason"]
+
+
 def counted(*rows):
     names = ("item", "evidence", "verdict", "fixed", "derived")
     about = {"target": "toy", "dataset": "", "method": "", "metric": "", "scale": "demo", "published": "1"}
@@ -244,8 +307,13 @@ def test_each_printed_item_is_counted_once_with_the_verdict_that_weighs_most():
         ("2", "number", "not comparable", "", ""),
         ("2", "number", "reproduced", first, ""),
         ("3", "theorem", "undecided", first, ""),
-        ("4", "number", "better", first, "143/4 of Table 3"),
-    ) == {"number": {"deviates": (1, 1), "reproduced": (1, 0)}, "theorem": {"undecided": (1, 0)}}
+        ("4", "number", "deviates", first, "143/4 of Table 3"),
+        ("5", "quotation", "quotation", "", ""),
+        ("6", "theorem", "refuted as printed", first, ""),
+    ) == {
+        "number": {"deviates": (1, 1), "reproduced": (1, 0)},
+        "theorem": {"refuted as printed": (1, 0), "undecided": (1, 0)},
+    }
 
 
 def test_items_of_two_targets_with_one_number_are_two():

@@ -4,17 +4,22 @@ import csv
 import dataclasses
 import html.parser
 import json
+import re
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 import report_example
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.experiments.comparing.rows import counts_by_kind, write_rows
+from shallows.experiments.comparing.rows import counts_by_kind, read_rows, write_rows
+from shallows.experiments.comparing.verdicts import Verdict
+from shallows.experiments.planning.plan import Plan
 from shallows.experiments.setting_text import parse_setting
 from shallows.report import folding, pivot, tables
 from shallows.report.target import read
 from shallows.report.wording import label
+from workflow_runs import PROJECT
 
 
 class Cells(html.parser.HTMLParser):
@@ -352,8 +357,7 @@ def test_a_target_tells_its_items_by_kind(errors):
     assert counts_by_kind(target.rows) == {
         "number": {
             "reproduced": (13, 7),
-            "better": (1, 0),
-            "deviates": (1, 0),
+            "deviates": (2, 0),
             "not comparable": (16, 0),
             "not run": (16, 0),
         }
@@ -387,3 +391,34 @@ def test_many_notes_are_folded_after_the_third(errors, count, folded):
     text = tables.html(read(*errors))
     assert all(note in text for note in meta["notes"])
     assert ("<summary>2 more notes</summary>" in text) == folded
+
+
+def test_a_long_caption_shows_at_most_forty_words_and_folds_the_rest():
+    for spec in Plan.load(PROJECT).targets.values():
+        shown, folded = tables.split_caption(spec["caption"])
+        assert len(shown.split()) <= 40 and f"{shown} {folded}".strip() == spec["caption"].strip()
+    assert tables.split_caption("One sentence. Another.") == ("One sentence. Another.", "")
+
+
+def test_ours_stands_in_the_table_beside_the_authors_with_its_ratio_and_is_not_folded(errors):
+    csv_path, meta_path = errors
+    rows = read_rows(csv_path)
+    first = next(row for row in rows if row.setting == "kernel=gaussian; epochs=1" and row.method == "EigenPro")
+    ours = replace(
+        first, method="EigenPro (ours)", published="", evidence="", series="ours", verdict=Verdict.MEASURED, ratio=0.5
+    )
+    write_rows(csv_path, [*rows, ours])
+    meta = json.loads(meta_path.read_text())
+    meta_path.write_text(json.dumps({**meta, "sources": {"EigenPro": {"rank": "printed: Appendix B"}}}))
+    target = read(csv_path, meta_path)
+    shown = folding.parts(target)[0]
+    column = next(one for one in shown.table.columns if "EigenPro (ours)" in one)
+    assert any(column == place[1] and "(0.5 ×)" in cell.measured for place, cell in shown.table.cells.items())
+    assert not shown.is_folded and "which are not judged" in tables.markdown(target)
+    for text in (tables.html(target), tables.markdown(target)):
+        assert "printed: Appendix B" in text
+    assert re.search(
+        r"<details>\s*<summary>Where the settings come from</summary>.*Appendix B.*</details>",
+        tables.html(target),
+        re.S,
+    )

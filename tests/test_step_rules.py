@@ -47,6 +47,9 @@ def test_the_papers_step_is_its_rule_of_thumb_where_the_root_is_largest_and_exac
 def test_the_first_release_takes_the_same_mean_step_whatever_the_batch():
     assert 7 * step("release2017", 7) == pytest.approx(300 * step("release2017", 300))
     assert 7 * step("release2017", 7) == pytest.approx(1.5 / 0.5 * math.sqrt(0.5 / 0.01))
+    assert 7 * step({"release2017": {"eta": 5.0}}, 7) == pytest.approx(5.0 * math.sqrt(0.5 / 0.01))
+    with pytest.raises(ShallowsError, match="eta above 0"):
+        step_rules.make({"release2017": {"eta": 0.0}})
 
 
 def test_the_second_release_has_three_ranges_of_batches():

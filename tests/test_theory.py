@@ -235,6 +235,7 @@ def test_facts_are_those_of_the_data(data):
     found = data_summary.summarise(data).numbers
     assert (found["n"], found["d"], found["n_labels"]) == (240, 5, 3)
     assert found["largest"] == pytest.approx(float(data.x_train.max()))
+    assert found["n_all"] == 247
     assert (found["n_test"], found["smallest_target"], found["largest_target"]) == (7, 0, 2)
     several = SimpleNamespace(x_train=np.zeros((4, 2)), y_train=np.zeros((4, 7)), x_test=np.zeros((3, 2)))
     assert data_summary.summarise(several).numbers["n_labels"] == 7

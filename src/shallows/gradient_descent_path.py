@@ -64,7 +64,9 @@ class Path:
         return self.eigenvectors @ (self.progress(n_iterations)[:, None] * self.projections)
 
 
-def gradient_descent_path(matrix: Array, targets: Array, *, relative_step: float = 1.0) -> Path:
+def gradient_descent_path(
+    matrix: Array, targets: Array, *, relative_step: float = 1.0, plain_step: float | None = None
+) -> Path:
     """The path for a kernel matrix and targets.
 
     Parameters
@@ -74,18 +76,23 @@ def gradient_descent_path(matrix: Array, targets: Array, *, relative_step: float
     targets : array, shape (n, c)
     relative_step : float
         η in units of 1/λ₁, in (0, 2).
+    plain_step : float, optional
+        η for the mean gradient over the points, in the place of ``relative_step``.
 
     Raises
     ------
     ShallowsError
         If the step is outside the range in which the iteration converges.
     """
-    if not 0 < relative_step < 2:
-        raise ShallowsError(f"relative_step must lie in (0, 2), where the iteration converges, got {relative_step!r}.")
     xp = arrays.namespace(matrix)
     values, vectors = xp.linalg.eigh(matrix)
     values = xp.clip(values, 0.0, None)
-    return Path(values, vectors, vectors.T @ targets, relative_step / float(values[-1]))
+    top = float(values[-1])
+    relative = relative_step if plain_step is None else plain_step / matrix.shape[0] * top
+    if not 0 < relative < 2:
+        name = "relative_step" if plain_step is None else "plain_step times λ₁/n"
+        raise ShallowsError(f"{name} must lie in (0, 2), where the iteration converges, got {relative!r}.")
+    return Path(values, vectors, vectors.T @ targets, relative / top)
 
 
 #: The iterations after which gradient descent is measured: those of the paper's own table, and others between them.
@@ -118,6 +125,7 @@ def gradient_descent(
     *,
     iterations: Sequence[int] = ITERATIONS,
     relative_step: float = 1.0,
+    plain_step: float | None = None,
     random_state: int = 0,
     device: str = "auto",
     memory: int | str | None = None,
@@ -134,6 +142,8 @@ def gradient_descent(
         After which to measure.
     relative_step : float
         η in units of 1/λ₁.
+    plain_step : float, optional
+        η for the mean gradient over the points, in the place of ``relative_step``.
     random_state : int
         Of the median rule's subsample.
     device, memory
@@ -151,7 +161,9 @@ def gradient_descent(
     with device.active():
         kernel, points, new_points, y = _placed(data, kernel, bandwidth, random_state, device)
         y_new = arrays.to_device(_codes(data.y_test, classes), device, np.float64)
-        path = gradient_descent_path(kernels.matrix(kernel, points), y, relative_step=relative_step)
+        path = gradient_descent_path(
+            kernels.matrix(kernel, points), y, relative_step=relative_step, plain_step=plain_step
+        )
         cross = kernels.values(kernel, new_points, points)
         curve: dict[str, list[float]] = {"train_l2": [], "test_l2": [], "coefficient_norm": []}
         for t in iterations:

@@ -25,6 +25,14 @@ def parse_setting(text: str) -> dict[str, str]:
     return setting
 
 
+def selects(selection: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
+    """Whether values are those that a selection names, each by a value or a list of them."""
+    return all(
+        str(values.get(key)) in map(str, wanted if isinstance(wanted, list) else [wanted])
+        for key, wanted in selection.items()
+    )
+
+
 def format_setting(setting: Mapping[str, Any]) -> str:
     """Inverse of :func:`parse_setting`."""
     return "; ".join(f"{key}={value}" for key, value in setting.items())

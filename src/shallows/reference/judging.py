@@ -9,13 +9,18 @@ from typing import Any
 
 from shallows.experiments.comparing import cells, claims, target_table, verdicts
 from shallows.experiments.comparing.evaluations import RunResult
-from shallows.experiments.comparing.row_maker import RowMaker
-from shallows.experiments.comparing.rows import Row
+from shallows.experiments.comparing.measurements import Measurements
+from shallows.experiments.comparing.row_maker import ALL_DATA, RowMaker
+from shallows.experiments.comparing.rows import OURS, Row
+from shallows.experiments.comparing.verdicts import UNMEASURED, Verdict
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.running.record import SCHEMA_VERSION
-from shallows.experiments.setting_text import parse_setting
+from shallows.experiments.setting_text import parse_setting, selects
 
 from . import compaction, folder, machine_dependence
+
+#: Why a printed value has no run, where the scale asks for one.
+PLANNED = "not run yet at this scale with the present configuration"
 
 
 def judge(plan: Plan, scale: str, reference: str | Path, wanted: Iterable[str] = ()) -> Iterator[str]:
@@ -23,7 +28,7 @@ def judge(plan: Plan, scale: str, reference: str | Path, wanted: Iterable[str] =
 
     A criterion that changed needs no run to be made again. Where a row holds the mean and the standard deviation
     instead of the values, what needs the values stays as collected, and the row says so. A claim that is computed in
-    another way needs the runs, and gets another name.
+    another way needs the runs, and gets another name. A target none of whose values is left is listed as not run.
 
     Parameters
     ----------
@@ -45,23 +50,118 @@ def judge(plan: Plan, scale: str, reference: str | Path, wanted: Iterable[str] =
         plan.target(target)
         files, comparison = folder.read_target(reference, target, index), plan.comparison(target, scale)
         rows = judged_again(comparison, files)
-        pairs = list(zip(files.rows, rows, strict=True))
-        for old, new in pairs:
-            if old.verdict != new.verdict:
-                place = ", ".join(filter(None, (new.dataset, new.method, new.setting, new.metric)))
-                yield f"{target} ({place}): {old.verdict} before, {new.verdict} now"
+        before, now = _verdicts(files.rows), _verdicts(rows)
+        for place in {**before, **now}:
+            if before.get(place) != now.get(place):
+                yield f"{target} ({place}): {before.get(place, 'no row')} before, {now.get(place, 'no row')} now"
+        if not any(row.records for row in rows):
+            del index["targets"][target]
+            index["not_run"][target] = PLANNED
+            continue
         machine = machine_dependence.of_target(plan, target)
         record = {**files.record, "of_the_machine": machine, "meta": described_again(comparison, files)}
-        if any(new.as_text() != old.as_text() for old, new in pairs) or record != files.record:
-            index["targets"][target] |= folder.write_target(reference, target, rows, record)
+        if [row.as_text() for row in rows] != [row.as_text() for row in files.rows] or record != files.record:
+            index["targets"][target] |= folder.write_target(reference, target, rows, record) | {"rows": len(rows)}
     folder.write_index(reference, index)
 
 
+def _verdicts(rows: Iterable[Row]) -> dict[str, str]:
+    return {", ".join(filter(None, (row.dataset, row.method, row.setting, row.metric))): row.verdict for row in rows}
+
+
 def judged_again(comparison: Mapping[str, Any], files: folder.TargetFiles) -> list[Row]:
-    """The rows of a target with the verdicts of the present criteria, as they are read from a file."""
+    """The rows of a target with the verdicts of the present criteria, as they are read from a file.
+
+    Rows with runs behind them are judged again; the others are those that the present configuration gives. Rows of a
+    method that has other parameters now are those of our counterpart, where this has them, and else are left out: what
+    is printed beside them then was not run.
+    """
     runs, maker = _runs(comparison, files), RowMaker(comparison)
-    judged = (_row(maker, row, [runs[one] for one in row.records]) for row in files.rows)
-    return [Row.from_text(row.as_text()) for row in judged]
+    files = replace(files, rows=[*_of_the_present_methods(comparison, files.rows, runs)])
+    places = {id(one): place for place, one in enumerate(comparison["published"])}
+    last, names = len(places), [*comparison["spec"].get("claims", {})]
+    rows: list[tuple[tuple[int, ...], Row]] = []  # with a key that sorts them as `target_table.rows_of` does
+
+    def add(row: Row, place: int) -> None:
+        of_claim = row.metric in names
+        key = (2, names.index(row.metric), not row.records) if of_claim else (place == last and not row.records, place)
+        rows.append((key, row))
+
+    for row in (row for row in files.rows if row.records):
+        printed = _printed(comparison, row)
+        judged = _row(maker, row, printed, [runs[one] for one in row.records])
+        add(judged, places.pop(id(printed), last))
+    rest = [one for one in comparison["published"] if id(one) in places]
+    cells = iter([places[id(one)] for one in rest if one["metric"] not in names])
+    for row in target_table.rows_of({**comparison, "series": [], "published": rest}, {}):
+        if row.reason.endswith(maker.left_out) and _is_planned(comparison, row):
+            row = replace(row, reason=row.reason.removesuffix(maker.left_out) + PLANNED)
+        add(row, next(cells) if row.published and row.metric not in names else last)
+    ordered = [row for _, row in sorted(rows, key=lambda pair: pair[0])]
+    counterparts = Measurements(comparison, {}).counterparts
+    return [Row.from_text(row.as_text()) for row in target_table.with_ratios(ordered, counterparts)]
+
+
+def _of_the_present_methods(
+    comparison: Mapping[str, Any], rows: Iterable[Row], runs: Mapping[str, RunResult]
+) -> Iterator[Row]:
+    """The rows whose runs have the parameters of their method; of those whose runs have ours, each under our name."""
+    rows, ours = [*rows], Measurements(comparison, {}).counterparts
+    methods, told = (
+        comparison["spec"]["methods"],
+        {one["method"] for one in comparison["series"] if "parameters" in one},
+    )
+    renamed: dict[str, str | None] = {}
+    for row in (row for row in rows if row.records and row.method):
+        if row.method not in methods:
+            renamed[row.method] = None
+        elif row.method in told:
+            words = _methods_with(comparison, [runs[one] for one in row.records])
+            if row.method not in words:
+                renamed[row.method] = ours.get(row.method) if ours.get(row.method) in words else None
+    for row in rows:
+        claim = comparison["spec"].get("claims", {}).get(row.metric, {})
+        named = [row.method, *(claim[key].get("method", "") for key in ("of", "over", "less") if key in claim)]
+        old = {word for one in named for word in ([one] if isinstance(one, str) else one)} & {*renamed}
+        if not old or not row.records:
+            yield row
+        elif all(renamed[word] for word in old):
+            bare = dict.fromkeys(("published", "evidence", "item", "derived", "tolerance", "fixed", "cause"), "")
+            if row.method in renamed:
+                bare |= {"method": renamed[row.method], "series": OURS}
+            if row.verdict not in UNMEASURED:
+                bare |= {"verdict": Verdict.MEASURED, "reason": ""}
+            yield replace(row, margin=None, as_collected=False, **bare)
+
+
+def _methods_with(comparison: Mapping[str, Any], runs: Sequence[RunResult]) -> set[str]:
+    """The target's methods that have series with the parameters of runs.
+
+    A run may lack parameters that were added since, which keep what it did before; where the target says of each
+    parameter where it comes from, only those that its method has whatever a target says.
+    """
+
+    def has(series: Mapping[str, Any], run: Mapping[str, Any]) -> bool:
+        now, then = series["parameters"], run["parameters"]
+        is_told = "sources" in (comparison["spec"]["methods"][series["method"]] or {})
+        added = {*now} - {*then} - {*series["fixed"]} if is_told else ()
+        return not added and all(name in now and now[name] == value for name, value in then.items())
+
+    told = (one for one in comparison["series"] if "parameters" in one)
+    return {one["method"] for one in told if any(has(one, run.record["run"]) for run in runs)}
+
+
+def _is_planned(comparison: Mapping[str, Any], row: Row) -> bool:
+    """Whether a series of the scale has a row's data, method and setting, and its evaluation point."""
+    setting, words = parse_setting(row.setting), {*row.printed_data} - {"", ALL_DATA}
+    mark = setting.pop(comparison["spec"].get("mark", ""), None)
+    return any(
+        (not words or series["data"] in words)
+        and series["method"] == row.method
+        and selects(setting, series["setting"])
+        and (mark is None or mark in map(str, series["marks"]))
+        for series in comparison["series"]
+    )
 
 
 def described_again(comparison: Mapping[str, Any], files: folder.TargetFiles) -> dict[str, Any]:
@@ -78,7 +178,7 @@ def _runs(comparison: Mapping[str, Any], files: folder.TargetFiles) -> dict[str,
     return {one: RunResult(one, record, {}) for one, record in records.items()}
 
 
-def _row(maker: RowMaker, row: Row, runs: Sequence[RunResult]) -> Row:
+def _row(maker: RowMaker, row: Row, printed: Mapping[str, str] | None, runs: Sequence[RunResult]) -> Row:
     spec, measured = maker.comparison["spec"], row.measured
     claim, metric = spec.get("claims", {}).get(row.metric), spec["metrics"].get(row.metric)
     kind, setting = (claim or metric or {}).get("evidence"), parse_setting(row.setting)
@@ -86,11 +186,12 @@ def _row(maker: RowMaker, row: Row, runs: Sequence[RunResult]) -> Row:
         return row
     series = _series(maker.comparison, row)
     number = claims.Number(series, setting, measured)
-    printed = _printed(maker.comparison, row, number)
     needs_values = claim is not None and (claim.get("every_seed") or measured.is_bound) and measured.repetitions > 1
     is_planned = "across" in (claim or {}) or "run_ids" in series[0]
     if printed is None or not is_planned or (needs_values and not measured.values):
-        return replace(row, as_collected=True)
+        keys = {"data": row.printed_data, "method": row.method, "metric": row.metric, **setting}
+        verdict, cause, _ = maker.explained(row.verdict, keys)
+        return replace(row, verdict=verdict, cause=cause, as_collected=True)
     if claim is not None:
         # An interval that counts points besides the repetitions does not follow from these.
         interval = (row.low, row.high) if claim.get("counted_on") and row.low is not None else None
@@ -99,10 +200,11 @@ def _row(maker: RowMaker, row: Row, runs: Sequence[RunResult]) -> Row:
     return cells.row_of(maker, series[0], row.metric, setting, printed, measured, runs, point)
 
 
-def _printed(comparison: Mapping[str, Any], row: Row, number: claims.Number) -> Mapping[str, str] | None:
+def _printed(comparison: Mapping[str, Any], row: Row) -> Mapping[str, str] | None:
     """The row of the published file beside which a row stands."""
     about = [one for one in comparison["published"] if one["metric"] == row.metric]
     if row.metric in comparison["spec"].get("claims", {}):
+        number = claims.Number(_series(comparison, row), parse_setting(row.setting), row.measured)
         return next((one for one in about if number.answers(one)), None)
     wanted = cells.key_of({**row.keys, "dataset": row.printed_data[0], "setting": row.setting})
     return {cells.key_of(one): one for one in about}.get(wanted)

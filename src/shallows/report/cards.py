@@ -44,6 +44,8 @@ class Card:
         In place of a picture.
     items : tuple of str
         ``kind:verdict`` for each that occurs among the printed items.
+    causes : tuple of str
+        Of its deviations.
     words : str
         What a search looks through, in lower case.
     """
@@ -52,6 +54,7 @@ class Card:
     thumbnail: str
     values: tuple[Value, ...]
     items: tuple[str, ...]
+    causes: tuple[str, ...]
     words: str
 
 
@@ -64,6 +67,7 @@ def card(target: Target, svg_path: str | Path | None) -> Card:
         thumbnail=thumbnail,
         values=() if thumbnail else tuple(_values(target)),
         items=tuple(f"{kind}:{name}" for kind, counts in counts_by_kind(target.rows).items() for name in counts),
+        causes=tuple(ordered(row.cause for row in target.rows if row.cause)),
         words=_words(target),
     )
 

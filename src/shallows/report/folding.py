@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shallows.experiments.comparing.rows import Row
+from shallows.experiments.comparing.verdicts import Verdict
 
 from .pivot import Pivot, pivot, tabulated
 from .target import Target
@@ -33,7 +34,7 @@ class Part:
 
 
 def parts(target: Target, is_drawn: bool = False) -> list[Part]:
-    """What is printed and measured, then what is measured besides, then what is printed and was not run.
+    """What is printed and measured, what is measured besides, what is printed and was not run, and what is quoted.
 
     Parameters
     ----------
@@ -42,18 +43,21 @@ def parts(target: Target, is_drawn: bool = False) -> list[Part]:
         Whether a figure stands above the table.
     """
     whole, rows = pivot(target), tabulated(target)
-    printed = _where(whole, rows, [row for row in rows if row.published])
+    printed = _where(whole, rows, [row for row in rows if row.published or row.ratio is not None])
     if not printed:
         is_long = len(whole.rows) > LONG or whole.n_rows > len(whole.rows)
         fold = is_drawn and is_long and not target.meta.get("layout", {}).get("open")
         return [Part("The numbers as a table" if fold else "", whole, fold)]
     compared = _where(whole, printed, [row for row in printed if row.measured_mean is not None])
     besides = _without(rows, printed)
-    absent = _without(printed, compared)
+    unmeasured = _without(printed, compared)
+    quoted = [row for row in unmeasured if row.verdict == Verdict.QUOTATION]
+    absent = _without(unmeasured, quoted)
     found = [
         (compared, ""),
         (besides, f"{_values(besides)} measured besides, of which the source prints none"),
         (absent, f"{_values(absent)} printed and not run here"),
+        (quoted, f"{_values(quoted)} quoted, which nobody can run again"),
     ]
     return [Part(title, pivot(target, some), bool(title)) for some, title in found if some]
 

@@ -107,6 +107,7 @@ def write(
             codes=codes(by_id.values()),
             machines=_machines(by_id.values()),
             kinds=kinds,
+            causes=list(dict.fromkeys(one for section in sections for one in section["card"].causes)),
             columns=[one for one in Verdict if any(one in counts for counts in kinds.values())],
             kind_meanings=KINDS,
             findings=[_titled(render(path, counts)) for path in findings],

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from shallows.errors import ShallowsError
 from shallows.experiments.comparing.rows import NAMED_KEYS, Row
-from shallows.experiments.comparing.verdicts import Verdict
+from shallows.experiments.comparing.verdicts import UNMEASURED, Verdict
 
 from . import numbers
 from .numbers import is_number
@@ -175,7 +175,7 @@ def pivot(target: Target, among: Sequence[Row] | None = None) -> Pivot:
             numbers.separated(row.published),
             _measured(row, writers[row.metric]),
             row.verdict,
-            row.measured_mean is not None or row.verdict != Verdict.NOT_RUN,
+            row.measured_mean is not None or row.verdict not in UNMEASURED,
         )
 
     n_rows, rows = len(rows), _thinned(rows, row_keys, cells)
@@ -245,22 +245,29 @@ def _printed(row: Row) -> str:
 def _measured(row: Row, write: Callable[[float], str]) -> str:
     """What a cell shows of what was measured."""
     if row.measured_mean is None:
-        return row.verdict if row.verdict == Verdict.NOT_RUN else EN_DASH
+        return row.verdict if row.verdict in UNMEASURED else EN_DASH
     if not math.isfinite(row.measured_mean):
         return "no number" if math.isnan(row.measured_mean) else f"{'−' if row.measured_mean < 0 else ''}∞"
     bound = "≥ " if row.is_bound else ""
     mean = numbers.mean_beside(row.measured_mean, row.measured_sd, write)
-    return bound + mean + (f" ± {numbers.spread(mean, row.measured_sd, write)}" if row.measured_sd is not None else "")
+    spread = f" ± {numbers.spread(mean, row.measured_sd, write)}" if row.measured_sd is not None else ""
+    return bound + mean + spread + (f" ({row.ratio:.2g} ×)" if row.ratio is not None else "")
+
+
+def _why(row: Row) -> str:
+    """The reason of a row's verdict; of a deviation with its cause."""
+    cause = row.cause if row.verdict == Verdict.DEVIATES else ""
+    return ": ".join(filter(None, (cause, row.reason)))
 
 
 def _remarks(target: Target) -> Iterable[Remark]:
     reasoned = [
-        row for row in target.rows if row.reason and not (row.measured_mean is not None and target.is_drawn(row))
+        row for row in target.rows if _why(row) and not (row.measured_mean is not None and target.is_drawn(row))
     ]
     place = {verdict: number for number, verdict in enumerate(Verdict)}
     groups: dict[tuple[Verdict, str], list[Row]] = {}
     for row in reasoned:
-        groups.setdefault((row.verdict, row.reason), []).append(row)
+        groups.setdefault((row.verdict, _why(row)), []).append(row)
     for (verdict, reason), rows in sorted(groups.items(), key=lambda item: place[item[0][0]]):
         parts = []
         for key in target.key_names():

@@ -17,6 +17,14 @@ from .pivot import writer
 from .target import Target
 from .wording import name_of, quantity
 
+#: What reports on reproductions tell of each paper, by the keys of its file.
+REVIEW = {
+    "scope": "Scope",
+    "easy": "What was easy",
+    "difficult": "What was difficult",
+    "settled": "What the authors' code settled",
+}
+
 _PLACE = re.compile(r"\{(?P<name>\w+)(?:\.(?P<part>printed|data))?\}")
 
 
@@ -60,6 +68,8 @@ class Summary:
     Attributes
     ----------
     name, title, citation, claimed : str
+    review : tuple of (str, str)
+        Scope, what was easy, what was difficult, and what the authors' code settled: headings and their texts.
     target_id : str
         Of the target whose figure is its picture.
     found : tuple of tuple of (str, bool)
@@ -74,6 +84,7 @@ class Summary:
     title: str
     citation: str
     claimed: str
+    review: tuple[tuple[str, str], ...]
     target_id: str
     found: tuple[tuple[tuple[str, bool], ...], ...]
     numbers: tuple[Headline, ...]
@@ -115,6 +126,7 @@ def _summary(given: Mapping[str, Any], targets: Mapping[str, Target]) -> Summary
         title=str(picture.meta.get("paper", "")),
         citation=str(picture.meta.get("citation", "")),
         claimed=given["claimed"],
+        review=tuple((heading, given[key]) for key, heading in REVIEW.items()),
         target_id=picture.id,
         found=tuple(filter(None, (_filled(sentence, headlines) for sentence in given["found"]))),
         numbers=tuple(headlines.values()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -9,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from shallows.experiments.comparing.rows import counts_by_kind
+from shallows.experiments.comparing.rows import OURS, counts_by_kind
 from shallows.experiments.comparing.verdicts import AFTER, Verdict
 
 from . import folding
@@ -25,6 +26,7 @@ CRITERIA = {
     "first commit": "Criteria, unchanged since the first commit of this target",
     AFTER: "Criteria, set or moved after results had been looked at",
 }
+CAPTION_WORDS = 40  # of a caption that stand open; the rest is folded
 WORDY = 12  # characters; a longer published entry is a claim in words, and is set as text
 
 
@@ -39,6 +41,11 @@ def notes(target: Target, table: Pivot) -> list[str]:
         sentences.append("The source prints no numbers here.")
     if table.has_spread:
         sentences.append("Measured: mean ± standard deviation over the repetitions (seeds, or parts of the data).")
+    if any(row.series == OURS for row in target.rows):
+        sentences.append(
+            "Methods are judged as their authors ran them. Beside them stand those of this project (ours), which are "
+            "not judged; in brackets, ours over the authors', both as measured here."
+        )
     for fixed, criteria in table.criteria.items():
         sentences.append(f"{CRITERIA.get(fixed, 'Criteria')}: {'; '.join(criteria)}.")
     if any(row.derived for row in target.rows):
@@ -100,6 +107,9 @@ def markdown(target: Target) -> str:
         lines += [f"- {remark_text(remark)}" for remark in table.remarks]
     for note in target.notes:
         lines += ["", note]
+    for method, sources in (target.meta.get("sources") or {}).items():
+        lines += ["", f"Settings of {_escaped(method)}:", ""]
+        lines += [f"- {name}: {_escaped(source)}" for name, source in sources.items()]
     lines += ["", *(f"{name}: {text}  " for name, text in label(target.meta)), ""]
     return "\n".join(lines)
 
@@ -224,7 +234,18 @@ def environment():
         lstrip_blocks=True,
     )
     made.globals["Verdict"] = Verdict
+    made.globals["split_caption"] = split_caption
     return made
+
+
+def split_caption(text: str) -> tuple[str, str]:
+    """The first sentences of a caption, up to `CAPTION_WORDS` words, and the rest; a longer one ends at a comma."""
+    for ends in (r"(?<=[.]) (?=[A-ZÀ-Ý(])|(?<=[;:]) ", r"(?<=[,;:.]) "):
+        parts = re.split(ends, text)
+        heads = [" ".join(parts[:n]) for n in range(1, len(parts) + 1)]
+        if fitting := [head for head in heads if len(head.split()) <= CAPTION_WORDS]:
+            return fitting[-1], text[len(fitting[-1]) :].strip()
+    return text, ""
 
 
 def html(target: Target) -> str:

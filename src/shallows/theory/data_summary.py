@@ -24,15 +24,16 @@ def summarise(
     Returns
     -------
     AnalysisResult
-        Numbers: ``n`` (training points), ``d`` (features), ``n_labels`` (classes, or numbers to predict at once),
-        ``smallest`` and ``largest`` feature, ``mean`` and ``deviation`` (the mean over features of each one's),
-        ``n_test``, ``smallest_target`` and ``largest_target`` of the training part.
+        Numbers: ``n`` (training points), ``n_all`` (with the test points), ``d`` (features), ``n_labels`` (classes, or
+        numbers to predict at once), ``smallest`` and ``largest`` feature, ``mean`` and ``deviation`` (the mean over
+        features of each one's), ``n_test``, ``smallest_target`` and ``largest_target`` of the training part.
     """
     x, y = data.x_train, np.asarray(data.y_train)
     rows = np.asarray(x[:n_rows], dtype=np.float64)
     labels = len(np.unique(y)) if y.dtype.kind in "iub" and y.ndim == 1 else (y.shape[1] if y.ndim == 2 else 1)
     numbers = {
         "n": x.shape[0],
+        "n_all": x.shape[0] + data.x_test.shape[0],
         "d": x.shape[1],
         "n_labels": labels,
         "smallest": rows.min(),

@@ -125,16 +125,15 @@ def _judged(
         if number is None or number > end:
             return Verdict.NOT_RUN, f"{reason}, where the runs of this scale end"
         return Verdict.DEVIATES, reason
+    if definition.get("evidence") == verdicts.DERIVED:
+        return Verdict.DERIVATION, definition["why"]
     if incomparable:
         return Verdict.NOT_COMPARABLE, incomparable
     if number is None:
         drawn = spec["kind"] == "curves" and point is not None
         silent = "the paper draws this curve and prints no number" if drawn else "the paper prints no number"
         return Verdict.NOT_COMPARABLE, silent
-    # A number of a method that the paper compares its own with is as printed, or is not.
-    is_baseline = series["method"] in definition.get("baselines", ())
-    better = "neither" if is_baseline else definition.get("better", "lower")
-    return verdicts.judge(number, measured.mean, margin or 0.0, better), ""
+    return verdicts.judge(number, measured.mean, margin or 0.0), ""
 
 
 def _points(

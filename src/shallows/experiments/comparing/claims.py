@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,8 +70,8 @@ def claims(measurements: Measurements) -> Iterator[Row]:
     for name, claim in measurements.spec.get("claims", {}).items():
         published = [one for one in comparison["published"] if one["metric"] == name]
         answered = []
-        for number in _numbers(measurements, claim):
-            printed = next((one for one in published if number.answers(one)), None)
+        for number, is_ours in _of_both_series(measurements, claim):
+            printed = None if is_ours else next((one for one in published if number.answers(one)), None)
             answered.append(printed)
             measured = number.measured
             if printed or not (measured.mean is None or measured.n_without or _unreached(claim, measured)):
@@ -162,18 +162,14 @@ def _judged(
     if claim["evidence"] == verdicts.DERIVED:
         return Verdict.DERIVATION, claim["why"]
     if unreached:
-        # A lower bound is no measured number. It can be on the good side of a printed one, and shows no agreement.
-        if incomparable or not printed or not _may_be_large_enough(claim, measured.mean, printed, margin):
-            return Verdict.NOT_RUN, unreached
-        return Verdict.UNDECIDED, (
-            f"at least this: {unreached}; they count with the last epoch up to which they were looked at after each, "
-            "so that it is no measured number and decides nothing"
+        said = Verdict.NOT_RUN if incomparable or not printed else _of_bound(claim, measured.mean, printed, margin)
+        return said, unreached if said == Verdict.NOT_RUN else (
+            f"at least this: {unreached}; they count with the last epoch up to which each was evaluated"
         )
     if incomparable:
         return Verdict.NOT_COMPARABLE, incomparable
     if margin is not None and printed:
-        better = claim.get("better", "lower")
-        return verdicts.judge(float(printed["published"]), measured.mean, margin, better), ""
+        return verdicts.judge(float(printed["published"]), measured.mean, margin), ""
     text, every = verdicts.criterion(claim), measured.values if claim.get("every_seed") else ()
     good = all(verdicts.holds(claim, value) for value in every or [measured.mean])
     if not printed:
@@ -207,12 +203,15 @@ def _interval(claim: Mapping[str, Any], number: Number) -> tuple[float, float] |
     return uncertainty.interval(number.measured, number.counted if claim.get("paired") else None)
 
 
-def _may_be_large_enough(
-    claim: Mapping[str, Any], bound: float, printed: Mapping[str, str], margin: float | None
-) -> bool:
-    if margin is not None:
-        return claim.get("better") == "higher" and bound >= float(printed["published"]) - margin
-    return "at_least" in claim and verdicts.holds(claim, bound)
+def _of_bound(claim: Mapping[str, Any], bound: float, printed: Mapping[str, str], margin: float | None) -> Verdict:
+    """The verdict on a lower bound: it contradicts a smaller number, shows no agreement, and below it says nothing."""
+    if margin is None:
+        may_agree = "at_least" in claim and verdicts.holds(claim, bound)
+    elif bound > float(printed["published"]) + margin:
+        return Verdict.DEVIATES
+    else:
+        may_agree = bound >= float(printed["published"]) - margin
+    return Verdict.UNDECIDED if may_agree else Verdict.NOT_RUN
 
 
 # What was measured ---------------------------------------------------------------------------------------------------
@@ -239,9 +238,28 @@ class _OfSeries:
         return self.passed is not None and self.passed < self.n_runs
 
 
-def _numbers(measurements: Measurements, claim: Mapping[str, Any]) -> Iterator[Number]:
-    """The numbers that a claim is about: one for each series, or one for each group of series."""
-    parts = sorted(_of_each_series(measurements, claim), key=lambda one: one.is_incomplete)
+def _of_both_series(measurements: Measurements, claim: Mapping[str, Any]) -> Iterator[tuple[Number, bool]]:
+    """The numbers of a claim, then those of ours: the claim with our methods in the place of the paper's."""
+    ours = measurements.counterparts
+
+    def renamed(reference: Mapping[str, Any]) -> dict[str, Any]:
+        named = reference.get("method", ())
+        listed = [ours.get(one, one) for one in ([named] if isinstance(named, str) else named)]
+        return {**reference, **({"method": listed[0] if isinstance(named, str) else listed} if listed else {})}
+
+    yield from ((number, False) for number in _numbers(measurements, claim, lambda method: method not in ours.values()))
+    if ours:
+        of_ours = {**claim, **{key: renamed(claim[key]) for key in ("of", "over", "less") if key in claim}}
+        yield from (
+            (number, True) for number in _numbers(measurements, of_ours, lambda method: method in ours.values())
+        )
+
+
+def _numbers(
+    measurements: Measurements, claim: Mapping[str, Any], is_wanted: Callable[[str], bool]
+) -> Iterator[Number]:
+    """The numbers that a claim is about, of the methods that are wanted: one for each series, or for each group."""
+    parts = sorted(_of_each_series(measurements, claim, is_wanted), key=lambda one: one.is_incomplete)
     if "across" not in claim:
         for one in parts:
             measured = Measured(tuple(one.bounds or one.values), one.n_runs, one.passed, bool(one.bounds))
@@ -258,11 +276,13 @@ def _numbers(measurements: Measurements, claim: Mapping[str, Any]) -> Iterator[N
         yield Number([one.series for one in group], setting, _combined(claim, group))
 
 
-def _of_each_series(measurements: Measurements, claim: Mapping[str, Any]) -> Iterator[_OfSeries]:
+def _of_each_series(
+    measurements: Measurements, claim: Mapping[str, Any], is_wanted: Callable[[str], bool]
+) -> Iterator[_OfSeries]:
     metric = claim.get("metric", next(iter(measurements.spec["metrics"])))
     is_passage = "first_passage" in measurements.spec["metrics"].get(metric, {})
     at_end = "at" not in claim and claim.get("reduce", "last") == "last"
-    for series in measurements.selected(claim.get("of", {})):
+    for series in (one for one in measurements.selected(claim.get("of", {})) if is_wanted(one["method"])):
         compared = measurements.against(series, metric, claim, ends=at_end)
         curves = [_within(curve, claim) for curve in compared]
         values = [value for value in (_reduced(curve, claim) for curve in curves if curve) if value is not None]

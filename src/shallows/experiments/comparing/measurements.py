@@ -10,7 +10,7 @@ from typing import Any
 from shallows.errors import ShallowsError
 
 from ..claim_functions import Curve, divide, divide_by_first, in_order, last, mean_curve, ratio, subtract
-from ..setting_text import parse_setting
+from ..setting_text import parse_setting, selects
 from .evaluations import RunResult
 from .uncertainty import standard_error
 
@@ -37,6 +37,11 @@ class Measurements:
         self.series: list[dict[str, Any]] = list(comparison["series"])
         self._results = results
 
+    @property
+    def counterparts(self) -> dict[str, str]:
+        """Our method in the place of each of the paper's that has one."""
+        return {one["ours"]: word for word, one in self.spec["methods"].items() if one and "ours" in one}
+
     def runs(self, series: Mapping[str, Any]) -> list[RunResult]:
         """The runs of a series, one for each part of the data and seed."""
         return [self._results[run] for run in series["run_ids"]]
@@ -55,7 +60,7 @@ class Measurements:
 
     def selected(self, of: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The series that a selection by ``data``, ``method`` and axes names, each by a value or a list."""
-        return [one for one in self.series if all(_is(one, key, wanted) for key, wanted in of.items())]
+        return [one for one in self.series if selects(of, _keys(one))]
 
     def partner(self, series: Mapping[str, Any], reference: Mapping[str, Any]) -> dict[str, Any] | None:
         """The series that a reference names, which is as the given one in all that the reference does not name.
@@ -130,8 +135,7 @@ class Measurements:
         """What a paper prints in another target for the data and settings of a series and the level's method."""
         wanted = {"dataset": series["data"], "method": level.get("method", series["method"]), "metric": metric}
         for row in self.comparison["printed"][level["printed"]]:
-            of_setting = all(_is(series, axis, value) for axis, value in parse_setting(row["setting"]).items())
-            if of_setting and all(row[key] == value for key, value in wanted.items()):
+            if selects(parse_setting(row["setting"]), _keys(series)) and selects(wanted, row):
                 return float(row["published"])
         return math.nan
 
@@ -148,6 +152,5 @@ class Measurements:
         return [mean_curve(of_part or curves) for of_part in parts]
 
 
-def _is(series: Mapping[str, Any], key: str, wanted: Any) -> bool:
-    value = series[key] if key in ("data", "method") else series["setting"].get(key)
-    return str(value) in map(str, wanted if isinstance(wanted, list) else [wanted])
+def _keys(series: Mapping[str, Any]) -> dict[str, Any]:
+    return {**series["setting"], "data": series["data"], "method": series["method"]}

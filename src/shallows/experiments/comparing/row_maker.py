@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..setting_text import format_setting
+from ..setting_text import format_setting, selects
 from . import verdicts
 from .evaluations import RunResult, points_used
 from .measured import NOTHING, Measured
-from .rows import Row
-from .verdicts import Verdict
+from .rows import AUTHORS, OURS, Row
+from .verdicts import QUOTED, UNEXPLAINED, UNMEASURED, Verdict
 
 #: The dataset of a row that is about several at once.
 ALL_DATA = "all data"
-
-_OF_FACTS = {Verdict.REPRODUCED: Verdict.AGREES, Verdict.BETTER: Verdict.DEVIATES}
+#: The scale whose sizes are too small for a run to contradict a paper.
+TOO_SMALL = "demo"
 
 
 class RowMaker:
@@ -64,10 +64,16 @@ class RowMaker:
         """
         word = words[0] if len(words) == 1 else ALL_DATA
         size, definition, printed = self._size(word, runs), self._defined.get(metric, {}), printed or {}
-        verdict, reason = judgement
-        if printed.get("derived"):
-            reason = "; ".join(filter(None, (f"counted elsewhere: {printed['derived']}", reason)))
-        evidence = definition.get("evidence", "")
+        evidence = printed.get("evidence") or definition.get("evidence", "")
+        series = self.series_of(method)
+        if series == OURS and judgement[0] not in UNMEASURED:
+            judgement = Verdict.MEASURED, ""
+        verdict, cause, why = self.explained(
+            judgement[0], {"data": words, "method": method, "metric": metric, **setting}
+        )
+        if verdict == Verdict.REPRODUCED and evidence == "fact":
+            verdict = Verdict.AGREES
+        elsewhere = f"counted elsewhere: {printed['derived']}" if printed.get("derived") else ""
         low, high = interval or (None, None)
         return Row(
             target=self.comparison["target"],
@@ -81,10 +87,9 @@ class RowMaker:
             measured_mean=measured.mean if is_shown else None,
             measured_sd=measured.deviation if is_shown and not measured.is_bound else None,
             seeds=" ".join(map(str, sorted({run.record["run"]["seed"] for run in runs}))),
-            # A fact agrees or not, and is never better.
-            verdict=_OF_FACTS.get(verdict, verdict) if evidence == "fact" else verdict,
+            verdict=verdict,
             scale=self.comparison["scale"],
-            reason=reason,
+            reason="; ".join(filter(None, (elsewhere, judgement[1], why))),
             unit=definition.get("unit", ""),
             tolerance=tolerance,
             records=tuple(run.folder for run in runs),
@@ -101,19 +106,47 @@ class RowMaker:
             is_bound=measured.is_bound,
             left_out=measured.left_out,
             printed_data=tuple(words),
+            cause=cause,
+            series=series,
         )
+
+    @property
+    def left_out(self) -> str:
+        """Why a printed value has no run, where nothing is missing for one."""
+        return self.comparison["left_out"] or "not asked for at this scale"
+
+    def series_of(self, method: str) -> str:
+        """Whether a method is of our own or as its authors ran it, where the target tells."""
+        entry = self.comparison["spec"]["methods"].get(method) or {}
+        return OURS if "ours" in entry else AUTHORS if "sources" in entry else ""
+
+    def explained(self, verdict: Verdict, keys: Mapping[str, Any]) -> tuple[Verdict, str, str]:
+        """The verdict as a row has it, the cause of a deviation, and why."""
+        if verdict != Verdict.DEVIATES:
+            return verdict, "", ""
+        if correction := self._defined[keys["metric"]].get("refuted"):
+            return Verdict.REFUTED, Verdict.REFUTED.value, f"right is: {correction}"
+        if self.comparison["scale"] == TOO_SMALL:
+            return Verdict.UNDECIDED, "", "the sizes of the demo are too small to decide against it"
+        for one in self.comparison["spec"].get("causes", ()):
+            if any(selects(one.get("where", {}), {**keys, "data": word}) for word in keys["data"]):
+                return verdict, one["cause"], one["why"]
+        return verdict, UNEXPLAINED, ""
 
     def not_run(
         self, word: str, method: str, setting: Mapping[str, Any], printed: Mapping[str, str] | None, metric: str
     ) -> Row:
         """The row of a published value beside which nothing was measured."""
+        definition = self._defined.get(metric, {})
+        is_quoted = QUOTED in ((printed or {}).get("evidence"), definition.get("evidence"))
         reason = (
-            self._defined.get(metric, {}).get("not_measured")
+            definition.get("not_measured")
+            or ("a result of others, which the paper quotes" if is_quoted else "")
             or self.comparison["missing"].get(word)
-            or self.comparison["left_out"]
-            or "not asked for at this scale"
+            or self.left_out
         )
-        return self.row([word], method, setting, metric, (Verdict.NOT_RUN, reason), printed)
+        verdict = Verdict.QUOTATION if is_quoted else Verdict.NOT_RUN
+        return self.row([word], method, setting, metric, (verdict, reason), printed)
 
     def incomparable(self, word: str, runs: Sequence[RunResult] = ()) -> str | None:
         """Why the data that these runs of this scale used cannot stand beside the paper's."""

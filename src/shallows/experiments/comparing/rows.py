@@ -18,6 +18,8 @@ from .verdicts import AFTER, KINDS, PRECEDENCE, Verdict
 
 #: Columns that every row has, and that tell rows apart beside the settings.
 NAMED_KEYS = ("dataset", "method", "metric")
+#: The two series of a target where our algorithm is not the printed one.
+OURS, AUTHORS = "ours", "authors"
 
 
 def _digits(number: int) -> Any:
@@ -66,6 +68,13 @@ class Row:
     as_collected : bool
         Whether the verdict is the one of the commit that collected it, since judging it again would take values that
         were not kept.
+    cause : str
+        One of `verdicts.CAUSES` where the value deviates or is refuted.
+    series : str
+        ``ours`` for a method of our own in the place of the paper's, ``authors`` for one as the authors ran it, each of
+        whose settings has its source.
+    ratio : float, optional
+        A mean of ours over that of the authors' method, on the same data and with the same settings.
     """
 
     target: str
@@ -99,6 +108,9 @@ class Row:
     left_out: tuple[str, ...] = ()
     printed_data: tuple[str, ...] = ()
     as_collected: bool = False
+    cause: str = ""
+    series: str = ""
+    ratio: float | None = _digits(4)
 
     @cached_property
     def keys(self) -> dict[str, str]:

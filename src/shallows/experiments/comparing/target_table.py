@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +38,23 @@ def write(evaluation: str | Path, comparison: Mapping[str, Any], csv_path: str |
 def rows_of(comparison: Mapping[str, Any], results: Mapping[str, RunResult]) -> Iterator[Row]:
     """All rows of a target: values, data that is missing from a picture, claims."""
     measurements = Measurements(comparison, results)
-    yield from cells(measurements)
+    rows = [*cells(measurements)]
     if comparison["spec"]["kind"] == "curves":
-        yield from missing(measurements)
-    yield from claims(measurements)
+        rows += missing(measurements)
+    yield from with_ratios([*rows, *claims(measurements)], measurements.counterparts)
+
+
+def with_ratios(rows: Sequence[Row], counterparts: Mapping[str, str]) -> Iterator[Row]:
+    """The rows; those of our methods with the ratio of their mean to that of the paper's method."""
+    means = {
+        (row.dataset, counterparts[row.method], row.setting, row.metric): row.measured_mean
+        for row in rows
+        if row.method in counterparts and row.measured_mean and not row.is_bound
+    }
+    for row in rows:
+        mean = means.get((row.dataset, row.method, row.setting, row.metric))
+        is_known = mean is not None and row.measured_mean is not None and not row.is_bound
+        yield replace(row, ratio=row.measured_mean / mean) if is_known else row
 
 
 def describe(comparison: Mapping[str, Any], results: Mapping[str, RunResult]) -> dict[str, Any]:
@@ -68,7 +82,21 @@ def describe(comparison: Mapping[str, Any], results: Mapping[str, RunResult]) ->
         "kinds": {name: one["evidence"] for name, one in defined.items() if name in said and "evidence" in one},
         "marks": list(dict.fromkeys(one.along for one in results.values() if one.along)),
         "layout": spec["layout"],
+        "sources": sources_of(comparison),
         "figure": spec.get("figure"),
+    }
+
+
+def sources_of(comparison: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """Where the settings of each method come from, in words, for a target that tells."""
+    return {
+        word: {
+            name: f"{kind}: {place}"
+            for name, source in {**comparison["default_sources"][word], **entry["sources"]}.items()
+            for kind, place in source.items()
+        }
+        for word, entry in comparison["spec"]["methods"].items()
+        if "sources" in (entry or {})
     }
 
 

@@ -18,13 +18,13 @@ class Verdict(StrEnum):
         "✓",
         "within the tolerance, or as the criterion asks: with several repetitions, for the whole 95 % interval",
     )
-    BETTER = (
-        "better",
-        "▲",
-        "a number beyond the tolerance, on the good side, of no method that the paper compares its own with",
-    )
     AGREES = "agrees", "✓", "a fact that is the same here"
-    DEVIATES = "deviates", "✗", "beyond the tolerance on the bad side, against the criterion, or not finite"
+    DEVIATES = "deviates", "✗", "beyond the tolerance on either side, against the criterion, or not finite"
+    REFUTED = (
+        "refuted as printed",
+        "≠",
+        "a statement that a run contradicts, and of which the errata give a correction",
+    )
     UNDECIDED = "undecided", "?", "the interval holds both what agrees and what does not, or there is none"
     NOT_COMPARABLE = "not comparable", "○", "measured at another scale, on other data, or beside no printed number"
     NOT_RUN = "not run", "", "not measured; the reason is given"
@@ -33,7 +33,12 @@ class Verdict(StrEnum):
         "∴",
         "follows from a formula or from the program itself, so that no run can contradict it",
     )
-    MEASURED = "measured", "", "measured on data beside which nothing is published"
+    QUOTATION = (
+        "quotation",
+        "“",
+        "what nobody can run again: hours on the hardware of its time, and results that a paper quotes from others",
+    )
+    MEASURED = "measured", "", "measured and not judged: a method of our own, or data beside which nothing is published"
 
     def __new__(cls, word: str, mark: str, meaning: str) -> Self:
         """Make a member that is its word."""
@@ -51,6 +56,9 @@ class Verdict(StrEnum):
         return self.replace(" ", "-")
 
 
+#: Of what nothing was measured.
+UNMEASURED = (Verdict.NOT_RUN, Verdict.QUOTATION)
+
 #: What a printed item may be, and what that means.
 KINDS = {
     "number": "printed and measured",
@@ -59,7 +67,19 @@ KINDS = {
     "fact": "a size or a parameter, which agrees or does not",
 }
 #: Evidence that is shown and counted nowhere, as is what no paper prints ("own").
-DERIVED = "derivation"
+DERIVED, QUOTED = "derivation", "quotation"
+
+#: Why a number deviates; the configuration gives the cause of each deviation, and the last stands where it gives none.
+CAUSES = (
+    "setting not printed",
+    "our setting differs",
+    "the paper contradicts itself",
+    "other hardware",
+    "other data",
+    "refuted as printed",
+    "unexplained",
+)
+UNEXPLAINED = CAUSES[-1]
 
 #: Of a criterion that was set or moved after results had been looked at.
 AFTER = "after a look"
@@ -67,8 +87,8 @@ AFTER = "after a look"
 #: Of several rows about one printed item, the verdict that the item has is the first of these that one of them has.
 PRECEDENCE = (
     Verdict.DEVIATES,
+    Verdict.REFUTED,
     Verdict.UNDECIDED,
-    Verdict.BETTER,
     Verdict.REPRODUCED,
     Verdict.AGREES,
     Verdict.NOT_COMPARABLE,
@@ -80,28 +100,9 @@ _PARTS = (("n_train", "training"), ("n_test", "test"))
 ROUNDED_SIZE = 0.1
 
 
-def judge(published: float, measured: float, margin: float, better: str = "lower") -> Verdict:
-    """Compare two numbers that can be compared.
-
-    Parameters
-    ----------
-    published, measured : float
-    margin : float
-        How far they may lie apart.
-    better : {"lower", "higher", "neither"}
-        Which side of the published value is the good one; neither where the value describes the data.
-
-    Returns
-    -------
-    Verdict
-        ``reproduced`` within the margin, ``better`` or ``deviates`` beyond it; what is not finite deviates.
-    """
-    difference = measured - published
-    if abs(difference) <= margin:
-        return Verdict.REPRODUCED
-    if better == "neither" or difference - difference != 0:
-        return Verdict.DEVIATES
-    return Verdict.BETTER if (difference < 0) == (better == "lower") else Verdict.DEVIATES
+def judge(published: float, measured: float, margin: float) -> Verdict:
+    """``reproduced`` where two numbers lie within the margin of each other, else ``deviates``; so does a NaN."""
+    return Verdict.REPRODUCED if abs(measured - published) <= margin else Verdict.DEVIATES
 
 
 def holds(claim: Mapping[str, Any], value: float) -> bool:

@@ -172,12 +172,13 @@ def read_published(path: str | Path) -> list[dict[str, str]]:
 
     Each has an ``item``, which rows about one printed item share: what the file says, or the number of its line.
     Where the file says under ``derived`` what a row is derived from, its item is counted there and not again. Under
-    ``spread`` it may say the standard deviation that is printed beside a number.
+    ``spread`` it may say the standard deviation that is printed beside a number, and under ``evidence`` that a row is a
+    ``quotation``, whatever its metric is.
 
     Raises
     ------
     ConfigurationError
-        A column that is missing, or a line with more or fewer fields than there are columns.
+        A column that is missing, a line with more or fewer fields than there are columns, or another evidence.
     """
     path = Path(path)
     if not path.exists():
@@ -194,7 +195,9 @@ def read_published(path: str | Path) -> list[dict[str, str]]:
                 raise ConfigurationError(
                     f"{path}, line {reader.line_num}, has not as many fields as columns; a text with a comma is quoted."
                 )
-            empty = {"derived": "", "spread": ""}
+            empty = {"derived": "", "spread": "", "evidence": ""}
+            if row.get("evidence") not in (None, "", "quotation"):
+                raise ConfigurationError(f"{path}, line {reader.line_num}: evidence is 'quotation' or empty.")
             rows.append({**empty, **row, "item": row.get("item") or str(reader.line_num)})
         return rows
 

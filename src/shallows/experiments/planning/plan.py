@@ -64,6 +64,7 @@ class Plan:
                 target_entry.check(target, spec)
                 target_entry.check_published(target, spec, self.configuration.published[target])
                 target_entry.check_data(target, spec)
+                target_entry.check_series(target, spec, self.configuration.methods)
                 found[target] = {**spec, "paper": name}
         for target, spec in found.items():
             for one in target_entry.printed_targets(spec):
@@ -216,7 +217,8 @@ class Plan:
                 # Before the method's defaults join: where the target says nothing, they are no values of the paper's.
                 altered = {name: (value, own[name]) for name, value in here.items() if own.get(name, value) != value}
                 task = self.catalogue[data["dataset"]].task
-                own |= {name: value for name, value in fixed_parameters(definition, task).items() if name not in own}
+                fixed = fixed_parameters(definition, task)
+                own |= {name: value for name, value in fixed.items() if name not in own}
                 parameters = {**own, **here, **data.get("parameters", {})}
                 _check_parameters(definition, parameters, task, where)
                 runs = [
@@ -227,7 +229,8 @@ class Plan:
                     for seed in seeds
                 ]
                 setting = {axis: value for axis, value, _ in choices}
-                yield Series(word, method, setting, marks, tuple(run.id for run in runs), altered), runs
+                ids = tuple(run.id for run in runs)
+                yield Series(word, method, setting, marks, ids, altered, parameters, tuple(fixed)), runs
 
     def _run(
         self,
@@ -334,6 +337,10 @@ class Plan:
             "spec": {key: value for key, value in spec.items() if key != "scales"},
             "paper": {"title": paper["title"], "citation": paper["citation"]},
             "method": next(iter(spec["methods"])),
+            "default_sources": {
+                word: self.configuration.methods[entry["method"]].get("sources", {})
+                for word, entry in spec["methods"].items()
+            },
             "series": [asdict(series) for series in self.series(target, scale)],
             "published": self.configuration.published[target],
             "printed": {one: self.configuration.published[one] for one in target_entry.printed_targets(spec)},

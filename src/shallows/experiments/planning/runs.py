@@ -134,7 +134,8 @@ class Run:
 class Series:
     """What a target measures at one place: the same thing over its seeds.
 
-    ``altered`` holds the parameters that a scale sets otherwise than the target: name -> (here, there).
+    ``altered`` holds the parameters that a scale sets otherwise than the target: name -> (here, there); ``parameters``
+    all that its runs have, and ``fixed`` the names of those that their method has whatever a target says.
     """
 
     data: str
@@ -143,3 +144,5 @@ class Series:
     marks: tuple[int, ...]
     run_ids: tuple[str, ...]
     altered: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+    parameters: dict[str, Any] = field(default_factory=dict)
+    fixed: tuple[str, ...] = ()

@@ -57,6 +57,12 @@ def check(target: str, spec: Mapping[str, Any]) -> None:
                 raise ConfigurationError(
                     f"The name {name!r} is both a metric and the mark that metrics are shown over."
                 )
+            if ("why" in metric) != (metric.get("evidence") == "derivation") or (
+                "why" in metric and "tolerance" in metric
+            ):
+                raise ConfigurationError(
+                    "A derivation, and it alone, says 'why' no run can contradict it; no tolerance."
+                )
             if "first_passage" in metric and not list(_levels(metric)):
                 raise ConfigurationError("A first passage needs a level, at_most or at_least.")
             for level in _levels(metric):
@@ -83,6 +89,59 @@ def check(target: str, spec: Mapping[str, Any]) -> None:
             _check_reference(claim.get("less"), spec)
             for axis in (*claim.get("by", ()), *claim.get("comparable", ())):
                 _known("setting", axis, ("data", "method", *spec["settings"]))
+    for one in spec.get("causes", ()):
+        with placed(f"target {target}, the cause {one['cause']!r}"):
+            _check_selection(one.get("where", {}), spec)
+
+
+def check_series(target: str, spec: Mapping[str, Any], methods: Mapping[str, Any]) -> None:
+    """Check which methods are ours, and where the settings of the others come from.
+
+    A target in which one method has ``sources`` gives one for every parameter of all that are not ours.
+
+    Raises
+    ------
+    UnknownNameError
+        An entry that is ours in the place of one that does not exist, or a source for a parameter that is not given.
+    ConfigurationError
+        A parameter without a source, or an entry of ours that is not called so, has sources, or replaces one of ours.
+    """
+    entries = spec["methods"]
+    for word, entry in entries.items():
+        with placed(f"target {target}, method {word}"):
+            if "ours" in entry:
+                if "ours" in _known("method", entry["ours"], entries):
+                    raise ConfigurationError(f"{entry['ours']!r} is ours itself, and no method of the paper.")
+                if not word.endswith("(ours)") or "sources" in entry:
+                    raise ConfigurationError(
+                        f"A method that is ours has a name that ends in '(ours)', like '{entry['ours']} (ours)', and "
+                        "no sources, since it is not judged."
+                    )
+            elif any("sources" in one for one in entries.values()):
+                definition = _known("method", entry["method"], methods)
+                own = [definition.get("parameters", {}), *definition.get("parameters_in", {}).values()]
+                given = _given_parameters(word, spec).union(*own)
+                sources = entry.get("sources", {})
+                for name in sources:
+                    _known("parameter with a source, of those that are given", name, given)
+                if missing := sorted(given - {*sources, *definition.get("sources", {})}):
+                    raise ConfigurationError(
+                        f"No source is given for {', '.join(missing)}. Say under 'sources' where each is printed, in "
+                        "which public code of the authors it stands, or from which printed numbers it is inferred."
+                    )
+
+
+def _given_parameters(word: str, spec: Mapping[str, Any]) -> set[str]:
+    """The parameters that a method's entry, the settings and the scales of its target give it."""
+    given = set(spec["methods"][word].get("parameters", {}))
+    for choices in spec["settings"].values():
+        given |= {choices} if isinstance(choices, str) else {name for choice in choices.values() for name in choice}
+    for at in spec["scales"].values():
+        for group in (group for group in at["runs"] if word in group.get("methods", spec["methods"])):
+            given |= set(group.get("parameters", {}))
+            for data in group.get("data", at["data"]):
+                given |= set(at["data"].get(data, {}).get("parameters", {}))
+    return given
 
 
 #: What an entry must say besides its criterion, by its kind of evidence; and what none but these may say.
@@ -91,6 +150,8 @@ _ALSO = {"theorem": ("could_fail",), "derivation": ("why",)}
 
 def _check_evidence(claim: Mapping[str, Any]) -> None:
     kind = claim["evidence"]
+    if "refuted" in claim and kind not in ("order", "theorem"):
+        raise ConfigurationError(f"A claim whose evidence is {kind!r} cannot be 'refuted': only a statement can.")
     for key in ("could_fail", "why", "corrects"):
         needed = key in _ALSO.get(kind, ())
         if needed and key not in claim:
@@ -187,6 +248,16 @@ def _check_reference(reference: Any, spec: Mapping[str, Any]) -> None:
         if key == "method":
             for word in wanted if isinstance(wanted, list) else [wanted]:
                 _known("method", word, spec["methods"])
+
+
+def _check_selection(where: Mapping[str, Any], spec: Mapping[str, Any]) -> None:
+    """Check that a selection of rows names what the target has."""
+    names = {"metric": {**spec["metrics"], **spec.get("claims", {})}, "method": spec["methods"]}
+    names["data"] = {word for at in spec["scales"].values() for word in at["data"]}
+    for key, wanted in where.items():
+        _known("key of a row", key, (*names, *spec["settings"], spec.get("mark", "")))
+        for word in wanted if isinstance(wanted, list) else [wanted]:
+            _known(key, word, names.get(key, (word,)))
 
 
 def _known(kind: str, name: Any, known: Iterable[str]) -> Any:

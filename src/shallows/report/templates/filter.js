@@ -1,5 +1,5 @@
 
-// Filters the cards, and with them the sections of the targets, by words, paper, kind and verdict. Without it all are shown.
+// Filters the cards, and with them the sections of the targets, by words, paper, kind, verdict and cause. Without it all are shown.
 (() => {
   const form = document.getElementById("filter");
   const fields = form.elements;
@@ -8,12 +8,14 @@
     card,
     section: document.getElementById(card.dataset.target).closest("section"),
     items: card.dataset.items.split(";").map(item => item.split(":")),
+    causes: card.dataset.causes.split(";"),
   }));
 
-  function fits({ card, items }) {
-    const { words, paper, kind, verdict } = fields;
+  function fits({ card, items, causes }) {
+    const { words, paper, kind, verdict, cause } = fields;
     const sought = words.value.toLowerCase().split(/\s+/).filter(Boolean);
     return (!paper.value || card.dataset.paper === paper.value)
+      && (!cause.value || causes.includes(cause.value))
       && ((!kind.value && !verdict.value) || items.some(([itsKind, itsVerdict]) =>
         (!kind.value || itsKind === kind.value) && (!verdict.value || itsVerdict === verdict.value)))
       && sought.every(word => card.dataset.words.includes(word));
@@ -44,7 +46,7 @@
   form.addEventListener("input", show);
   form.addEventListener("submit", event => event.preventDefault());
   form.addEventListener("reset", () => {
-    for (const field of [fields.words, fields.paper, fields.kind, fields.verdict]) field.value = "";
+    for (const field of [fields.words, fields.paper, fields.kind, fields.verdict, fields.cause]) field.value = "";
     show();
   });
   for (const link of document.querySelectorAll("a[data-verdict]")) {
