@@ -2,7 +2,7 @@
 
 ``python benchmarks/gpu.py`` measures on the first GPU that CuPy finds, in some minutes; where there is none it says so.
 Each rate stands beside the device's own single-precision matrix product in the same process, and each function that was
-written in CUDA beside the plain path (``shallows.cuda.off``). MNIST comes from where the workflow takes it
+written in CUDA beside the plain path (``shallows.gpu.cuda.off``). MNIST comes from where the workflow takes it
 (``SHALLOWS_MIRROR`` names a folder that has it) or out of ``--mnist FILE.npz`` with ``x_train``, ``y_train``,
 ``x_test`` and ``y_test``, and is in memory before the clock starts.
 
@@ -29,13 +29,13 @@ from shallows import (
     EigenProClassifier,
     EigenProRegressor,
     arrays,
-    cuda,
     datasets,
-    fused,
     gram,
     kernels,
     training,
 )
+from shallows.gpu import cuda
+from shallows.gram import fused
 
 ROOT = Path(__file__).resolve().parents[1]
 ERROR = 1.25

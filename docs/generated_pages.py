@@ -47,7 +47,6 @@ MODULES = {
     "features": "Explicit feature maps",
     "spectrum": "Spectra and preconditioners",
     "gram": "Products with kernel matrices",
-    "projection": "Projection onto the span of centres",
     "solvers": "Solvers",
     "training": "Training",
     "nets": "Neural nets",

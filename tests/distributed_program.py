@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 import shallows
-from shallows import distributed, ranks
+from shallows import distributed
+from shallows.distributed import ranks
 from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.estimators.centring import TrainingRows
 from shallows.training import Checkpoint, Curve, Observer

@@ -9,8 +9,9 @@ import pytest
 
 import cuda_on_cpu
 from engine_example import sample
-from shallows import arrays, cuda, kernels
+from shallows import arrays, kernels
 from shallows.arrays import Device
+from shallows.gpu import cuda
 
 needs_compiler = pytest.mark.skipif(cuda_on_cpu.COMPILER is None, reason="there is no g++")
 

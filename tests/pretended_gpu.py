@@ -9,7 +9,8 @@ import numpy as np
 
 import cuda_on_cpu
 from counted_arrays import LEDGER, NAMESPACE, CountedArray, compilers_folder
-from shallows import arrays, cuda
+from shallows import arrays
+from shallows.gpu import cuda
 
 
 class _Device(contextlib.nullcontext):

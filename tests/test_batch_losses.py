@@ -10,8 +10,9 @@ import pytest
 import cuda_on_cpu
 from counted_arrays import counted
 from pretended_gpu import pretended_gpu
-from shallows import arrays, cuda, losses
-from shallows.fused_expressions import FusedExpression
+from shallows import arrays, losses
+from shallows.gpu import cuda
+from shallows.gpu.fused_expressions import FusedExpression
 from shallows.losses.in_c import has_text
 from shallows.solvers.examples import Examples
 from shallows.solvers.expansions import batch_losses

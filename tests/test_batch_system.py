@@ -219,7 +219,8 @@ def test_without_slurm_nothing_is_queued_again(monkeypatch):
 
 
 def test_the_memory_that_a_job_asked_for_is_a_limit_to_its_budget_where_slurm_does_not_name_it(job, monkeypatch):
-    from shallows import arrays, memory_limits
+    from shallows import arrays
+    from shallows.utils import memory_limits
 
     monkeypatch.setattr(os, "environ", {**os.environ})
     batch_system.declare_memory({"mem_mb": 700})

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from engine_example import least_squares, naive_kernel, preconditioning_matrix, sample
-from shallows import arrays, gram, kernels, projection, spectrum, training
+from shallows import arrays, gram, kernels, spectrum, training
 from shallows.estimators.centring import Centring, TrainingRows
 from shallows.solvers import EigenPro, ProjectedEigenPro
+from shallows.solvers.least_squares import projection
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
 from shallows.solvers.least_squares.projected import CentresProblem, SpanCertificate, certificate, step_size
 

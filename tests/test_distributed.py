@@ -14,8 +14,8 @@ import distributed_example
 from shallows import EigenProClassifier, arrays, distributed, kernels
 from shallows.distributed.eigenpro import DistributedEigenPro, DistributedProblem, OwnDirections
 from shallows.distributed.kernel_columns import OwnColumns
+from shallows.distributed.ranks import Ranks
 from shallows.errors import CheckpointError, MissingExtraError, ShallowsError
-from shallows.ranks import Ranks
 from shallows.solvers.least_squares.cycles import Cycle
 from shallows.spectrum import make_preconditioner
 

@@ -12,7 +12,8 @@ from counted_arrays import counted
 from engine_example import sample
 from pretended_gpu import pretended_gpu
 from risk_example import N, batches_of, feature_risk, kernel_risk, run, targets_of
-from shallows import arrays, cuda, losses
+from shallows import arrays, losses
+from shallows.gpu import cuda
 from shallows.solvers.regularised import ascent, ascent_on_gpu
 from shallows.solvers.regularised.duals import dual_of
 from shallows.solvers.regularised.sdca import SDCA

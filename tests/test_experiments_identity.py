@@ -189,7 +189,8 @@ def modules(method, **parameters):
     [("eigenpro", "eigenpro"), ("doubly_stochastic", "doubly_stochastic"), ("r_svrg", "svrg"), ("k_sdca", "sdca")],
 )
 def test_a_method_is_made_of_its_own_solver_and_of_no_other(method, solver):
-    found = {one.rpartition(".")[2] for one in modules(method) if one.startswith("shallows.solvers.")}
+    parameters = METHODS[method].get("parameters", {})
+    found = {one.rpartition(".")[2] for one in modules(method, **parameters) if one.startswith("shallows.solvers.")}
     others = {"eigenpro", "doubly_stochastic", "svrg", "sag", "sdca", "norma", "pegasos", "cholesky"} - {solver}
     assert solver in found and not found & others
 
@@ -230,6 +231,8 @@ def test_what_the_configuration_names_is_in_a_table():
             tables = [sources.SHALLOWS.read(one).tables for one in code.modules_of(*places) if "/" not in one]
             for kind, name in named:
                 known = {entry for table in tables for entry in table.get(kind, ())}
+                if kind == "solver" and not known:
+                    continue  # Elsewhere a solver is no entry of a table.
                 assert name in known | OTHER_WORDS, (run.folder, kind, name)
 
 

@@ -8,7 +8,9 @@ import pytest
 
 from engine_example import sample
 from fused_example import EPS, RADIAL, case, error, folder, formula, gpu, needs_compiler, there  # noqa: F401
-from shallows import cuda, fused, gram, kernels
+from shallows import gram, kernels
+from shallows.gpu import cuda
+from shallows.gram import fused
 
 pytestmark = [pytest.mark.slow, needs_compiler]
 

@@ -16,8 +16,6 @@ from shallows import (
     KernelSGDClassifier,
     KernelSGDRegressor,
     arrays,
-    cuda,
-    fused,
     gram,
     kernels,
     spectrum,
@@ -25,7 +23,8 @@ from shallows import (
     training,
 )
 from shallows.arrays import Device
-from shallows.gram import rectangular
+from shallows.gpu import cuda
+from shallows.gram import fused, rectangular
 
 pytestmark = [
     pytest.mark.gpu,

@@ -12,9 +12,10 @@ import cuda_on_cpu
 from counted_arrays import LEDGER, counted
 from engine_example import sample
 from pretended_gpu import pretended_gpu
-from shallows import EigenProClassifier, EigenProRegressor, arrays, cuda, gram, kernels, losses, spectrum, training
+from shallows import EigenProClassifier, EigenProRegressor, arrays, gram, kernels, losses, spectrum, training
 from shallows.errors import DivergenceError
 from shallows.features import FourierFeatures
+from shallows.gpu import cuda
 from shallows.gram.whole import WholeGram
 from shallows.solvers import ConjugateResiduals, EigenPro
 from shallows.solvers.expansions.doubly_stochastic import DoublyStochastic

@@ -10,7 +10,11 @@ import pytest
 
 from shallows import kernels
 from shallows.errors import ShallowsError
-from shallows.gradient_descent_path import gradient_descent, gradient_descent_path, nearest_neighbour_limit
+from shallows.theory.preconditioning.gradient_descent_path import (
+    gradient_descent,
+    gradient_descent_path,
+    nearest_neighbour_limit,
+)
 
 
 @pytest.fixture

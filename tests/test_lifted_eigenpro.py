@@ -12,8 +12,9 @@ import cuda_on_cpu
 from counted_arrays import counted
 from engine_example import PLENTY, naive_kernel, problem, sample
 from pretended_gpu import pretended_gpu
-from shallows import arrays, cuda, kernels, training
-from shallows.fused_expressions import FusedExpression
+from shallows import arrays, kernels, training
+from shallows.gpu import cuda
+from shallows.gpu.fused_expressions import FusedExpression
 from shallows.gram.whole import WholeGram
 from shallows.solvers import EigenPro
 from shallows.solvers.least_squares import lifted_eigenpro

@@ -2,7 +2,8 @@
 
 import pytest
 
-from shallows import arrays, memory_limits
+from shallows import arrays
+from shallows.utils import memory_limits
 
 V1_MOUNT = "35 31 0:32 {root} /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n"
 V2_MOUNT = "31 23 0:28 {root} /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n"

@@ -13,8 +13,8 @@ from shallows.datasets import formats, synthetic
 from shallows.datasets.preparation import steps
 from shallows.errors import UnknownNameError
 from shallows.experiments.running import measures
-from shallows.lazy_tables import LazyTable
 from shallows.solvers.expansions import block_policies
+from shallows.utils.lazy_tables import LazyTable
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,11 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from shallows import EigenProClassifier, EigenProRegressor, arrays, cli, gram, kernels, progress
+from shallows import EigenProClassifier, EigenProRegressor, arrays, cli, gram, kernels
 from shallows.errors import TrainingInterrupted
 from shallows.experiments.running import listing, status
 from shallows.spectrum import top_eigensystem
+from shallows.utils import progress
 
 DRAWS = np.random.default_rng(0)
 

@@ -10,8 +10,9 @@ import pytest
 import scipy.linalg
 
 from engine_example import sample
-from shallows import arrays, kernels, projection
+from shallows import arrays, kernels
 from shallows.gram import rectangular
+from shallows.solvers.least_squares import projection
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
 

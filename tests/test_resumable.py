@@ -13,10 +13,10 @@ from running_example import prepared_example
 from shallows.errors import CheckpointError, TrainingInterrupted
 from shallows.experiments.planning import configuration
 from shallows.experiments.running import analysis_run, run
-from shallows.resumable import ResumableLoop
 from shallows.theory.preconditioning import step_sizes
 from shallows.theory.preconditioning.eigensystem_cost import compare_eigensystems
 from shallows.training import Checkpoint
+from shallows.training.resumable import ResumableLoop
 from workflow_runs import PROJECT
 
 METHODS = configuration.load(PROJECT).methods

@@ -10,8 +10,10 @@ from counted_arrays import NAMESPACE, counted
 from engine_example import sample
 from imitated_tf32 import tf32
 from pretended_gpu import pretended_gpu
-from shallows import EigenProRegressor, arrays, cuda, kernels, split_products
+from shallows import EigenProRegressor, arrays, kernels
 from shallows.errors import ShallowsError
+from shallows.gpu import cuda
+from shallows.gram import split_products
 
 PRECISION = NAMESPACE._core._routines_linalg
 

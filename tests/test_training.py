@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from engine_example import problem
-from shallows import progress, training
+from shallows import training
 from shallows.errors import DivergenceError, ShallowsError
 from shallows.solvers import Richardson
 from shallows.training import Batches, Curve, OwnRows, Stopping, train
+from shallows.utils import progress
 from training_example import N_BATCHES, SIZE, TARGETS, Broken, N, Pull, Watch, go
 
 # ------------------------------------------------------------------------------------------------ batches

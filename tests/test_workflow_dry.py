@@ -180,7 +180,7 @@ def test_a_profile_of_slurm_says_in_one_line_that_its_extra_is_missing(project, 
 )
 def test_jobs_on_one_machine_declare_no_more_memory_than_it_has(tmp_path, arguments, most):
     root = copy_project(tmp_path)
-    with (root / "src/shallows/memory_limits.py").open("a") as file:
+    with (root / "src/shallows/utils/memory_limits.py").open("a") as file:
         file.write("\n\ndef main_memory():\n    return 3_000_000_000\n")
     done = snakemake(root, "-n", "eigenpro_table6", *arguments, "--config", "scale=paper")
     assert done.returncode == 0, done.stdout

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from .lazy_tables import LazyTable
+from .utils.lazy_tables import LazyTable
 
 __version__ = "0.2.0"
 
@@ -80,7 +80,6 @@ _ROOMS = (
     "kernels",
     "losses",
     "nets",
-    "projection",
     "report",
     "saving",
     "solvers",

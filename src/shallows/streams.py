@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, streams_on_gpu
+from . import arrays
 from .arrays import Array
+from .gpu import streams_on_gpu
 
 _MULTIPLIERS = (0xD2E7470EE14C6C93, 0xCA5A826395121157)
 _WEYL = (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)

@@ -8,8 +8,8 @@ import re
 
 import numpy as np
 
-from .. import memory_limits
 from ..errors import ShallowsError
+from ..utils import memory_limits
 from .devices import Device, _cupy
 
 _SHARE_OF_FREE_MEMORY = 0.7

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from shallows.datasets.catalogue import Dataset, File, catalogue, get
 from shallows.datasets.files import DatasetError, DatasetWarning, SuppliedDataError
-from shallows.lazy_tables import LazyTable
+from shallows.utils.lazy_tables import LazyTable
 
 if TYPE_CHECKING:
     from shallows.datasets.download.fetching import fetch

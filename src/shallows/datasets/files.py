@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from shallows import atomic
 from shallows.errors import ShallowsError
+from shallows.utils import atomic
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
@@ -31,7 +31,7 @@ class DatasetWarning(UserWarning):
 
 @contextlib.contextmanager
 def replacing(target: Path) -> Iterator[Path]:
-    """Write beside `target` and move into it, as `shallows.atomic.replacing`; a full disk is a `DatasetError`."""
+    """Write beside `target` and move into it, as `shallows.utils.atomic.replacing`; a full disk is a `DatasetError`."""
     with explaining_full_disk(target), atomic.replacing(target) as partial:
         yield partial
 
@@ -60,7 +60,7 @@ def remove_partials(folder: Path) -> None:
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write JSON as `shallows.atomic.write_json` does, and explain a full disk."""
+    """Write JSON as `shallows.utils.atomic.write_json` does, and explain a full disk."""
     with explaining_full_disk(path):
         atomic.write_json(path, content)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from shallows.lazy_tables import LazyTable
+from shallows.utils.lazy_tables import LazyTable
 
 if TYPE_CHECKING:
     import numpy as np

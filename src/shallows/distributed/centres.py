@@ -12,10 +12,10 @@ from ..arrays import Array
 from ..estimators.least_squares.centres_matrix import CentresMatrix
 from ..estimators.least_squares.fit_plan import Plan
 from ..estimators.rows_ahead import RowsAhead
-from ..ranks import Ranks
 from ..solvers.least_squares.projected import CentresProblem, ProjectedEigenPro
 from .checkpoints import Held
 from .eigenpro_fit import DistributedLeastSquaresFit
+from .ranks import Ranks
 
 ROWS = 20_000
 """Rows whose outputs a process computes at a time, where all training rows are predicted."""

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..ranks import Ranks
 from ..training import Checkpoint
+from .ranks import Ranks
 
 Held = dict[str, np.ndarray]
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from .. import arrays
 from ..arrays import Array
-from ..ranks import Ranks
 from ..solvers.least_squares.columnwise import dots
 from ..solvers.least_squares.cycles import Cycle
 from ..solvers.least_squares.kernel_problem import AveragedState, KernelProblem
 from ..solvers.least_squares.step_bounds import bounded_step
 from ..spectrum import Preconditioner
 from .kernel_columns import OwnColumns
+from .ranks import Ranks
 
 
 @dataclass(frozen=True)

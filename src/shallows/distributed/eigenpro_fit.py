@@ -10,10 +10,10 @@ import numpy as np
 from .. import arrays, gram
 from ..errors import ShallowsError
 from ..estimators.least_squares.fit_plan import Plan
-from ..ranks import Ranks
 from .checkpoints import Held
 from .eigenpro import DistributedEigenPro, DistributedProblem, OwnDirections
 from .kernel_columns import OwnColumns
+from .ranks import Ranks
 
 
 class DistributedFit:

@@ -11,13 +11,13 @@ from .. import arrays
 from ..arrays import Array
 from ..errors import ShallowsError
 from ..features import block_sums
-from ..ranks import Ranks
 from ..solvers.examples import Examples
 from ..solvers.expansions.doubly_stochastic import DoublyStochastic
 from ..solvers.expansions.expansion import ExpansionProblem, ExpansionState
 from ..solvers.expansions.known_values import KnownValues
 from .checkpoints import Held
 from .eigenpro_fit import DistributedFit
+from .ranks import Ranks
 
 
 class OwnBlocks:

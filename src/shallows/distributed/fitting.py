@@ -17,11 +17,11 @@ from ..estimators.doubly_stochastic.dsg_classifier import DoublyStochasticClassi
 from ..estimators.doubly_stochastic.dsg_regressor import DoublyStochasticRegressor
 from ..estimators.least_squares.eigenpro_centres_fit import EigenProCentresFit
 from ..estimators.least_squares.eigenpro_fit import EigenProFit
-from ..ranks import Ranks
 from .centres import DistributedEigenProCentresFit
 from .checkpoints import DistributedCheckpoint
 from .eigenpro_fit import DistributedEigenProFit
 from .expansions import DistributedExpansionFit
+from .ranks import Ranks
 
 Model = TypeVar("Model")
 

@@ -8,7 +8,7 @@ from .. import arrays, kernels
 from ..arrays import Array
 from ..gram import TILE
 from ..kernels import Kernel
-from ..ranks import Ranks
+from .ranks import Ranks
 
 
 class OwnColumns:

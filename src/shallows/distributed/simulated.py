@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from .. import arrays, training
-from ..ranks import Ranks
 from .fitting import fit_share, helper_of
+from .ranks import Ranks
 
 
 class Operations:

@@ -79,7 +79,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..lazy_tables import LazyTable
+from ..utils.lazy_tables import LazyTable
 
 ESTIMATORS = LazyTable(
     "estimator",

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import atomic
 from ..errors import ShallowsError
+from ..utils import atomic
 
 
 def checksum(header: Mapping[str, Any], held: Mapping[str, np.ndarray]) -> str:

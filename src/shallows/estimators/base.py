@@ -12,7 +12,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from .. import arrays, gpu_checks, training
+from .. import arrays, training
+from ..gpu import gpu_checks
 from ..training import keeps_model_on_failure as keeps_model_on_failure
 from . import class_weights, precomputed
 from .array_inputs import canonical_rows, on_host

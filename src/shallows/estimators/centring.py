@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from .. import arrays, progress
+from .. import arrays
 from ..arrays import Array, Device
+from ..utils import progress
 from .kernel_checks import too_large
 
 _BLOCK_BYTES = 2**25

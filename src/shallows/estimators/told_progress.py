@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .. import progress
+from ..utils import progress
 
 
 def tells_progress(method: Callable[..., Any]) -> Callable[..., Any]:

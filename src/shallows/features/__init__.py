@@ -11,7 +11,7 @@ from typing import Any
 from .. import arrays
 from ..arrays import Array
 from ..errors import ShallowsError, UnknownNameError
-from ..lazy_tables import LazyTable
+from ..utils.lazy_tables import LazyTable
 from .base import FeatureMap
 from .design import Blocks, Design
 

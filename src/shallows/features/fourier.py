@@ -13,7 +13,7 @@ import numpy as np
 from .. import arrays, kernels, streams
 from ..arrays import Array
 from ..errors import ShallowsError
-from ..fused_expressions import FusedExpression
+from ..gpu.fused_expressions import FusedExpression
 from .base import FeatureMap
 from .projectors import DenseProjector
 from .protocol import Projector

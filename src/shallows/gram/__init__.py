@@ -3,7 +3,7 @@
 A `Gram` is the symmetric kernel matrix of a set of points. It is cut into square tiles, of which only the upper
 triangle is ever made. As many tiles as the memory budget takes are kept; the others are made again when a product
 needs them. A `LazyGram` makes its tiles when a product first asks for them. `cross_product` multiplies with the
-rectangular matrix of two sets of points, block by block. What is not kept is not even made where `shallows.fused`
+rectangular matrix of two sets of points, block by block. What is not kept is not even made where `shallows.gram.fused`
 applies. A `KernelRowCache` hands out single rows, for solvers that choose them.
 """
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from .. import arrays, fused, kernels
+from .. import arrays, kernels
 from ..arrays import Array
 from ..kernels import Kernel
+from . import fused
 from .tiles import GPU_TILE, TILE
 
 FUSED_ROWS = 2**18
@@ -48,7 +49,7 @@ def cross_product(
     kept : dict, optional
         Where the blocks of the matrix are kept, all m n values of it, and found again by a later product with the same
         ``x``, ``points``, ``extra`` and ``budget``, which comes out the same to the bit. Not used where
-        `shallows.fused` applies.
+        `shallows.gram.fused` applies.
 
     Returns
     -------

@@ -6,8 +6,9 @@ import itertools
 import threading
 from typing import Any
 
-from .. import arrays, fused, kernels
+from .. import arrays, kernels
 from ..arrays import Array
+from . import fused
 from .tiles import tile_edge
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 
-from .. import arrays, fused, kernels, progress
+from .. import arrays, kernels
 from ..arrays import Array
 from ..kernels import Kernel
 from ..kernels.compiled import compiled_kernel
+from ..utils import progress
+from . import fused
 from .columns import Columns, Piece
 from .tiles import tile_edge
 

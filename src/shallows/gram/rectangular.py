@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import arrays, fused, kernels
+from .. import arrays, kernels
 from ..arrays import Array
 from ..kernels import Kernel
-from . import cross
+from . import cross, fused
 from .tiles import GPU_TILE
 
 STRIP = 256
@@ -31,7 +31,7 @@ def forward_and_back(
     """``K.T @ respond(K @ a)`` for ``K = k(points, centres)``, of which no more than a strip of rows is held.
 
     Values of the kernel cost several times what the products with few columns do, so each is made once and serves both;
-    but where `shallows.fused` applies, to make it twice costs less than to write it down.
+    but where `shallows.gram.fused` applies, to make it twice costs less than to write it down.
 
     Parameters
     ----------

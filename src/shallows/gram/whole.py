@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from .. import arrays, kernels, progress
+from .. import arrays, kernels
 from ..arrays import Array
 from ..kernels import Kernel
+from ..utils import progress
 from .columns import Columns
 from .matrix import Gram
 from .tiles import tile_edge

@@ -30,7 +30,7 @@ from typing import Any
 
 from ..arrays import Array
 from ..errors import ShallowsError, UnknownNameError
-from ..lazy_tables import LazyTable
+from ..utils.lazy_tables import LazyTable
 from .bandwidth import median_bandwidth
 from .base import Kernel, add_to_diagonal, augmented, fill, left_factor, matrix, set_diagonal, values
 from .function import FunctionKernel

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, cuda, streams
+from .. import arrays, streams
 from ..arrays import Array
+from ..gpu import cuda
 from .base import Kernel, check_positive, in_strips
 
 

@@ -26,7 +26,7 @@ import dataclasses
 from typing import Any
 
 from ..errors import ShallowsError, UnknownNameError
-from ..lazy_tables import LazyTable
+from ..utils.lazy_tables import LazyTable
 from .base import Loss
 
 __all__ = [

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..lazy_tables import LazyTable
+from ..utils.lazy_tables import LazyTable
 from .architectures import ARCHITECTURES, Architecture
 
 if TYPE_CHECKING:

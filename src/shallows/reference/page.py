@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from shallows.atomic import write_json
 from shallows.experiments.comparing import target_table
 from shallows.experiments.comparing.rows import Row, write_rows
 from shallows.experiments.planning import summaries
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.running.record import SCHEMA_VERSION
 from shallows.report import figures, page, tables
+from shallows.utils.atomic import write_json
 
 from . import compaction, folder
 

@@ -8,8 +8,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .. import arrays, progress, streams
+from .. import arrays, streams
 from ..arrays import Array
+from ..utils import progress
 
 
 def top_eigensystem(

@@ -11,10 +11,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .. import arrays, atomic, gram, kernels
+from .. import arrays, gram, kernels
 from ..arrays import Array
 from ..errors import ShallowsError
 from ..kernels import Kernel
+from ..utils import atomic
 from .certificates import different, subsample_and_fresh
 from .eigensystems import eigensystem
 from .spectral_preconditioner import SpectralPreconditioner, choose_rank, flatten

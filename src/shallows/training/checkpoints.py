@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import atomic
 from ..errors import CheckpointError
+from ..utils import atomic
 
 LOCK_SECONDS = 10.0
 """How long a run waits for the folder of its checkpoints before it says that another one works in it."""

@@ -7,8 +7,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .. import arrays, progress
+from .. import arrays
 from ..errors import DeviceMemoryError
+from ..utils import progress
 
 _SILENT = contextlib.nullcontext()
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ShallowsError
-from ..progress import duration
+from ..utils.progress import duration
 
 if TYPE_CHECKING:
     from .run_state import Run

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from shallows.atomic import PARTIAL_SUFFIX
 from shallows.datasets.catalogue import Dataset, File, Form
 from shallows.datasets.download.addresses import MIRROR_VARIABLE, Address, addresses
 from shallows.datasets.download.http_transfer import TransferError, download
@@ -18,6 +17,7 @@ from shallows.datasets.download.verification import LOCK_NAME, expected_checksum
 from shallows.datasets.files import DatasetError, DatasetWarning, explaining_full_disk
 from shallows.datasets.formats.containers import container_problem
 from shallows.datasets.formats.source import problem_of_first_rows
+from shallows.utils.atomic import PARTIAL_SUFFIX
 
 
 class UnavailableError(DatasetError):

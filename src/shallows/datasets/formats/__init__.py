@@ -6,7 +6,7 @@ of a form as the parts "train" and "test", or "all". `shallows.datasets.formats.
 
 from __future__ import annotations
 
-from shallows.lazy_tables import LazyTable
+from shallows.utils.lazy_tables import LazyTable
 
 #: The reader of every format.
 READERS = LazyTable(

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.lazy_tables import LazyTable
+from shallows.utils.lazy_tables import LazyTable
 
 if TYPE_CHECKING:
     from shallows.datasets.synthetic.generator import Generator

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from ... import kernels
 from ...errors import ShallowsError
 from ...kernels import Kernel
-from ...lazy_tables import LazyTable
+from ...utils.lazy_tables import LazyTable
 from .. import leave_one_out_choice
 from ..feature_maps.base import FeatureMapTransformer
 from ..parameter_checks import check_not_negative, check_whole

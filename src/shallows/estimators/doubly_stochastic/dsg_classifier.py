@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ... import arrays, losses, training
 from ...errors import ShallowsError
-from ...lazy_tables import LazyTable
 from ...solvers.expansions.expansion import counts_of
+from ...utils.lazy_tables import LazyTable
 from .. import class_weights
 from ..array_inputs import follows_input
 from ..constructors import with_parameters

@@ -102,7 +102,7 @@ class EigenProClassifier(EigenProFit, LeastSquaresClassifier):
     precision : {"full", "split"}, default="full"
         How a GPU multiplies for kernel values in float32: "full", or "split" into three products on its tensor cores,
         which take 40 % of the time and err by up to 2e-5 of the largest squared distance (see
-        `shallows.split_products`). Elsewhere without effect.
+        `shallows.gram.split_products`). Elsewhere without effect.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -238,7 +238,7 @@ class EigenProRegressor(EigenProFit, LeastSquaresRegressor):
     precision : {"full", "split"}, default="full"
         How a GPU multiplies for kernel values in float32: "full", or "split" into three products on its tensor cores,
         which take 40 % of the time and err by up to 2e-5 of the largest squared distance (see
-        `shallows.split_products`). Elsewhere without effect.
+        `shallows.gram.split_products`). Elsewhere without effect.
     verbose : int, default=0
         1 shows a progress bar.
 

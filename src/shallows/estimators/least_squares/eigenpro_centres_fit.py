@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ... import arrays, kernels, projection, spectrum, streams
+from ... import arrays, kernels, spectrum, streams
 from ...arrays import Array
 from ...errors import ShallowsError
 from ...kernels import Kernel
+from ...solvers.least_squares import projection
 from ...solvers.least_squares.projected import CentresProblem, ProjectedEigenPro, certificate, step_size
 from .. import precomputed
 from ..base import SMALL

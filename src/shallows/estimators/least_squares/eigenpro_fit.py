@@ -8,8 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ... import arrays, gpu_checks, kernels, spectrum
+from ... import arrays, kernels, spectrum
 from ...errors import ShallowsError
+from ...gpu import gpu_checks
+from ...gram.split_products import split_kernel
 from ...kernels import Kernel
 from ...solvers.least_squares import device_form, step_rules
 from ...solvers.least_squares.conjugate_residuals import ConjugateResiduals
@@ -20,7 +22,6 @@ from ...solvers.least_squares.selection import solver_for
 from ...solvers.least_squares.step_rules import StepRule
 from ...spectrum import Preconditioner, power_of
 from ...spectrum.randomised_rows import check_eigensystem
-from ...split_products import split_kernel
 from .. import precomputed
 from ..base import SMALL
 from ..leave_one_out_choice import AUTO

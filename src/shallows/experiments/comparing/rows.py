@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from shallows.atomic import replacing
 from shallows.errors import ShallowsError
+from shallows.utils.atomic import replacing
 
 from ..setting_text import parse_setting
 from .measured import Measured

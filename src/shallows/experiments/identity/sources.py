@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from shallows.atomic import replacing
+from shallows.utils.atomic import replacing
 
 #: A file of one of these kinds counts with a module of the same folder that names it.
 DATA_SUFFIXES = (".cu", ".json", ".html", ".css", ".js", ".rst")

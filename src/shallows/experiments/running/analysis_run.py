@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from shallows.resumable import ResumableLoop
 from shallows.training import Checkpoint
+from shallows.training.resumable import ResumableLoop
 
 from .calls import callable_for, sha256_of
 from .interruption import stopping_by_signal

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from shallows.progress import duration
+from shallows.utils.progress import duration
 
 from .status import EVERY_SECONDS, NAME
 

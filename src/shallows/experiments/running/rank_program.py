@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from shallows import datasets
-from shallows.atomic import write_json
+from shallows.distributed.ranks import Ranks
 from shallows.errors import ShallowsError, TrainingInterrupted
-from shallows.ranks import Ranks
+from shallows.utils.atomic import write_json
 
 from . import record, several_ranks, training_run
 from .job import Conditions, Job

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from shallows.atomic import write_json
 from shallows.errors import MissingExtraError, ShallowsError, TrainingInterrupted
+from shallows.utils.atomic import write_json
 
 from .job import Conditions, Job
 from .record import plain

@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
-from shallows import progress
-from shallows.atomic import write_json
 from shallows.errors import TrainingInterrupted
 from shallows.training import Observer, Run
 from shallows.training.observers import place_of
+from shallows.utils import progress
+from shallows.utils.atomic import write_json
 
 NAME = "status.json"
 
@@ -56,7 +56,7 @@ class Status(Observer):
         self._write("finished" if kind is None else "stopped" if stopped else "failed")
 
     def hear(self, name: str, done: int, total: int | None, seconds: float) -> None:
-        """Note how far a part of the work is, see `shallows.progress`."""
+        """Note how far a part of the work is, see `shallows.utils.progress`."""
         if time.monotonic() - self._last >= EVERY_SECONDS and (done or not total):
             self._known["place"] = self._training + progress.told(name, done, total, seconds)
             self._write("running")

@@ -15,10 +15,11 @@ from typing import Any
 
 import yaml
 
-from shallows import estimators, ranks
+from shallows import estimators
 from shallows.datasets.user_data import describe, request
 from shallows.datasets.user_data.fitted_preparation import fit_preparation
 from shallows.datasets.user_data.new_rows import columns_of
+from shallows.distributed import ranks
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.training import Checkpoint
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from shallows import datasets
-from shallows.atomic import replacing
 from shallows.datasets.files import write_json
 from shallows.errors import ShallowsError, TrainingInterrupted
+from shallows.utils.atomic import replacing
 
 from ..identity import code
 from ..planning.runs import digest, fixed_parameters

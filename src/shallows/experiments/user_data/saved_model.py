@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from shallows import saving
-from shallows.atomic import replacing
 from shallows.datasets.files import DatasetError, digest, write_json
 from shallows.datasets.user_data.fitted_preparation import FittedPreparation
 from shallows.datasets.user_data.new_rows import column_name, raw_rows
 from shallows.errors import ShallowsError
+from shallows.utils.atomic import replacing
 
 NAME = "model.json"
 #: Version of the files; raised when older files would be read in another sense.

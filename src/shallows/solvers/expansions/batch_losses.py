@@ -10,9 +10,10 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any
 
-from ... import arrays, cuda
+from ... import arrays
 from ...arrays import Array
-from ...fused_expressions import FusedExpression
+from ...gpu import cuda
+from ...gpu.fused_expressions import FusedExpression
 from ...losses import LOSSES
 from ...losses.in_c import BODIES, has_text, parameter
 from ..examples import Examples

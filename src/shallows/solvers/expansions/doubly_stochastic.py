@@ -36,7 +36,7 @@ from ... import arrays
 from ...arrays import Array
 from ...errors import ShallowsError
 from ...features import block_sums
-from ...fused_expressions import FusedExpression
+from ...gpu.fused_expressions import FusedExpression
 from ..examples import Examples
 from .batch_losses import observe, slope_along
 from .block_policies import Fresh

@@ -12,7 +12,7 @@ import numpy as np
 from ... import arrays
 from ...arrays import Array, Device
 from ...features import block_sums
-from ...fused_expressions import FusedExpression
+from ...gpu.fused_expressions import FusedExpression
 
 FOLD_BELOW, FOLD_ABOVE = 1e-6, 1e6
 """The common factor is multiplied into the coefficients when it leaves this range (or is 0), before digits are lost."""

@@ -9,7 +9,7 @@ import numpy as np
 from ... import arrays
 from ...arrays import Array
 from ...features import block_sums
-from ...fused_expressions import FusedExpression
+from ...gpu.fused_expressions import FusedExpression
 
 SMALLEST_FACTOR = 1e-200
 """What the values were multiplied with since they were noted may vanish in the smallest numbers; they are made anew."""

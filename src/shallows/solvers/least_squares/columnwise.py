@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ... import arrays
 from ...arrays import Array
-from ...fused_expressions import FusedExpression
+from ...gpu.fused_expressions import FusedExpression
 
 
 def dots(a: Array, b: Array) -> Array:

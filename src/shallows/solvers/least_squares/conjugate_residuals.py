@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ... import arrays
 from ...arrays import Array
-from ...fused_expressions import FusedExpression
+from ...gpu.fused_expressions import FusedExpression
 from .columnwise import dots, ratio
 from .kernel_problem import KernelProblem
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ... import arrays, fused
+from ... import arrays
 from ...arrays import Array
-from ...gram import Gram
+from ...gram import Gram, fused
 from ...gram.whole import WholeGram, whole_bytes
 from ...kernels import Kernel
 from .conjugate_residuals import ConjugateResiduals

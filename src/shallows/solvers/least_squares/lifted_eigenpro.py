@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import arrays
 from ...arrays import Array
-from ...fused_expressions import FusedExpression
+from ...gpu.fused_expressions import FusedExpression
 from ...gram.whole import diagonal, diagonal_of_product
 from .cycles import Cycle
 from .kernel_problem import AveragedState, KernelProblem

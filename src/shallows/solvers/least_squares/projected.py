@@ -10,8 +10,8 @@ from ... import arrays, kernels
 from ...arrays import Array
 from ...gram import rectangular
 from ...kernels import Kernel
-from ...projection import Projection
 from ...spectrum import Preconditioner, eigensystem, filtered, top_eigensystem
+from .projection import Projection
 
 FORGETTING = 8.0
 """Exponent of the running average: the last ninth of the iterates weighs about two thirds."""

@@ -5,7 +5,7 @@ losses of `duals`), `svrg` and `sag` (whose steps are as long as `smoothness` al
 with what `risk_solver` says of it.
 """
 
-from ...lazy_tables import LazyTable
+from ...utils.lazy_tables import LazyTable
 
 SOLVERS = LazyTable(
     "solver",

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ... import arrays, cuda
+from ... import arrays
 from ...arrays import Array
+from ...gpu import cuda
 from . import ascent
 
 THREADS = 256

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShallowsError
-from ...resumable import ResumableLoop
 from ...solvers.expansions.block_policies import POLICIES, Checked, Fresh, UniformReuse
+from ...training.resumable import ResumableLoop
 from ..results import AnalysisResult
 from .batched_trajectories import Trajectories, by_the_solver, feature_variance
 from .bounds import Bounds

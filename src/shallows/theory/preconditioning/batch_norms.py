@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ... import streams
-from ...resumable import ResumableLoop
+from ...training.resumable import ResumableLoop
 
 BATCH_SIZES = (1, 4, 16, 64, 256)
 

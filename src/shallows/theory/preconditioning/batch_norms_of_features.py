@@ -11,7 +11,7 @@ import numpy as np
 from ... import arrays
 from ...arrays import Array
 from ...features.fourier import FourierFeatures
-from ...resumable import ResumableLoop
+from ...training.resumable import ResumableLoop
 from ..eigenvalues import check_rank, eigenpairs, largest_eigenvalue
 from ..results import AnalysisResult
 from ..samples import sample

@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import arrays
 from ...arrays import Array
-from ...resumable import ResumableLoop
+from ...training.resumable import ResumableLoop
 from ..eigenvalues import check_rank, diagonal, eigenpairs, largest_eigenvalue
 from ..results import AnalysisResult
 from ..samples import sample

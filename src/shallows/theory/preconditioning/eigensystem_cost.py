@@ -9,8 +9,8 @@ from typing import Any
 
 from ... import arrays, kernels
 from ...arrays import Array
-from ...resumable import ResumableLoop
 from ...spectrum.eigensystems import eigensystem, top_eigensystem
+from ...training.resumable import ResumableLoop
 from ..eigenvalues import check_rank
 from ..results import AnalysisResult
 from ..samples import sample

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from ... import arrays, streams
-from ...resumable import ResumableLoop
+from ...training.resumable import ResumableLoop
 from ..eigenvalues import check_rank, diagonal, eigenpairs
 from ..results import AnalysisResult
 from ..samples import Sample, sample

@@ -8,12 +8,12 @@ from typing import Any
 
 from ... import arrays
 from ...gram import Gram
-from ...resumable import ResumableLoop
 from ...solvers.least_squares.eigenpro import EigenPro
 from ...solvers.least_squares.kernel_problem import KernelProblem
 from ...solvers.least_squares.step_rules import make as make_rule
 from ...spectrum.kernel_preconditioner import make_preconditioner
 from ...training.batches import Batches
+from ...training.resumable import ResumableLoop
 from ..results import AnalysisResult
 from ..samples import Sample, sample
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from shallows.datasets.files import DatasetError
 from shallows.errors import UnknownNameError
-from shallows.lazy_tables import LazyTable
+from shallows.utils.lazy_tables import LazyTable
 
 if TYPE_CHECKING:
     from shallows.datasets.catalogue import Dataset

@@ -10,7 +10,7 @@ import inspect
 from typing import Any
 
 from shallows.errors import ShallowsError
-from shallows.lazy_tables import LazyTable
+from shallows.utils.lazy_tables import LazyTable
 
 #: Every measure by its name.
 MEASURES = LazyTable(

@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from . import arrays
-from .arrays import Array
-from .errors import MissingExtraError, ShallowsError
+from .. import arrays
+from ..arrays import Array
+from ..errors import MissingExtraError, ShallowsError
 
 GRACE_SECONDS = 10.0
 """How long a process that failed waits for the others to fail as well, before it ends them all."""

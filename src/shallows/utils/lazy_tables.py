@@ -7,7 +7,7 @@ import importlib.util
 from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any
 
-from .errors import UnknownNameError
+from ..errors import UnknownNameError
 
 
 class LazyTable(MutableMapping[str, Any]):

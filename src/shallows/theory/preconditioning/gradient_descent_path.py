@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, kernels
-from .arrays import Array
-from .errors import ShallowsError
-from .kernels import Kernel
+from ... import arrays, kernels
+from ...arrays import Array
+from ...errors import ShallowsError
+from ...kernels import Kernel
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from . import progress
-from .errors import TrainingInterrupted
-from .training.checkpoints import Checkpoint
+from ..errors import TrainingInterrupted
+from ..utils import progress
+from .checkpoints import Checkpoint
 
 Item = TypeVar("Item")
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, cuda
-from .arrays import Array
+from .. import arrays
+from ..arrays import Array
+from . import cuda
 
 THREADS = 256
 BITS = {"float32": 24, "float64": 32}

@@ -6,9 +6,9 @@ import os
 import re
 import warnings
 
-from . import arrays
-from .arrays import Device
-from .errors import ShallowsError
+from .. import arrays
+from ..arrays import Device
+from ..errors import ShallowsError
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 

@@ -14,8 +14,8 @@ import warnings
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any, TypeVar
 
-from . import arrays
-from .arrays import Array
+from .. import arrays
+from ..arrays import Array
 
 VARIABLE = "SHALLOWS_CUDA"
 """The variable of the environment that, set to 0, turns every function of this kind off."""

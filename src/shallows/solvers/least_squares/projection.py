@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import arrays, kernels
-from .arrays import Array
-from .errors import ShallowsError
-from .kernels import Kernel
+from ... import arrays, kernels
+from ...arrays import Array
+from ...errors import ShallowsError
+from ...kernels import Kernel
 
 EDGE = 1024
 """Rows of a strip. Inverses of larger blocks on the diagonal cost digits: for 6,000 centres of Covertype in float32 the

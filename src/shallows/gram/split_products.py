@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays
-from .arrays import Array
-from .kernels import Kernel
-from .kernels.radial import RadialKernel
+from .. import arrays
+from ..arrays import Array
+from ..kernels import Kernel
+from ..kernels.radial import RadialKernel
 
 SPLITTER = 2.0**13 + 1.0
 """Of Veltkamp: with it the higher part of a float32 has 24 − 13 bits."""

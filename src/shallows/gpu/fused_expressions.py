@@ -3,7 +3,7 @@
 CuPy launches a kernel for every operation of an expression, and a launch costs the host 15 to 35 µs: for arrays of a
 few thousand numbers that is all it costs. `FusedExpression` compiles the whole expression with
 ``cupy.ElementwiseKernel``, holds it against the plain one on a small example, and uses it from then on
-(`shallows.cuda`). Elsewhere, or where it does not compile, the plain expression is evaluated.
+(`shallows.gpu.cuda`). Elsewhere, or where it does not compile, the plain expression is evaluated.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, cuda
-from .arrays import Array
+from .. import arrays
+from ..arrays import Array
+from . import cuda
 
 
 @dataclass(frozen=True)

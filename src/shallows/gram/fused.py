@@ -24,10 +24,11 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, cuda, kernels
-from .arrays import Array
-from .kernels import Kernel
-from .kernels.radial import RadialKernel
+from .. import arrays, kernels
+from ..arrays import Array
+from ..gpu import cuda
+from ..kernels import Kernel
+from ..kernels.radial import RadialKernel
 
 FEW_FEATURES = 32
 """Up to here a point fits in registers; with more, a matrix product makes distances faster."""
@@ -94,7 +95,7 @@ def applies(kernel: Kernel, points: Array, a: Array) -> bool:
     """Whether `product` is to be used for ``k(x, points) @ a`` where no block of the matrix is kept.
 
     So it is for a radial kernel, few features, few columns and arrays on a GPU, unless CUDA of our own is turned off or
-    did not compile (`shallows.cuda`).
+    did not compile (`shallows.gpu.cuda`).
 
     Parameters
     ----------
