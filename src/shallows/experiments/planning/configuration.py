@@ -161,7 +161,7 @@ def refuse_braces(path: str | Path) -> None:
 
 
 def read_yaml(path: str | Path) -> Any:
-    """Contents of a YAML file, in which no key of a mapping may stand twice: YAML would keep the last without a word."""
+    """Contents of a YAML file. A key that stands twice in a mapping is refused, since YAML would keep the last."""
     try:
         loader = _Loader(Path(path).read_text(encoding="utf-8"))
         document = loader.get_single_node()
