@@ -23,12 +23,7 @@ ROWS = 20_000
 
 @dataclass(frozen=True)
 class DistributedCentresProblem(CentresProblem):
-    """A `CentresProblem` whose batches are divided by rows among processes.
-
-    Attributes
-    ----------
-    ranks : Ranks
-    """
+    """A `CentresProblem` whose batches are divided by rows among processes."""
 
     ranks: Ranks | None = None
 

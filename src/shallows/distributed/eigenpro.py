@@ -17,17 +17,10 @@ from .ranks import Ranks
 
 @dataclass(frozen=True)
 class OwnDirections:
-    """The rows of a preconditioner's eigenvectors that belong to this process.
+    """The rows of a preconditioner's eigenvectors that belong to this process."""
 
-    Attributes
-    ----------
-    vectors : array, shape (about M / ranks, q)
-    scale : array, shape (q, 1)
-        (1 − τ (λ_{q+1}/λᵢ)^a) / σᵢ, see `Preconditioner.scale`.
-    """
-
-    vectors: Array
-    scale: Array
+    vectors: Array  # (about M / ranks, q)
+    scale: Array  # (q, 1): (1 − τ (λ_{q+1}/λᵢ)^a) / σᵢ, see `Preconditioner.scale`
 
     @classmethod
     def of(cls, preconditioner: Preconditioner, ranks: Ranks) -> OwnDirections:
@@ -38,13 +31,7 @@ class OwnDirections:
 
 @dataclass(frozen=True)
 class DistributedProblem(KernelProblem):
-    """A `KernelProblem` whose kernel matrix is divided by columns among processes; targets and weights are whole.
-
-    Attributes
-    ----------
-    gram : OwnColumns
-    directions : OwnDirections
-    """
+    """A `KernelProblem` whose kernel matrix is divided by columns among processes; targets and weights are whole."""
 
     gram: OwnColumns
     directions: OwnDirections | None = None
@@ -57,12 +44,7 @@ class DistributedProblem(KernelProblem):
 
 @dataclass
 class DistributedState(AveragedState):
-    """Where the solver stands: of the iterate and of what is averaged, the rows of the centres of this process.
-
-    Attributes
-    ----------
-    problem : DistributedProblem
-    """
+    """Where the solver stands: of the iterate and of what is averaged, the rows of the centres of this process."""
 
     problem: DistributedProblem | None = None
 

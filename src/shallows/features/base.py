@@ -33,12 +33,7 @@ class FeatureMap:
 
 
 def check_is_polynomial(kernel: Any, what: str) -> None:
-    """Refuse every kernel but the polynomial one.
-
-    Raises
-    ------
-    ShallowsError
-    """
+    """Refuse every kernel but the polynomial one."""
     name = getattr(kernel, "name", kernel)
     if name != "polynomial":
         raise ShallowsError(f"A {what} is one of the kernel 'polynomial'; {name!r} has none. 'nystrom' takes it.")

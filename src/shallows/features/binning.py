@@ -107,13 +107,7 @@ class RandomBinning(FeatureMap):
 
 
 def check_has_bins(kernel: Any) -> None:
-    """Refuse a kernel that no random grids belong to.
-
-    Raises
-    ------
-    ShallowsError
-        For every kernel but the product form of the Laplace kernel.
-    """
+    """Refuse a kernel that no random grids belong to."""
     name = getattr(kernel, "name", kernel)
     if name != "laplace_product":
         raise ShallowsError(

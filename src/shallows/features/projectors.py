@@ -12,15 +12,9 @@ from .protocol import Projector
 
 @dataclass(frozen=True)
 class DenseProjector:
-    """A product with a matrix of frequencies.
+    """A product with a matrix of frequencies."""
 
-    Attributes
-    ----------
-    transposed : array, shape (d, F)
-        Ωᵀ.
-    """
-
-    transposed: Array
+    transposed: Array  # (d, F): Ωᵀ
 
     @property
     def n_frequencies(self) -> int:
@@ -34,12 +28,7 @@ class DenseProjector:
 
 @dataclass(frozen=True)
 class JoinedProjectors:
-    """Several projections side by side.
-
-    Attributes
-    ----------
-    parts : sequence of Projector
-    """
+    """Several projections side by side."""
 
     parts: Sequence[Projector]
 

@@ -68,12 +68,7 @@ def _linalg(like: Array) -> Any:
 
 
 class SplitKernel(Kernel):
-    """A radial kernel whose blocks come from split products; its values are those of the kernel to 2e-5 of a distance.
-
-    Parameters
-    ----------
-    kernel : RadialKernel
-    """
+    """A radial kernel whose blocks come from split products, with an error of at most 2e-5 of a distance."""
 
     takes_bandwidth = shift_invariant = of_distance = True
 
@@ -103,16 +98,7 @@ def split_kernel(kernel: Kernel, points: Array) -> Kernel:
     They are of use for radial kernels in float32 on a GPU. A product of 256 of the points is held against float64
     first.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    points : array, shape (n, d + 2)
-        Augmented, centred by the caller.
-
-    Warns
-    -----
-    RuntimeWarning
-        If split products were of use, but cannot be had or err by more than 2e-5 of the largest value.
+    ``points`` (n, d + 2): augmented, centred by the caller.
     """
     of_use = isinstance(kernel, RadialKernel) and arrays.device_of(points).kind != "cpu"
     if not of_use or points.dtype != np.float32:

@@ -24,20 +24,8 @@ class WholeGram(Gram):
     lie in. A GPU, on which a launch costs as much as the product of a tile with a few hundred rows, is faster with the
     whole. Each tile is made once and written to both of its places.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    points : array, shape (n, d + 2)
-        Augmented points (`kernels.augmented`).
-    budget : int
-        Bytes that the matrix may take, at least `whole_bytes`.
-    tile : int, optional
-        Edge of the tiles that it is made of.
-
-    Raises
-    ------
-    ValueError
-        If the matrix does not fit the budget.
+    ``points`` (n, d + 2): augmented points (`kernels.augmented`). ``budget``: bytes that the matrix may take, at least
+    `whole_bytes`. ``tile``: edge of the tiles that it is made of.
     """
 
     def __init__(self, kernel: Kernel, points: Array, *, budget: int, tile: int | None = None):
@@ -90,9 +78,7 @@ class WholeGram(Gram):
 class WholeRows:
     """Some consecutive rows of a `WholeGram`.
 
-    Parameters
-    ----------
-    values : array, shape (m, n)
+    ``values`` (m, n).
     """
 
     def __init__(self, values: Array):

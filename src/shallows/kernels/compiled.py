@@ -25,10 +25,7 @@ class CompiledKernel(Kernel):
 
     Its values, which lie within [0, 1], differ from those of the kernel by at most 4 · 2⁻²³.
 
-    Parameters
-    ----------
-    kernel : RadialKernel
-        One of `COMPILED`.
+    ``kernel``: one of `COMPILED`.
     """
 
     takes_bandwidth = shift_invariant = of_distance = True
@@ -68,18 +65,7 @@ def compiled_kernel(kernel: Kernel, points: Array, n_values: int) -> Kernel:
     It pays for `COMPILED` kernels, float32 on a CPU, and at least `MANY_VALUES` values. The choice follows from the
     problem alone, so that a fit that is done again, or goes on after a break, has the same values.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    points : array, shape (n, d + 2)
-        Augmented.
-    n_values : int
-        How many values will be made, at least once each.
-
-    Warns
-    -----
-    RuntimeWarning
-        If the loop cannot be compiled here, as where numba finds no folder that it may write to.
+    ``points`` (n, d + 2): augmented. ``n_values``: how many values will be made, at least once each.
     """
     pays = n_values >= MANY_VALUES and arrays.is_numpy(points) and points.dtype == np.float32
     if not pays or type(kernel) not in COMPILED:

@@ -69,14 +69,7 @@ def subsample_and_fresh(n: int, m: int) -> tuple[slice, slice]:
 def certify(matrix: Array, functions: Array, shrink: Array, weights: Array | None, seed: int) -> Certificate:
     """The certificate of the preconditioned kernel k_P(x, z) = k(x, z) − Σᵢ shrinkᵢ ψᵢ(x) ψᵢ(z) on some points.
 
-    Parameters
-    ----------
-    matrix : array, shape (n, n)
-        Values k(x, z); overwritten.
-    functions : array, shape (n, q)
-    shrink : array, shape (q,)
-    weights : array, shape (n,), optional
-    seed : int
+    ``matrix`` (n, n): values k(x, z); overwritten. ``functions`` (n, q). ``shrink`` (q,). ``weights`` (n,).
     """
     xp = arrays.namespace(matrix)
     n = matrix.shape[0]
@@ -123,9 +116,7 @@ def diagonal(matrix: Array) -> Array:
 def different(points: Array) -> int:
     """How many points differ from each other: by a projection onto a random direction, to fourteen digits.
 
-    Parameters
-    ----------
-    points : array, shape (n, d)
+    ``points`` (n, d).
     """
     xp = arrays.namespace(points)
     n, d = points.shape

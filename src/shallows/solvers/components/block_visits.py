@@ -12,16 +12,8 @@ def next_block(n_blocks: int, n_revisits: int, max_blocks: int | None, seed: int
 
     Old blocks are revisited in rounds, each round in a new random order, so that all of them are moved equally often.
 
-    Parameters
-    ----------
-    n_blocks : int
-        Blocks in use.
-    n_revisits : int
-        Steps so far that moved an old block.
-    max_blocks : int, optional
-        The budget; None is without end.
-    seed : int
-        Of the orders.
+    ``n_blocks``: blocks in use. ``n_revisits``: steps so far that moved an old block. ``max_blocks``: the budget; None
+    is without end. ``seed``: of the orders.
     """
     if max_blocks is None or n_blocks < max_blocks:
         return n_blocks

@@ -38,12 +38,7 @@ class KnownValues:
     the blocks that are new. So an epoch costs n values of every new block, where to sum all blocks for every batch
     costs n values of all blocks there are. A change of an old block makes the values that contain it unknown.
 
-    Parameters
-    ----------
-    n, c : int
-        Points of the set and outputs.
-    like : array
-        Library, device and precision.
+    ``n, c``: points of the set and outputs. ``like``: library, device and precision.
     """
 
     def __init__(self, n: int, c: int, like: Array):

@@ -22,17 +22,10 @@ ACCURATE = 1e-10
 
 @dataclass
 class RidgeState(KernelState):
-    """Where an exact solver stands.
+    """Where an exact solver stands."""
 
-    Attributes
-    ----------
-    jitter : float
-        What was added to the diagonal beyond the regularisation.
-    inverse_diagonal : array, shape (m,), or None
-        The last entries of the diagonal of (K + λW⁻¹)⁻¹, if they were asked for.
-    """
-
-    jitter: float = 0.0
+    jitter: float = 0.0  # What was added to the diagonal beyond the regularisation
+    # (m,): the last entries of the diagonal of (K + λW⁻¹)⁻¹, if they were asked for
     inverse_diagonal: Array | None = None
 
 

@@ -21,32 +21,18 @@ class ConjugateGradientState(KernelState):
     ``coefficients`` are the smoothed iterates, whose residual never grows. The rest is None before the first step and
     after a resume, and is then made from the coefficients: the iteration begins anew from where they are.
 
-    Attributes
-    ----------
-    iterate, residual, direction : array, shape (n, c), or None
-        Of the recursion.
-    smoothed_residual : array, shape (n, c), or None
-        That of ``coefficients``.
-    product : array, shape (1, c), or None
-        ⟨r, P⁻¹ r⟩ of each output.
-    preconditioner : LowRank or None
-    n_steps : int
-        Since the beginning, or since the residuals were computed anew.
-    jitter : float
-        What is added to the diagonal beyond the regularisation.
-    exhausted : bool
-        Whether no output has a direction left to go along.
+    ``iterate, residual, direction`` (n, c): of the recursion.
     """
 
     iterate: Array | None = None
     residual: Array | None = None
     direction: Array | None = None
-    smoothed_residual: Array | None = None
-    product: Array | None = None
+    smoothed_residual: Array | None = None  # (n, c): that of ``coefficients``
+    product: Array | None = None  # (1, c): ⟨r, P⁻¹ r⟩ of each output
     preconditioner: LowRank | None = None
-    n_steps: int = 0
-    jitter: float = 0.0
-    exhausted: bool = False
+    n_steps: int = 0  # Since the beginning, or since the residuals were computed anew
+    jitter: float = 0.0  # What is added to the diagonal beyond the regularisation
+    exhausted: bool = False  # Whether no output has a direction left to go along
 
 
 @dataclass(frozen=True)

@@ -29,23 +29,12 @@ class Columns(Protocol):
 
 @dataclass(frozen=True)
 class FeatureBlockProblem:
-    """Minimise Σᵢ ‖zᵢᵀw − yᵢ‖² + λ ‖w‖².
+    """Minimise Σᵢ ‖zᵢᵀw − yᵢ‖² + λ ‖w‖²."""
 
-    Attributes
-    ----------
-    columns : Columns
-        Z, of shape (n, D) in all.
-    targets : ndarray of float64, shape (n, c)
-    regularisation : float
-        λ > 0.
-    most_factors : int
-        Blocks whose factors are kept from one pass to the next.
-    """
-
-    columns: Columns
-    targets: np.ndarray
-    regularisation: float
-    most_factors: int = 0
+    columns: Columns  # Z, of shape (n, D) in all
+    targets: np.ndarray  # (n, c)
+    regularisation: float  # λ > 0
+    most_factors: int = 0  # Blocks whose factors are kept from one pass to the next
     factors: dict[int, Any] = field(default_factory=dict, compare=False, repr=False)
 
 
@@ -53,29 +42,17 @@ class FeatureBlockProblem:
 class FeatureBlockState:
     """Where block coordinate descent stands.
 
-    Attributes
-    ----------
-    coefficients : ndarray, shape (D, c)
-        w.
-    residual : ndarray, shape (n, c)
-        y − Zw.
-    n_steps : int
-        Blocks so far.
-    of_pass, of_zero : float
-        Σ ‖Z_bᵀ(y − Zw) − λw_b‖² over the blocks of the pass under way, each before its step; and that of w = 0.
-    gap : float
-        The root of the ratio of these, of the last whole pass.
-    exhausted : bool
-        Whether that was within the tolerance.
+    ``of_pass, of_zero``: Σ ‖Z_bᵀ(y − Zw) − λw_b‖² over the blocks of the pass under way, each before its step; and that
+    of w = 0.
     """
 
-    coefficients: np.ndarray
-    residual: np.ndarray
-    n_steps: int = 0
+    coefficients: np.ndarray  # (D, c): w
+    residual: np.ndarray  # (n, c): y − Zw
+    n_steps: int = 0  # Blocks so far
     of_pass: float = 0.0
     of_zero: float = 0.0
-    gap: float = np.inf
-    exhausted: bool = False
+    gap: float = np.inf  # The root of the ratio of these, of the last whole pass
+    exhausted: bool = False  # Whether that was within the tolerance
 
     def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Copies of the arrays, and the numbers."""

@@ -11,18 +11,10 @@ from ...gram import Gram
 
 @dataclass(frozen=True)
 class LowRank:
-    """The inverse of U diag(μ₁, …, μ_q) Uᵀ + ρ (I − U Uᵀ), up to the factor 1/ρ, which changes no iterate.
+    """The inverse of U diag(μ₁, …, μ_q) Uᵀ + ρ (I − U Uᵀ), up to the factor 1/ρ, which changes no iterate."""
 
-    Attributes
-    ----------
-    vectors : array, shape (n, q)
-        U, orthonormal columns.
-    shares : array, shape (q,)
-        1 − ρ/μᵢ.
-    """
-
-    vectors: Array
-    shares: Array
+    vectors: Array  # (n, q): U, orthonormal columns
+    shares: Array  # (q,): 1 − ρ/μᵢ
 
     def solve(self, a: Array) -> Array:
         """Times the inverse; ``a`` of shape (n, c)."""
@@ -36,20 +28,8 @@ def low_rank(gram: Gram, regularisation: float, *, rank: int, n_subsample: int, 
     eigenpairs (μᵢ, uᵢ), and λ on both sides, the q directions are brought to the level ρ = μ_q + λ of the last one
     (Frangella, Tropp and Udell 2023).
 
-    Parameters
-    ----------
-    gram : Gram
-        Its first points are a random subsample.
-    regularisation : float
-        λ.
-    rank, n_subsample : int
-        q and M.
-    seed : int
-        Of the start of the eigensystem's iteration.
-
-    Returns
-    -------
-    LowRank, or None where no direction stands out
+    ``gram``: its first points are a random subsample. ``regularisation``: λ. ``rank, n_subsample``: q and M. ``seed``:
+    Of the start of the eigensystem's iteration.
     """
     points, xp = gram.points, arrays.namespace(gram.points)
     m = min(n_subsample, gram.n)

@@ -16,36 +16,17 @@ from .simplex_qp import maximise_by_active_sets, maximise_on_simplex
 class PlanesState(LinearState):
     """The state of a cutting-plane method.
 
-    Attributes
-    ----------
-    coefficients : ndarray, shape (d,)
-        The best w so far.
-    objective : float
-        P of it.
-    bound : float
-        The minimum of the model, at most that of P.
-    planes : ndarray, shape (p, d)
-        Subgradients of the risk.
-    heights : ndarray, shape (p,)
-        Risk less subgradient times w, where each was taken.
-    products : ndarray, shape (p, p)
-        Of the planes with each other.
-    shares : ndarray, shape (p,)
-        The dual variables of the planes: none negative, their sum is 1.
-    next_point : ndarray, shape (d,)
-        Where the next plane is taken.
-    by_active_sets : bool
-        Whether steps on pairs have failed to solve the smaller problem.
+    ``coefficients`` (d,): the best w so far.
     """
 
-    objective: float = math.inf
-    bound: float = -math.inf
-    planes: np.ndarray | None = None
-    heights: np.ndarray | None = None
-    products: np.ndarray | None = None
-    shares: np.ndarray | None = None
-    next_point: np.ndarray | None = None
-    by_active_sets: bool = False
+    objective: float = math.inf  # P of it
+    bound: float = -math.inf  # The minimum of the model, at most that of P
+    planes: np.ndarray | None = None  # (p, d): subgradients of the risk
+    heights: np.ndarray | None = None  # (p,): risk less subgradient times w, where each was taken
+    products: np.ndarray | None = None  # (p, p): of the planes with each other
+    shares: np.ndarray | None = None  # (p,): the dual variables of the planes: none negative, their sum is 1
+    next_point: np.ndarray | None = None  # (d,): where the next plane is taken
+    by_active_sets: bool = False  # Whether steps on pairs have failed to solve the smaller problem
 
 
 @dataclass(frozen=True)

@@ -20,21 +20,8 @@ def maximise_on_simplex(Q: np.ndarray, b: np.ndarray, a: np.ndarray, tolerance: 
 
     Weight goes to the corner of the largest gradient from the corner at which the pair gains most.
 
-    Parameters
-    ----------
-    Q : ndarray, shape (p, p)
-        Positive semidefinite.
-    b, a : ndarrays, shape (p,)
-    tolerance : float
-        The end is where no weight can gain a gradient more than this.
-    most_steps : int
-
-    Returns
-    -------
-    value : float
-        The maximum that was reached.
-    ended : bool
-        Whether it is within the tolerance.
+    ``Q`` (p, p): positive semidefinite. ``b, a`` (p,). ``tolerance``: the end is where no weight can gain a gradient
+    more than this. Returns ``value``: the maximum that was reached; ``ended``: whether it is within the tolerance.
     """
     p = len(b)
     gradient, ended = b - Q @ a, False
