@@ -11,6 +11,7 @@ import pytest
 from engine_example import EUCLIDEAN, PLENTY, naive_kernel, sample
 from shallows import arrays, gram, kernels
 from shallows.gram import rectangular, whole
+from shallows.gram.row_slab import KernelRowSlab
 
 TILE = 16
 TILE_BYTES = TILE**2 * 8
@@ -132,6 +133,7 @@ def test_a_matrix_made_as_it_is_needed_gives_the_same_products(kept, n_workers, 
     for _ in range(2):  # The second time from the tiles that the first kept.
         assert made.rows_dot(slice(start, stop), a, n_visited) == pytest.approx(K[start:stop] @ a, abs=1e-12)
     assert made.dot(a) == pytest.approx(K @ a, abs=1e-12)
+    assert made.kept_fraction == kept / 15
 
 
 @pytest.mark.parametrize("kept", [0, 15])
@@ -145,7 +147,8 @@ def test_a_matrix_made_as_it_is_needed_has_ones_on_its_diagonal(kept):
 @pytest.mark.parametrize(
     ("m", "budget", "n_workers"), [(300, 1, 2), (130, PLENTY, 1), (64, 10**5, 3)], indirect=["n_workers"]
 )
-def test_a_product_forward_and_back_is_that_with_the_matrix_between(m, budget, n_workers):
+def test_a_product_forward_and_back_is_that_with_the_matrix_between(m, budget, n_workers, monkeypatch):
+    monkeypatch.setattr(rectangular, "COLUMNS", 16)
     x, z, a = sample(m), sample(40, seed=1), sample(40, 2, seed=2)
     K, y = naive_kernel("laplace", 1.5, x, z), sample(m, 2, seed=3)
     back, total = rectangular.forward_and_back(
@@ -298,3 +301,32 @@ def test_the_blocks_of_a_cross_product_stay_within_the_budget(budget, n_workers)
         tracemalloc.stop()
     # Beside the blocks: the result, the factors of the rows at hand, and the objects of the threads.
     assert peak < budget + 2000 * 8 + 2**16
+
+
+# ------------------------------------------------------------------------------------- rows in one array
+
+
+def test_a_slab_keeps_the_rows_that_were_used_last():
+    x, ridge = sample(12), np.linspace(0.1, 1.2, 12)
+    K = naive_kernel("laplace", 1.5, x, x) + np.diag(ridge)
+    slab = KernelRowSlab(kernels.Laplace(1.5), kernels.augmented(x), budget=3 * 12 * 8, ridge=ridge)
+    made = []
+    for i in (0, 1, 2, 0, 3, 0, 1, 4):  # 3 takes the place of 1, 1 that of 2, and 4 that of 3.
+        before = slab.n_made
+        assert slab.fetch(i) == pytest.approx(K[i], abs=1e-14)
+        made += [i] * (slab.n_made - before)
+    assert made == [0, 1, 2, 3, 1, 4]
+    assert np.flatnonzero(slab.slot_of >= 0).tolist() == [0, 1, 4]
+
+
+def test_a_slabs_product_has_the_exact_diagonal():
+    x = sample(12, dtype=np.float32)
+    slab = KernelRowSlab(kernels.Laplace(1.5), kernels.augmented(x), budget=0, ridge=np.full(12, 0.5))
+    coefficients = np.zeros(12)
+    coefficients[[2, 7]] = 1.0, -2.0
+    off = naive_kernel("laplace", 1.5, x, x)[2, 7]
+    expected = np.array([1.5 - 2.0 * off, off - 3.0])
+    # A value of the kernel off the diagonal has the rounding of float32, the diagonal none.
+    assert slab.product(coefficients, np.array([2, 7])) == pytest.approx(expected, abs=1e-6)
+    only = np.eye(12)[2]
+    assert slab.product(only)[2] == 1.5
