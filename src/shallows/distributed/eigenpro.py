@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 from .. import arrays
 from ..arrays import Array
-from ..solvers.least_squares.columnwise import dots
+from ..solvers.least_squares.columnwise import bounded_step, dots
 from ..solvers.least_squares.cycles import Cycle
 from ..solvers.least_squares.kernel_problem import AveragedState, KernelProblem
-from ..solvers.least_squares.step_bounds import bounded_step
 from ..spectrum import Preconditioner
 from .kernel_columns import OwnColumns
 from .ranks import Ranks

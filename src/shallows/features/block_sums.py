@@ -6,9 +6,8 @@ from typing import Any
 
 from .. import arrays
 from ..arrays import Array
-from .fourier import waves
-from .projectors import joined
-from .protocol import FeatureStream, FourierStream, Projector
+from .base import FeatureStream, FourierStream, Projector
+from .fourier import joined, waves
 from .sparse_rows import inner_products, is_sparse, scaled
 
 STRIP_BYTES = 2**20

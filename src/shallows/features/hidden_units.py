@@ -9,8 +9,8 @@ from typing import Any
 
 from .. import arrays, streams
 from ..arrays import Array, Device
-from ..errors import ShallowsError, UnknownNameError
-from .base import FeatureMap
+from ..errors import UnknownNameError
+from .base import FeatureMap, check_inputs
 
 
 def _sigmoid(z: Array, xp: Any) -> Array:
@@ -110,8 +110,7 @@ class HiddenUnits(FeatureMap):
 
     def map(self, x: Array) -> Array:
         """G(a, b, x), shape (m, L)."""
-        if x.ndim != 2 or x.shape[1] != self.n_inputs:
-            raise ShallowsError(f"These features take {self.n_inputs} inputs, got points of shape {tuple(x.shape)}.")
+        check_inputs(x, self.n_inputs)
         xp = arrays.namespace(x)
         a, b = self.weights(x)
         if self.activation in OF_PRODUCTS:

@@ -80,7 +80,7 @@ def real(dtype: Any) -> str:
 def elementwise(xp: Any, name: str, body: str, dtype: str) -> Callable[[Array, Array], Array]:
     """An ``ElementwiseKernel`` of a function of one number, which may write over what it reads.
 
-    ``xp``: cuPy. ``name``: what profilers call it. ``body``: the body of ``REAL radial(REAL scaled)`` in C. ``dtype``:
+    ``xp``: CuPy. ``name``: what profilers call it. ``body``: the body of ``REAL radial(REAL scaled)`` in C. ``dtype``:
     ``"float32"`` or ``"float64"``.
     """
     return xp.ElementwiseKernel(
@@ -96,6 +96,6 @@ def function(body: str, dtype: str) -> str:
 def compiled(xp: Any, source: str, name: str) -> Callable[..., None]:
     """A function of CUDA C, called as ``f(grid, block, arguments)``.
 
-    ``xp``: cuPy. ``name``: of the function in the source.
+    ``xp``: CuPy. ``name``: of the function in the source.
     """
     return xp.RawKernel(source, name)

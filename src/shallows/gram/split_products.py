@@ -22,7 +22,7 @@ import numpy as np
 from .. import arrays
 from ..arrays import Array
 from ..kernels import Kernel
-from ..kernels.radial import RadialKernel
+from ..kernels.radial import RadialKernel, WrappedKernel
 
 SPLITTER = 2.0**13 + 1.0
 """Of Veltkamp: with it the higher part of a float32 has 24 − 13 bits."""
@@ -67,18 +67,8 @@ def _linalg(like: Array) -> Any:
     return arrays.namespace(like)._core._routines_linalg
 
 
-class SplitKernel(Kernel):
+class SplitKernel(WrappedKernel):
     """A radial kernel whose blocks come from split products, with an error of at most 2e-5 of a distance."""
-
-    takes_bandwidth = shift_invariant = of_distance = True
-
-    def __init__(self, kernel: RadialKernel):
-        self.kernel, self.name, self.bandwidth = kernel, kernel.name, kernel.bandwidth
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Those of the kernel."""
-        return self.kernel.parameters
 
     def left_factor(self, points: Array) -> Array:  # noqa: D102
         return left_operand(self.kernel.left_factor(points))
@@ -86,10 +76,6 @@ class SplitKernel(Kernel):
     def fill(self, left: Array, others: Array, out: Array) -> Array:  # noqa: D102
         with tf32_products(out):
             return self.kernel.fill(left, right_operand(others), out)
-
-    def diagonal(self, x: Array) -> Array:
-        """k(xᵢ, xᵢ), shape (len(x),)."""
-        return self.kernel.diagonal(x)
 
 
 def split_kernel(kernel: Kernel, points: Array) -> Kernel:

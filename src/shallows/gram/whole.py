@@ -6,8 +6,7 @@ from .. import arrays, kernels
 from ..arrays import Array
 from ..kernels import Kernel
 from ..utils import progress
-from .columns import Columns
-from .matrix import Gram
+from .matrix import Columns, Gram
 from .tiles import tile_edge
 
 
@@ -91,10 +90,4 @@ class WholeRows:
 
 def diagonal_of_product(a: Array, b: Array) -> Array:
     """Inner products of the columns of two arrays of shape (m, c), shape (c,), in a single launch."""
-    return diagonal(a.T @ b)
-
-
-def diagonal(matrix: Array) -> Array:
-    """A view of the diagonal."""
-    xp = arrays.namespace(matrix)
-    return xp.linalg.diagonal(matrix) if hasattr(xp.linalg, "diagonal") else xp.diagonal(matrix)
+    return arrays.diagonal(a.T @ b)

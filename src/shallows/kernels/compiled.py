@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from .. import arrays
 from ..arrays import Array
 from .base import Kernel
-from .radial import Cauchy, Gaussian, Laplace, RadialKernel
+from .radial import Cauchy, Gaussian, Laplace, RadialKernel, WrappedKernel
 
 MANY_VALUES = 2**29
 """Values from which the loops pay: 512 tiles gain about 0.3 s, which is what numba takes to be imported."""
@@ -20,7 +19,7 @@ COMPILED = (Gaussian, Laplace, Cauchy)
 """Kernels for which there is a loop, in `compiled_loops` under the kernel's name."""
 
 
-class CompiledKernel(Kernel):
+class CompiledKernel(WrappedKernel):
     """A radial kernel in float32 whose product of matrices is followed by one loop in place of several of NumPy's.
 
     Its values, which lie within [0, 1], differ from those of the kernel by at most 4 · 2⁻²³.
@@ -28,21 +27,11 @@ class CompiledKernel(Kernel):
     ``kernel``: one of `COMPILED`.
     """
 
-    takes_bandwidth = shift_invariant = of_distance = True
-
     def __init__(self, kernel: RadialKernel):
         from . import compiled_loops
 
-        self.kernel, self.name, self.bandwidth = kernel, kernel.name, kernel.bandwidth
+        super().__init__(kernel)
         self._loop: Callable[[Array, int], None] = getattr(compiled_loops, kernel.name)
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Those of the kernel."""
-        return self.kernel.parameters
-
-    def left_factor(self, points: Array) -> Array:  # noqa: D102
-        return self.kernel.left_factor(points)
 
     def fill(self, left: Array, others: Array, out: Array) -> Array:  # noqa: D102
         if out.size == 0 or out.strides[1] != out.itemsize:
@@ -53,10 +42,6 @@ class CompiledKernel(Kernel):
         shape = (out.shape[0], max(out.strides[0] // out.itemsize, out.shape[1]))
         self._loop(np.lib.stride_tricks.as_strided(out, shape, (shape[1] * out.itemsize, out.itemsize)), out.shape[1])
         return out
-
-    def diagonal(self, x: Array) -> Array:
-        """k(xᵢ, xᵢ) = 1, shape (len(x),)."""
-        return self.kernel.diagonal(x)
 
 
 def compiled_kernel(kernel: Kernel, points: Array, n_values: int) -> Kernel:

@@ -18,7 +18,7 @@ from .inputs import Coding
 class NetProblem:
     """What a net is trained on.
 
-    ``device, dtype``: pyTorch's.
+    ``device, dtype``: PyTorch's.
     """
 
     x: Any  # (n, d): rows as they were given; a memory map is read a batch at a time

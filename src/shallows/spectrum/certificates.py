@@ -74,7 +74,7 @@ def certify(matrix: Array, functions: Array, shrink: Array, weights: Array | Non
     xp = arrays.namespace(matrix)
     n = matrix.shape[0]
     # One number a point goes to the host at once: on a GPU each operation on it would be compiled and waited for.
-    own = diagonal(matrix)
+    own = xp.asarray(arrays.diagonal(matrix), copy=True)  # The matrix is overwritten below.
     bound = float(np.max(arrays.to_numpy(own if weights is None else own * weights)))
     reduced = functions * xp.sqrt(xp.clip(shrink, 0.0, None))[None, :]
     for rows in arrays.blocks(n, 1024):
@@ -82,7 +82,7 @@ def certify(matrix: Array, functions: Array, shrink: Array, weights: Array | Non
     if weights is not None:
         root = xp.sqrt(weights)[:, None]
         matrix = matrix * root * root.T
-    on_diagonal = arrays.to_numpy(diagonal(matrix))
+    on_diagonal = arrays.to_numpy(xp.asarray(arrays.diagonal(matrix), copy=True))
     largest = float(np.max(on_diagonal))
     upper = float(np.mean(np.sort(on_diagonal)[-math.ceil(UPPER_SHARE * n) :]))
     block = streams.normal(seed, "certificate", 0, (n, min(N_RITZ, n)), like=matrix, dtype=matrix.dtype)
@@ -104,13 +104,6 @@ def certify(matrix: Array, functions: Array, shrink: Array, weights: Array | Non
     mean = float(np.mean(on_diagonal))
     remainder = max(0.0, 1.0 - float(np.sum(values)) / n / max(mean, tiny))
     return Certificate(top, *(max(value, tiny) for value in (largest, upper, mean, bound)), dimension, remainder)
-
-
-def diagonal(matrix: Array) -> Array:
-    """A copy of the diagonal, which writing into the matrix leaves as it is."""
-    xp = arrays.namespace(matrix)
-    taken = xp.linalg.diagonal(matrix) if hasattr(xp.linalg, "diagonal") else xp.diagonal(matrix)
-    return xp.asarray(taken, copy=True)
 
 
 def different(points: Array) -> int:

@@ -32,7 +32,7 @@ def rsvd_of_rows(kernel: Kernel, points: Array, m: int, k: int, seed: int) -> tu
     orthonormal basis Q of X G, the singular values s of Qᵀ X and its right singular vectors. The eigenvalues of the
     kernel matrix are about √(n/M) s. A sketch that small underestimates the later ones by a fifth.
 
-    ``points`` (n, d + 2): augmented. ``m, k``: m and k. ``seed``: of G. Returns ``values`` (k,): descending; fewer if M
+    ``points`` (n, d + 2): augmented. ``m, k``: M and k. ``seed``: of G. Returns ``values`` (k,): descending; fewer if M
     is smaller than k; ``vectors`` (n, k).
     """
     xp, n = arrays.namespace(points), points.shape[0]

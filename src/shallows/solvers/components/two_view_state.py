@@ -60,7 +60,7 @@ class ViewExpansion(GrowingExpansion):
 class TwoViewState:
     """Where a training of two views stands.
 
-    ``first, second``: f and G. ``first_moment, second_moment, cross_moment`` (k, k): running means of uuᵀ, vvᵀ and uvᵀ,
+    ``first, second``: F and G. ``first_moment, second_moment, cross_moment`` (k, k): running means of uuᵀ, vvᵀ and uvᵀ,
     of the deviations from the means where the problem is centred. ``first_mean, second_mean`` (k,): running means of u
     and v. ``n_steps, n_revisits``: steps taken, steps that moved an old block.
     """

@@ -29,7 +29,7 @@ class Fresh:
 class UniformReuse:
     """UDSG: G steps with new blocks, then U steps with old ones drawn uniformly, and so on.
 
-    ``fresh, reused``: g ≥ 1 and U ≥ 0.
+    ``fresh, reused``: G ≥ 1 and U ≥ 0.
     """
 
     fresh: int = 1

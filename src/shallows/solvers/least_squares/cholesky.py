@@ -61,7 +61,7 @@ class Cholesky:
         jitter, rounding = 0.0, float(xp.finfo(targets.dtype).eps) * problem.gram.n
         while True:
             matrix = dense(problem.gram)
-            size = float(xp.max(xp.linalg.diagonal(matrix) if hasattr(xp.linalg, "diagonal") else xp.diagonal(matrix)))
+            size = float(xp.max(arrays.diagonal(matrix)))
             _add_to_diagonal(matrix, self.regularisation, problem.weights, jitter)
             try:
                 solution = arrays.solve_positive_definite(matrix, targets)

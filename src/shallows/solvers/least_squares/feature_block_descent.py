@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 import scipy.linalg
 
 from ... import streams
+from ..array_state import ArrayState
 
 
 class Columns(Protocol):
@@ -39,7 +40,7 @@ class FeatureBlockProblem:
 
 
 @dataclass
-class FeatureBlockState:
+class FeatureBlockState(ArrayState):
     """Where block coordinate descent stands.
 
     ``of_pass, of_zero``: Σ ‖Z_bᵀ(y − Zw) − λw_b‖² over the blocks of the pass under way, each before its step; and that
@@ -53,23 +54,6 @@ class FeatureBlockState:
     of_zero: float = 0.0
     gap: float = np.inf  # The root of the ratio of these, of the last whole pass
     exhausted: bool = False  # Whether that was within the tolerance
-
-    def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Copies of the arrays, and the numbers."""
-        values = {one.name: getattr(self, one.name) for one in fields(self)}
-        held = {name: value.copy() for name, value in values.items() if isinstance(value, np.ndarray)}
-        return held, {name: value for name, value in values.items() if name not in held}
-
-    def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
-        """Take up what `remember` gave."""
-        for name, value in held.items():
-            setattr(self, name, np.array(value))
-        for name, value in numbers.items():
-            setattr(self, name, value)
-
-    def is_finite(self) -> bool:
-        """Whether all coefficients are numbers."""
-        return bool(np.isfinite(self.coefficients).all())
 
 
 @dataclass(frozen=True)

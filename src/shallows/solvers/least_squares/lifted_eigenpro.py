@@ -9,10 +9,10 @@ import numpy as np
 from ... import arrays
 from ...arrays import Array
 from ...gpu.fused_expressions import FusedExpression
-from ...gram.whole import diagonal, diagonal_of_product
+from ...gram.whole import diagonal_of_product
+from .columnwise import bounded_step
 from .cycles import Cycle
 from .kernel_problem import AveragedState, KernelProblem
-from .step_bounds import bounded_step
 
 READ_EVERY = 32
 """Steps between two readings of the losses on a GPU: to wait for a number costs the host a tenth of a millisecond."""
@@ -71,7 +71,7 @@ MOVE = FusedExpression(
 class LiftedProblem(KernelProblem):
     """A `KernelProblem` with what the steps of `LiftedEigenPro` use again and again; made by `lifted`."""
 
-    directions: Array = None  # (M, q): v diag(s)^½ with the eigenvectors V and the scale s of the preconditioner
+    directions: Array = None  # (M, q): V diag(s)^½ with the eigenvectors V and the scale s of the preconditioner
     functions: Array = None  # (n, q): K_nM V diag(s)^½: values of the flattened directions at the points
     ridge: Array | None = None  # (n, 1): λ/w of every row, 0 where w is
     # (at least M, q): the first rows of Φ + ridge [V diag(s)^½; 0]: K + λW⁻¹ in place of K
@@ -266,7 +266,7 @@ class LiftedEigenPro:
         if share:
             energy = problem.gram.energy(batch.start, batch.stop, gradient)[0, :]
             of_ridge = 0.0 if problem.ridge is None else diagonal_of_product(gradient, ridged)
-            bound = (diagonal(products), energy, of_ridge, diagonal_of_product(projected, projected), step)
+            bound = (arrays.diagonal(products), energy, of_ridge, diagonal_of_product(projected, projected), step)
             over_scale = 1.0 / state.scale
             BOUNDED_MOVE(gradient, *bound, -1.0, over_scale, into=(points[batch, :], state.lag[batch, :]))
             BOUNDED_MOVE(projected, *bound, 1.0, over_scale, into=(flattened, state.lag[n:, :]))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass, field
 
 import numba
 import numpy as np
 
+from ..array_state import ArrayState
 from .rows import Rows, combination, products
 
 HINGE, SQUARED_HINGE = 0, 1
@@ -79,26 +79,9 @@ def dual_objective(problem: LinearSVMProblem, dual: np.ndarray) -> float:
 
 
 @dataclass
-class LinearState:
+class LinearState(ArrayState):
     """Where a solver of a linear support vector machine stands."""
 
     coefficients: np.ndarray  # (d,): w of the model
     n_steps: int = 0  # Iterations so far, in the solver's own unit
     exhausted: bool = False  # Whether the solver has come to the accuracy that was asked for
-
-    def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Copies of arrays, and numbers, that `recall` takes up again, to the bit."""
-        values = {one.name: getattr(self, one.name) for one in fields(self) if not one.name.startswith("_")}
-        held = {name: value.copy() for name, value in values.items() if isinstance(value, np.ndarray)}
-        return held, {name: value for name, value in values.items() if name not in held}
-
-    def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
-        """Take up what `remember` gave."""
-        for name, value in held.items():
-            setattr(self, name, np.array(value))
-        for name, value in numbers.items():
-            setattr(self, name, value)
-
-    def is_finite(self) -> bool:
-        """Whether all coefficients are numbers."""
-        return bool(np.isfinite(self.coefficients).all())
