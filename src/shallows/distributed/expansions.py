@@ -13,10 +13,9 @@ from ..errors import ShallowsError
 from ..features import block_sums
 from ..solvers.examples import Examples
 from ..solvers.expansions.doubly_stochastic import DoublyStochastic
-from ..solvers.expansions.expansion import ExpansionProblem, ExpansionState
-from ..solvers.expansions.known_values import KnownValues
+from ..solvers.expansions.expansion import ExpansionProblem, ExpansionState, KnownValues
 from .checkpoints import Held
-from .eigenpro_fit import DistributedFit
+from .eigenpro import DistributedFit
 from .ranks import Ranks
 
 
