@@ -10,8 +10,8 @@ from component_example import features, points, sine_squared
 from resumed_example import stopped_at_every_batch
 from shallows import arrays, streams
 from shallows.errors import DivergenceError, ShallowsError
-from shallows.solvers.components.block_visits import next_block
 from shallows.solvers.components.component_state import ComponentProblem
+from shallows.solvers.components.moments import next_block
 from shallows.solvers.components.oja import DoublyStochasticOja
 from shallows.solvers.components.warm_start import TooFewDirectionsError, random_feature_components
 from shallows.solvers.examples import Examples

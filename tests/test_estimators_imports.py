@@ -25,7 +25,6 @@ SOLVERS = {
     "ExactKernelRidgeClassifier": {
         "least_squares.cholesky",
         "least_squares.conjugate_gradients",
-        "least_squares.nystrom",
     },
     "FeatureEigenProClassifier": {"least_squares.feature_eigenpro"},
     "KernelSGDClassifier": {"least_squares.averaged_richardson"},

@@ -15,8 +15,8 @@ from shallows import ExactKernelRidgeClassifier, ExactKernelRidgeRegressor, gram
 from shallows.errors import ShallowsError
 from shallows.solvers import Cholesky, ConjugateGradients
 from shallows.solvers.least_squares.cholesky import dense
+from shallows.solvers.least_squares.conjugate_gradients import low_rank
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
-from shallows.solvers.least_squares.nystrom import low_rank
 from shallows.training import Checkpoint, Curve
 
 BOTH = ("cholesky", "conjugate_gradients")

@@ -25,9 +25,9 @@ from shallows.features import (
     RandomBinning,
     SemiRandomFeatures,
     TensorSketch,
+    base,
     hidden_units,
-    leverage,
-    protocol,
+    landmarks,
 )
 from shallows.features.fastfood import hadamard_factors, hadamard_transform
 from shallows.features.landmarks import sample_rows
@@ -166,7 +166,7 @@ def test_rows_of_binning_are_sparse_and_of_length_one():
     assert Z.dtype == np.float32
     assert (np.diff(Z.indptr) == 40).all()
     assert np.abs((Z.multiply(Z)).sum(axis=1) - 1).max() < 1e-6
-    assert isinstance(RandomBinning(3.0, 3, 40, 64), protocol.SparseFeatureMap)
+    assert isinstance(RandomBinning(3.0, 3, 40, 64), base.SparseFeatureMap)
 
 
 def test_a_kernel_without_bins_is_refused_by_its_name():
@@ -248,7 +248,7 @@ def test_the_error_of_tensor_sketches_falls_with_the_root_of_their_size_as_sciki
 def test_leverage_scores_with_all_points_as_the_pilot_are_exact():
     x = sample(40)
     K = GAUSSIAN(x, x)
-    found = leverage.ridge_leverage_scores(GAUSSIAN, x, x, total=10.0)
+    found = landmarks.ridge_leverage_scores(GAUSSIAN, x, x, total=10.0)
     assert found.sum() == pytest.approx(10.0, rel=1e-6)
     # The ridge at which the exact scores have that sum.
     ridge = scipy.optimize.brentq(lambda ridge: np.trace(K @ np.linalg.inv(K + ridge * np.eye(40))) - 10, 1e-6, 10)
@@ -264,10 +264,10 @@ def test_landmarks_by_leverage_find_the_rare_points_and_err_less_than_uniform_on
         maps = (NystromFeatures(GAUSSIAN, make(seed)) for seed in range(5))
         return np.mean([np.linalg.norm(K - f.map(x) @ f.map(x).T) for f in maps])
 
-    by_leverage = error(lambda seed: leverage.leverage_rows(GAUSSIAN, x, 40, seed))
+    by_leverage = error(lambda seed: landmarks.leverage_rows(GAUSSIAN, x, 40, seed))
     uniform = error(lambda seed: sample_rows(x, 40, seed))
     assert by_leverage < 0.75 * uniform
-    assert np.array_equal(leverage.leverage_rows(GAUSSIAN, x, 2000, 0), x)
+    assert np.array_equal(landmarks.leverage_rows(GAUSSIAN, x, 2000, 0), x)
 
 
 # ---------------------------------------------------------------------------------------- hidden units

@@ -20,8 +20,8 @@ from shallows import (
 )
 from shallows.errors import ShallowsError
 from shallows.estimators.least_squares.kernel_least_squares import KernelLeastSquares
-from shallows.features import FEATURE_MAPS, Blocks, Design, FourierFeatures, block_sums, protocol
-from shallows.features.projectors import DenseProjector, joined
+from shallows.features import FEATURE_MAPS, Blocks, Design, FourierFeatures, base, block_sums
+from shallows.features.fourier import DenseProjector, joined
 from shallows.solvers import DoublyStochastic
 from shallows.solvers.expansions.expansion import ExpansionProblem
 from shallows.spectrum import make_feature_preconditioner
@@ -37,11 +37,11 @@ def test_the_maps_of_the_library_keep_the_protocols():
     for name in FEATURE_MAPS:
         kernel = {"binning": "laplace_product", "polynomial": "polynomial", "tensor_sketch": "polynomial"}.get(name)
         kernel = kernels.make(kernel, 2.0 if name == "binning" else None) if kernel else GAUSSIAN
-        assert isinstance(features.make(name, kernel, x, 8), protocol.ExplicitMap)
-    assert isinstance(FourierFeatures(GAUSSIAN, 3, 8), protocol.FourierStream)
-    assert not isinstance(FourierFeatures(GAUSSIAN, 3, 8), protocol.SparseFeatureMap)
-    assert isinstance(BINNING, protocol.SparseFeatureMap)
-    assert isinstance(BinningStream(3.0, 3, 8), protocol.FeatureStream)
+        assert isinstance(features.make(name, kernel, x, 8), base.ExplicitMap)
+    assert isinstance(FourierFeatures(GAUSSIAN, 3, 8), base.FourierStream)
+    assert not isinstance(FourierFeatures(GAUSSIAN, 3, 8), base.SparseFeatureMap)
+    assert isinstance(BINNING, base.SparseFeatureMap)
+    assert isinstance(BinningStream(3.0, 3, 8), base.FeatureStream)
 
 
 # ------------------------------------------------------------------------------- projections without a matrix

@@ -10,6 +10,8 @@ import pytest
 
 from engine_example import EUCLIDEAN, PLENTY, naive_kernel, sample
 from shallows import arrays, gram, kernels
+from shallows.gram import rectangular, whole
+from shallows.gram.row_slab import KernelRowSlab
 
 TILE = 16
 TILE_BYTES = TILE**2 * 8
@@ -31,8 +33,11 @@ def make(n=77, *, kept=None, n_workers=1, kernel="gaussian", tile=TILE, dtype=np
     return made, naive_kernel(kernel, 1.5, x, x)
 
 
-@pytest.mark.parametrize("kernel", EUCLIDEAN)
-@pytest.mark.parametrize("kept", [None, 0, 1, 7])
+@pytest.mark.parametrize(
+    ("kernel", "kept", "n_workers"),
+    [*((kernel, 7, 2) for kernel in EUCLIDEAN), *(("gaussian", *pair) for pair in [(None, 1), (0, 3), (1, 2), (7, 3)])],
+    indirect=["n_workers"],
+)
 def test_the_product_is_the_same_whatever_part_of_the_matrix_is_kept(kernel, kept, n_workers):
     made, K = make(kept=kept, n_workers=n_workers, kernel=kernel)
     a = sample(77, 3, seed=1)
@@ -40,34 +45,122 @@ def test_the_product_is_the_same_whatever_part_of_the_matrix_is_kept(kernel, kep
     assert np.abs(made.dot(a) - K @ a).max() < 1e-12
 
 
-@pytest.mark.parametrize("kept", [None, 0, 7])
-@pytest.mark.parametrize(("start", "stop"), [(0, 77), (0, 16), (3, 9), (10, 50), (16, 48), (70, 77), (31, 33)])
-@pytest.mark.parametrize("head", [0, 1, 16, 40, 77])
+@pytest.mark.parametrize(
+    ("start", "stop", "kept", "head", "n_workers"),
+    [
+        (0, 77, None, 40, 1),
+        (0, 77, 0, 77, 2),
+        (0, 16, 7, 0, 3),
+        (3, 9, 0, 16, 1),
+        (3, 9, None, 1, 3),
+        (10, 50, 7, 77, 1),
+        (10, 50, 0, 40, 3),
+        (16, 48, None, 0, 2),
+        (70, 77, 7, 1, 2),
+        (70, 77, 0, 40, 1),
+        (31, 33, None, 77, 3),
+        (31, 33, 7, 16, 2),
+        (5, 5, 0, 0, 1),
+    ],
+    indirect=["n_workers"],
+)
 def test_rows_give_their_product_and_their_first_columns(kept, start, stop, head, n_workers):
     made, K = make(kept=kept, n_workers=n_workers)
     a = sample(77, 2, seed=1)
     product, columns = made.rows(start, stop).dot(a, head=head)
-    assert np.abs(product - K[start:stop] @ a).max() < 1e-12
+    assert product == pytest.approx(K[start:stop] @ a, abs=1e-12)
     if head:
         assert np.abs(columns.values() - K[start:stop, :head]).max() < 1e-14
     else:
         assert columns is None
 
 
-@pytest.mark.parametrize("kept", [None, 0, 7])
-@pytest.mark.parametrize(("start", "stop"), [(0, 77), (0, 16), (3, 9), (10, 50), (70, 77), (5, 5)])
-@pytest.mark.parametrize("width", [1, 3])
-def test_what_some_points_give_to_all_is_a_product_with_their_columns(kept, start, stop, width, n_workers):
+@pytest.mark.parametrize(
+    ("start", "stop", "kept", "width", "n_workers"),
+    [
+        (0, 77, None, 1, 1),
+        (0, 77, 0, 3, 3),
+        (3, 9, 7, 3, 1),
+        (10, 50, 0, 1, 2),
+        (10, 50, None, 3, 3),
+        (10, 50, 7, 1, 3),
+        (70, 77, 7, 3, 2),
+        (5, 5, None, 1, 2),
+    ],
+    indirect=["n_workers"],
+)
+def test_columns_and_the_energy_of_some_points_are_those_of_the_matrix(start, stop, kept, width, n_workers):
     made, K = make(kept=kept, n_workers=n_workers)
     a = sample(stop - start, width, seed=1)
-    assert np.abs(made.columns_dot(start, stop, a) - K[:, start:stop] @ a).max() < 1e-12
+    assert made.columns_dot(start, stop, a) == pytest.approx(K[:, start:stop] @ a, abs=1e-12)
+    energy = np.sum(a * (K[start:stop, start:stop] @ a), axis=0)[None, :]
+    assert made.energy(start, stop, a) == pytest.approx(energy, abs=1e-11)
 
 
-@pytest.mark.parametrize("n", [1, 15, 16, 17, 33])
-def test_points_need_not_fill_the_tiles(n, n_workers):
-    for kept in (None, 0):
-        made, K = make(n, kept=kept, n_workers=n_workers)
-        assert np.abs(made.dot(np.eye(n)) - K).max() < 1e-14
+@pytest.mark.parametrize(("n", "kept"), [(1, None), (15, 0), (16, None), (16, 0), (17, 0), (33, None)])
+def test_points_need_not_fill_the_tiles(n, kept):
+    made, K = make(n, kept=kept)
+    assert np.abs(made.dot(np.eye(n)) - K).max() < 1e-14
+
+
+@pytest.mark.parametrize(("start", "stop"), [(0, 77), (10, 50), (70, 77)])
+def test_a_matrix_in_one_array_gives_the_products_of_one_in_tiles(start, stop):
+    x = sample(77)
+    points, K = kernels.augmented(x), naive_kernel("laplace", 1.5, x, x)
+    made = whole.WholeGram(kernels.Laplace(1.5), points, budget=whole.whole_bytes(points, PLENTY), tile=TILE)
+    a, part = sample(77, 2, seed=1), sample(stop - start, 2, seed=2)
+    product, columns = made.rows(start, stop).dot(a, head=20)
+    assert made.dot(a) == pytest.approx(K @ a, abs=1e-12)
+    assert product == pytest.approx(K[start:stop] @ a, abs=1e-12)
+    assert columns.values() == pytest.approx(K[start:stop, :20], abs=1e-14)
+    assert made.columns_dot(start, stop, part) == pytest.approx(K[:, start:stop] @ part, abs=1e-12)
+    energy = np.sum(part * (K[start:stop, start:stop] @ part), axis=0)[None, :]
+    assert made.energy(start, stop, part) == pytest.approx(energy, abs=1e-11)
+    assert np.array_equal(np.diagonal(made.values), np.ones(77))
+
+
+@pytest.mark.parametrize(
+    ("kept", "n_workers", "start", "stop", "n_visited"),
+    [(15, 1, 10, 50, 40), (0, 2, 10, 50, 40), (0, 1, 40, 77, None), (4, 3, 0, 77, 77), (4, 1, 16, 32, 17)],
+    indirect=["n_workers"],
+)
+def test_a_matrix_made_as_it_is_needed_gives_the_same_products(kept, n_workers, start, stop, n_visited):
+    x = sample(77)
+    K = naive_kernel("laplace", 1.5, x, x)
+    made = gram.LazyGram(kernels.Laplace(1.5), kernels.augmented(x), budget=kept * TILE_BYTES, tile=TILE)
+    a = sample(77, 2, seed=1)
+    a[n_visited or 77 :] = 0.0
+    for _ in range(2):  # The second time from the tiles that the first kept.
+        assert made.rows_dot(slice(start, stop), a, n_visited) == pytest.approx(K[start:stop] @ a, abs=1e-12)
+    assert made.dot(a) == pytest.approx(K @ a, abs=1e-12)
+    assert made.kept_fraction == kept / 15
+
+
+@pytest.mark.parametrize("kept", [0, 15])
+def test_a_matrix_made_as_it_is_needed_has_ones_on_its_diagonal(kept):
+    points = kernels.augmented(sample(77, dtype=np.float32))
+    made = gram.LazyGram(kernels.Laplace(1.5), points, budget=kept * TILE_BYTES, tile=TILE)
+    identity = np.eye(77, dtype=np.float32)
+    assert np.array_equal(np.diagonal(made.rows_dot(slice(5, 60), identity), offset=5), np.ones(55))
+
+
+@pytest.mark.parametrize(
+    ("m", "budget", "n_workers"), [(300, 1, 2), (130, PLENTY, 1), (64, 10**5, 3)], indirect=["n_workers"]
+)
+def test_a_product_forward_and_back_is_that_with_the_matrix_between(m, budget, n_workers, monkeypatch):
+    monkeypatch.setattr(rectangular, "COLUMNS", 16)
+    x, z, a = sample(m), sample(40, seed=1), sample(40, 2, seed=2)
+    K, y = naive_kernel("laplace", 1.5, x, z), sample(m, 2, seed=3)
+    back, total = rectangular.forward_and_back(
+        kernels.Laplace(1.5),
+        kernels.augmented(x),
+        kernels.augmented(z),
+        a,
+        lambda values, rows: (values - y[rows], float(values.shape[0])),
+        budget=budget,
+    )
+    assert total == m
+    assert back == pytest.approx(K.T @ (K @ a - y), abs=1e-10)
 
 
 @pytest.mark.parametrize("kept", [None, 0, 7])
@@ -78,11 +171,6 @@ def test_the_diagonal_is_one_to_the_last_digit(kept):
     assert np.array_equal(np.diagonal(made.rows(5, 60).dot(identity, head=77)[1].values(), offset=5), np.ones(55))
 
 
-def test_no_row_is_no_product():
-    made, _ = make()
-    assert made.rows(5, 5).dot(np.ones((77, 2)))[0].shape == (0, 2)
-
-
 @pytest.mark.parametrize(("start", "stop"), [(-1, 5), (5, 4), (0, 78)])
 def test_rows_beyond_the_matrix_are_refused(start, stop):
     made, _ = make()
@@ -90,11 +178,12 @@ def test_rows_beyond_the_matrix_are_refused(start, stop):
         made.rows(start, stop)
 
 
-@pytest.mark.parametrize("kept", [0, 1, 7, 14, 15, 40])
+@pytest.mark.parametrize(("kept", "n_workers"), [(0, 2), (1, 1), (14, 3), (15, 2), (40, 1)], indirect=["n_workers"])
 def test_as_many_tiles_are_kept_as_the_budget_takes_beside_the_scratch_space(kept, n_workers):
     made, _ = make(kept=kept, n_workers=n_workers)
     # 77 points make 5 x 5 tiles of 16; the upper triangle holds 15.
     assert made.kept_fraction == pytest.approx(min(kept, 15) / 15)
+    assert made.spare_bytes == max(0, kept - 15) * TILE_BYTES
 
 
 def test_a_budget_of_nothing_keeps_nothing():
@@ -128,21 +217,14 @@ def test_building_and_multiplying_stay_within_the_budget(share, monkeypatch):
     assert peak < budget + 8 * n * 8 * 8
 
 
-def test_products_are_the_same_to_the_bit_every_time(n_workers):
+def test_products_are_the_same_to_the_bit_every_time_and_leave_their_factor_as_it_was(n_workers):
     made, _ = make(kept=7, n_workers=n_workers)
     a = sample(77, 2, seed=1)
-    first = made.dot(a), made.rows(10, 50).dot(a)[0]
+    before = a.copy()
+    first = made.dot(a), made.rows(10, 50).dot(a, head=5)[0]
     for _ in range(5):
         assert np.array_equal(made.dot(a), first[0])
-        assert np.array_equal(made.rows(10, 50).dot(a)[0], first[1])
-
-
-def test_products_leave_their_factor_as_it_was(n_workers):
-    made, _ = make(kept=3, n_workers=n_workers)
-    a = sample(77, 2, seed=1)
-    before = a.copy()
-    made.dot(a)
-    made.rows(3, 70).dot(a, head=5)
+        assert np.array_equal(made.rows(10, 50).dot(a, head=5)[0], first[1])
     assert np.array_equal(a, before)
 
 
@@ -153,9 +235,17 @@ def test_an_unknown_tile_size_is_the_default_within_the_points():
 # --------------------------------------------------------------------------------------- between two sets
 
 
-@pytest.mark.parametrize("budget", [1, 5000, PLENTY])
-@pytest.mark.parametrize("m", [1, 2, 37])
-@pytest.mark.parametrize("kernel", EUCLIDEAN)
+@pytest.mark.parametrize(
+    ("kernel", "m", "budget", "n_workers"),
+    [
+        *((kernel, 37, 5000, 2) for kernel in EUCLIDEAN),
+        *(
+            ("gaussian", *rest)
+            for rest in [(1, 1, 1), (1, PLENTY, 3), (2, 5000, 1), (2, 1, 2), (37, 1, 3), (37, PLENTY, 1)]
+        ),
+    ],
+    indirect=["n_workers"],
+)
 def test_a_cross_product_is_the_product_with_the_matrix_between(kernel, m, budget, n_workers):
     x, z, a = sample(m), sample(53, seed=1), sample(53, 2, seed=2)
     product = gram.cross_product(kernels.make(kernel, 1.5), x, kernels.augmented(z), a, budget=budget)
@@ -180,8 +270,11 @@ def test_a_cross_product_reports_its_rows():
     assert len(seen) > 1
 
 
-@pytest.mark.parametrize("budget", [1, 5000, PLENTY])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("budget", "dtype", "n_workers"),
+    [(1, np.float32, 1), (5000, np.float64, 2), (5000, np.float32, 3), (PLENTY, np.float32, 2)],
+    indirect=["n_workers"],
+)
 def test_a_cross_product_with_blocks_that_were_kept_makes_none_and_is_the_same_to_the_bit(budget, dtype, n_workers):
     x, z, a, b = (sample(m, d, seed=m).astype(dtype) for m, d in ((37, 4), (53, 3), (53, 2), (53, 2)))
     points, kernel, extra, kept = kernels.augmented(z), kernels.Laplace(1.5), x[:, 3] ** 2, {}
@@ -194,7 +287,7 @@ def test_a_cross_product_with_blocks_that_were_kept_makes_none_and_is_the_same_t
         assert np.array_equal(gram.cross_product(kernel, x[:, :3], points, b, kept=kept, **held), expected)
 
 
-@pytest.mark.parametrize("budget", [2**16, 2**20])
+@pytest.mark.parametrize(("budget", "n_workers"), [(2**16, 1), (2**20, 3)], indirect=["n_workers"])
 def test_the_blocks_of_a_cross_product_stay_within_the_budget(budget, n_workers):
     x, points, a = sample(2000), kernels.augmented(sample(1500, seed=1)), sample(1500, 1)
     kernel = kernels.Gaussian(1.0)
@@ -208,3 +301,32 @@ def test_the_blocks_of_a_cross_product_stay_within_the_budget(budget, n_workers)
         tracemalloc.stop()
     # Beside the blocks: the result, the factors of the rows at hand, and the objects of the threads.
     assert peak < budget + 2000 * 8 + 2**16
+
+
+# ------------------------------------------------------------------------------------- rows in one array
+
+
+def test_a_slab_keeps_the_rows_that_were_used_last():
+    x, ridge = sample(12), np.linspace(0.1, 1.2, 12)
+    K = naive_kernel("laplace", 1.5, x, x) + np.diag(ridge)
+    slab = KernelRowSlab(kernels.Laplace(1.5), kernels.augmented(x), budget=3 * 12 * 8, ridge=ridge)
+    made = []
+    for i in (0, 1, 2, 0, 3, 0, 1, 4):  # 3 takes the place of 1, 1 that of 2, and 4 that of 3.
+        before = slab.n_made
+        assert slab.fetch(i) == pytest.approx(K[i], abs=1e-14)
+        made += [i] * (slab.n_made - before)
+    assert made == [0, 1, 2, 3, 1, 4]
+    assert np.flatnonzero(slab.slot_of >= 0).tolist() == [0, 1, 4]
+
+
+def test_a_slabs_product_has_the_exact_diagonal():
+    x = sample(12, dtype=np.float32)
+    slab = KernelRowSlab(kernels.Laplace(1.5), kernels.augmented(x), budget=0, ridge=np.full(12, 0.5))
+    coefficients = np.zeros(12)
+    coefficients[[2, 7]] = 1.0, -2.0
+    off = naive_kernel("laplace", 1.5, x, x)[2, 7]
+    expected = np.array([1.5 - 2.0 * off, off - 3.0])
+    # A value of the kernel off the diagonal has the rounding of float32, the diagonal none.
+    assert slab.product(coefficients, np.array([2, 7])) == pytest.approx(expected, abs=1e-6)
+    only = np.eye(12)[2]
+    assert slab.product(only)[2] == 1.5

@@ -9,14 +9,18 @@ import scipy.optimize
 from linear_svm_example import optimum, points, problem_of, run
 from shallows import training
 from shallows.errors import ShallowsError
-from shallows.solvers.linear_svm.cutting_planes import CuttingPlanes, minimum_on_line
+from shallows.solvers.linear_svm.cutting_planes import (
+    CuttingPlanes,
+    maximise_by_active_sets,
+    maximise_on_simplex,
+    minimum_on_line,
+)
 from shallows.solvers.linear_svm.dual_coordinate_descent import DualCoordinateDescent
 from shallows.solvers.linear_svm.lbfgs import LBFGS, LogisticProblem, curvatures
 from shallows.solvers.linear_svm.newton import PrimalNewton
 from shallows.solvers.linear_svm.problem import HINGE, SQUARED_HINGE, LinearSVMProblem, dual_objective
 from shallows.solvers.linear_svm.rows import as_rows
 from shallows.solvers.linear_svm.sarah import SARAH
-from shallows.solvers.linear_svm.simplex_qp import maximise_by_active_sets, maximise_on_simplex
 from shallows.solvers.linear_svm.visits import draws, key_of
 
 BOTH = pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE])

@@ -10,6 +10,8 @@ import pytest
 from engine_example import naive_kernel, preconditioning_matrix, problem, sample
 from shallows import arrays, kernels, spectrum, streams
 from shallows.errors import ShallowsError
+from shallows.spectrum import certificates
+from shallows.spectrum.spectral_preconditioner import flatten
 
 
 def matrix(n=80, kernel="laplace", bandwidth=2.0, seed=0):
@@ -257,6 +259,70 @@ def test_the_weighted_certificate_is_that_of_the_weighted_operator():
     outside = preconditioned(p, 60)[60:, 60:] * np.outer(root, root)
     assert p.preconditioner.largest_diagonal == pytest.approx(np.diagonal(outside).max(), rel=1e-10)
     assert p.preconditioner.top_eigenvalue == pytest.approx(np.linalg.eigvalsh(outside)[-1] / 240, rel=1e-3)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_certificate_is_that_of_dense_linear_algebra(weighted):
+    n, shrink = 120, np.array([0.9, 0.5])
+    K = matrix(n)
+    functions = np.sqrt(exact(K, 2)[0]) * exact(K, 2)[1]
+    w = np.linspace(0.5, 1.5, n) if weighted else np.ones(n)
+    P = (K - (functions * shrink) @ functions.T) * np.sqrt(np.outer(w, w))
+    values, vectors = np.linalg.eigh(P)
+    own, top = np.diagonal(P), values[-1] / n
+    along = top * (vectors[:, -1] ** 2 @ own - top)
+    got = certificates.certify(K.copy(), functions, shrink, w if weighted else None, 0)
+    exactly = [own.max(), np.sort(own)[-3:].mean(), own.mean(), (np.diagonal(K) * w).max()]
+    assert [got.largest_diagonal, got.upper_diagonal, got.mean_diagonal, got.bound] == pytest.approx(exactly, rel=1e-12)
+    # Thirty steps of subspace iteration come near the largest eight eigenvalues.
+    assert got.top_eigenvalue == pytest.approx(top, rel=1e-6)
+    assert got.remainder == pytest.approx(1 - values[-8:].sum() / values.sum(), rel=0.01)
+    assert got.dimension == pytest.approx((np.mean(own**2) - np.mean(P**2)) / along, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "fresh"), [(9000, 100, (100, 1100)), (9000, 2000, (2000, 6000)), (50, 50, (0, 50)), (50, 40, (0, 50))]
+)
+def test_the_step_is_certified_away_from_the_subsample_where_points_are_left(n, m, fresh):
+    assert certificates.subsample_and_fresh(n, m) == (slice(0, m), slice(*fresh))
+
+
+def test_directions_that_the_subsample_alone_has_are_not_flattened():
+    # Off the subsample the operator keeps 0.05, so that what lies below is not brought to 1e-5.
+    asked = {"q": 4, "level": 0.0, "damping": 1.0, "power": 1.0, "weights": None, "seed": 0, "whole": False}
+    values = np.array([1.0, 0.1, 0.01, 1e-4, 1e-5])
+    kept, found = flatten(values, np.zeros((30, 4)), lambda: np.full((30, 30), 0.05), **asked)
+    assert found.top_eigenvalue == pytest.approx(0.05)
+    assert kept == pytest.approx([1.0, 0.1, 0.05])
+
+
+@pytest.mark.parametrize(("n_places", "expected"), [(20, 20), (30, np.inf), (40, np.inf)])
+def test_a_preconditioner_knows_how_many_points_differ_if_most_are_copies(n_places, expected):
+    x = sample(n_places)
+    x[0] = x[1] + 1e-9
+    p = spectrum.make_preconditioner(
+        kernels.Laplace(2.0), kernels.augmented(np.resize(x, (40, x.shape[1]))), rank=3, n_subsample=40
+    )
+    assert p.n_places == expected
+    K = kernels.matrix(p.kernel, kernels.augmented(np.resize(x, (40, x.shape[1]))))
+    leverage = (exact(K, 3)[1] ** 2).sum(axis=1).min()
+    assert p.subsample_diagonal == pytest.approx(1 - leverage, rel=1e-6)
+
+
+def test_the_kernel_of_eigenpro_is_the_preconditioned_one():
+    p = problem(rank=6, n_subsample=30)
+    made, points = spectrum.EigenProKernel.of(p.preconditioner, p.x), kernels.augmented(p.x)
+    expected = preconditioned(p, 30)
+    # A distance of zero comes out as the root of its rounding.
+    assert kernels.values(made, points, points) == pytest.approx(expected, abs=1e-7)
+    assert made.diagonal(p.x) == pytest.approx(np.diagonal(expected), abs=1e-7)
+
+
+def test_the_energy_that_the_preconditioner_takes_off_is_that_of_its_matrix():
+    p = problem(rank=6, n_subsample=30)
+    g, columns = sample(9, 2, seed=1), p.K[30:39, :30]
+    taken = np.sum(g * (columns @ preconditioning_matrix(p.preconditioner, 30) @ columns.T @ g), axis=0)
+    assert p.preconditioner.energy(p.preconditioner.project(columns, g)) == pytest.approx(taken[None, :], rel=1e-10)
 
 
 def test_the_step_follows_from_the_certificate():

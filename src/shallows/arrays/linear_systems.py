@@ -70,17 +70,13 @@ def solve_positive_definite(matrix: Array, b: Array) -> Array:
         # The transpose lies in Fortran order, so LAPACK factors it in place: a second matrix may not fit.
         factor = cho_factor(matrix.T, lower=False, overwrite_a=True, check_finite=False)
         return cho_solve(factor, b, check_finite=False)
-    xp = namespace(matrix)
-    with told_failures(matrix):
-        factor = xp.linalg.cholesky(matrix)
-    if not bool(xp.all(xp.isfinite(factor))):
-        raise np.linalg.LinAlgError("the matrix is not positive definite")
+    factor = cholesky_in_place(matrix)
     halfway = solve_triangular(factor, b)
     if type(factor).__module__.partition(".")[0] == "cupy":
         from cupyx.scipy.linalg import solve_triangular as solve
 
         return solve(factor, halfway, lower=True, trans="T", check_finite=False)
-    return xp.linalg.solve(factor.T, halfway)
+    return namespace(factor).linalg.solve(factor.T, halfway)
 
 
 def solve_damped(matrix: Array, b: Array, damping: float) -> Array:

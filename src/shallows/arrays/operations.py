@@ -86,6 +86,12 @@ def row_norms_squared(x: Array) -> Array:
     return namespace(x).sum(x * x, axis=1)
 
 
+def diagonal(matrix: Array) -> Array:
+    """A view of the diagonal."""
+    xp = namespace(matrix)
+    return xp.linalg.diagonal(matrix) if hasattr(xp.linalg, "diagonal") else xp.diagonal(matrix)
+
+
 def blocks(n: int, size: int) -> Iterable[slice]:
     """Consecutive slices that cover ``range(n)``."""
     return (slice(start, min(start + size, n)) for start in range(0, n, size))

@@ -14,7 +14,7 @@ from ..estimators.least_squares.fit_plan import Plan
 from ..estimators.rows_ahead import RowsAhead
 from ..solvers.least_squares.projected import CentresProblem, ProjectedEigenPro
 from .checkpoints import Held
-from .eigenpro_fit import DistributedLeastSquaresFit
+from .eigenpro import DistributedLeastSquaresFit
 from .ranks import Ranks
 
 ROWS = 20_000
@@ -23,12 +23,7 @@ ROWS = 20_000
 
 @dataclass(frozen=True)
 class DistributedCentresProblem(CentresProblem):
-    """A `CentresProblem` whose batches are divided by rows among processes.
-
-    Attributes
-    ----------
-    ranks : Ranks
-    """
+    """A `CentresProblem` whose batches are divided by rows among processes."""
 
     ranks: Ranks | None = None
 

@@ -17,14 +17,9 @@ Held = dict[str, np.ndarray]
 class DistributedCheckpoint:
     """A `Checkpoint` that rank 0 reads and writes, with the arrays of all processes.
 
-    Parameters
-    ----------
-    checkpoint : Checkpoint
-        The same in all processes; that of rank 0 is used.
-    ranks : Ranks
-    whole, share : callable
-        Make the arrays of all processes from those of each (a collective operation), and those of this process from
-        the whole ones. Both get the arrays by name and the notes, and return both.
+    ``checkpoint``: the same in all processes; that of rank 0 is used. ``whole, share``: make the arrays of all
+    processes from those of each (a collective operation), and those of this process from the whole ones. Both get the
+    arrays by name and the notes, and return both.
     """
 
     def __init__(

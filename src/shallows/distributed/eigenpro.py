@@ -1,33 +1,31 @@
-"""EigenPro with the centres divided among processes: the problem, its state, and a step."""
+"""EigenPro with the centres divided among processes: problem, state, step, and what the estimators do differently."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
-from .. import arrays
+import numpy as np
+
+from .. import arrays, gram
 from ..arrays import Array
-from ..solvers.least_squares.columnwise import dots
+from ..errors import ShallowsError
+from ..estimators.least_squares.fit_plan import Plan
+from ..solvers.least_squares.columnwise import bounded_step, dots
 from ..solvers.least_squares.cycles import Cycle
 from ..solvers.least_squares.kernel_problem import AveragedState, KernelProblem
-from ..solvers.least_squares.step_bounds import bounded_step
 from ..spectrum import Preconditioner
+from .checkpoints import Held
 from .kernel_columns import OwnColumns
 from .ranks import Ranks
 
 
 @dataclass(frozen=True)
 class OwnDirections:
-    """The rows of a preconditioner's eigenvectors that belong to this process.
+    """The rows of a preconditioner's eigenvectors that belong to this process."""
 
-    Attributes
-    ----------
-    vectors : array, shape (about M / ranks, q)
-    scale : array, shape (q, 1)
-        (1 − τ (λ_{q+1}/λᵢ)^a) / σᵢ, see `Preconditioner.scale`.
-    """
-
-    vectors: Array
-    scale: Array
+    vectors: Array  # (about M / ranks, q)
+    scale: Array  # (q, 1): (1 − τ (λ_{q+1}/λᵢ)^a) / σᵢ, see `Preconditioner.scale`
 
     @classmethod
     def of(cls, preconditioner: Preconditioner, ranks: Ranks) -> OwnDirections:
@@ -38,13 +36,7 @@ class OwnDirections:
 
 @dataclass(frozen=True)
 class DistributedProblem(KernelProblem):
-    """A `KernelProblem` whose kernel matrix is divided by columns among processes; targets and weights are whole.
-
-    Attributes
-    ----------
-    gram : OwnColumns
-    directions : OwnDirections
-    """
+    """A `KernelProblem` whose kernel matrix is divided by columns among processes; targets and weights are whole."""
 
     gram: OwnColumns
     directions: OwnDirections | None = None
@@ -57,12 +49,7 @@ class DistributedProblem(KernelProblem):
 
 @dataclass
 class DistributedState(AveragedState):
-    """Where the solver stands: of the iterate and of what is averaged, the rows of the centres of this process.
-
-    Attributes
-    ----------
-    problem : DistributedProblem
-    """
+    """Where the solver stands: of the iterate and of what is averaged, the rows of the centres of this process."""
 
     problem: DistributedProblem | None = None
 
@@ -137,3 +124,100 @@ class DistributedEigenPro:
         state.move(slice(0, m), step_size * arrays.thin_product(own.vectors, own.scale * projected))
         state.advance(share)
         return state
+
+
+class DistributedFit:
+    """What every estimator does alike in a fit by several processes; put before the estimator's own class."""
+
+    _ranks: Ranks
+
+    def _seed(self) -> int:
+        """The seed of rank 0, since ``random_state=None`` draws another one in each process."""
+        return self._ranks.from_first(super()._seed())
+
+    def _working_budget(self, device: arrays.Device) -> int:
+        """Bytes that the fit may use, the same in all processes: sizes are chosen by it.
+
+        The processes of a node share what is free there; a budget that the user gives is for each of them.
+        """
+        share = super()._working_budget(device)
+        return self._ranks.least(share if self.memory is not None else share // self._ranks.on_this_node)
+
+    def _progress_observers(self) -> list[Any]:
+        return super()._progress_observers() if self._ranks.rank == 0 else []
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+            raise ShallowsError("A distributed training computes its kernel values; kernel='precomputed' has them.")
+        if getattr(self, "warm_start", False):
+            raise ShallowsError(
+                "warm_start=True keeps the state of a solver in one process; with several, use a checkpoint."
+            )
+
+    def _in_one_process(self) -> None:
+        """Make what a fitted estimator has in one process of what it has in several, after the fit."""
+
+
+class DistributedLeastSquaresFit(DistributedFit):
+    """What the estimators of least squares have in common in a fit by several processes."""
+
+    def _make_plan(self, points: Any, weights: Any, kernel: Any, seed: int, budget: int) -> Plan:
+        """The plan of rank 0: eigenvectors that another machine computes may differ in sign."""
+        plan = super()._make_plan(points, weights, kernel, seed, budget)
+        self._ranks.same((plan.kernel.name, plan.kernel.bandwidth), "kernels (give the bandwidth as a number)")
+        p = plan.preconditioner
+        held = {name: arrays.to_numpy(getattr(p, name)) for name in ("eigenvalues", "vectors")}
+        numbers = {name: value for name, value in vars(p).items() if isinstance(value, float)}
+        sizes = {name: value for name, value in vars(plan).items() if isinstance(value, (int, float))}
+        held, numbers, sizes = self._ranks.from_first((held, numbers, sizes))
+        self._choices.regularisation = self._ranks.from_first(self._choices.regularisation)
+        held = {name: arrays.like(array, points) for name, array in held.items()}
+        return replace(plan, preconditioner=replace(p, **held, **numbers), **sizes)
+
+
+class DistributedEigenProFit(DistributedLeastSquaresFit):
+    """EigenPro with all training points as centres, which are divided among the processes."""
+
+    # Its steps have no other form on a GPU, and its kernel values are those of the kernel itself. Here and not in the
+    # estimator's own class, since a file of a model may set no attribute that the class has.
+    _lifted = None
+    _splits = False
+
+    def _make_problem(self, plan: Plan, points: Any, targets: Any, weights: Any, budget: int) -> DistributedProblem:
+        self._sides = (plan.batch_size, self._n_outputs)
+        self._gram = OwnColumns(self._ranks, plan.kernel, points, budget=budget)
+        return DistributedProblem(
+            self._gram,
+            targets,
+            weights,
+            plan.preconditioner,
+            self._choices.regularisation,
+            OwnDirections.of(plan.preconditioner, self._ranks),
+        )
+
+    def _make_solver(self, step_size: float) -> DistributedEigenPro:
+        return DistributedEigenPro(step_size, self._cycle)
+
+    def _whole(self, held: Held, notes: dict[str, Any]) -> tuple[Held, dict[str, Any]]:
+        """The arrays of a checkpoint, which have a row for each centre, from those of all processes."""
+        return {name: self._ranks.gathered(array, self._gram.n) for name, array in held.items()}, notes
+
+    def _share(self, held: Held, notes: dict[str, Any]) -> tuple[Held, dict[str, Any]]:
+        """The rows of this process's centres."""
+        own = self._ranks.own(self._gram.n)
+        return {name: np.ascontiguousarray(array[own]) for name, array in held.items()}, notes
+
+    def _raw_predict(self, X: Any, coefficients: Any = None) -> np.ndarray:
+        """f(x), shape (m, c); in the course of the fit every process adds what its own centres give."""
+        if coefficients is None:
+            return super()._raw_predict(X)
+        device, own = arrays.resolve_device(self.device), self._gram.own
+        mine = arrays.contiguous_copy(coefficients[self._ranks.own(self._gram.n), :])
+        budget = min(self._working_budget(device) // 2, 2**28 if device.kind == "cpu" else 2**32)
+        out = np.empty((X.shape[0], coefficients.shape[1]), dtype=np.dtype(str(own.dtype)))
+        with device.active(), np.errstate(over="ignore", invalid="ignore"):
+            for rows, x, extra in self._centring.new_points(X, device, out.dtype):
+                made = gram.cross_product(self._gram.kernel, x, own, mine, budget=budget, extra=extra)
+                out[rows] = arrays.to_numpy(made)
+        return self._unscale(self._ranks.sum(out))

@@ -13,21 +13,14 @@ from ..errors import ShallowsError
 from ..features import block_sums
 from ..solvers.examples import Examples
 from ..solvers.expansions.doubly_stochastic import DoublyStochastic
-from ..solvers.expansions.expansion import ExpansionProblem, ExpansionState
-from ..solvers.expansions.known_values import KnownValues
+from ..solvers.expansions.expansion import ExpansionProblem, ExpansionState, KnownValues
 from .checkpoints import Held
-from .eigenpro_fit import DistributedFit
+from .eigenpro import DistributedFit
 from .ranks import Ranks
 
 
 class OwnBlocks:
-    """The blocks r, r + R, r + 2R, ... of a stream of features, numbered 0, 1, 2, ..., for the process of rank r of R.
-
-    Parameters
-    ----------
-    features : FeatureStream
-    ranks : Ranks
-    """
+    """The blocks r, r + R, r + 2R, ... of a stream of features, renumbered 0, 1, 2, ..., for rank r of R."""
 
     def __init__(self, features: Any, ranks: Ranks):
         self._features, self._ranks = features, ranks
@@ -65,11 +58,7 @@ class DistributedKnownValues(KnownValues):
 class DistributedExpansionState(ExpansionState):
     """An `ExpansionState` of which each process holds the coefficients of its own blocks; all else is everywhere.
 
-    Attributes
-    ----------
-    buffer : array, shape (capacity, width, c)
-        Of the own blocks.
-    ranks : Ranks
+    ``buffer`` (capacity, width, c): of the own blocks.
     """
 
     ranks: Ranks | None = None
@@ -150,10 +139,6 @@ class DistributedDoublyStochastic(DoublyStochastic):
     Each process computes what its own blocks give at the points of the batch, and all of them add these values up
     (batch × outputs numbers). For the coefficients of the new block, each takes its share of the rows of the batch into
     Φᵀ ℓ' and Φᵀ W Φ; these are added up as well, and the process whose block it is keeps the solution.
-
-    Parameters
-    ----------
-    ranks : Ranks
     """
 
     ranks: Ranks | None = None

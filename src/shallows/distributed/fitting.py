@@ -19,7 +19,7 @@ from ..estimators.least_squares.eigenpro_centres_fit import EigenProCentresFit
 from ..estimators.least_squares.eigenpro_fit import EigenProFit
 from .centres import DistributedEigenProCentresFit
 from .checkpoints import DistributedCheckpoint
-from .eigenpro_fit import DistributedEigenProFit
+from .eigenpro import DistributedEigenProFit
 from .expansions import DistributedExpansionFit
 from .ranks import Ranks
 

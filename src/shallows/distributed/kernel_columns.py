@@ -17,21 +17,9 @@ class OwnColumns:
     The point of number i belongs to the process of rank i modulo the number of processes, so that each of them has an
     equal share of every batch and of the subsample of a preconditioner.
 
-    Parameters
-    ----------
-    ranks : Ranks
-    kernel : Kernel
-    points : array, shape (n, d + 2)
-        All points, augmented (`kernels.augmented`), the same in all processes.
-    budget : int
-        Bytes that the kept tiles and the scratch space may take.
-
-    Attributes
-    ----------
-    n : int
-        Number of points.
-    own : array, shape (about n / ranks, d + 2)
-        Those of this process.
+    ``points`` (n, d + 2): all points, augmented (`kernels.augmented`), the same in all processes. ``budget``: bytes
+    that the kept tiles and the scratch space may take. ``n``: number of points. ``own`` (about n / ranks, d + 2): those
+    of this process.
     """
 
     def __init__(self, ranks: Ranks, kernel: Kernel, points: Array, *, budget: int):
@@ -54,21 +42,9 @@ class OwnColumns:
     def rows_dot(self, batch: slice, a: Array, head: int = 0, *, keeps: bool = True) -> tuple[Array, Array]:
         """What this process adds to ``K[batch] @ a``, and its first columns.
 
-        Parameters
-        ----------
-        batch : slice
-            Some of the n points.
-        a : array, shape (own, c)
-            Coefficients of the own points.
-        head : int
-            How many of the first own columns to hand out as well.
-        keeps : bool
-            Whether tiles may be kept, for the next time that the same batch comes.
-
-        Returns
-        -------
-        product : array, shape (m, c)
-        columns : array, shape (m, head)
+        ``batch``: some of the n points. ``a`` (own, c): coefficients of the own points. ``head``: how many of the first
+        own columns to hand out as well. ``keeps``: whether tiles may be kept, for the next time that the same batch
+        comes. Returns ``product`` (m, c); ``columns`` (m, head).
         """
         xp, m = arrays.namespace(a), batch.stop - batch.start
         columns = xp.empty((m, head), dtype=a.dtype)

@@ -36,28 +36,10 @@ class Ranks:
     Every method but `own`, `local`, `piece` and `count` is a collective operation: all processes must call it, in the
     same order. Objects are used as contexts, ``with Ranks(communicator) as ranks``.
 
-    Parameters
-    ----------
-    communicator : mpi4py.MPI.Comm, optional
-        None takes all processes of the program (``MPI.COMM_WORLD``).
-
-    Attributes
-    ----------
-    rank, size : int
-        Which of the processes this one is, and how many there are.
-    on_this_node : int
-        How many of them run on the same machine as this one.
-    n_values : int
-        Kernel or feature values that this process has computed for the steps of a training (`count`).
-    n_bytes : int
-        Bytes that this process has given to sums over all processes.
-
-    Raises
-    ------
-    MissingExtraError
-        If mpi4py is not installed.
-    ShallowsError
-        If no MPI library is found, or if the processes run different versions of this package, NumPy or Python.
+    ``communicator``: None takes all processes of the program (``MPI.COMM_WORLD``). ``rank, size``: which of the
+    processes this one is, and how many there are. ``on_this_node``: how many of them run on the same machine as this
+    one. ``n_values``: kernel or feature values that this process has computed for the steps of a training (`count`).
+    ``n_bytes``: bytes that this process has given to sums over all processes.
     """
 
     n_values = 0
@@ -160,17 +142,7 @@ class Ranks:
     def same(self, value: Hashable, what: str) -> None:
         """Make sure that a value is the same in all processes.
 
-        Parameters
-        ----------
-        value
-            Of this process.
-        what : str
-            In the plural, for the message.
-
-        Raises
-        ------
-        ShallowsError
-            In all processes, if it is not.
+        ``value``: of this process. ``what``: in the plural, for the message.
         """
         found = self._comm.allgather(value)
         other = next((rank for rank in range(self.size) if found[rank] != found[0]), None)

@@ -25,13 +25,8 @@ class Operations:
 class SimulatedCommunicator:
     """What `Ranks` uses of an MPI communicator, between threads of one process.
 
-    Parameters
-    ----------
-    rank : int
-    held : list
-        A place for each rank, shared by all of them.
-    barrier : threading.Barrier
-        Of all of them. Where one thread fails it is broken, so that the others fail rather than wait for ever.
+    ``held``: a place for each rank, shared by all of them. ``barrier``: of all of them. Where one thread fails it is
+    broken, so that the others fail rather than wait for ever.
     """
 
     def __init__(self, rank: int, held: list[Any], barrier: threading.Barrier):
@@ -73,13 +68,7 @@ class SimulatedCommunicator:
 
 
 class SimulatedRanks(Ranks):
-    """One of several ranks that are threads of this process.
-
-    Parameters
-    ----------
-    communicator : SimulatedCommunicator
-    rank, size : int
-    """
+    """One of several ranks that are threads of this process."""
 
     def __init__(self, communicator: SimulatedCommunicator, rank: int, size: int):
         self._mpi, self._comm = Operations, communicator
@@ -97,24 +86,9 @@ def fit(
 
     Every estimator is the whole fitted model afterwards, as by `shallows.distributed.fit` in as many processes.
 
-    Parameters
-    ----------
-    estimators : sequence
-        One for each rank, with the same parameters.
-    X : array-like, shape (n_samples, n_features)
-    y : array-like, shape (n_samples,) or (n_samples, n_outputs)
-    observers : callable
-        Given a rank, returns its observers.
-
-    Returns
-    -------
-    list of SimulatedRanks
-        With what each computed (``n_values``) and gave to sums (``n_bytes``).
-
-    Raises
-    ------
-    ShallowsError
-        As `shallows.distributed.fit`.
+    ``estimators``: one for each rank, with the same parameters. ``X`` (n_samples, n_features). ``y`` (n_samples,) or
+    (n_samples, n_outputs). ``observers``: given a rank, returns its observers. Returns: with what each computed
+    (``n_values``) and gave to sums (``n_bytes``).
     """
     size = len(estimators)
     held, barrier = [None] * size, threading.Barrier(size)

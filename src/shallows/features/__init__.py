@@ -51,7 +51,7 @@ FEATURE_MAPS = LazyTable(
         "rbf_kmeans": ".landmarks:rbf_at_means",
         "nystrom": ".landmarks:nystrom_at_samples",
         "nystrom_kmeans": ".landmarks:nystrom_at_means",
-        "nystrom_leverage": ".leverage:nystrom_by_leverage",
+        "nystrom_leverage": ".landmarks:nystrom_by_leverage",
         "polynomial": ".monomials:monomials",
         "tensor_sketch": ".tensor_sketch",
         "sigmoid_units": ".hidden_units",

@@ -12,7 +12,7 @@ import scipy.sparse
 from .. import arrays, streams
 from ..arrays import Array
 from ..errors import ShallowsError
-from .base import FeatureMap
+from .base import FeatureMap, check_inputs
 
 BINS = 1024
 """Bins of a grid where a number of columns is asked for: two points in different cells share one in 1,024."""
@@ -74,8 +74,7 @@ class RandomBinning(FeatureMap):
 
     def columns(self, x: np.ndarray) -> np.ndarray:
         """The column of each point in each grid, int32, shape (m, P)."""
-        if x.ndim != 2 or x.shape[1] != self.n_inputs:
-            raise ShallowsError(f"These features take {self.n_inputs} inputs, got points of shape {tuple(x.shape)}.")
+        check_inputs(x, self.n_inputs)
         bits, d = int(self.n_bins).bit_length() - 1, self.n_inputs
         out = np.empty((x.shape[0], self.n_grids), dtype=np.int32)
         for p in range(self.n_grids):
@@ -107,13 +106,7 @@ class RandomBinning(FeatureMap):
 
 
 def check_has_bins(kernel: Any) -> None:
-    """Refuse a kernel that no random grids belong to.
-
-    Raises
-    ------
-    ShallowsError
-        For every kernel but the product form of the Laplace kernel.
-    """
+    """Refuse a kernel that no random grids belong to."""
     name = getattr(kernel, "name", kernel)
     if name != "laplace_product":
         raise ShallowsError(

@@ -6,9 +6,8 @@ from typing import Any
 
 from .. import arrays
 from ..arrays import Array
-from .fourier import waves
-from .projectors import joined
-from .protocol import FeatureStream, FourierStream, Projector
+from .base import FeatureStream, FourierStream, Projector
+from .fourier import joined, waves
 from .sparse_rows import inner_products, is_sparse, scaled
 
 STRIP_BYTES = 2**20
@@ -36,19 +35,8 @@ def evaluate(
     Points go in strips over threads, and every strip passes all blocks in their order, so that the sum does not depend
     on the number of threads. Frequencies that the cache of ``features`` does not hold are drawn once for all threads.
 
-    Parameters
-    ----------
-    features : FeatureStream
-    x : array, shape (m, d)
-    coefficients : array, shape (n_blocks, width, c)
-    first : int
-        Number of the block that ``coefficients[0]`` belongs to.
-    budget : int
-        Bytes for frequencies that are held at a time.
-
-    Returns
-    -------
-    array, shape (m, c)
+    ``x`` (m, d). ``coefficients`` (n_blocks, width, c). ``first``: number of the block that ``coefficients[0]`` belongs
+    to. ``budget``: bytes for frequencies that are held at a time. Returns (m, c).
     """
     xp = arrays.namespace(x)
     n_blocks, width, c = coefficients.shape
@@ -143,10 +131,7 @@ def correlate(
 ) -> tuple[Array, Array | None]:
     """Φᵀg and, if asked for, Φᵀ diag(weights) Φ, with Φ = block(i, x); points go in strips that fit the budget.
 
-    Returns
-    -------
-    array, shape (width, c)
-    array, shape (width, width), or None
+    Returns (width, c); (width, width).
     """
     xp = arrays.namespace(x)
     rows = max(1, min(x.shape[0], budget // (features.width * arrays.itemsize(x))))

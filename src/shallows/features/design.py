@@ -10,8 +10,7 @@ import scipy.sparse
 from .. import arrays
 from ..arrays import Array, Device
 from ..errors import ShallowsError
-from .base import FeatureMap
-from .protocol import SparseFeatureMap
+from .base import FeatureMap, SparseFeatureMap
 from .sparse_rows import is_sparse
 
 ROW_BYTES = 2**25
@@ -25,7 +24,7 @@ class Blocks:
     ----------
     features : object
         With ``map(x)`` of shape (m, n_features) and ``n_features``. A streamed `FeatureMap` is gone through block by
-        block; any other map is one block, whose rows may be sparse (`protocol.SparseFeatureMap`).
+        block; any other map is one block, whose rows may be sparse (`SparseFeatureMap`).
     n_features : int, optional
         How many columns of a streamed map to use; its last block may be used in part. Where a frequency has two
         columns an odd number becomes the next even one. None takes what the map says of itself.

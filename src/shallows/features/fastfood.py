@@ -44,24 +44,12 @@ def hadamard_transform(x: Array, factors: tuple[Array, Array]) -> Array:
 
 @dataclass(frozen=True)
 class FastfoodProjector:
-    """x ↦ xVᵀ with V = S H G Π H B, one such matrix of d rows after another.
+    """x ↦ xVᵀ with V = S H G Π H B, one such matrix of d rows after another."""
 
-    Attributes
-    ----------
-    diagonals : array, shape (3, n_stacks, d)
-        Signs B, Gaussian numbers G and scales S.
-    order : array of int, shape (n_stacks, d)
-        The permutations Π.
-    factors : pair of arrays
-        See `hadamard_factors`.
-    n_frequencies : int
-        Rows that are used; of the last matrix it may be a part.
-    """
-
-    diagonals: Array
-    order: Array
-    factors: tuple[Array, Array]
-    n_frequencies: int
+    diagonals: Array  # (3, n_stacks, d): signs B, Gaussian numbers G and scales S
+    order: Array  # (n_stacks, d): the permutations Π
+    factors: tuple[Array, Array]  # See `hadamard_factors`
+    n_frequencies: int  # Rows that are used; of the last matrix it may be a part
 
     def project(self, x: Array, out: Array | None = None) -> Array:
         """The angles xωᵀ, shape (m, n_frequencies)."""

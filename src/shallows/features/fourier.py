@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -14,9 +14,56 @@ from .. import arrays, kernels, streams
 from ..arrays import Array
 from ..errors import ShallowsError
 from ..gpu.fused_expressions import FusedExpression
-from .base import FeatureMap
-from .projectors import DenseProjector
-from .protocol import Projector
+from .base import FeatureMap, Projector, check_inputs
+
+
+@dataclass(frozen=True)
+class DenseProjector:
+    """A product with a matrix of frequencies."""
+
+    transposed: Array  # (d, F): Ωᵀ
+
+    @property
+    def n_frequencies(self) -> int:
+        """F."""
+        return self.transposed.shape[1]
+
+    def project(self, x: Array, out: Array | None = None) -> Array:
+        """``x @ transposed``."""
+        return x @ self.transposed if out is None else arrays.matmul_into(x, self.transposed, out)
+
+
+@dataclass(frozen=True)
+class JoinedProjectors:
+    """Several projections side by side."""
+
+    parts: Sequence[Projector]
+
+    @property
+    def n_frequencies(self) -> int:
+        """Of all parts."""
+        return sum(part.n_frequencies for part in self.parts)
+
+    def project(self, x: Array, out: Array | None = None) -> Array:
+        """The angles of the parts, one after another."""
+        if out is None:
+            return arrays.namespace(x).concat([part.project(x) for part in self.parts], axis=1)
+        start = 0
+        for part in self.parts:
+            out[:, start : start + part.n_frequencies] = part.project(x)
+            start += part.n_frequencies
+        return out
+
+
+def joined(parts: Sequence[Projector]) -> Projector:
+    """One projection in place of several: a single product where all of them are products with a matrix."""
+    if len(parts) == 1:
+        return parts[0]
+    if all(isinstance(part, DenseProjector) for part in parts):
+        xp = arrays.namespace(parts[0].transposed)
+        return DenseProjector(xp.concat([part.transposed for part in parts], axis=1))
+    return JoinedProjectors(parts)
+
 
 COLUMNS_OF_FREQUENCY = {"pair": 2, "cosine": 1}
 """The forms, and how many columns each has for a frequency."""
@@ -179,8 +226,7 @@ class FourierFeatures(FeatureMap):
             tends to k(x, z).
         """
         m, F = x.shape[0], self.block_size
-        if x.ndim != 2 or x.shape[1] != self.n_inputs:
-            raise ShallowsError(f"These features take {self.n_inputs} inputs, got points of shape {tuple(x.shape)}.")
+        check_inputs(x, self.n_inputs)
         if out is None:
             out = arrays.namespace(x).empty((m, self.width), dtype=x.dtype)
         projector = self.projector(i, x)

@@ -9,8 +9,8 @@ from typing import Any
 
 from .. import arrays, streams
 from ..arrays import Array, Device
-from ..errors import ShallowsError, UnknownNameError
-from .base import FeatureMap
+from ..errors import UnknownNameError
+from .base import FeatureMap, check_inputs
 
 
 def _sigmoid(z: Array, xp: Any) -> Array:
@@ -110,8 +110,7 @@ class HiddenUnits(FeatureMap):
 
     def map(self, x: Array) -> Array:
         """G(a, b, x), shape (m, L)."""
-        if x.ndim != 2 or x.shape[1] != self.n_inputs:
-            raise ShallowsError(f"These features take {self.n_inputs} inputs, got points of shape {tuple(x.shape)}.")
+        check_inputs(x, self.n_inputs)
         xp = arrays.namespace(x)
         a, b = self.weights(x)
         if self.activation in OF_PRODUCTS:
@@ -125,11 +124,7 @@ class HiddenUnits(FeatureMap):
 class StackedUnits(FeatureMap):
     """Layers of hidden units, each of the centred and scaled outputs of the one before.
 
-    Parameters
-    ----------
-    layers : sequence of HiddenUnits
-    means, spreads : sequences of arrays
-        Of the outputs of each layer but the last, at training points.
+    ``means, spreads``: of the outputs of each layer but the last, at training points.
     """
 
     layers: Sequence[HiddenUnits]
@@ -166,16 +161,9 @@ def stacked(
 ) -> HiddenUnits | StackedUnits:
     """Layers of ``n_units`` units each over training points; one layer is a `HiddenUnits`.
 
-    Parameters
-    ----------
-    activation : str
-        A member of `ACTIVATIONS`, for all layers.
-    x : array, shape (n, d)
-        Training points, from which means and deviations are taken.
-    n_units : sequence of int
-    bandwidth : float
-        σ of the first layer; later layers have inputs of variance one and take √d/2 for d inputs.
-    seed : int
+    ``activation``: a member of `ACTIVATIONS`, for all layers. ``x`` (n, d): training points, from which means and
+    deviations are taken. ``bandwidth``: σ of the first layer; later layers have inputs of variance one and take √d/2
+    for d inputs.
     """
     xp = arrays.namespace(x)
     layers, means, spreads = [], [], []

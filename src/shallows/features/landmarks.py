@@ -7,10 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+import scipy.linalg
+
 from .. import arrays, kernels, streams
 from ..arrays import Array, Device
 from ..errors import ShallowsError
-from .base import FeatureMap
+from .base import FeatureMap, check_inputs
 
 BLOCK_BYTES = 2**26
 """Kernel values that are held at a time where a product follows."""
@@ -64,15 +67,13 @@ class RBFNetwork(FeatureMap):
 
     def to(self, device: Device) -> RBFNetwork:
         """The same map with its centres on a device."""
-        return (
-            self
-            if arrays.device_of(self.centres) == device
-            else replace(self, centres=arrays.to_device(self.centres, device))
-        )
+        if arrays.device_of(self.centres) == device:
+            return self
+        return replace(self, centres=arrays.to_device(self.centres, device))
 
     def map(self, x: Array) -> Array:
         """k(xᵢ, zⱼ), shape (m, D)."""
-        _check_inputs(x, self.n_inputs)
+        check_inputs(x, self.n_inputs)
         return kernels.values(self.kernel, kernels.augmented(x), self._augmented)
 
 
@@ -164,7 +165,7 @@ class NystromFeatures(FeatureMap):
 
     def map(self, x: Array) -> Array:
         """z(x), shape (m, n_features)."""
-        _check_inputs(x, self.n_inputs)
+        check_inputs(x, self.n_inputs)
         out = arrays.namespace(x).empty((x.shape[0], self.n_features), dtype=x.dtype)
         rows = max(1, BLOCK_BYTES // (self.landmarks.shape[0] * arrays.itemsize(x)))
         for part in arrays.blocks(x.shape[0], rows):
@@ -197,6 +198,63 @@ def nystrom_at_means(
     return NystromFeatures(kernel, kmeans_centres(x, n_features, seed))
 
 
-def _check_inputs(x: Array, n_inputs: int) -> None:
-    if x.ndim != 2 or x.shape[1] != n_inputs:
-        raise ShallowsError(f"These features take {n_inputs} inputs, got points of shape {tuple(x.shape)}.")
+SAMPLE, HALVINGS = 2000, 40
+"""Points that λ is found on, and how often the interval that it is in is halved."""
+
+
+def ridge_leverage_scores(kernel: Any, x: Array, pilot: Array, total: float, seed: int = 0) -> np.ndarray:
+    """Approximate ridge leverage scores (K (K + λI)⁻¹)ᵢᵢ of points, by landmarks drawn uniformly.
+
+    With M pilot points and the weight w = n/M of each, the score of a point is
+    (k(x, x) − w k_M(x)ᵀ (w K_MM + λI)⁻¹ k_M(x)) / λ, at most 1. λ is the one at which the scores add up to ``total``,
+    the effective dimension that so many landmarks are good for, found on at most 2,000 of the points.
+
+    ``x`` (n, d). ``pilot`` (M, d): a uniform sample of ``x``. ``total``: below n. ``seed``: of the points that λ is
+    found on. Returns (n,).
+
+    References
+    ----------
+    A. Alaoui and M. Mahoney (2015), "Fast randomized kernel ridge regression with statistical guarantees", NIPS 28. C.
+    Musco and C. Musco (2017), "Recursive sampling for the Nyström method", NIPS 30.
+    """
+    n, M = x.shape[0], pilot.shape[0]
+    xp = arrays.namespace(x)
+    at_pilot = kernels.augmented(arrays.astype(pilot, xp.float64))
+    sigma, U = scipy.linalg.eigh(arrays.to_numpy(kernels.matrix(kernel, at_pilot)) * (n / M))
+    sigma = np.maximum(sigma, 0.0)
+
+    def along(points: Array) -> tuple[np.ndarray, np.ndarray]:
+        points = arrays.astype(points, xp.float64)
+        values = arrays.to_numpy(kernels.values(kernel, kernels.augmented(points), at_pilot))
+        return (values @ U) ** 2 * (n / M), arrays.to_numpy(kernel.diagonal(points))
+
+    def scores(squares: np.ndarray, diagonal: np.ndarray, ridge: float) -> np.ndarray:
+        return np.clip((diagonal - squares @ (1.0 / (sigma + ridge))) / ridge, 1e-12, 1.0)
+
+    some = along(sample_rows(x, SAMPLE, seed))
+    # Scores fall as λ grows, so their sum crosses the total once.
+    low, high = math.log(1e-10 * float(sigma[-1])), math.log(1e3 * float(sigma[-1]))
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        found = scores(*some, math.exp(middle)).mean() * n
+        low, high = (middle, high) if found > total else (low, middle)
+    rows = arrays.blocks(n, max(1, BLOCK_BYTES // (8 * M)))
+    return np.concatenate([scores(*along(x[part, :]), math.exp(high)) for part in rows])
+
+
+def leverage_rows(kernel: Any, x: Array, n: int, seed: int) -> Array:
+    """``n`` rows of ``x`` without replacement, drawn in proportion to their scores, shape (min(n, len(x)), d)."""
+    if n >= x.shape[0]:
+        return x
+    scores = ridge_leverage_scores(kernel, x, sample_rows(x, n, seed), float(n), seed)
+    # The n largest of uᵢ^(1/sᵢ) are a sample with probabilities in proportion to s (Efraimidis and Spirakis 2006).
+    uniform = streams.uniform(seed, "leverage", 0, (x.shape[0],))
+    keys = np.log(np.maximum(uniform, 2.0**-53)) / scores
+    return arrays.take_rows(x, np.argsort(-keys, kind="stable")[:n])
+
+
+def nystrom_by_leverage(
+    kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None
+) -> NystromFeatures:
+    """The map that is called "nystrom_leverage": Nyström with landmarks drawn by leverage; see `features.make`."""
+    return NystromFeatures(kernel, leverage_rows(kernel, x, n_features, seed))

@@ -15,7 +15,7 @@ import scipy.sparse
 from .. import arrays
 from ..arrays import Array
 from ..errors import ShallowsError
-from .base import FeatureMap, check_is_polynomial
+from .base import FeatureMap, check_inputs, check_is_polynomial
 
 MOST_BYTES = 2**32
 """Bytes of indices above which a number of monomials is refused."""
@@ -94,8 +94,7 @@ class Monomials(FeatureMap):
 
         A sparse row with r values that are not zero has binomial(p + r, p) of them, whatever d is.
         """
-        if x.ndim != 2 or x.shape[1] != self.n_inputs:
-            raise ShallowsError(f"These features take {self.n_inputs} inputs, got points of shape {tuple(x.shape)}.")
+        check_inputs(x, self.n_inputs)
         if scipy.sparse.issparse(x):
             from sklearn.preprocessing import PolynomialFeatures
 

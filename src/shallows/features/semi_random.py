@@ -8,7 +8,7 @@ from typing import Any
 from .. import arrays, streams
 from ..arrays import Array
 from ..errors import ShallowsError
-from .base import FeatureMap
+from .base import FeatureMap, check_inputs
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,7 @@ class SemiRandomFeatures(FeatureMap):
 
     def map(self, x: Array) -> Array:
         """The products, unit by unit, shape (m, n (d + 1))."""
-        if x.ndim != 2 or x.shape[1] != self.n_inputs:
-            raise ShallowsError(f"These features take {self.n_inputs} inputs, got points of shape {tuple(x.shape)}.")
+        check_inputs(x, self.n_inputs)
         xp = arrays.namespace(x)
         made = self.switches(x)[:, :, None] * self._with_constant(x)[:, None, :]
         made *= self.n_units**-0.5

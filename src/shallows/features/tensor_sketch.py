@@ -11,8 +11,7 @@ import scipy.sparse
 
 from .. import arrays, streams
 from ..arrays import Array
-from ..errors import ShallowsError
-from .base import FeatureMap, check_is_polynomial
+from .base import FeatureMap, check_inputs, check_is_polynomial
 
 STRIP_BYTES = 2**25
 """Sketches that are transformed at a time."""
@@ -58,8 +57,7 @@ class TensorSketch(FeatureMap):
 
     def map(self, x: Array) -> Array:
         """z(x), shape (m, D)."""
-        if x.ndim != 2 or x.shape[1] != self.n_inputs:
-            raise ShallowsError(f"These features take {self.n_inputs} inputs, got points of shape {tuple(x.shape)}.")
+        check_inputs(x, self.n_inputs)
         xp = arrays.namespace(x)
         matrices = [self.count_sketch(q) for q in range(self.kernel.degree)]
         if not arrays.is_numpy(x):

@@ -46,20 +46,9 @@ def off() -> Iterator[None]:
 def first_use(key: Hashable, make: Callable[[], Function], x: Array) -> Function | None:
     """What ``make`` gives, made once for each key and device; None where it failed.
 
-    Parameters
-    ----------
-    key : hashable
-        What is made, with all that it depends on but the device.
-    make : callable
-        Compiles a function and holds it against the plain expression. What it raises, but for a want of memory, ends in
-        one warning a process.
-    x : array
-        Whose device is meant.
-
-    Warns
-    -----
-    RuntimeWarning
-        If ``make`` raised, for the first time in this process.
+    ``key``: what is made, with all that it depends on but the device. ``make``: compiles a function and holds it
+    against the plain expression. What it raises, but for a want of memory, ends in one warning a process. ``x``: whose
+    device is meant.
     """
     key = (key, arrays.device_of(x))
     if key not in _made:
@@ -91,16 +80,8 @@ def real(dtype: Any) -> str:
 def elementwise(xp: Any, name: str, body: str, dtype: str) -> Callable[[Array, Array], Array]:
     """An ``ElementwiseKernel`` of a function of one number, which may write over what it reads.
 
-    Parameters
-    ----------
-    xp : module
-        CuPy.
-    name : str
-        What profilers call it.
-    body : str
-        The body of ``REAL radial(REAL scaled)`` in C.
-    dtype : str
-        ``"float32"`` or ``"float64"``.
+    ``xp``: CuPy. ``name``: what profilers call it. ``body``: the body of ``REAL radial(REAL scaled)`` in C. ``dtype``:
+    ``"float32"`` or ``"float64"``.
     """
     return xp.ElementwiseKernel(
         f"{dtype} scaled", f"{dtype} value", "value = radial(scaled)", name=name, preamble=function(body, dtype)
@@ -115,12 +96,6 @@ def function(body: str, dtype: str) -> str:
 def compiled(xp: Any, source: str, name: str) -> Callable[..., None]:
     """A function of CUDA C, called as ``f(grid, block, arguments)``.
 
-    Parameters
-    ----------
-    xp : module
-        CuPy.
-    source : str
-    name : str
-        Of the function in the source.
+    ``xp``: CuPy. ``name``: of the function in the source.
     """
     return xp.RawKernel(source, name)

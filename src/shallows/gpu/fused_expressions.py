@@ -23,35 +23,22 @@ from . import cuda
 class FusedExpression:
     """An elementwise expression with several inputs and outputs.
 
-    Parameters
-    ----------
-    name : str
-        What profilers call it.
-    inputs, outputs : tuple of str
-        Names of the operands. They broadcast as NumPy's do; outputs have the full shape and may be read as well.
-    operation : str
-        The expression for one element in C, in which ``T`` is the type of all operands.
-    plain : callable
-        ``plain(*inputs, *outputs)`` writes the outputs with the array library's own operations.
-    example : tuple of tuple of int
-        Shapes of inputs on which the two are compared.
+    ``inputs, outputs``: names of the operands. They broadcast as NumPy's do; outputs have the full shape and may be
+    read as well.
     """
 
-    name: str
+    name: str  # What profilers call it
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    operation: str
+    operation: str  # The expression for one element in C, in which ``T`` is the type of all operands
+    # ``plain(*inputs, *outputs)`` writes the outputs with the array library's own operations
     plain: Callable[..., None]
-    example: tuple[tuple[int, ...], ...]
+    example: tuple[tuple[int, ...], ...]  # Shapes of inputs on which the two are compared
 
     def __call__(self, *inputs: Array | float, into: tuple[Array, ...]) -> None:
         """Write the outputs into arrays.
 
-        Parameters
-        ----------
-        *inputs : array or float
-        into : tuple of array
-            Of one shape and one floating dtype, which the inputs have too.
+        ``into``: of one shape and one floating dtype, which the inputs have too.
         """
         kernel = self._kernel(into[0]) if cuda.wanted(into[0]) else None
         if kernel is None:

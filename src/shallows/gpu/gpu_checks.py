@@ -26,22 +26,7 @@ _LIBRARIES = re.compile(r"failed to load .*lib|lib(nvrtc|cublas|cusolver|curand)
 def check_gpu(device: str | Device) -> None:
     """Refuse a GPU that was asked for by name and cannot be used, with its cause; warn of one that is mostly taken.
 
-    Parameters
-    ----------
-    device : {"auto", "cpu", "gpu", "gpu:N"} or Device
-        Nothing is asked of "cpu", nor of "auto" where there is no GPU.
-
-    Raises
-    ------
-    ShallowsError
-        If no device is visible, there is none of that number, the driver is too old, or kernels do not compile since
-        the headers of the CUDA toolkit are missing.
-
-    Warns
-    -----
-    RuntimeWarning
-        If other processes hold more than half of the device's memory: the matrix is then kept in part, and the fit is
-        slower.
+    ``device``: nothing is asked of "cpu", nor of "auto" where there is no GPU.
     """
     match = re.fullmatch(r"(auto)|gpu(?::(\d+))?", str(device))
     if match is None or (match[1] and not arrays.devices.gpu_is_available()):
@@ -75,10 +60,7 @@ def tf32_asked_for() -> str | None:
 def precision_of_products(device: Device, dtype: str) -> dict[str, str]:
     """What a record says of the products on a GPU.
 
-    Returns
-    -------
-    dict
-        ``products``: "float64", "float32" or "tf32 (VARIABLE=VALUE)"; empty for a CPU.
+    Returns ``products``: "float64", "float32" or "tf32 (VARIABLE=VALUE)"; empty for a CPU.
     """
     if device.kind == "cpu":
         return {}
@@ -87,17 +69,7 @@ def precision_of_products(device: Device, dtype: str) -> dict[str, str]:
 
 
 def tell_of_tf32(device: Device, dtype: str) -> None:
-    """Warn, before a fit that may be in float32, if the environment makes a GPU's products less precise.
-
-    Parameters
-    ----------
-    device : Device
-    dtype : {"auto", "float32", "float64"}
-
-    Warns
-    -----
-    RuntimeWarning
-    """
+    """Warn, before a fit that may be in float32, if the environment makes a GPU's products less precise."""
     asked = tf32_asked_for() if device.kind != "cpu" and dtype != "float64" else None
     if asked is None:
         return

@@ -25,15 +25,7 @@ def applies(like: Array | None) -> bool:
 def words(key: tuple[int, int], counter: int, n: int, like: Array) -> Array | None:
     """The first n words of Philox-4x64-10, shape (n,), or None where the kernel cannot be had.
 
-    Parameters
-    ----------
-    key : tuple of int
-        Two of 64 bits.
-    counter : int
-        Which block of the stream.
-    n : int
-    like : array
-        Of the device.
+    ``key``: two of 64 bits. ``counter``: which block of the stream. ``like``: of the device.
     """
     function = _function("words", "float64", like)
     return None if function is None else _launch(function, key, counter, n, 4, like, arrays.namespace(like).uint64)

@@ -7,10 +7,9 @@ rectangular matrix of two sets of points, block by block. What is not kept is no
 applies. A `KernelRowCache` hands out single rows, for solvers that choose them.
 """
 
-from .columns import Columns
 from .cross import FUSED_ROWS, Blocks, cross_product
 from .lazy import LazyGram
-from .matrix import Gram, Rows
+from .matrix import Columns, Gram, Rows
 from .row_cache import KernelRowCache
 from .tiles import GPU_TILE, SMALL_GPU_TILE, TILE, tile_edge
 

@@ -97,12 +97,7 @@ def applies(kernel: Kernel, points: Array, a: Array) -> bool:
     So it is for a radial kernel, few features, few columns and arrays on a GPU, unless CUDA of our own is turned off or
     did not compile (`shallows.gpu.cuda`).
 
-    Parameters
-    ----------
-    kernel : Kernel
-    points : array, shape (n, d + 2)
-        Augmented.
-    a : array, shape (n, c)
+    ``points`` (n, d + 2): augmented. ``a`` (n, c).
     """
     return (
         cuda.wanted(points)
@@ -118,19 +113,8 @@ def applies(kernel: Kernel, points: Array, a: Array) -> bool:
 def product(kernel: RadialKernel, x: Array, points: Array, a: Array, extra: Array | None = None) -> Array:
     """``k(x, points) @ a``, for what `applies` said yes to.
 
-    Parameters
-    ----------
-    kernel : RadialKernel
-    x : array, shape (m, d) or augmented (m, d + 2)
-    points : array, shape (n, d + 2)
-        Augmented.
-    a : array, shape (n, c)
-    extra : array, shape (m,), optional
-        Squared distance that every point of ``x`` has in addition.
-
-    Returns
-    -------
-    array, shape (m, c)
+    ``x`` (m, d) or augmented (m, d + 2). ``points`` (n, d + 2): augmented. ``a`` (n, c). ``extra`` (m,): squared
+    distance that every point of ``x`` has in addition. Returns (m, c).
     """
     shape = Shape.of(points.shape[1] - 2, a.shape[1], str(points.dtype))
     return _launch(_function(kernel, shape, points), shape, kernel, x, points, a, extra)

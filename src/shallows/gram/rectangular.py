@@ -33,25 +33,10 @@ def forward_and_back(
     Values of the kernel cost several times what the products with few columns do, so each is made once and serves both;
     but where `shallows.gram.fused` applies, to make it twice costs less than to write it down.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    points : array, shape (m, d + 2)
-        Augmented.
-    centres : array, shape (p, d + 2)
-        Augmented.
-    a : array, shape (p, c)
-    respond : callable
-        Given ``K[rows] @ a`` and the rows, returns an array of the same shape and a number. It is called from several
-        threads.
-    budget : int
-        Bytes that the strips may take; at the least 16 rows a worker are held.
-
-    Returns
-    -------
-    product : array, shape (p, c)
-    total : float
-        The sum of the numbers.
+    ``points`` (m, d + 2): augmented. ``centres`` (p, d + 2): augmented. ``a`` (p, c). ``respond``: given ``K[rows] @
+    a`` and the rows, returns an array of the same shape and a number. It is called from several threads. ``budget``:
+    Bytes that the strips may take; at the least 16 rows a worker are held. Returns ``product`` (p, c); ``total``: the
+    sum of the numbers.
     """
     xp = arrays.namespace(points)
     m, p = points.shape[0], centres.shape[0]

@@ -16,30 +16,12 @@ class KernelRowSlab:
     row that is missing is made by `fetch`. Each row is made by a product of its own, so that its last digits do not
     depend on what else is kept.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    points : array, shape (n, d + 2)
-        Augmented points (`kernels.augmented`), on any device.
-    budget : int
-        Bytes that the kept rows may take; two rows are always kept.
-    ridge : ndarray, shape (n,), optional
-        What is added to the diagonal of the matrix.
-
-    Attributes
-    ----------
-    rows : ndarray, shape (capacity, n)
-        The kept rows, in the precision of the points.
-    slot_of : ndarray of int, shape (n,)
-        Where in ``rows`` a row of the matrix is, or −1.
-    used : ndarray of int, shape (capacity,)
-        When the row of a slot was last used, by the ``clock``.
-    clock : ndarray of int, shape (1,)
-        Uses so far.
-    diagonal : ndarray of float64, shape (n,)
-        The diagonal of the matrix with the ridge.
-    n_made : int
-        Rows that were made; each takes n kernel evaluations.
+    ``points`` (n, d + 2): augmented points (`kernels.augmented`), on any device. ``budget``: bytes that the kept rows
+    may take; two rows are always kept. ``ridge`` (n,): what is added to the diagonal of the matrix. ``rows`` (capacity,
+    n): The kept rows, in the precision of the points. ``slot_of`` (n,): where in ``rows`` a row of the matrix is, or
+    −1. ``used`` (capacity,): when the row of a slot was last used, by the ``clock``. ``clock`` (1,): uses so far.
+    ``diagonal`` (n,): the diagonal of the matrix with the ridge. ``n_made``: rows that were made; each takes n kernel
+    evaluations.
     """
 
     def __init__(self, kernel: Kernel, points: Array, *, budget: int, ridge: np.ndarray | None = None):
@@ -75,12 +57,8 @@ class KernelRowSlab:
     def product(self, coefficients: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """K[rows, :] @ coefficients with the ridge, summed in float64, shape (len(rows),).
 
-        Parameters
-        ----------
-        coefficients : ndarray of float64, shape (n,)
-            Mostly zero: kernel values are made of the others' columns alone.
-        rows : ndarray of int, optional
-            None takes all.
+        ``coefficients`` (n,): mostly zero: kernel values are made of the others' columns alone. ``rows``: None takes
+        all.
         """
         rows = np.arange(self.n) if rows is None else rows
         support = np.flatnonzero(coefficients)

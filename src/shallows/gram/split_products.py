@@ -22,7 +22,7 @@ import numpy as np
 from .. import arrays
 from ..arrays import Array
 from ..kernels import Kernel
-from ..kernels.radial import RadialKernel
+from ..kernels.radial import RadialKernel, WrappedKernel
 
 SPLITTER = 2.0**13 + 1.0
 """Of Veltkamp: with it the higher part of a float32 has 24 − 13 bits."""
@@ -67,23 +67,8 @@ def _linalg(like: Array) -> Any:
     return arrays.namespace(like)._core._routines_linalg
 
 
-class SplitKernel(Kernel):
-    """A radial kernel whose blocks come from split products; its values are those of the kernel to 2e-5 of a distance.
-
-    Parameters
-    ----------
-    kernel : RadialKernel
-    """
-
-    takes_bandwidth = shift_invariant = of_distance = True
-
-    def __init__(self, kernel: RadialKernel):
-        self.kernel, self.name, self.bandwidth = kernel, kernel.name, kernel.bandwidth
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Those of the kernel."""
-        return self.kernel.parameters
+class SplitKernel(WrappedKernel):
+    """A radial kernel whose blocks come from split products, with an error of at most 2e-5 of a distance."""
 
     def left_factor(self, points: Array) -> Array:  # noqa: D102
         return left_operand(self.kernel.left_factor(points))
@@ -92,10 +77,6 @@ class SplitKernel(Kernel):
         with tf32_products(out):
             return self.kernel.fill(left, right_operand(others), out)
 
-    def diagonal(self, x: Array) -> Array:
-        """k(xᵢ, xᵢ), shape (len(x),)."""
-        return self.kernel.diagonal(x)
-
 
 def split_kernel(kernel: Kernel, points: Array) -> Kernel:
     """The kernel with split products, where they are of use and do as they should; else the kernel itself.
@@ -103,16 +84,7 @@ def split_kernel(kernel: Kernel, points: Array) -> Kernel:
     They are of use for radial kernels in float32 on a GPU. A product of 256 of the points is held against float64
     first.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    points : array, shape (n, d + 2)
-        Augmented, centred by the caller.
-
-    Warns
-    -----
-    RuntimeWarning
-        If split products were of use, but cannot be had or err by more than 2e-5 of the largest value.
+    ``points`` (n, d + 2): augmented, centred by the caller.
     """
     of_use = isinstance(kernel, RadialKernel) and arrays.device_of(points).kind != "cpu"
     if not of_use or points.dtype != np.float32:

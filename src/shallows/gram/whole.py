@@ -6,8 +6,7 @@ from .. import arrays, kernels
 from ..arrays import Array
 from ..kernels import Kernel
 from ..utils import progress
-from .columns import Columns
-from .matrix import Gram
+from .matrix import Columns, Gram
 from .tiles import tile_edge
 
 
@@ -24,20 +23,8 @@ class WholeGram(Gram):
     lie in. A GPU, on which a launch costs as much as the product of a tile with a few hundred rows, is faster with the
     whole. Each tile is made once and written to both of its places.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    points : array, shape (n, d + 2)
-        Augmented points (`kernels.augmented`).
-    budget : int
-        Bytes that the matrix may take, at least `whole_bytes`.
-    tile : int, optional
-        Edge of the tiles that it is made of.
-
-    Raises
-    ------
-    ValueError
-        If the matrix does not fit the budget.
+    ``points`` (n, d + 2): augmented points (`kernels.augmented`). ``budget``: bytes that the matrix may take, at least
+    `whole_bytes`. ``tile``: edge of the tiles that it is made of.
     """
 
     def __init__(self, kernel: Kernel, points: Array, *, budget: int, tile: int | None = None):
@@ -90,9 +77,7 @@ class WholeGram(Gram):
 class WholeRows:
     """Some consecutive rows of a `WholeGram`.
 
-    Parameters
-    ----------
-    values : array, shape (m, n)
+    ``values`` (m, n).
     """
 
     def __init__(self, values: Array):
@@ -105,10 +90,4 @@ class WholeRows:
 
 def diagonal_of_product(a: Array, b: Array) -> Array:
     """Inner products of the columns of two arrays of shape (m, c), shape (c,), in a single launch."""
-    return diagonal(a.T @ b)
-
-
-def diagonal(matrix: Array) -> Array:
-    """A view of the diagonal."""
-    xp = arrays.namespace(matrix)
-    return xp.linalg.diagonal(matrix) if hasattr(xp.linalg, "diagonal") else xp.diagonal(matrix)
+    return arrays.diagonal(a.T @ b)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from .. import arrays
 from ..arrays import Array
 from .base import Kernel
-from .radial import Cauchy, Gaussian, Laplace, RadialKernel
+from .radial import Cauchy, Gaussian, Laplace, RadialKernel, WrappedKernel
 
 MANY_VALUES = 2**29
 """Values from which the loops pay: 512 tiles gain about 0.3 s, which is what numba takes to be imported."""
@@ -20,32 +19,19 @@ COMPILED = (Gaussian, Laplace, Cauchy)
 """Kernels for which there is a loop, in `compiled_loops` under the kernel's name."""
 
 
-class CompiledKernel(Kernel):
+class CompiledKernel(WrappedKernel):
     """A radial kernel in float32 whose product of matrices is followed by one loop in place of several of NumPy's.
 
     Its values, which lie within [0, 1], differ from those of the kernel by at most 4 · 2⁻²³.
 
-    Parameters
-    ----------
-    kernel : RadialKernel
-        One of `COMPILED`.
+    ``kernel``: one of `COMPILED`.
     """
-
-    takes_bandwidth = shift_invariant = of_distance = True
 
     def __init__(self, kernel: RadialKernel):
         from . import compiled_loops
 
-        self.kernel, self.name, self.bandwidth = kernel, kernel.name, kernel.bandwidth
+        super().__init__(kernel)
         self._loop: Callable[[Array, int], None] = getattr(compiled_loops, kernel.name)
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Those of the kernel."""
-        return self.kernel.parameters
-
-    def left_factor(self, points: Array) -> Array:  # noqa: D102
-        return self.kernel.left_factor(points)
 
     def fill(self, left: Array, others: Array, out: Array) -> Array:  # noqa: D102
         if out.size == 0 or out.strides[1] != out.itemsize:
@@ -57,10 +43,6 @@ class CompiledKernel(Kernel):
         self._loop(np.lib.stride_tricks.as_strided(out, shape, (shape[1] * out.itemsize, out.itemsize)), out.shape[1])
         return out
 
-    def diagonal(self, x: Array) -> Array:
-        """k(xᵢ, xᵢ) = 1, shape (len(x),)."""
-        return self.kernel.diagonal(x)
-
 
 def compiled_kernel(kernel: Kernel, points: Array, n_values: int) -> Kernel:
     """The kernel with a compiled loop where that pays, else the kernel itself.
@@ -68,18 +50,7 @@ def compiled_kernel(kernel: Kernel, points: Array, n_values: int) -> Kernel:
     It pays for `COMPILED` kernels, float32 on a CPU, and at least `MANY_VALUES` values. The choice follows from the
     problem alone, so that a fit that is done again, or goes on after a break, has the same values.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    points : array, shape (n, d + 2)
-        Augmented.
-    n_values : int
-        How many values will be made, at least once each.
-
-    Warns
-    -----
-    RuntimeWarning
-        If the loop cannot be compiled here, as where numba finds no folder that it may write to.
+    ``points`` (n, d + 2): augmented. ``n_values``: how many values will be made, at least once each.
     """
     pays = n_values >= MANY_VALUES and arrays.is_numpy(points) and points.dtype == np.float32
     if not pays or type(kernel) not in COMPILED:

@@ -99,6 +99,27 @@ class RadialKernel(Kernel):
         return arrays.namespace(x).ones(x.shape[0], dtype=x.dtype)
 
 
+class WrappedKernel(Kernel):
+    """A radial kernel whose blocks are computed in another way."""
+
+    takes_bandwidth = shift_invariant = of_distance = True
+
+    def __init__(self, kernel: RadialKernel):
+        self.kernel, self.name, self.bandwidth = kernel, kernel.name, kernel.bandwidth
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Those of the kernel."""
+        return self.kernel.parameters
+
+    def left_factor(self, points: Array) -> Array:  # noqa: D102
+        return self.kernel.left_factor(points)
+
+    def diagonal(self, x: Array) -> Array:
+        """k(xᵢ, xᵢ), shape (len(x),)."""
+        return self.kernel.diagonal(x)
+
+
 class Gaussian(RadialKernel):
     """exp(−‖x − z‖² / (2σ²))."""
 

@@ -262,13 +262,7 @@ ARCHITECTURES: dict[str, Architecture] = {
 
 
 def find(architecture: str | Architecture) -> Architecture:
-    """The architecture of a name; one that is handed in stays as it is.
-
-    Raises
-    ------
-    UnknownNameError
-        For an unknown name.
-    """
+    """The architecture of a name; one that is handed in stays as it is."""
     if isinstance(architecture, Architecture):
         return architecture
     if architecture not in ARCHITECTURES:
@@ -279,13 +273,8 @@ def find(architecture: str | Architecture) -> Architecture:
 def shape_of_examples(n_inputs: int, of_images: bool, image_shape: Any = None) -> Shape:
     """Shape of one example: what is stated, or square images of one or of three channels.
 
-    Parameters
-    ----------
-    n_inputs : int
-    of_images : bool
-        Whether the net needs images.
-    image_shape : (int, int, int), optional
-        Channels, height and width, in the order of the numbers of a row (all of one channel before the next).
+    ``of_images``: whether the net needs images. ``image_shape``: channels, height and width, in the order of the
+    numbers of a row (all of one channel before the next).
     """
     if not of_images:
         return (n_inputs,)

@@ -11,13 +11,7 @@ from ..errors import MissingExtraError, ShallowsError
 
 
 def torch() -> Any:
-    """The library.
-
-    Raises
-    ------
-    MissingExtraError
-        If it is not installed.
-    """
+    """The library."""
     try:
         import torch as library
     except ImportError:

@@ -18,25 +18,12 @@ from .inputs import Coding
 class NetProblem:
     """What a net is trained on.
 
-    Attributes
-    ----------
-    x : ndarray, shape (n, d)
-        Rows as they were given; a memory map is read a batch at a time.
-    targets : ndarray, shape (n,) of int64 or (n, c) of float
-        Class numbers, or values.
-    order : ndarray of int64, shape (n,)
-        Batches are slices of this order of the rows.
-    architecture : Architecture
-    coding : Coding
-    n_outputs : int
-    seed : int
-    device, dtype
-        PyTorch's.
+    ``device, dtype``: PyTorch's.
     """
 
-    x: Any
-    targets: np.ndarray
-    order: np.ndarray
+    x: Any  # (n, d): rows as they were given; a memory map is read a batch at a time
+    targets: np.ndarray  # (n,) of int64 or (n, c): Class numbers, or values
+    order: np.ndarray  # (n,): batches are slices of this order of the rows
     architecture: Architecture
     coding: Coding
     n_outputs: int

@@ -17,26 +17,16 @@ _ROWS = 1024
 class Coding:
     """Turns rows of features into the inputs of a net's first layer.
 
-    Attributes
-    ----------
-    shape : tuple of int
-        Of one example before it is cut: (channels, height, width) or (inputs,).
-    columns, values : ndarray of shape (k,), or None
-        With steps: input i is tanh((x[columns[i]] - values[i]) / width).
-    width : float or None
-    mean : ndarray of float64, shape (inputs,)
-        Of the training data.
-    scale : float
-        Root mean square of the centred training data over all inputs. One number, so that inputs that hardly vary are
-        not blown up.
-    crop : int or None
+    ``columns, values`` (k,): with steps: input i is tanh((x[columns[i]] - values[i]) / width).
     """
 
-    shape: Shape
+    shape: Shape  # Of one example before it is cut: (channels, height, width) or (inputs,)
     columns: np.ndarray | None
     values: np.ndarray | None
     width: float | None
-    mean: np.ndarray
+    mean: np.ndarray  # (inputs,): of the training data
+    # Root mean square of the centred training data over all inputs. One number, so that inputs that hardly vary are
+    # not blown up.
     scale: float
     crop: int | None
 

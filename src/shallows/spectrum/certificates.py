@@ -69,19 +69,12 @@ def subsample_and_fresh(n: int, m: int) -> tuple[slice, slice]:
 def certify(matrix: Array, functions: Array, shrink: Array, weights: Array | None, seed: int) -> Certificate:
     """The certificate of the preconditioned kernel k_P(x, z) = k(x, z) − Σᵢ shrinkᵢ ψᵢ(x) ψᵢ(z) on some points.
 
-    Parameters
-    ----------
-    matrix : array, shape (n, n)
-        Values k(x, z); overwritten.
-    functions : array, shape (n, q)
-    shrink : array, shape (q,)
-    weights : array, shape (n,), optional
-    seed : int
+    ``matrix`` (n, n): values k(x, z); overwritten. ``functions`` (n, q). ``shrink`` (q,). ``weights`` (n,).
     """
     xp = arrays.namespace(matrix)
     n = matrix.shape[0]
     # One number a point goes to the host at once: on a GPU each operation on it would be compiled and waited for.
-    own = diagonal(matrix)
+    own = xp.asarray(arrays.diagonal(matrix), copy=True)  # The matrix is overwritten below.
     bound = float(np.max(arrays.to_numpy(own if weights is None else own * weights)))
     reduced = functions * xp.sqrt(xp.clip(shrink, 0.0, None))[None, :]
     for rows in arrays.blocks(n, 1024):
@@ -89,7 +82,7 @@ def certify(matrix: Array, functions: Array, shrink: Array, weights: Array | Non
     if weights is not None:
         root = xp.sqrt(weights)[:, None]
         matrix = matrix * root * root.T
-    on_diagonal = arrays.to_numpy(diagonal(matrix))
+    on_diagonal = arrays.to_numpy(xp.asarray(arrays.diagonal(matrix), copy=True))
     largest = float(np.max(on_diagonal))
     upper = float(np.mean(np.sort(on_diagonal)[-math.ceil(UPPER_SHARE * n) :]))
     block = streams.normal(seed, "certificate", 0, (n, min(N_RITZ, n)), like=matrix, dtype=matrix.dtype)
@@ -113,19 +106,10 @@ def certify(matrix: Array, functions: Array, shrink: Array, weights: Array | Non
     return Certificate(top, *(max(value, tiny) for value in (largest, upper, mean, bound)), dimension, remainder)
 
 
-def diagonal(matrix: Array) -> Array:
-    """A copy of the diagonal, which writing into the matrix leaves as it is."""
-    xp = arrays.namespace(matrix)
-    taken = xp.linalg.diagonal(matrix) if hasattr(xp.linalg, "diagonal") else xp.diagonal(matrix)
-    return xp.asarray(taken, copy=True)
-
-
 def different(points: Array) -> int:
     """How many points differ from each other: by a projection onto a random direction, to fourteen digits.
 
-    Parameters
-    ----------
-    points : array, shape (n, d)
+    ``points`` (n, d).
     """
     xp = arrays.namespace(points)
     n, d = points.shape

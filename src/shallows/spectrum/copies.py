@@ -13,34 +13,19 @@ class Joined:
 
     A copy of a point that is left out would tell its target, whatever the bandwidth; and a row that is there twice has
     to count as one of twice the weight. A sum of squares over the rows and that over the points differ by a constant.
-
-    Attributes
-    ----------
-    first : ndarray of int, shape (k,)
-        The row of each point; in the order of the rows if all are distinct.
-    targets : ndarray, shape (k, c)
-    weights : ndarray, shape (k,), or None
-    group : ndarray of int, shape (m,)
-        The place of each row among the points.
-    all_distinct : bool
     """
 
-    first: np.ndarray
-    targets: np.ndarray
-    weights: np.ndarray | None
-    group: np.ndarray
+    first: np.ndarray  # (k,): the row of each point; in the order of the rows if all are distinct
+    targets: np.ndarray  # (k, c)
+    weights: np.ndarray | None  # (k,)
+    group: np.ndarray  # (m,): the place of each row among the points
     all_distinct: bool
 
 
 def join_copies(points: np.ndarray, targets: np.ndarray, weights: np.ndarray | None) -> Joined:
     """Join the rows with equal points.
 
-    Parameters
-    ----------
-    points : ndarray, shape (m, d)
-    targets : ndarray, shape (m, c)
-    weights : ndarray, shape (m,), optional
-        Positive.
+    ``points`` (m, d). ``targets`` (m, c). ``weights`` (m,): positive.
     """
     m = len(points)
     first, group = np.unique(points, axis=0, return_index=True, return_inverse=True)[1:]

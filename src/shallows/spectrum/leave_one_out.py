@@ -29,17 +29,8 @@ class RidgePath:
     The minimiser of Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖² has the coefficients α = (K + λW⁻¹)⁻¹ y. Fitted without the i-th
     point, it misses the target there by αᵢ / [(K + λW⁻¹)⁻¹]ᵢᵢ (Rasmussen and Williams 2006, section 5.4.2; Wahba 1990).
 
-    Parameters
-    ----------
-    matrix : ndarray, shape (m, m)
-        K.
-    targets : ndarray, shape (m, c)
-    weights : ndarray, shape (m,), optional
-
-    Attributes
-    ----------
-    values, vectors : ndarray, shape (m,) and (m, m)
-        The eigensystem of W^½ K W^½, from the largest eigenvalue to the smallest.
+    ``matrix`` (m, m): K. ``targets`` (m, c). ``weights`` (m,). ``values, vectors`` (m,) and (m, m): the eigensystem of
+    W^½ K W^½, from the largest eigenvalue to the smallest.
     """
 
     def __init__(self, matrix: np.ndarray, targets: np.ndarray, weights: np.ndarray | None = None):
@@ -74,32 +65,18 @@ class RidgePath:
 class RidgeChoice:
     """A bandwidth and a λ, and how they were found.
 
-    Attributes
-    ----------
-    bandwidth : float or None
-        None for kernels without one.
-    regularisation : float
-        λ.
-    error : float
-        The leave-one-out error of both, as a share of that of a constant.
-    standard_error : float
-        Of this error, from its spread over the points.
-    bandwidths, regularisations : dict of float to float
-        Errors of the bandwidths that were tried, each at its best λ, and of the λ at the chosen bandwidth.
-    n_rows : int
-        Points left out, one after the other.
-    path : RidgePath
-        Of the chosen bandwidth.
+    ``bandwidths, regularisations``: errors of the bandwidths that were tried, each at its best λ, and of the λ at the
+    chosen bandwidth.
     """
 
-    bandwidth: float | None
-    regularisation: float
-    error: float
-    standard_error: float
+    bandwidth: float | None  # None for kernels without one
+    regularisation: float  # λ
+    error: float  # The leave-one-out error of both, as a share of that of a constant
+    standard_error: float  # Of this error, from its spread over the points
     bandwidths: dict[float, float]
     regularisations: dict[float, float]
-    n_rows: int
-    path: RidgePath
+    n_rows: int  # Points left out, one after the other
+    path: RidgePath  # Of the chosen bandwidth
 
     @property
     def tells_nothing(self) -> bool:
@@ -141,17 +118,9 @@ def choose_ridge(
 
     The search begins at the median distance and goes on in factors of two in the direction in which the error falls.
 
-    Parameters
-    ----------
-    matrix_of : callable
-        Returns the kernel matrix, shape (m, m), float64, of a bandwidth; of None where there is none to choose.
-    targets : ndarray, shape (m, c)
-        Without their mean.
-    median : float, optional
-        Where the search of the bandwidth begins.
-    bandwidth, regularisation : float, optional
-        Where given, they stay as they are.
-    weights : ndarray, shape (m,), optional
+    ``matrix_of``: returns the kernel matrix, shape (m, m), float64, of a bandwidth; of None where there is none to
+    choose. ``targets`` (m, c): without their mean. ``median``: where the search of the bandwidth begins. ``bandwidth,
+    regularisation``: Where given, they stay as they are. ``weights`` (m,).
 
     References
     ----------

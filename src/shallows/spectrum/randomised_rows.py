@@ -32,21 +32,8 @@ def rsvd_of_rows(kernel: Kernel, points: Array, m: int, k: int, seed: int) -> tu
     orthonormal basis Q of X G, the singular values s of Qᵀ X and its right singular vectors. The eigenvalues of the
     kernel matrix are about √(n/M) s. A sketch that small underestimates the later ones by a fifth.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    points : array, shape (n, d + 2)
-        Augmented.
-    m, k : int
-        M and k.
-    seed : int
-        Of G.
-
-    Returns
-    -------
-    values : array, shape (k,)
-        Descending; fewer if M is smaller than k.
-    vectors : array, shape (n, k)
+    ``points`` (n, d + 2): augmented. ``m, k``: M and k. ``seed``: of G. Returns ``values`` (k,): descending; fewer if M
+    is smaller than k; ``vectors`` (n, k).
     """
     xp, n = arrays.namespace(points), points.shape[0]
     width = min(2 * k, m)

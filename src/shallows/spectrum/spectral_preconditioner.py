@@ -91,15 +91,8 @@ def flattened_top(eigenvalues: Array, damping: float, power: float) -> float:
 def choose_rank(eigenvalues: Array, *, rank: int, level: float, rounding: float) -> int:
     """How many directions are flattened.
 
-    Parameters
-    ----------
-    eigenvalues : array, descending
-    rank : int
-        The most.
-    level : float
-        Directions with a smaller eigenvalue are left as they are.
-    rounding : float
-        Share of the largest eigenvalue below which eigenvalues carry no direction.
+    ``rank``: the most. ``level``: directions with a smaller eigenvalue are left as they are. ``rounding``: share of the
+    largest eigenvalue below which eigenvalues carry no direction.
     """
     values = arrays.to_numpy(eigenvalues)
 
@@ -125,20 +118,9 @@ def flatten(
 ) -> tuple[Array, Certificate]:
     """The eigenvalues λ₁ to λ_{q+1} that a preconditioner can be made with, and its certificate.
 
-    Parameters
-    ----------
-    eigenvalues : array, at least q + 1 (or q with a level), descending
-    functions : array, shape (n, q)
-        Values ψᵢ(x) of the eigenfunctions, of norm one in the kernel's space, on the points of the certificate.
-    make_matrix : callable
-        The kernel matrix of these points, shape (n, n), to be written into.
-    q, level : int, float
-        From `choose_rank`.
-    damping, power : float
-    weights : array, shape (n,), optional
-    seed : int
-    whole : bool
-        The eigenvalues are those of all training points.
+    ``functions`` (n, q): values ψᵢ(x) of the eigenfunctions, of norm one in the kernel's space, on the points of the
+    certificate. ``make_matrix``: the kernel matrix of these points, shape (n, n), to be written into. ``q, level``:
+    From `choose_rank`. ``weights`` (n,). ``whole``: the eigenvalues are those of all training points.
     """
     while True:
         kept = arrays.contiguous(eigenvalues[: q + 1])

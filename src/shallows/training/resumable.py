@@ -21,19 +21,10 @@ class ResumableLoop:
     Used as a context: it reads the checkpoint on entering and keeps its folder locked until it is left. Without a
     checkpoint it is a plain loop that keeps nothing.
 
-    Parameters
-    ----------
-    label : str
-        What the work is called in the lines of its progress; without a label no lines are printed.
-    checkpoint : Checkpoint, optional
-        Keeps the results of finished pieces. It is written when it is due, and at once when a stop is requested.
-    every_seconds : float
-        At most one line of progress in so many seconds.
-
-    Attributes
-    ----------
-    seconds_before : float
-        Seconds that the work took in processes before this one.
+    ``label``: what the work is called in the lines of its progress; without a label no lines are printed.
+    ``checkpoint``: keeps the results of finished pieces. It is written when it is due, and at once when a stop is
+    requested. ``every_seconds``: at most one line of progress in so many seconds. ``seconds_before``: seconds that the
+    work took in processes before this one.
     """
 
     def __init__(self, label: str = "", checkpoint: Checkpoint | None = None, every_seconds: float = 15.0):
@@ -62,19 +53,9 @@ class ResumableLoop:
     def map(self, name: str, function: Callable[[Item], Any], items: Sequence[Item]) -> list[Any]:
         """Results of a function for each of some items, in their order.
 
-        Parameters
-        ----------
-        name : str
-            What the pieces are, in the plural, as in "steps for batches of 64". Calls of one loop that share a name are
-            taken to do the same work.
-        function : callable
-            Its result must be what JSON holds: numbers, texts, lists and dicts of them. Floats keep all their digits.
-        items : sequence
-
-        Raises
-        ------
-        TrainingInterrupted
-            After a stop was requested; the results so far are saved.
+        ``name``: what the pieces are, in the plural, as in "steps for batches of 64". Calls of one loop that share a
+        name are taken to do the same work. ``function``: its result must be what JSON holds: numbers, texts, lists and
+        dicts of them. Floats keep all their digits.
         """
         results = self._results.setdefault(name, [])
         found = len(results)

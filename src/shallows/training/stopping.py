@@ -73,17 +73,10 @@ def is_exhausted(state: Any) -> bool:
 
 @dataclass
 class BestState:
-    """The state with the smallest validation error so far.
-
-    Attributes
-    ----------
-    error : float
-    kept : pair, or None
-        See `states.keep`.
-    """
+    """The state with the smallest validation error so far."""
 
     error: float = math.inf
-    kept: Kept | None = field(default=None, repr=False)
+    kept: Kept | None = field(default=None, repr=False)  # See `states.keep`
 
     def validate(self, run: Run, stopping: Stopping) -> str:
         """Measure the state of a run and keep it if it is the best; returns the rule that ends the run, or nothing."""

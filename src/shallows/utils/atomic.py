@@ -17,20 +17,7 @@ PARTIAL_SUFFIX = ".part"
 def replacing(target: Path) -> Iterator[Path]:
     """Give a temporary path beside `target`; move it there when the block ends well, remove it otherwise.
 
-    Parameters
-    ----------
-    target : Path
-        The final name. Its folder is made where it is missing.
-
-    Yields
-    ------
-    Path
-        Where to write.
-
-    Raises
-    ------
-    OSError
-        When the file cannot be written.
+    ``target``: the final name. Its folder is made where it is missing. Returns: where to write.
     """
     target = Path(target)
     # A name of our own and not tempfile's: that one makes files which only their owner may read.

@@ -17,19 +17,9 @@ class LazyTable(MutableMapping[str, Any]):
     (`shallows.experiments.identity`): a call of ``LazyTable`` at the top of a module, written out, is not a part of the
     module's digest, so that a new entry makes no earlier result stale.
 
-    Parameters
-    ----------
-    kind : str
-        What the table holds, in the singular, for error messages: ``"kernel"``.
-    package : str
-        The package that holds the table, ``__name__``.
-    places : mapping of str to str
-        ``".module:attribute"`` by name, relative to the package. Where no attribute is written, it is the name itself.
-
-    Raises
-    ------
-    UnknownNameError
-        For a name that the table does not have; the message has the nearest one.
+    ``kind``: what the table holds, in the singular, for error messages: ``"kernel"``. ``package``: the package that
+    holds the table, ``__name__``. ``places``: ``".module:attribute"`` by name, relative to the package. Where no
+    attribute is written, it is the name itself.
     """
 
     def __init__(self, kind: str, package: str, places: Mapping[str, str]):
@@ -74,13 +64,7 @@ class LazyTable(MutableMapping[str, Any]):
         return importlib.util.resolve_name(entry.partition(":")[0], self.package)
 
     def attribute(self, name: str) -> Any:
-        """The entry of a name, for the ``__getattr__`` of the package that exports the table's entries.
-
-        Raises
-        ------
-        AttributeError
-            If the table has no such name.
-        """
+        """The entry of a name, for the ``__getattr__`` of the package that exports the table's entries."""
         if name not in self:
             raise AttributeError(f"module {self.package!r} has no attribute {name!r}")
         return self[name]

@@ -27,17 +27,8 @@ def main_memory() -> int:
 def limits(root: str | Path = "/", environment: Mapping[str, str] | None = None) -> list[Limit]:
     """All limits that hold for this process: of its control group and of each one above it, and of its Slurm job.
 
-    Parameters
-    ----------
-    root : path
-        Where ``proc/self`` and ``sys/fs/cgroup`` are looked for.
-    environment : mapping, optional
-        Environment variables; those of the process by default.
-
-    Returns
-    -------
-    list of Limit
-        Empty where nothing limits the process.
+    ``root``: where ``proc/self`` and ``sys/fs/cgroup`` are looked for. ``environment``: environment variables; those of
+    the process by default. Returns: empty where nothing limits the process.
     """
     found = [limit for group in _memory_groups(Path(root)) if (limit := _limit_of(*group)) is not None]
     asked = _slurm_allocation(os.environ if environment is None else environment)

@@ -57,12 +57,7 @@ class Part:
 def part(name: str, total: int | None = None) -> Part:
     """Begin a part of some work.
 
-    Parameters
-    ----------
-    name : str
-        What is being made, such as "kernel matrix".
-    total : int, optional
-        How much there is to do, in any unit.
+    ``name``: what is being made, such as "kernel matrix". ``total``: how much there is to do, in any unit.
     """
     begun = Part(name, total)
     begun.tell()
@@ -72,12 +67,7 @@ def part(name: str, total: int | None = None) -> Part:
 class Lines:
     """A listener that prints a line now and then, to stderr.
 
-    Parameters
-    ----------
-    label : str
-        What the work is called in these lines.
-    every_seconds : float
-        Between two lines, and before the first one.
+    ``label``: what the work is called in these lines. ``every_seconds``: between two lines, and before the first one.
     """
 
     def __init__(self, label: str, every_seconds: float = 15.0):

@@ -8,7 +8,9 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from ... import arrays, kernels, streams, training
+from ...errors import UnknownNameError
 from ...features import Blocks, FeatureMap
+from ...features.fourier import COLUMNS_OF_FREQUENCY, MOST_FREQUENCIES
 from ...kernels import Kernel
 from .. import precomputed
 from ..array_inputs import follows_input
@@ -157,3 +159,19 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
             ["float64", "float32"] if self.dtype == "auto" else []  # else it is the one that was asked for
         )
         return tags
+
+
+class FourierTransformer(FeatureMapTransformer):
+    """Base of transformers whose features are blocks of cosines and sines, made by the class `_map`."""
+
+    _map: Any
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        UnknownNameError.check("form", self.form, ("pair", "cosine"))
+
+    def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> FeatureMap:
+        # The map reads the number of inputs of the points, and no more.
+        block = -(-self.n_features // COLUMNS_OF_FREQUENCY[self.form])
+        size, cache = min(MOST_FREQUENCIES, block), max(2**20, budget // 8)
+        return self._map(kernel, X.shape[1], size, seed, form=self.form, cache_bytes=cache)

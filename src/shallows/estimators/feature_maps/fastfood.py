@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ... import arrays, features
-from ...errors import UnknownNameError
-from ...features.fourier import COLUMNS_OF_FREQUENCY, MOST_FREQUENCIES
+from ... import features
 from ...kernels import Kernel
-from .base import FeatureMapTransformer
+from .base import FourierTransformer
 
 
-class Fastfood(FeatureMapTransformer):
+class Fastfood(FourierTransformer):
     """Fastfood features of a kernel of the Euclidean distance: Fourier features by Hadamard transforms.
 
     The frequencies are rows of products of Hadamard, diagonal and permutation matrices, so that a feature takes about
@@ -90,12 +88,4 @@ class Fastfood(FeatureMapTransformer):
         self.memory = memory
         self.dtype = dtype
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        UnknownNameError.check("form", self.form, ("pair", "cosine"))
-
-    def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
-        # The map reads the number of inputs of the points, and no more.
-        block = -(-self.n_features // COLUMNS_OF_FREQUENCY[self.form])
-        size, cache = min(MOST_FREQUENCIES, block), max(2**20, budget // 8)
-        return features.Fastfood(kernel, X.shape[1], size, seed, form=self.form, cache_bytes=cache)
+    _map = features.Fastfood

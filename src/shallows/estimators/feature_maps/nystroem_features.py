@@ -9,8 +9,7 @@ import numpy as np
 
 from ... import arrays, features, streams
 from ...errors import UnknownNameError
-from ...features.landmarks import nystrom_at_means, nystrom_at_samples
-from ...features.leverage import nystrom_by_leverage
+from ...features.landmarks import nystrom_at_means, nystrom_at_samples, nystrom_by_leverage
 from ...kernels import Kernel
 from .base import FeatureMapTransformer
 

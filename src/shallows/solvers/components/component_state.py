@@ -22,36 +22,20 @@ SHARE_OF_A_BATCH = 0.1
 
 @dataclass(frozen=True)
 class ComponentProblem(ExampleSet):
-    """The k functions that span the top of the covariance operator A f = E[f(x) k(x, ·)] of a kernel.
+    """The k functions that span the top of the covariance operator A f = E[f(x) k(x, ·)] of a kernel."""
 
-    Attributes
-    ----------
-    features : FourierFeatures
-        Of the kernel.
-    n_components : int
-        k.
-    start : array, shape (n_blocks, width, k), optional
-        Coefficients of the first blocks that a training starts from; see `warm_start`. None where one goes on.
-    start_moment : ndarray, shape (k, k), optional
-        E[g(x)g(x)ᵀ] of that start g, as far as it is known.
-    points : array, shape (n, d), optional
-        A set that batches are slices of; none for a stream.
-    centred : bool
-        Whether functions count as their deviation from their mean, as in `sklearn.decomposition.KernelPCA`: the
-        covariance operator then is E[f(x) k(x, ·)] − E[f(x)] E[k(x, ·)].
-    budget : int
-        Bytes for features and frequencies in the course of a step.
-    growth : float
-        A batch on which the functions have more than this many times the variance of the kernel means divergence.
-    """
-
-    features: FourierFeatures
-    n_components: int
+    features: FourierFeatures  # Of the kernel
+    n_components: int  # k
+    # (n_blocks, width, k): coefficients of the first blocks that a training starts from; see `warm_start`. None where
+    # one goes on.
     start: Array | None
-    start_moment: np.ndarray | None
-    points: Array | None = None
+    start_moment: np.ndarray | None  # (k, k): E[g(x)g(x)ᵀ] of that start g, as far as it is known
+    points: Array | None = None  # (n, d): a set that batches are slices of; none for a stream
+    # Whether functions count as their deviation from their mean, as in `sklearn.decomposition.KernelPCA`: the
+    # covariance operator then is E[f(x) k(x, ·)] − E[f(x)] E[k(x, ·)]
     centred: bool = False
-    budget: int = block_sums.DEFAULT_BUDGET
+    budget: int = block_sums.DEFAULT_BUDGET  # Bytes for features and frequencies in the course of a step
+    # A batch on which the functions have more than this many times the variance of the kernel means divergence
     growth: float = 10.0
 
 
@@ -59,41 +43,23 @@ class ComponentProblem(ExampleSet):
 class ComponentState(GrowingExpansion):
     """k functions g = (g₁, …, g_k) in the course of a training.
 
-    Attributes
-    ----------
-    step_size : float
-        η₁.
-    moment : ndarray of float64, shape (k, k)
-        Running mean of g(x)g(x)ᵀ, of the deviations from the mean where the problem is centred.
-    mean : ndarray of float64, shape (k,)
-        Running mean of g(x).
-    n_steps, n_revisits : int
-        Steps taken, steps that moved an old block.
-    last_step : float
-        η of the last step, after it was made safe.
-    size : float
-        Mean of ‖g(x)‖² over the last batch: the variance that the components hold.
+    ``n_steps, n_revisits``: steps taken, steps that moved an old block.
     """
 
     _: KW_ONLY
-    step_size: float
+    step_size: float  # η₁
+    # (k, k): running mean of g(x)g(x)ᵀ, of the deviations from the mean where the problem is centred
     moment: np.ndarray
-    mean: np.ndarray
+    mean: np.ndarray  # (k,): running mean of g(x)
     n_steps: int = 0
     n_revisits: int = 0
-    last_step: float = 0.0
-    size: float = 0.0
+    last_step: float = 0.0  # η of the last step, after it was made safe
+    size: float = 0.0  # Mean of ‖g(x)‖² over the last batch: the variance that the components hold
     _small: tuple[str, ...] = field(default=("moment", "mean"), init=False, repr=False)
 
     @classmethod
     def at(cls, problem: ComponentProblem, step_size: float) -> ComponentState:
-        """The start that a problem tells.
-
-        Raises
-        ------
-        ShallowsError
-            If it is zero: no rule of component analysis moves the zero function.
-        """
+        """The start that a problem tells."""
         start, k = problem.start, problem.n_components
         check_start(start)
         xp = arrays.namespace(start)

@@ -11,8 +11,7 @@ from ... import arrays
 from ...arrays import Array
 from ...features import block_sums
 from ..examples import Examples
-from .block_visits import next_block
-from .moments import absolute, absolute_inverse, positive_part
+from .moments import absolute, absolute_inverse, next_block, positive_part
 from .two_view_state import TwoViewProblem, TwoViewState, ViewExpansion
 
 LEAST_CORRELATION = 0.25

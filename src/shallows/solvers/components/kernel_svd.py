@@ -9,8 +9,7 @@ import numpy as np
 from ... import arrays
 from ...features import block_sums
 from ..examples import Examples
-from .block_visits import next_block
-from .moments import absolute_inverse, positive_part, safe_step
+from .moments import absolute_inverse, next_block, positive_part, safe_step
 from .two_view_state import TwoViewProblem, TwoViewState
 
 LEAST_COUPLING = 1e-3

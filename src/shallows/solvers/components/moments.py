@@ -1,11 +1,37 @@
-"""Small matrices of moments of k functions: their estimates, inverses, and the steps that are safe with them."""
+"""What the steps of components share: small matrices of moments, safe step sizes, and which block a step moves."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from ... import arrays
+from ... import arrays, streams
 from ...arrays import Array
+
+
+def next_block(n_blocks: int, n_revisits: int, max_blocks: int | None, seed: int) -> int:
+    """Return the number of the block for the next step; ``n_blocks`` itself is a new one.
+
+    Old blocks are revisited in rounds, each round in a new random order, so that all of them are moved equally often.
+
+    ``n_blocks``: blocks in use. ``n_revisits``: steps so far that moved an old block. ``max_blocks``: the budget; None
+    is without end. ``seed``: of the orders.
+    """
+    if max_blocks is None or n_blocks < max_blocks:
+        return n_blocks
+    turn, place = divmod(n_revisits, n_blocks)
+    return int(streams.permutation(seed, "revisited blocks", turn, n_blocks)[place])
+
+
+def move(state: Any, block: int, change: Any) -> None:
+    """Add a change to a block of an expansion, or make it its next block; shape (width, k)."""
+    if block == state.n_blocks:
+        state.grow(change)
+    else:
+        state.add(block, change)
+        state.n_revisits += 1
+
 
 EXAMPLES_OF_A_COMPONENT = 20
 """Examples for each component that the running moments stretch over at least."""
@@ -24,16 +50,10 @@ def second_moment(H: Array) -> np.ndarray:
     return arrays.to_numpy(H.T @ H).astype(np.float64) / H.shape[0]
 
 
-def positive_inverse(matrix: np.ndarray, least: float = LEAST_EIGENVALUE) -> np.ndarray:
-    """The inverse of a symmetric matrix whose eigenvalues are first brought above ``least`` times the largest."""
-    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
-    return (vectors / floored(values, least)) @ vectors.T
-
-
-def floored(values: np.ndarray, least: float = LEAST_EIGENVALUE) -> np.ndarray:
-    """Values of which none is below ``least`` times the largest in size."""
+def floored(values: np.ndarray, share: float = LEAST_EIGENVALUE, least: float = 1e-300) -> np.ndarray:
+    """|values|, none below ``share`` times the largest, nor below ``least``."""
     sizes = np.abs(values)
-    return np.maximum(sizes, max(least * float(sizes.max()), 1e-300))
+    return np.maximum(sizes, max(share * float(sizes.max()), least))
 
 
 def safe_step(step: float, shrinking: np.ndarray) -> float:
@@ -42,12 +62,10 @@ def safe_step(step: float, shrinking: np.ndarray) -> float:
     return min(step, 1.0 / top) if top > 0 else step
 
 
-def absolute_inverse(matrix: np.ndarray, share: float, least: float = 1e-300) -> np.ndarray:
+def absolute_inverse(matrix: np.ndarray, share: float = LEAST_EIGENVALUE, least: float = 1e-300) -> np.ndarray:
     """The inverse of |M| of a symmetric matrix, its eigenvalues first brought above a share of the largest."""
     values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
-    sizes = np.abs(values)
-    sizes = np.maximum(sizes, max(share * float(sizes.max()), least))
-    return (vectors / sizes) @ vectors.T
+    return (vectors / floored(values, share, least)) @ vectors.T
 
 
 def positive_part(matrix: np.ndarray) -> np.ndarray:

@@ -9,9 +9,8 @@ import numpy as np
 from ... import arrays
 from ...features import block_sums
 from ..examples import Examples
-from .block_visits import move, next_block
 from .component_state import ComponentProblem, ComponentState
-from .moments import floored, positive_inverse, safe_step, second_moment
+from .moments import absolute_inverse, floored, move, next_block, safe_step, second_moment
 
 
 @dataclass(frozen=True)
@@ -94,5 +93,5 @@ class DoublyStochasticOja:
             C = np.triu(C)
         if not self.scaled:
             return C, np.eye(len(C))
-        S = np.diag(1.0 / floored(np.diag(running))) if self.individual else positive_inverse(running)
+        S = np.diag(1.0 / floored(np.diag(running))) if self.individual else absolute_inverse(running)
         return C @ S, S

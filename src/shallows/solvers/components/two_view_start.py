@@ -18,17 +18,12 @@ from .warm_start import RESOLUTION
 class TwoViewStart:
     """Pairs of functions in the features of the first blocks.
 
-    Attributes
-    ----------
-    first, second : arrays, shape (n_blocks, width, k)
-        Coefficients.
-    values : ndarray, shape (at most k + 1,), descending
-        Singular values of the cross-covariance, or canonical correlations.
+    ``first, second`` (n_blocks, width, k): coefficients.
     """
 
     first: Array
     second: Array
-    values: np.ndarray
+    values: np.ndarray  # (at most k + 1,): singular values of the cross-covariance, or canonical correlations
 
 
 def random_feature_pairs(
@@ -43,27 +38,9 @@ def random_feature_pairs(
 ) -> TwoViewStart:
     """Solve kernel SVD, or kernel CCA with a ridge, on the features of the first blocks.
 
-    Parameters
-    ----------
-    features : pair of FourierFeatures
-    x, y : arrays, shapes (n, d) and (n, d')
-    n_components : int
-        k.
-    n_blocks : int
-    centred : bool
-    ridge : float, optional
-        What is added to both covariances before they are whitened, for CCA; None is the SVD.
-
-    Returns
-    -------
-    TwoViewStart
-        Of half the size at which singular functions are orthonormal and canonical variables have unit variance: the
-        fixed points of the rules are FᵀF = GᵀG = ½ I for the SVD and FᵀCF = GᵀC'G = ½ I for CCA.
-
-    Raises
-    ------
-    TooFewDirectionsError
-        If the views share fewer than k directions.
+    ``n_components``: k. ``ridge``: what is added to both covariances before they are whitened, for CCA; None is the
+    SVD. Returns: of half the size at which singular functions are orthonormal and canonical variables have unit
+    variance: the fixed points of the rules are FᵀF = GᵀG = ½ I for the SVD and FᵀCF = GᵀC'G = ½ I for CCA.
     """
     xp, n = arrays.namespace(x), x.shape[0]
     Z = [f.map(points, n_blocks) for f, points in zip(features, (x, y), strict=True)]

@@ -28,33 +28,22 @@ MOMENTS = ("first_moment", "second_moment", "cross_moment", "first_mean", "secon
 class TwoViewProblem(ExampleSet):
     """Functions u = F(x) and v = G(y) of two views of the same examples that tell most of each other.
 
-    Attributes
-    ----------
-    features, second_features : FourierFeatures
-        Of the kernel of either view. One set of frequencies for both would need views of one dimension and kernel.
-    n_components : int
-        k.
-    start, second_start : arrays, shape (n_blocks, width, k), optional
-        Coefficients of the first blocks; see `two_view_start`. None where a training goes on.
-    points, second_view : arrays, shapes (n, d) and (n, d'), optional
-        A set that batches are slices of; none for a stream.
-    centred : bool
-        Whether functions count as their deviation from their mean.
-    budget : int
-        Bytes for features and frequencies in the course of a step.
-    growth : float
-        A batch on which the functions are more than this many times as large as they should be means divergence.
+    ``features, second_features``: of the kernel of either view. One set of frequencies for both would need views of one
+    dimension and kernel. ``start, second_start`` (n_blocks, width, k): coefficients of the first blocks; see
+    `two_view_start`. None where a training goes on. ``points, second_view``: a set that batches are slices of; none for
+    a stream.
     """
 
     features: FourierFeatures
     second_features: FourierFeatures
-    n_components: int
+    n_components: int  # k
     start: Array | None
     second_start: Array | None
     points: Array | None = None
     second_view: Array | None = None
-    centred: bool = False
-    budget: int = block_sums.DEFAULT_BUDGET
+    centred: bool = False  # Whether functions count as their deviation from their mean
+    budget: int = block_sums.DEFAULT_BUDGET  # Bytes for features and frequencies in the course of a step
+    # A batch on which the functions are more than this many times as large as they should be means divergence
     growth: float = 10.0
 
 
@@ -71,51 +60,31 @@ class ViewExpansion(GrowingExpansion):
 class TwoViewState:
     """Where a training of two views stands.
 
-    Attributes
-    ----------
-    first, second : ViewExpansion
-        F and G.
-    step_size : float
-        η₁.
-    first_moment, second_moment, cross_moment : ndarray of float64, shape (k, k)
-        Running means of uuᵀ, vvᵀ and uvᵀ, of the deviations from the means where the problem is centred.
-    first_mean, second_mean : ndarray of float64, shape (k,)
-        Running means of u and v.
-    expected_size : float
-        What ‖u‖² + ‖v‖² is at most, or tends to, on average.
-    n_steps, n_revisits : int
-        Steps taken, steps that moved an old block.
-    last_step : float
-    size : float
-        Mean of ‖u‖² + ‖v‖² over the last batch.
+    ``first, second``: F and G. ``first_moment, second_moment, cross_moment`` (k, k): running means of uuᵀ, vvᵀ and uvᵀ,
+    of the deviations from the means where the problem is centred. ``first_mean, second_mean`` (k,): running means of u
+    and v. ``n_steps, n_revisits``: steps taken, steps that moved an old block.
     """
 
     first: ViewExpansion
     second: ViewExpansion
-    step_size: float
+    step_size: float  # η₁
     first_moment: np.ndarray
     second_moment: np.ndarray
     cross_moment: np.ndarray
     first_mean: np.ndarray
     second_mean: np.ndarray
-    expected_size: float = 1.0
+    expected_size: float = 1.0  # What ‖u‖² + ‖v‖² is at most, or tends to, on average
     n_steps: int = 0
     n_revisits: int = 0
     last_step: float = 0.0
-    size: float = 0.0
+    size: float = 0.0  # Mean of ‖u‖² + ‖v‖² over the last batch
     _numbers: tuple[str, ...] = field(
         default=("step_size", "expected_size", "n_steps", "n_revisits", "last_step", "size"), init=False, repr=False
     )
 
     @classmethod
     def at(cls, problem: TwoViewProblem, step_size: float, expected_size: float) -> TwoViewState:
-        """The start that a problem tells.
-
-        Raises
-        ------
-        ShallowsError
-            If it is zero in one of the views.
-        """
+        """The start that a problem tells."""
         parts = []
         for start in (problem.start, problem.second_start):
             check_start(start)

@@ -19,21 +19,11 @@ RESOLUTION = 100.0
 
 @dataclass(frozen=True)
 class WarmStart:
-    """Components of a random-feature problem.
+    """Components of a random-feature problem."""
 
-    Attributes
-    ----------
-    coefficients : array, shape (n_blocks, width, k)
-        Of functions that are orthonormal in the space of the features.
-    eigenvalues : ndarray, shape (at most k + 1,), descending
-        Of the covariance of the features.
-    variance : float
-        The trace of that covariance, the sum of all eigenvalues.
-    """
-
-    coefficients: Array
-    eigenvalues: np.ndarray
-    variance: float
+    coefficients: Array  # (n_blocks, width, k): of functions that are orthonormal in the space of the features
+    eigenvalues: np.ndarray  # (at most k + 1,): of the covariance of the features
+    variance: float  # The trace of that covariance, the sum of all eigenvalues
 
 
 def random_feature_components(
@@ -41,23 +31,9 @@ def random_feature_components(
 ) -> WarmStart:
     """Solve kernel PCA on the features of the first blocks.
 
-    Parameters
-    ----------
-    features : FourierFeatures
-    x : array, shape (n, d)
-        A few thousand points at most: a matrix of n by n, or of the width of all blocks, is decomposed.
-    n_components : int
-        k.
-    n_blocks : int
-    centred : bool
-        Whether the mean of the features is subtracted first.
-    seed : int
-        Of the subspace iteration.
-
-    Raises
-    ------
-    TooFewDirectionsError
-        If the points span fewer than k directions.
+    ``x`` (n, d): a few thousand points at most: a matrix of n by n, or of the width of all blocks, is decomposed.
+    ``n_components``: k. ``centred``: whether the mean of the features is subtracted first. ``seed``: of the subspace
+    iteration.
     """
     xp = arrays.namespace(x)
     Z = features.map(x, n_blocks)

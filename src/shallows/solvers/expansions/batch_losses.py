@@ -27,25 +27,15 @@ EXAMPLE = (64, 3)
 class BatchLosses:
     """The loss on a batch of m examples, of f and of the zero function, each with the intercept added.
 
-    Attributes
-    ----------
-    gradient : array, shape (m, c)
-        w ℓ'.
-    less_function : array, shape (m, c)
-        w (ℓ' − κ f); the gradient itself where κ is 0.
-    mean_gradient : array, shape (c,)
-    loss, zero_loss : float
-        Σ w ℓ of f and of the zero function.
-    gradient_square : float
-        The mean of ‖w ℓ'‖² over the examples.
+    ``loss, zero_loss``: Σ w ℓ of f and of the zero function.
     """
 
-    gradient: Array
-    less_function: Array
-    mean_gradient: Array
+    gradient: Array  # (m, c): w ℓ'
+    less_function: Array  # (m, c): w (ℓ' − κ f); the gradient itself where κ is 0
+    mean_gradient: Array  # (c,)
     loss: float
     zero_loss: float
-    gradient_square: float
+    gradient_square: float  # The mean of ‖w ℓ'‖² over the examples
 
 
 def observe(
@@ -53,15 +43,7 @@ def observe(
 ) -> BatchLosses:
     """The loss on a batch, with one wait of the host for its sums.
 
-    Parameters
-    ----------
-    problem : ExpansionProblem
-    state : ExpansionState
-    examples : Examples
-    scores : array, shape (m, c)
-        f at the batch.
-    kappa : float
-        κ, what a step of one shrinks f by.
+    ``scores`` (m, c): f at the batch. ``kappa``: κ, what a step of one shrinks f by.
     """
     targets, b = state.targets_for(problem, examples, scores), state.intercept(problem)
     if cuda.wanted(scores) and has_text(problem.loss) and targets.dtype == scores.dtype:

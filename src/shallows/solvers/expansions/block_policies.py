@@ -29,10 +29,7 @@ class Fresh:
 class UniformReuse:
     """UDSG: G steps with new blocks, then U steps with old ones drawn uniformly, and so on.
 
-    Parameters
-    ----------
-    fresh, reused : int
-        G ≥ 1 and U ≥ 0.
+    ``fresh, reused``: G ≥ 1 and U ≥ 0.
     """
 
     fresh: int = 1
@@ -65,25 +62,13 @@ class Checked:
     A step of a batch of B examples on one block has the variance M²σ²/B. The bound on that of a difference of two such
     steps is 4 s² times that of one; divided by (κ + φ)², as the other terms are, it gives c = 2M²σ²/((κ + φ)²B).
     Equation 9 of Li and Póczos prints c = M²σ²/B² (errata C8 and C9).
-
-    Parameters
-    ----------
-    feature_variance : float
-        σ², see `doubly_stochastic.feature_variance`.
-    gradient_bound : float, optional
-        M. None takes the root mean square of ‖ℓ'‖ over the examples so far.
-    cap : float
-        θ'/θ ≥ 1: steps are at most this many times γ. 1 never re-uses.
-    noise : {"corrected", "printed"}
-        Which of the two noise terms.
-    product_bound : float
-        κ + φ with |k(x, x')| ≤ κ and |φ_ω(x)ᵀφ_ω(x')| ≤ φ: 2 for pairs, 3 for cosines with a phase.
     """
 
-    feature_variance: float
-    gradient_bound: float | None = None
-    cap: float = 2.0
-    noise: str = "corrected"
+    feature_variance: float  # σ², see `doubly_stochastic.feature_variance`
+    gradient_bound: float | None = None  # M. None takes the root mean square of ‖ℓ'‖ over the examples so far.
+    cap: float = 2.0  # θ'/θ ≥ 1: steps are at most this many times γ. 1 never re-uses.
+    noise: str = "corrected"  # Which of the two noise terms
+    # κ + φ with |k(x, x')| ≤ κ and |φ_ω(x)ᵀφ_ω(x')| ≤ φ: 2 for pairs, 3 for cosines with a phase
     product_bound: float = 2.0
     name = "cdsg"
 
@@ -119,12 +104,7 @@ def admitted_steps(traces: Array, g: Array, gamma: float, c: float) -> Array:
 
     The largest root of (‖g‖² + c) s² − 2⟨β, g⟩ s + ½(‖β‖² − γ²‖g‖²) = 0.
 
-    Parameters
-    ----------
-    traces : array, shape (n_blocks, c)
-        β.
-    g : array, shape (c,)
-    gamma, c : float
+    ``traces`` (n_blocks, c): β. ``g`` (c,).
     """
     xp = arrays.namespace(traces)
     g2 = float(xp.sum(g * g))

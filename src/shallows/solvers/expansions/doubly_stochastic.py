@@ -280,11 +280,7 @@ def stable_step(loss: Any, top_eigenvalue: float, batch_size: int, block_size: i
 def feature_variance(features: Any, x: Array, n_points: int = 512, n_blocks: int = 4) -> float:
     """σ² = E_ω Var_x[φ_ω(x)φ_ω(z) − k(x, z)] of a block's average product, over points z of the data.
 
-    Parameters
-    ----------
-    features : FourierFeatures
-    x : array, shape (n, d)
-        Training points in random order; the first ``2 n_points`` are used.
+    ``x`` (n, d): training points in random order; the first ``2 n_points`` are used.
     """
     xp = arrays.namespace(x)
     n = max(1, min(n_points, x.shape[0] // 2))

@@ -11,44 +11,109 @@ from ... import arrays
 from ...arrays import Array
 from ...features import block_sums
 from ...features.fourier import FourierFeatures
+from ...gpu.fused_expressions import FusedExpression
 from ..examples import Examples, ExampleSet
 from .growing_expansion import FIRST_CAPACITY, GrowingExpansion, zeros
-from .known_values import KnownValues
+
+SMALLEST_FACTOR = 1e-200
+"""What the values were multiplied with since they were noted may vanish in the smallest numbers; they are made anew."""
+
+
+def _plain_brought_up(scale, known, factor, values):
+    values *= scale
+    values += known * factor
+
+
+BROUGHT_UP = FusedExpression(
+    "brought_up",
+    ("scale", "known", "factor"),
+    ("values",),
+    "values = values * scale + known * factor",
+    _plain_brought_up,
+    ((), (5, 3), ()),
+)
+"""f from the sums over the new blocks and from what it was."""
+
+
+class KnownValues:
+    """What f was at each batch when it came last: the next time, only the blocks that are new since are summed.
+
+    Between two visits a batch's values change with what multiplies the whole function, which is one number, and with
+    the blocks that are new. So an epoch costs n values of every new block, where to sum all blocks for every batch
+    costs n values of all blocks there are. A change of an old block makes the values that contain it unknown.
+
+    ``n, c``: points of the set and outputs. ``like``: library, device and precision.
+    """
+
+    def __init__(self, n: int, c: int, like: Array):
+        self.values = arrays.namespace(like).zeros((n, c), dtype=like.dtype)
+        self.factor = 1.0
+        self._noted: dict[int, tuple[int, float]] = {}  # Blocks and factor of a batch, by its first row.
+
+    def at(self, state: Any, problem: Any, batch: slice) -> Array:
+        """Values of f at a batch, shape (m, c)."""
+        x = problem.points[batch, :]
+        if batch.start not in self._noted:
+            return state.values(problem, x)
+        n_blocks, factor = self._noted[batch.start]
+        new = state.buffer[n_blocks : state.n_blocks, :, :]
+        values = block_sums.evaluate(problem.features, x, new, first=n_blocks, budget=problem.budget)
+        BROUGHT_UP(state.scale, self.values[batch, :], self.factor / factor, into=(values,))
+        return values
+
+    def note(self, state: Any, batch: slice, values: Array) -> None:
+        """Keep f at a batch."""
+        self.values[batch, :] = values
+        self._noted[batch.start] = (state.n_blocks, self.factor)
+
+    def multiply(self, factor: float) -> None:
+        """The function was multiplied with a factor."""
+        self.factor *= factor
+        if not abs(self.factor) > SMALLEST_FACTOR:
+            self.factor = 1.0
+            self._noted.clear()
+
+    def changed(self, block: int) -> None:
+        """The coefficients of a block have changed."""
+        for start in [start for start, (n_blocks, _) in self._noted.items() if n_blocks > block]:
+            del self._noted[start]
+
+    def remember(self) -> dict[str, np.ndarray]:
+        """Arrays on the host that `recall` takes up again, to the bit."""
+        noted = [(start, *numbers) for start, numbers in self._noted.items()]
+        return {
+            "known_values": arrays.to_numpy(self.values).copy(),
+            "known_at": np.array([(-1, -1, self.factor), *noted], dtype=np.float64),
+        }
+
+    def recall(self, held: dict[str, np.ndarray]) -> None:
+        """Take up what `remember` gave."""
+        self.values = arrays.like(held["known_values"].copy(), self.values)
+        (_, _, self.factor), *noted = held["known_at"].tolist()
+        self._noted = {int(start): (int(n_blocks), factor) for start, n_blocks, factor in noted}
 
 
 @dataclass(frozen=True)
 class ExpansionProblem(ExampleSet):
     """Minimise E w ℓ(f(x) + b, y) + ν/2 ‖f‖² over the space of a kernel, with streamed features of it.
 
-    Attributes
-    ----------
-    features : FourierFeatures
-    loss : Loss
-        See `shallows.losses`.
-    n_outputs : int
-        c.
-    points, targets, weights : arrays, shapes (n, d), (n, c), (n, 1), optional
-        A set that batches are slices of; none for a stream, whose batches are `Examples`. Weights have mean one.
-    budget : int
-        Bytes for features and frequencies in the course of a step.
-    growth : float
-        A batch whose loss exceeds this many times that of the zero function means divergence. Infinite for the steps
-        θ/t, whose first ones are long by design.
-    keep_values : bool
-        Whether f at the points is kept from one epoch to the next, n × c numbers, see `KnownValues`.
-    counts : ndarray of float64, shape (c + 2,), optional
-        What the intercept b of classes begins with, see `counts_of`. None has no intercept.
+    ``points, targets, weights``: a set that batches are slices of; none for a stream, whose batches are `Examples`.
+    Weights have mean one.
     """
 
     features: FourierFeatures
-    loss: Any
-    n_outputs: int
+    loss: Any  # See `shallows.losses`
+    n_outputs: int  # c
     points: Array | None = None
     targets: Array | None = None
     weights: Array | None = None
-    budget: int = block_sums.DEFAULT_BUDGET
+    budget: int = block_sums.DEFAULT_BUDGET  # Bytes for features and frequencies in the course of a step
+    # A batch whose loss exceeds this many times that of the zero function means divergence. Infinite for the steps
+    # θ/t, whose first ones are long by design.
     growth: float = 10.0
+    # Whether f at the points is kept from one epoch to the next, n × c numbers, see `KnownValues`
     keep_values: bool = False
+    # (c + 2,): what the intercept b of classes begins with, see `counts_of`. None has no intercept.
     counts: np.ndarray | None = None
 
 
@@ -56,54 +121,33 @@ class ExpansionProblem(ExampleSet):
 class ExpansionState(GrowingExpansion):
     """Where a doubly stochastic solver stands; what is kept of its function is told by `GrowingExpansion`.
 
-    Attributes
-    ----------
-    trace_buffer : array, shape (capacity, c)
-        β of the blocks over ``scale``, the coefficients without the feature values.
-    step_size : float
-        γ₁.
-    n_steps, n_reused : int
-        Steps taken, steps that moved an old block.
-    last_step : float
-    shrunk : float
-        Σκ over the steps so far, what f would have been shrunk by with steps of one.
-    gradient_square : float
-        Mean of ‖ℓ'‖² over the batches so far.
-    offset : float
-        ρ of the novelty loss.
-    loss, zero_loss : float
-        Over the last batch, before its step: of the function, and of the zero function.
-    mean_zero_loss : float
-        That of the zero function in the mean over the batches so far, for as many rows as the last one has. A batch of
-        few rows may be one that the zero function has no loss on; divergence is then judged by this.
-    rows_seen, loss_seen : float
-        Rows of the batches so far, and the loss of the zero function on them.
-    direction, direction_block, direction_shrinkage
-        What the last step moved along, and its κ, until the next batch has settled its length (line search only).
-    known : KnownValues, optional
-        f at the points of the set.
-    counts : ndarray of float64, shape (c + 2,), optional
-        Of the targets from which the intercept b of classes follows: of all in a fit, of those that have come so far in
-        a stream. None has no intercept.
+    ``n_steps, n_reused``: steps taken, steps that moved an old block. ``loss, zero_loss``: over the last batch, before
+    its step: of the function, and of the zero function. ``rows_seen, loss_seen``: rows of the batches so far, and the
+    loss of the zero function on them. ``direction, direction_block, direction_shrinkage``: what the last step moved
+    along, and its κ, until the next batch has settled its length (line search only).
     """
 
-    trace_buffer: Array
-    step_size: float
+    trace_buffer: Array  # (capacity, c): β of the blocks over ``scale``, the coefficients without the feature values
+    step_size: float  # γ₁
     n_steps: int = 0
     n_reused: int = 0
     last_step: float = 0.0
-    shrunk: float = 0.0
-    gradient_square: float = 0.0
-    offset: float = 0.0
+    shrunk: float = 0.0  # Σκ over the steps so far, what f would have been shrunk by with steps of one
+    gradient_square: float = 0.0  # Mean of ‖ℓ'‖² over the batches so far
+    offset: float = 0.0  # ρ of the novelty loss
     loss: float = 0.0
     zero_loss: float = 0.0
     rows_seen: float = 0.0
     loss_seen: float = 0.0
+    # That of the zero function in the mean over the batches so far, for as many rows as the last one has. A batch of
+    # few rows may be one that the zero function has no loss on; divergence is then judged by this.
     mean_zero_loss: float = 0.0
     direction: Array | None = None
     direction_block: int = -1
     direction_shrinkage: float = 0.0
-    known: KnownValues | None = None
+    known: KnownValues | None = None  # f at the points of the set
+    # (c + 2,): of the targets from which the intercept b of classes follows: of all in a fit, of those that have come
+    # so far in a stream. None has no intercept.
     counts: np.ndarray | None = None
 
     _by_block: ClassVar[tuple[str, ...]] = ("buffer", "trace_buffer")

@@ -48,24 +48,13 @@ class GrowingExpansion:
     the number of blocks: to multiply f with a number (weight decay) changes s, and to replace its c components by
     combinations of them (Oja's rule) changes M. New blocks are stored through M⁻¹/s. Where s or M would cost digits
     it is multiplied into the Bⱼ.
-
-    Attributes
-    ----------
-    buffer : array, shape (capacity, width, c)
-        B; the first ``n_blocks`` are in use.
-    scale : float
-        s.
-    n_blocks : int
-        Blocks in use.
-    mixing : array of float64, shape (c, c), or None
-        M; none is the identity.
     """
 
-    buffer: Array
+    buffer: Array  # (capacity, width, c): B; the first ``n_blocks`` are in use
     _: KW_ONLY
-    scale: float = 1.0
-    n_blocks: int = 0
-    mixing: Array | None = None
+    scale: float = 1.0  # s
+    n_blocks: int = 0  # Blocks in use
+    mixing: Array | None = None  # (c, c): M; none is the identity
     _unmixing: Array | None = field(default=None, init=False, repr=False)
 
     _by_block: ClassVar[tuple[str, ...]] = ("buffer",)

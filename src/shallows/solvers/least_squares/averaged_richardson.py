@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ... import arrays
-from .columnwise import dots
+from .columnwise import bounded_step, dots
 from .cycles import Cycle
 from .kernel_problem import AveragedState, KernelProblem
 from .richardson import residual
-from .step_bounds import bounded_step
 
 
 @dataclass(frozen=True)
@@ -17,7 +16,7 @@ class AveragedRichardson:
     """α_S ← α_S − η_t (K_S α − y_S) for a batch S of the rows: `EigenPro` with nothing flattened.
 
     Where the schedule averages, η_t is for each output at most the step that its own batch allows, see
-    `shallows.solvers.least_squares.step_bounds.bounded_step`.
+    `shallows.solvers.least_squares.columnwise.bounded_step`.
 
     Parameters
     ----------

@@ -22,17 +22,10 @@ ACCURATE = 1e-10
 
 @dataclass
 class RidgeState(KernelState):
-    """Where an exact solver stands.
+    """Where an exact solver stands."""
 
-    Attributes
-    ----------
-    jitter : float
-        What was added to the diagonal beyond the regularisation.
-    inverse_diagonal : array, shape (m,), or None
-        The last entries of the diagonal of (K + λW⁻¹)⁻¹, if they were asked for.
-    """
-
-    jitter: float = 0.0
+    jitter: float = 0.0  # What was added to the diagonal beyond the regularisation
+    # (m,): the last entries of the diagonal of (K + λW⁻¹)⁻¹, if they were asked for
     inverse_diagonal: Array | None = None
 
 
@@ -68,7 +61,7 @@ class Cholesky:
         jitter, rounding = 0.0, float(xp.finfo(targets.dtype).eps) * problem.gram.n
         while True:
             matrix = dense(problem.gram)
-            size = float(xp.max(xp.linalg.diagonal(matrix) if hasattr(xp.linalg, "diagonal") else xp.diagonal(matrix)))
+            size = float(xp.max(arrays.diagonal(matrix)))
             _add_to_diagonal(matrix, self.regularisation, problem.weights, jitter)
             try:
                 solution = arrays.solve_positive_definite(matrix, targets)

@@ -95,43 +95,22 @@ MOVED = FusedExpression(
 class ConjugateResidualState:
     """Where conjugate residuals stand; what is None is made by the first step, or by the first one after a resume.
 
-    Attributes
-    ----------
-    coefficients : array, shape (n, c)
-        α.
-    step_size : float
-        Of the rule; reported, not used.
-    loss : float
-        Σ wᵢ ‖f(xᵢ) − yᵢ‖² over the last batch, before the step that used it.
-    residual : array, shape (n, c), or None
-        y − K α.
-    directions, images : array, shape (c, k, n), or None
-        d, along which the last k steps went, and K d.
-    norms : array, shape (c, k), or None
-        ⟨K d, W K d⟩, and 0 for those that are still to come.
-    checked, checked_residual : array, shape (n, c), or None
-        The coefficients with which the residual was last computed anew, and that residual.
-    going : array, shape (1, c), or None
-        1, or 0 for an output that gains no more.
-    projection : array, shape (n, q), or None
-        Ψ, see `ConjugateResiduals`.
-    ridge : array, shape (n, 1) or (n, c), or float, or None
-        λ/w, 0 where w is.
-    n_steps : int
+    ``directions, images`` (c, k, n): d, along which the last k steps went, and K d. ``checked, checked_residual`` (n,
+    c): The coefficients with which the residual was last computed anew, and that residual.
     """
 
-    coefficients: Array
-    step_size: float
-    loss: float = 0.0
-    residual: Array | None = None
+    coefficients: Array  # (n, c): α
+    step_size: float  # Of the rule; reported, not used
+    loss: float = 0.0  # Σ wᵢ ‖f(xᵢ) − yᵢ‖² over the last batch, before the step that used it
+    residual: Array | None = None  # (n, c): y − K α
     directions: Array | None = None
     images: Array | None = None
-    norms: Array | None = None
+    norms: Array | None = None  # (c, k): ⟨K d, W K d⟩, and 0 for those that are still to come
     checked: Array | None = None
     checked_residual: Array | None = None
-    going: Array | None = None
-    projection: Array | None = None
-    ridge: Array | float | None = None
+    going: Array | None = None  # (1, c): 1, or 0 for an output that gains no more
+    projection: Array | None = None  # (n, q): Ψ, see `ConjugateResiduals`
+    ridge: Array | float | None = None  # (n, 1) or (n, c): λ/w, 0 where w is
     n_steps: int = 0
 
     def remember(self) -> tuple[dict[str, Array], dict[str, int]]:

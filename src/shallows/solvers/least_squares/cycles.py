@@ -10,33 +10,20 @@ FORGETTING = 3.0
 
 @dataclass(frozen=True)
 class Cycle:
-    """Factors of a step size, one for each step, which begin again after a round, and an average of the iterates.
+    """Factors of a step size, one for each step, which begin again after a round, and an average of the iterates."""
 
-    Attributes
-    ----------
-    length : int
-        Steps of a round.
-    head : tuple of float
-        The first factors.
-    body : tuple of float
-        Those that follow, repeated.
-    memory : float
-        How many steps the average that is the model lies behind the iterate once there are many: it takes in every
-        iterate with the share 1/(1 + memory), and the first ones with larger shares, see `at`. With 0 the model is
-        the iterate; else no step of `EigenPro` is longer than its own batch allows.
-    falling : tuple of float, optional
-        (unit, w, g): from round to round the share g of noise that is allowed falls as one over their number, and no
-        factor is above ``unit`` 2g/(w + g).
-    few : int
-        The number of batches of an epoch, where they are so few that the kernel form can take `ConjugateResiduals` in
-        place of the factors; else 0.
-    """
-
-    length: int
-    head: tuple[float, ...]
-    body: tuple[float, ...]
+    length: int  # Steps of a round
+    head: tuple[float, ...]  # The first factors
+    body: tuple[float, ...]  # Those that follow, repeated
+    # How many steps the average that is the model lies behind the iterate once there are many: it takes in every
+    # iterate with the share 1/(1 + memory), and the first ones with larger shares, see `at`. With 0 the model is the
+    # iterate; else no step of `EigenPro` is longer than its own batch allows.
     memory: float = 0.0
+    # (unit, w, g): from round to round the share g of noise that is allowed falls as one over their number, and no
+    # factor is above ``unit`` 2g/(w + g)
     falling: tuple[float, float, float] | None = None
+    # The number of batches of an epoch, where they are so few that the kernel form can take `ConjugateResiduals` in
+    # place of the factors; else 0
     few: int = 0
 
     def at(self, t: int) -> tuple[float, float]:

@@ -29,24 +29,10 @@ SHARE_OF_DIRECTIONS = 0.25
 def filling_batch(batch_size: int, n: int, n_outputs: int, rank: int, itemsize: int, budget: int) -> int:
     """The batch size on a GPU, where that of a CPU would leave it waiting for launches.
 
-    Parameters
-    ----------
-    batch_size : int
-        What a CPU takes.
-    n, n_outputs : int
-        Points, and columns of the targets.
-    rank : int
-        Of the preconditioner.
-    itemsize : int
-        Bytes of a number.
-    budget : int
-        Bytes of the device that the fit may take beside its points.
-
-    Returns
-    -------
-    int
-        An eighth of the points, unless ``batch_size`` is larger, the directions would take too much memory, or there
-        are too many outputs for conjugate residuals.
+    ``batch_size``: what a CPU takes. ``n, n_outputs``: points, and columns of the targets. ``rank``: of the
+    preconditioner. ``itemsize``: bytes of a number. ``budget``: bytes of the device that the fit may take beside its
+    points. Returns: an eighth of the points, unless ``batch_size`` is larger, the directions take too much memory,
+    or there are too many outputs for conjugate residuals.
     """
     larger = -(-n // BATCHES)
     # Outputs for a calibration may be as many again.
@@ -58,15 +44,8 @@ def filling_batch(batch_size: int, n: int, n_outputs: int, rank: int, itemsize: 
 def gram_on(kernel: Kernel, points: Array, budget: int, beside: int = 0) -> Gram:
     """The kernel matrix on the device of the points: whole on a GPU where it fits, else in tiles.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    points : array, shape (n, d + 2)
-        Augmented.
-    budget : int
-        Bytes.
-    beside : int
-        Bytes that are to be left over where the matrix is whole.
+    ``points`` (n, d + 2): augmented. ``budget``: bytes. ``beside``: bytes that are to be left over where the matrix is
+    whole.
     """
     if arrays.device_of(points).kind != "cpu" and whole_bytes(points, budget) + beside <= budget:
         return WholeGram(kernel, points, budget=budget - beside)
@@ -78,14 +57,7 @@ def problem_and_solver(
 ) -> tuple[KernelProblem, EigenPro | ConjugateResiduals | LiftedEigenPro]:
     """The problem and the solver in the form that suits the device, see `LiftedEigenPro`.
 
-    Parameters
-    ----------
-    problem_on : KernelProblem
-        With its kernel matrix.
-    solver : EigenPro or ConjugateResiduals
-    batch_size : int
-    budget : int
-        Bytes that the matrix was given.
+    ``problem_on``: with its kernel matrix. ``budget``: bytes that the matrix was given.
     """
     gram, targets = problem_on.gram, problem_on.targets
     if not isinstance(solver, EigenPro) or not pays(gram, targets, problem_on.preconditioner, batch_size, budget):

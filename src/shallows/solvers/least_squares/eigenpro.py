@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ... import arrays
-from .columnwise import dots
+from .columnwise import bounded_step, dots
 from .cycles import Cycle
 from .kernel_problem import AveragedState, KernelProblem
-from .step_bounds import bounded_step
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 import scipy.linalg
 
 from ... import streams
+from ..array_state import ArrayState
 
 
 class Columns(Protocol):
@@ -29,70 +30,30 @@ class Columns(Protocol):
 
 @dataclass(frozen=True)
 class FeatureBlockProblem:
-    """Minimise Σᵢ ‖zᵢᵀw − yᵢ‖² + λ ‖w‖².
+    """Minimise Σᵢ ‖zᵢᵀw − yᵢ‖² + λ ‖w‖²."""
 
-    Attributes
-    ----------
-    columns : Columns
-        Z, of shape (n, D) in all.
-    targets : ndarray of float64, shape (n, c)
-    regularisation : float
-        λ > 0.
-    most_factors : int
-        Blocks whose factors are kept from one pass to the next.
-    """
-
-    columns: Columns
-    targets: np.ndarray
-    regularisation: float
-    most_factors: int = 0
+    columns: Columns  # Z, of shape (n, D) in all
+    targets: np.ndarray  # (n, c)
+    regularisation: float  # λ > 0
+    most_factors: int = 0  # Blocks whose factors are kept from one pass to the next
     factors: dict[int, Any] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass
-class FeatureBlockState:
+class FeatureBlockState(ArrayState):
     """Where block coordinate descent stands.
 
-    Attributes
-    ----------
-    coefficients : ndarray, shape (D, c)
-        w.
-    residual : ndarray, shape (n, c)
-        y − Zw.
-    n_steps : int
-        Blocks so far.
-    of_pass, of_zero : float
-        Σ ‖Z_bᵀ(y − Zw) − λw_b‖² over the blocks of the pass under way, each before its step; and that of w = 0.
-    gap : float
-        The root of the ratio of these, of the last whole pass.
-    exhausted : bool
-        Whether that was within the tolerance.
+    ``of_pass, of_zero``: Σ ‖Z_bᵀ(y − Zw) − λw_b‖² over the blocks of the pass under way, each before its step; and that
+    of w = 0.
     """
 
-    coefficients: np.ndarray
-    residual: np.ndarray
-    n_steps: int = 0
+    coefficients: np.ndarray  # (D, c): w
+    residual: np.ndarray  # (n, c): y − Zw
+    n_steps: int = 0  # Blocks so far
     of_pass: float = 0.0
     of_zero: float = 0.0
-    gap: float = np.inf
-    exhausted: bool = False
-
-    def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Copies of the arrays, and the numbers."""
-        values = {one.name: getattr(self, one.name) for one in fields(self)}
-        held = {name: value.copy() for name, value in values.items() if isinstance(value, np.ndarray)}
-        return held, {name: value for name, value in values.items() if name not in held}
-
-    def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
-        """Take up what `remember` gave."""
-        for name, value in held.items():
-            setattr(self, name, np.array(value))
-        for name, value in numbers.items():
-            setattr(self, name, value)
-
-    def is_finite(self) -> bool:
-        """Whether all coefficients are numbers."""
-        return bool(np.isfinite(self.coefficients).all())
+    gap: float = np.inf  # The root of the ratio of these, of the last whole pass
+    exhausted: bool = False  # Whether that was within the tolerance
 
 
 @dataclass(frozen=True)

@@ -15,26 +15,14 @@ from .richardson import residual
 
 @dataclass(frozen=True)
 class FeatureProblem:
-    """Weighted least squares on explicit features: minimise Σᵢ wᵢ ‖φ(xᵢ)ᵀA − yᵢ‖² over A.
+    """Weighted least squares on explicit features: minimise Σᵢ wᵢ ‖φ(xᵢ)ᵀA − yᵢ‖² over A."""
 
-    Attributes
-    ----------
-    design : Design
-        The features of the n training points.
-    targets : array, shape (n, c)
-    weights : array, shape (n, 1) or (n, c), optional
-        Sample weights, for all outputs alike or for each; none means one each.
-    preconditioner : FeaturePreconditioner, optional
-        None is plain gradient descent.
-    regularisation : float
-        λ: minimise Σᵢ wᵢ ‖φ(xᵢ)ᵀA − yᵢ‖² + λ ‖A‖².
-    """
-
-    design: Design
-    targets: Array
+    design: Design  # The features of the n training points
+    targets: Array  # (n, c)
+    # (n, 1) or (n, c): Sample weights, for all outputs alike or for each; none means one each
     weights: Array | None = None
-    preconditioner: FeaturePreconditioner | None = None
-    regularisation: float = 0.0
+    preconditioner: FeaturePreconditioner | None = None  # None is plain gradient descent
+    regularisation: float = 0.0  # λ: minimise Σᵢ wᵢ ‖φ(xᵢ)ᵀA − yᵢ‖² + λ ‖A‖²
 
 
 @dataclass(frozen=True)

@@ -12,24 +12,15 @@ from ...spectrum import Preconditioner
 
 @dataclass(frozen=True)
 class KernelProblem:
-    """Weighted least squares in the space of a kernel: minimise Σᵢ wᵢ ‖f(xᵢ) − yᵢ‖² over f = Σⱼ αⱼ k(xⱼ, ·).
+    """Weighted least squares in the space of a kernel: minimise Σᵢ wᵢ ‖f(xᵢ) − yᵢ‖² over f = Σⱼ αⱼ k(xⱼ, ·)."""
 
-    Attributes
-    ----------
-    gram : Gram
-        Kernel matrix of the n training points; those of the preconditioner's subsample come first.
-    targets : array, shape (n, c)
-    weights : array, shape (n, 1) or (n, c), optional
-        Sample weights, for all outputs alike or for each; none means one each. A weight of zero takes a row out.
-    preconditioner : Preconditioner, optional
-    regularisation : float
-        λ: minimise Σᵢ wᵢ ‖f(xᵢ) − yᵢ‖² + λ ‖f‖². Rows of weight zero must lie outside the preconditioner's subsample.
-    """
-
-    gram: Gram
-    targets: Array
+    gram: Gram  # Kernel matrix of the n training points; those of the preconditioner's subsample come first
+    targets: Array  # (n, c)
+    # (n, 1) or (n, c): Sample weights, for all outputs alike or for each; none means one each. A weight of zero takes
+    # a row out.
     weights: Array | None = None
     preconditioner: Preconditioner | None = None
+    # λ: minimise Σᵢ wᵢ ‖f(xᵢ) − yᵢ‖² + λ ‖f‖². Rows of weight zero must lie outside the preconditioner's subsample.
     regularisation: float = 0.0
 
     def inverse_weights(self, rows: slice) -> Array | float:
@@ -46,21 +37,11 @@ _SMALLEST_SCALE = 2.0**-20
 
 @dataclass
 class KernelState:
-    """Where a solver of kernel machines stands.
+    """Where a solver of kernel machines stands."""
 
-    Attributes
-    ----------
-    coefficients : array, shape (n, c)
-        α.
-    step_size : float
-        η, for a sum over a batch.
-    loss : float
-        Σ wᵢ ‖f(xᵢ) − yᵢ‖² over the last batch, before the step that used it.
-    """
-
-    coefficients: Array
-    step_size: float
-    loss: float = 0.0
+    coefficients: Array  # (n, c): α
+    step_size: float  # η, for a sum over a batch
+    loss: float = 0.0  # Σ wᵢ ‖f(xᵢ) − yᵢ‖² over the last batch, before the step that used it
 
 
 @dataclass
@@ -69,29 +50,14 @@ class AveragedState:
 
     The average ā ← (1 − s) ā + s a is kept as a − ℓ L. A step that adds δ to a makes that a − (1 − s)(ℓ L + δ): a
     number is multiplied, and L changes where a does. A batch of 256 among 60,000 points costs no pass over them all.
-
-    Attributes
-    ----------
-    iterate : array, shape (n, c)
-        What the steps go on from; it changes by `move` alone.
-    step_size : float
-        η, for a sum over a batch.
-    loss : float
-        Σ wᵢ ‖f(xᵢ) − yᵢ‖² over the last batch, of the iterate before the step that used it.
-    n_steps : int
-        Steps taken.
-    lag : array, shape (n, c), optional
-        L; none where the model is the last iterate.
-    scale : float
-        ℓ.
     """
 
-    iterate: Array
-    step_size: float
-    loss: float = 0.0
-    n_steps: int = 0
-    lag: Array | None = None
-    scale: float = 1.0
+    iterate: Array  # (n, c): what the steps go on from; it changes by `move` alone
+    step_size: float  # η, for a sum over a batch
+    loss: float = 0.0  # Σ wᵢ ‖f(xᵢ) − yᵢ‖² over the last batch, of the iterate before the step that used it
+    n_steps: int = 0  # Steps taken
+    lag: Array | None = None  # (n, c): L; none where the model is the last iterate
+    scale: float = 1.0  # ℓ
 
     @property
     def coefficients(self) -> Array:

@@ -9,10 +9,10 @@ import numpy as np
 from ... import arrays
 from ...arrays import Array
 from ...gpu.fused_expressions import FusedExpression
-from ...gram.whole import diagonal, diagonal_of_product
+from ...gram.whole import diagonal_of_product
+from .columnwise import bounded_step
 from .cycles import Cycle
 from .kernel_problem import AveragedState, KernelProblem
-from .step_bounds import bounded_step
 
 READ_EVERY = 32
 """Steps between two readings of the losses on a GPU: to wait for a number costs the host a tenth of a millisecond."""
@@ -69,26 +69,14 @@ MOVE = FusedExpression(
 
 @dataclass(frozen=True)
 class LiftedProblem(KernelProblem):
-    """A `KernelProblem` with what the steps of `LiftedEigenPro` use again and again; made by `lifted`.
+    """A `KernelProblem` with what the steps of `LiftedEigenPro` use again and again; made by `lifted`."""
 
-    Attributes
-    ----------
-    directions : array, shape (M, q)
-        V diag(s)^½ with the eigenvectors V and the scale s of the preconditioner.
-    functions : array, shape (n, q)
-        K_nM V diag(s)^½: values of the flattened directions at the points.
-    ridge : array, shape (n, 1), or None
-        λ/w of every row, 0 where w is.
-    with_ridge : array, shape (at least M, q), or None
-        The first rows of Φ + ridge [V diag(s)^½; 0]: K + λW⁻¹ in place of K.
-    zero_losses : ndarray, shape (n + 1,)
-        Losses of the zero function summed from the first row on.
-    """
-
-    directions: Array = None
-    functions: Array = None
-    ridge: Array | None = None
+    directions: Array = None  # (M, q): V diag(s)^½ with the eigenvectors V and the scale s of the preconditioner
+    functions: Array = None  # (n, q): K_nM V diag(s)^½: values of the flattened directions at the points
+    ridge: Array | None = None  # (n, 1): λ/w of every row, 0 where w is
+    # (at least M, q): the first rows of Φ + ridge [V diag(s)^½; 0]: K + λW⁻¹ in place of K
     with_ridge: Array | None = None
+    # (n + 1,): losses of the zero function summed from the first row on
     zero_losses: np.ndarray = field(default=None, repr=False)
 
     def functions_of(self, batch: slice) -> Array:
@@ -100,12 +88,7 @@ class LiftedProblem(KernelProblem):
 def lifted(problem: KernelProblem, batch_size: int) -> LiftedProblem:
     """The problem with the flattened directions' values at all points: n q numbers and one product of the matrix.
 
-    Parameters
-    ----------
-    problem : KernelProblem
-        With a preconditioner.
-    batch_size : int
-        The most rows of a batch.
+    ``problem``: with a preconditioner. ``batch_size``: the most rows of a batch.
     """
     p, xp = problem.preconditioner, arrays.namespace(problem.targets)
     directions = p.vectors * xp.sqrt(xp.clip(p.scale, 0.0, None))[None, :]
@@ -141,28 +124,16 @@ class LiftedState(AveragedState):
 
     The iterate has n + q rows: coefficients of the points, then those of the flattened directions. `remember` writes
     the latter into the former and gives what an `AveragedState` gives, so that a checkpoint serves both.
-
-    Attributes
-    ----------
-    directions : array, shape (M, q)
-        As in `LiftedProblem`.
-    losses : array, shape (k, c, c)
-        On their diagonals, the losses of the outputs in the batches that were not read yet.
-    n_unread : int
-        How many batches these are.
-    unread_zero_loss : float
-        The loss of the zero function on them.
-    carried : tuple of float
-        Loss, and loss of the zero function, that were read before their turn, for a checkpoint.
-    read : tuple of float
-        What the last step read: both losses over the batches since the reading before, or zeros.
     """
 
-    directions: Array | None = None
+    directions: Array | None = None  # (M, q): as in `LiftedProblem`
+    # (k, c, c): on their diagonals, the losses of the outputs in the batches that were not read yet
     losses: Array | None = None
-    n_unread: int = 0
-    unread_zero_loss: float = 0.0
+    n_unread: int = 0  # How many batches these are
+    unread_zero_loss: float = 0.0  # The loss of the zero function on them
+    # Loss, and loss of the zero function, that were read before their turn, for a checkpoint
     carried: tuple[float, float] = (0.0, 0.0)
+    # What the last step read: both losses over the batches since the reading before, or zeros
     read: tuple[float, float] = (0.0, 0.0)
 
     @property
@@ -295,7 +266,7 @@ class LiftedEigenPro:
         if share:
             energy = problem.gram.energy(batch.start, batch.stop, gradient)[0, :]
             of_ridge = 0.0 if problem.ridge is None else diagonal_of_product(gradient, ridged)
-            bound = (diagonal(products), energy, of_ridge, diagonal_of_product(projected, projected), step)
+            bound = (arrays.diagonal(products), energy, of_ridge, diagonal_of_product(projected, projected), step)
             over_scale = 1.0 / state.scale
             BOUNDED_MOVE(gradient, *bound, -1.0, over_scale, into=(points[batch, :], state.lag[batch, :]))
             BOUNDED_MOVE(projected, *bound, 1.0, over_scale, into=(flattened, state.lag[n:, :]))

@@ -19,36 +19,17 @@ FORGETTING = 8.0
 
 @dataclass(frozen=True)
 class CentresProblem:
-    """Weighted least squares over the span of centres: minimise Σᵢ wᵢ ‖f(xᵢ) − yᵢ‖² over f = Σⱼ αⱼ k(zⱼ, ·).
-
-    Attributes
-    ----------
-    kernel : Kernel
-    centres : array, shape (p, d + 2)
-        Augmented; those of the preconditioner's subsample come first.
-    points : callable
-        Given a slice of the n training points, returns them augmented, shape (m, d + 2).
-    targets : array, shape (n, c)
-    projection : Projection
-        Of the centres.
-    preconditioner : Preconditioner
-        Whose subsample is the first M centres.
-    weights : array, shape (n, 1) or (n, c), optional
-    regularisation : float
-        λ: minimise Σᵢ wᵢ ‖f(xᵢ) − yᵢ‖² + λ ‖f‖².
-    budget : int
-        Bytes that strips of the kernel matrix may take.
-    """
+    """Weighted least squares over the span of centres: minimise Σᵢ wᵢ ‖f(xᵢ) − yᵢ‖² over f = Σⱼ αⱼ k(zⱼ, ·)."""
 
     kernel: Kernel
-    centres: Array
-    points: Callable[[slice], Array]
-    targets: Array
-    projection: Projection
-    preconditioner: Preconditioner
-    weights: Array | None = None
-    regularisation: float = 0.0
-    budget: int = 2**28
+    centres: Array  # (p, d + 2): augmented; those of the preconditioner's subsample come first
+    points: Callable[[slice], Array]  # Given a slice of the n training points, returns them augmented, shape (m, d + 2)
+    targets: Array  # (n, c)
+    projection: Projection  # Of the centres
+    preconditioner: Preconditioner  # Whose subsample is the first M centres
+    weights: Array | None = None  # (n, 1) or (n, c)
+    regularisation: float = 0.0  # λ: minimise Σᵢ wᵢ ‖f(xᵢ) − yᵢ‖² + λ ‖f‖²
+    budget: int = 2**28  # Bytes that strips of the kernel matrix may take
 
     @cached_property
     def functions_at_centres(self) -> Array:
@@ -63,24 +44,13 @@ class CentresProblem:
 
 @dataclass
 class ProjectedState:
-    """Where the solver stands.
+    """Where the solver stands."""
 
-    Attributes
-    ----------
-    coefficients : array, shape (p, c)
-        Of the model: the average of the iterates, or the last one where there is no averaging.
-    iterate : array, shape (p, c)
-    step_size : float
-        η, for a sum over a batch.
-    loss : float
-        Σ wᵢ ‖f(xᵢ) − yᵢ‖² over the last batch, of the iterate before the step that used it.
-    n_steps : int
-    """
-
+    # (p, c): of the model: the average of the iterates, or the last one where there is no averaging
     coefficients: Array
-    iterate: Array
-    step_size: float
-    loss: float = 0.0
+    iterate: Array  # (p, c)
+    step_size: float  # η, for a sum over a batch
+    loss: float = 0.0  # Σ wᵢ ‖f(xᵢ) − yᵢ‖² over the last batch, of the iterate before the step that used it
     n_steps: int = 0
 
     def remember(self) -> tuple[dict[str, Array], dict[str, int]]:
@@ -183,18 +153,11 @@ class ProjectedEigenPro:
 class SpanCertificate:
     """What batches of the projected, preconditioned operator amount to.
 
-    Attributes
-    ----------
-    largest_diagonal : float
-        β, the largest value of the operator's kernel at a point.
-    n : int
-        Points that it was measured on.
-    top, half : float
-        The largest eigenvalue of the kernel's matrix on these, and the mean of those on its two halves.
+    ``top, half``: the largest eigenvalue of the kernel's matrix on these, and the mean of those on its two halves.
     """
 
-    largest_diagonal: float
-    n: int
+    largest_diagonal: float  # β, the largest value of the operator's kernel at a point
+    n: int  # Points that it was measured on
     top: float
     half: float
 
@@ -241,16 +204,8 @@ def certificate(
     outside the span is projected away and moves nothing, so that β and λ are smaller than those of the preconditioned
     kernel itself.
 
-    Parameters
-    ----------
-    kernel, centres, projection, preconditioner
-        As in `CentresProblem`.
-    fresh : array, shape (N, d + 2)
-        Augmented points.
-    weights : array, shape (N,), optional
-        Sample weights of the loss.
-    seed : int
-        Of the start of the iterations.
+    ``kernel, centres, projection, preconditioner``: as in `CentresProblem`. ``fresh`` (N, d + 2): augmented points.
+    ``weights`` (N,): sample weights of the loss. ``seed``: of the start of the iterations.
     """
     xp = arrays.namespace(fresh)
     m, n = preconditioner.n_subsample, fresh.shape[0]

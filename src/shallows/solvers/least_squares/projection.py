@@ -33,23 +33,16 @@ class Projection:
 
     The i-th strip of ``u = L⁻¹ h`` is ``L_ii⁻¹ h_i − L_ii⁻¹ L_i,<i u_<i``. Both factors lie side by side, so that a
     solve is one product with each strip on the way there and one on the way back.
-
-    Attributes
-    ----------
-    strips : list of array
-        ``[−L_ii⁻¹ L_i,<i, L_ii⁻¹]`` for each `EDGE` rows, with L Lᵀ = K_ZZ + μ I: together half of p² numbers. Of NumPy
-        they are in tiles: ``strip[j, r]`` is row r of the j-th `TILE` columns, and where p is no multiple of that,
-        zeros follow.
-    jitter : float
-        μ. It keeps the factors real where rounding makes K_ZZ indefinite. As part of a preconditioner it does not move
-        the point that an iteration converges to; directions with eigenvalues below it are approached slowly.
-    p : int
-        Number of centres.
     """
 
+    # ``[−L_ii⁻¹ L_i,<i, L_ii⁻¹]`` for each `EDGE` rows, with L Lᵀ = K_ZZ + μ I: together half of p² numbers. Of NumPy
+    # they are in tiles: ``strip[j, r]`` is row r of the j-th `TILE` columns, and where p is no multiple of that,
+    # zeros follow.
     strips: list[Array]
+    # μ. It keeps the factors real where rounding makes K_ZZ indefinite. As part of a preconditioner it does not move
+    # the point that an iteration converges to; directions with eigenvalues below it are approached slowly.
     jitter: float
-    p: int
+    p: int  # Number of centres
 
     def whiten(self, rows: Array) -> Array:
         """``rows @ L⁻ᵀ``, shape (c, p): coordinates of functions that are given by their values at the centres."""
@@ -128,19 +121,9 @@ def _share(start: int, stop: int, worker: int, n_workers: int) -> list[int]:
 def make_projection(kernel: Kernel, centres: Array, *, relative_jitter: float | None = None) -> Projection:
     """Factor the kernel matrix of centres.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    centres : array, shape (p, d + 2)
-        Augmented. Beside the strips, of p²/2 numbers, about one more is held meanwhile.
-    relative_jitter : float, optional
-        μ as a share of the trace of K_ZZ. None takes the rounding of the factorisation, and ten times as much, up to
-        four times, where that does not do.
-
-    Raises
-    ------
-    ShallowsError
-        If the matrix cannot be factored.
+    ``centres`` (p, d + 2): augmented. Beside the strips, of p²/2 numbers, about one more is held meanwhile.
+    ``relative_jitter``: μ as a share of the trace of K_ZZ. None takes the rounding of the factorisation, and ten times
+    as much, up to four times, where that does not do.
     """
     xp = arrays.namespace(centres)
     p = centres.shape[0]

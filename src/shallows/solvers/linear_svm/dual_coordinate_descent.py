@@ -15,27 +15,15 @@ from .visits import below, key_of
 
 @dataclass
 class DualState(LinearState):
-    """The state of dual coordinate descent.
+    """The state of dual coordinate descent."""
 
-    Attributes
-    ----------
-    dual : ndarray, shape (n,)
-        aᵢ, with w = (1/(λn)) Σ aᵢ yᵢ xᵢ.
-    order : ndarray of int64, shape (n,)
-        Row numbers; the first ``n_active`` are those that are not shrunk.
-    n_active : int
-    bounds : ndarray, shape (2,)
-        The largest and the smallest projected gradient of the last pass, beyond which a variable at its bound is set
-        aside.
-    violation : float
-        Largest less smallest projected gradient of the last pass.
-    """
-
-    dual: np.ndarray | None = None
-    order: np.ndarray | None = None
+    dual: np.ndarray | None = None  # (n,): aᵢ, with w = (1/(λn)) Σ aᵢ yᵢ xᵢ
+    order: np.ndarray | None = None  # (n,): row numbers; the first ``n_active`` are those that are not shrunk
     n_active: int = 0
+    # (2,): the largest and the smallest projected gradient of the last pass, beyond which a variable at its bound is
+    # set aside
     bounds: np.ndarray | None = None
-    violation: float = float("inf")
+    violation: float = float("inf")  # Largest less smallest projected gradient of the last pass
     _examples: np.ndarray | None = None
 
 

@@ -38,21 +38,13 @@ def curvatures(problem: LinearSVMProblem, margins: np.ndarray) -> np.ndarray:
 class LBFGSState(LinearState):
     """The state of limited-memory BFGS.
 
-    Attributes
-    ----------
-    margins : ndarray, shape (n,)
-        yᵢ wᵀxᵢ.
-    gradient : ndarray, shape (d,)
-        ∇P(w).
-    first_norm : float
-        ‖∇P(0)‖, against which gradients are held.
-    moves, changes : ndarray, shape (memory, d)
-        The last changes of w and of the gradient; iteration t is in row t modulo their number.
+    ``moves, changes`` (memory, d): the last changes of w and of the gradient; iteration t is in row t modulo their
+    number.
     """
 
-    margins: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    gradient: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    first_norm: float = math.nan
+    margins: np.ndarray = field(default_factory=lambda: np.zeros(0))  # (n,): yᵢ wᵀxᵢ
+    gradient: np.ndarray = field(default_factory=lambda: np.zeros(0))  # (d,): ∇P(w)
+    first_norm: float = math.nan  # ‖∇P(0)‖, against which gradients are held
     moves: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     changes: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
 
@@ -81,13 +73,7 @@ class LBFGS:
     memory: int = 10
 
     def init(self, problem: LinearSVMProblem) -> LBFGSState:
-        """The zero vector.
-
-        Raises
-        ------
-        ShallowsError
-            With the hinge, which has no gradient.
-        """
+        """The zero vector."""
         if problem.loss == HINGE and not isinstance(problem, LogisticProblem):
             raise ShallowsError("L-BFGS needs a differentiable loss: take the squared hinge or the logistic loss.")
         margins = np.zeros(problem.n)

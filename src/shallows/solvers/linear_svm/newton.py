@@ -16,21 +16,11 @@ LINE_STEPS = 50
 
 @dataclass
 class NewtonState(LinearState):
-    """The state of Newton's method.
+    """The state of Newton's method."""
 
-    Attributes
-    ----------
-    margins : ndarray, shape (n,)
-        yᵢ wᵀxᵢ.
-    first_norm : float
-        ‖∇P(0)‖, against which gradients are held.
-    n_products : int
-        Products with X and its transpose.
-    """
-
-    margins: np.ndarray | None = None
-    first_norm: float = math.nan
-    n_products: int = 0
+    margins: np.ndarray | None = None  # (n,): yᵢ wᵀxᵢ
+    first_norm: float = math.nan  # ‖∇P(0)‖, against which gradients are held
+    n_products: int = 0  # Products with X and its transpose
 
 
 @dataclass(frozen=True)
@@ -57,13 +47,7 @@ class PrimalNewton:
     most_products: int = 250
 
     def init(self, problem: LinearSVMProblem) -> NewtonState:
-        """The zero vector.
-
-        Raises
-        ------
-        ShallowsError
-            With another loss than the squared hinge.
-        """
+        """The zero vector."""
         if problem.loss != SQUARED_HINGE:
             raise ShallowsError("Newton's method needs a differentiable loss: take the squared hinge.")
         margins = np.zeros(problem.n)

@@ -13,12 +13,7 @@ from .problem import LinearState, LinearSVMProblem
 
 @dataclass
 class SideBySide:
-    """The states of several machines.
-
-    Attributes
-    ----------
-    states : list of LinearState
-    """
+    """The states of several machines."""
 
     states: list[LinearState]
 

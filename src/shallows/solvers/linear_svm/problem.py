@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass, field
 
 import numba
 import numpy as np
 
+from ..array_state import ArrayState
 from .rows import Rows, combination, products
 
 HINGE, SQUARED_HINGE = 0, 1
@@ -25,29 +25,14 @@ def slope(loss: int, margin: float) -> float:
 
 @dataclass(frozen=True)
 class LinearSVMProblem:
-    """Minimise P(w) = λ/2 ‖w‖² + (1/n) Σᵢ cᵢ ℓ(yᵢ wᵀxᵢ).
+    """Minimise P(w) = λ/2 ‖w‖² + (1/n) Σᵢ cᵢ ℓ(yᵢ wᵀxᵢ)."""
 
-    Attributes
-    ----------
-    rows : Rows
-        The points xᵢ.
-    n_features : int
-    signs : ndarray of float64, shape (n,)
-        yᵢ, −1 or 1.
-    regularisation : float
-        λ > 0; a support vector machine's C is 1/(λn).
-    loss : int
-        `HINGE` or `SQUARED_HINGE`.
-    weights : ndarray of float64, shape (n,), optional
-        cᵢ, of mean one; None stands for ones.
-    """
-
-    rows: Rows
+    rows: Rows  # The points xᵢ
     n_features: int
-    signs: np.ndarray
-    regularisation: float
-    loss: int = HINGE
-    weights: np.ndarray | None = None
+    signs: np.ndarray  # (n,): yᵢ, −1 or 1
+    regularisation: float  # λ > 0; a support vector machine's C is 1/(λn)
+    loss: int = HINGE  # `HINGE` or `SQUARED_HINGE`
+    weights: np.ndarray | None = None  # (n,): cᵢ, of mean one; None stands for ones
     all_weights: np.ndarray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -94,36 +79,9 @@ def dual_objective(problem: LinearSVMProblem, dual: np.ndarray) -> float:
 
 
 @dataclass
-class LinearState:
-    """Where a solver of a linear support vector machine stands.
+class LinearState(ArrayState):
+    """Where a solver of a linear support vector machine stands."""
 
-    Attributes
-    ----------
-    coefficients : ndarray of float64, shape (d,)
-        w of the model.
-    n_steps : int
-        Iterations so far, in the solver's own unit.
-    exhausted : bool
-        Whether the solver has come to the accuracy that was asked for.
-    """
-
-    coefficients: np.ndarray
-    n_steps: int = 0
-    exhausted: bool = False
-
-    def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Copies of arrays, and numbers, that `recall` takes up again, to the bit."""
-        values = {one.name: getattr(self, one.name) for one in fields(self) if not one.name.startswith("_")}
-        held = {name: value.copy() for name, value in values.items() if isinstance(value, np.ndarray)}
-        return held, {name: value for name, value in values.items() if name not in held}
-
-    def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
-        """Take up what `remember` gave."""
-        for name, value in held.items():
-            setattr(self, name, np.array(value))
-        for name, value in numbers.items():
-            setattr(self, name, value)
-
-    def is_finite(self) -> bool:
-        """Whether all coefficients are numbers."""
-        return bool(np.isfinite(self.coefficients).all())
+    coefficients: np.ndarray  # (d,): w of the model
+    n_steps: int = 0  # Iterations so far, in the solver's own unit
+    exhausted: bool = False  # Whether the solver has come to the accuracy that was asked for

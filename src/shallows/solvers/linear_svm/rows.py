@@ -41,10 +41,7 @@ class Rows(NamedTuple):
 def as_rows(X: Any) -> Rows:
     """The rows of a matrix; a dense one that is mostly zeros becomes sparse.
 
-    Parameters
-    ----------
-    X : ndarray or CSR matrix, shape (n, d)
-        Of float32 or float64.
+    ``X`` (n, d): of float32 or float64.
     """
     if not scipy.sparse.issparse(X):
         X = np.asarray(X)

@@ -19,12 +19,7 @@ TINY = 1e-3
 
 @dataclass
 class SARAHState(LinearState):
-    """The state of SARAH.
-
-    Attributes
-    ----------
-    step_size : float
-    """
+    """The state of SARAH."""
 
     step_size: float = 0.0
 
@@ -56,13 +51,7 @@ class SARAH:
     seed: int = 0
 
     def init(self, problem: LinearSVMProblem) -> SARAHState:
-        """The zero vector.
-
-        Raises
-        ------
-        ShallowsError
-            With another loss than the squared hinge.
-        """
+        """The zero vector."""
         if problem.loss != SQUARED_HINGE:
             raise ShallowsError("SARAH needs a differentiable loss: take the squared hinge.")
         steepest = problem.regularisation + float(np.max(problem.all_weights * squared_norms(problem.rows)))

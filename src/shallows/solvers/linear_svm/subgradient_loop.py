@@ -27,27 +27,13 @@ TINY = 1e-3
 
 @dataclass
 class SubgradientState(LinearState):
-    """The state of a method of subgradient steps.
+    """The state of a method of subgradient steps."""
 
-    Attributes
-    ----------
-    direction : ndarray, shape (d,)
-        v of the iterate s v.
-    average : ndarray, shape (d,)
-        u of the average r u + z v.
-    scales : ndarray, shape (4,)
-        s, ‖v‖², r, z.
-    offset : float
-        t₀: steps are 1/(λ(t + t₀)).
-    n_visits : int
-        Examples that were visited so far, from which the next ones follow.
-    """
-
-    direction: np.ndarray | None = None
-    average: np.ndarray | None = None
-    scales: np.ndarray | None = None
-    offset: float = 0.0
-    n_visits: int = 0
+    direction: np.ndarray | None = None  # (d,): v of the iterate s v
+    average: np.ndarray | None = None  # (d,): u of the average r u + z v
+    scales: np.ndarray | None = None  # (4,): s, ‖v‖², r, z
+    offset: float = 0.0  # t₀: steps are 1/(λ(t + t₀))
+    n_visits: int = 0  # Examples that were visited so far, from which the next ones follow
     _held: dict[str, Any] = field(default_factory=dict, repr=False)
 
 

@@ -80,18 +80,8 @@ def visits(
 ) -> np.ndarray:
     """Row numbers of the visits ``first`` to ``first + count``, shape (count,).
 
-    Parameters
-    ----------
-    sampling : str
-        One of `SAMPLINGS`.
-    seed : int
-    first, count : int
-    n : int
-        Number of rows.
-    held : dict
-        Keeps the permutation of the last epoch, for the next call.
-    batch_size : int
-        Of the subsets, at most n; the first one begins with the visit ``first``.
+    ``sampling``: one of `SAMPLINGS`. ``n``: number of rows. ``held``: keeps the permutation of the last epoch, for the
+    next call. ``batch_size``: of the subsets, at most n; the first one begins with the visit ``first``.
     """
     if sampling == "uniform":
         return draws(key_of(seed, "drawn examples", 0), first, count, n)
