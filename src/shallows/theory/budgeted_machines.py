@@ -66,8 +66,6 @@ def orders_of_budgeted_machines(
     fixed: dict[str, int] | None = None,
     rounds: int = 3,
     random_state: int = 0,
-    device: str = "auto",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """Training, prediction and size of the model of a machine against one of the table's symbols.
 
@@ -87,8 +85,6 @@ def orders_of_budgeted_machines(
         Of the other symbols, where they are not those of `Size`.
     rounds : int
     random_state : int
-    device, memory
-        Not used: one example at a time is the processor's work, and the models are small.
 
     Returns
     -------

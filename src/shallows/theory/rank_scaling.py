@@ -88,8 +88,6 @@ def rank_scaling(
     n_outputs: int = 4,
     rounds: int = 2,
     random_state: int = 0,
-    device: str = "auto",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """Work, memory and messages of a process in an epoch that several simulated processes share.
 

@@ -74,8 +74,6 @@ def training_cost(
     n_inputs: int = 100,
     rounds: int = 2,
     random_state: int = 0,
-    device: str = "auto",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """Time and memory of a fit against points, inputs or outputs; everything else stays as it is.
 

@@ -214,7 +214,7 @@ class Plan:
                 own = {name: value for _, _, given in choices for name, value in given.items()}
                 own |= entry.get("parameters", {})
                 here = group.get("parameters", {})
-                # Before the method's defaults join: where the target says nothing, they are no values of the paper's.
+                # Compare with the target's values before defaults are filled in: the method's are not the paper's.
                 altered = {name: (value, own[name]) for name, value in here.items() if own.get(name, value) != value}
                 task = self.catalogue[data["dataset"]].task
                 fixed = fixed_parameters(definition, task)

@@ -29,7 +29,7 @@ def visible() -> list[str]:
 
 
 @contextmanager
-def one_of_them(wanted: int, folder: str | Path | None = None) -> Iterator[str | None]:
+def reserve_one_gpu(wanted: int, folder: str | Path | None = None) -> Iterator[str | None]:
     """Have a card that no other job of this machine has, where there are several; wait for one where none is free.
 
     It must be entered before CUDA is first used. A batch system shows a job its own card alone: then nothing is done.

@@ -88,6 +88,6 @@ class Status(Observer):
             "job": os.environ.get("SLURM_JOB_ID"),
             "written": datetime.now(UTC).isoformat(timespec="seconds"),
         }
-        # To tell of a run is worth no end of it: the disk may be full for a while.
+        # A failed status write must not stop the run: the disk may be full for a while.
         with contextlib.suppress(OSError):
             write_json(self.path, about)

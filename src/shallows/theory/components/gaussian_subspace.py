@@ -43,7 +43,6 @@ def convergence(
     n_marks: int = 16,
     random_state: int = 0,
     device: str = "auto",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """The angle between the functions found and the eigenfunctions, against the points seen, in one pass.
 
@@ -107,7 +106,6 @@ def eigenfunctions(
     max_blocks: int = 2048,
     random_state: int = 0,
     device: str = "auto",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """The eigenfunctions found in one pass beside the Hermite functions, at 41 places from −2 to 2.
 

@@ -32,8 +32,6 @@ def kept_bytes(
     batch_size: int = 32,
     cache_bytes: int = 0,
     random_state: int = 0,
-    device: str = "auto",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """Bytes that a training holds between its steps, as they were allocated, on normal points of its own.
 

@@ -28,7 +28,6 @@ def angle_by_iteration(
     n_marks: int = 20,
     random_state: int = 0,
     device: str = "auto",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """1 − cos² of the largest angle to the top k eigenfunctions, with steps c/(t + t₀), with and without QR.
 
@@ -79,7 +78,6 @@ def one_step(
     n_repeats: int = 20,
     random_state: int = 0,
     device: str = "auto",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """The difference in cos² that orthogonalising makes to one step, for several step sizes (Lemma 3: O(η²)).
 

@@ -41,8 +41,6 @@ def errors_by_iteration(
     noise: str = "corrected",
     delta: float = 0.05,
     random_state: int = 0,
-    device: str = "auto",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """|f_t(x) − f*(x)|² and the risk over it, of many trajectories, beside the bounds.
 
@@ -165,8 +163,6 @@ def cost_of_reuse(
     n_iterations: int = 1200,
     n_repeats: int = 24,
     random_state: int = 0,
-    device: str = "auto",
-    memory: int | str | None = None,
     progress: ResumableLoop | None = None,
 ) -> AnalysisResult:
     """What UDSG costs beside DSG to the same error, from the errors of both.

@@ -37,8 +37,6 @@ def orders_of_cost(
     n_inputs: int = 20,
     rounds: int = 3,
     random_state: int = 0,
-    device: str = "auto",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """Preprocessing, one pass of training, prediction and storage of a method against n or d; ranks grow with n.
 

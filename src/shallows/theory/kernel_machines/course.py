@@ -42,7 +42,6 @@ def course(
     marks: Sequence[float] = (0.1, 0.2, 0.5, 1, 2, 5, 10),
     n_points: int | None = None,
     random_state: int = 0,
-    device: str = "cpu",
     memory: int | str | None = None,
 ) -> AnalysisResult:
     """Primal suboptimality and test error of a kernel machine in the course of its training.

@@ -26,8 +26,6 @@ def scaling(
     few: int = 100,
     rounds: int = 2,
     random_state: int = 0,
-    device: str = "cpu",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """Steps, kernel evaluations and time of a kernel machine with the Gaussian kernel, by training points.
 

@@ -30,8 +30,6 @@ def convergence(
     target: float = 0.01,
     most_rows: int | None = None,
     random_state: int = 0,
-    device: str = "cpu",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """Relative distance from the optimum, and test error, against passes over the training data.
 

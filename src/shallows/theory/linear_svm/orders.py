@@ -34,8 +34,6 @@ def orders_of_solver(
     accuracy: float = 0.01,
     rounds: int = 3,
     random_state: int = 0,
-    device: str = "cpu",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """Iterations to an accuracy and processor seconds of an iteration, against n, d, s, 1/λ or 1/ρ.
 

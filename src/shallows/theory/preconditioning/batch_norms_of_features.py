@@ -31,7 +31,6 @@ def norms_of_feature_batches(
     delta: float = 0.05,
     random_state: int = 0,
     device: str = "auto",
-    memory: int | str | None = None,
     progress: ResumableLoop | None = None,
 ) -> AnalysisResult:
     """Theorem 3 and Lemma 1 on random Fourier features of data.

@@ -29,7 +29,6 @@ def norms_of_kernel_batches(
     delta: float = 0.05,
     random_state: int = 0,
     device: str = "auto",
-    memory: int | str | None = None,
     progress: ResumableLoop | None = None,
 ) -> AnalysisResult:
     """Theorem 4 in the space of a kernel, with the intrinsic dimension as printed and as it should be.

@@ -28,7 +28,6 @@ def compare_eigensystems(
     rounds: int = 3,
     random_state: int = 0,
     device: str = "auto",
-    memory: int | str | None = None,
     progress: ResumableLoop | None = None,
 ) -> AnalysisResult:
     """RSVD and NSVD of Appendix A, and Nyström's extension: time and error by the size of the subsample.

@@ -24,7 +24,6 @@ def approximation_error(
     regularisation: float = 0.01,
     random_state: int = 0,
     device: str = "auto",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """Errors of a feature map against its number of columns, over several draws of it.
 

@@ -58,7 +58,6 @@ def kitchen_sinks(
     n_points: int = 1000,
     random_state: int = 0,
     device: str = "cpu",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """Risks of both fits against the number of units K.
 

@@ -26,7 +26,6 @@ def learning_machines(
     rounds: int = 3,
     random_state: int = 0,
     device: str = "cpu",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """An extreme learning machine through both of its closed forms, against its number of units.
 

@@ -30,8 +30,6 @@ def beside_nets(
     bandwidth: float | None = None,
     n_points: int = 2000,
     random_state: int = 0,
-    device: str = "cpu",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """Test errors of softmax regression on random Fourier features, against their number, and of nets.
 

@@ -27,8 +27,6 @@ def number_of_features(
     offset: float = 2.0,
     n_points: int = 50,
     random_state: int = 0,
-    device: str = "cpu",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """Columns of the map to monomials, and how far inner products are from (xᵀz + c)^p.
 
@@ -76,8 +74,6 @@ def against_kernel_machine(
     C: float = 1.0,
     rounds: int = 2,
     random_state: int = 0,
-    device: str = "cpu",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """Time and error of a linear machine by SGD on polynomial features, and of a kernel machine by SMO.
 

@@ -26,8 +26,6 @@ def by_units(
     order: int = 1,
     n_points: int = 4000,
     random_state: int = 0,
-    device: str = "cpu",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """Test errors of three models of two classes, where the one that needs fewer units is to be told.
 
