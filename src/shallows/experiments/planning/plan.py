@@ -1,6 +1,6 @@
-"""From configuration to runs: what every target needs at every scale, each run named once.
+"""The plan: the runs of every target at every scale.
 
-This module is read whenever the workflow is parsed, so it imports nothing heavy.
+The workflow reads this module whenever it is parsed, so it imports nothing heavy.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def keeps_accounts() -> bool:
 
 
 def is_used(words: Iterable[str] = ()) -> bool:
-    """Whether the words of a command line send jobs to Slurm, from outside of such a job."""
+    """Whether a command line sends jobs to Slurm, from outside of such a job."""
     words = [*(words or sys.argv[1:])]
     options = dict(itertools.pairwise(words))
     options |= dict(word.split("=", 1) for word in words if word.startswith("--") and "=" in word)
@@ -97,9 +97,9 @@ def fitted(requests: Requests, largest: Nodes) -> Requests:
 
 
 def inside_job(requests: Requests) -> Requests:
-    """Requests of no more threads than the job of Slurm that this process is in was given; outside, as they are.
+    """Requests of at most the threads of the job of Slurm that this process is in.
 
-    Snakemake asks for resources once more inside the job, where it does not know how large the nodes are.
+    Snakemake computes resources once more inside the job, where it does not know the nodes.
     """
     given = os.environ.get("SLURM_CPUS_PER_TASK") or os.environ.get("SLURM_CPUS_ON_NODE")
     if "SLURM_JOB_ID" not in os.environ or not (given or "").isdigit():
@@ -108,15 +108,7 @@ def inside_job(requests: Requests) -> Requests:
 
 
 def check(jobs: Iterable[tuple[str, int]], largest: Nodes, gpus: int) -> None:
-    """Refuse jobs that no node can take, for which Slurm would let a person wait for ever.
-
-    Parameters
-    ----------
-    jobs : iterable of (str, int)
-        Names of jobs, with the megabytes that they ask for.
-    largest : Nodes
-    gpus : int
-        GPUs that a job asks for.
+    """Refuse jobs, given as (name, megabytes) and the GPUs of each, that fit no node: Slurm lets them wait for ever.
 
     Raises
     ------

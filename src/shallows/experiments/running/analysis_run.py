@@ -25,8 +25,8 @@ def analyse(job: Job, data: Any, conditions: Conditions, folder: Path, key: str)
     """Call the function of an analysis on the training features or, where its method says so, on all the data.
 
     It is given the seed, the device and the memory where it has parameters ``random_state``, ``device`` and ``memory``.
-    A function with a parameter ``progress`` is given a `ResumableLoop` for its work, so that it tells how far it is and
-    goes on where it was after a kill.
+    A function with a parameter ``progress`` is given a `ResumableLoop` for its work, which shows
+    its progress and resumes after a kill.
 
     Parameters and what is returned are those of `training_run.train`.
     """
@@ -53,7 +53,7 @@ def analyse(job: Job, data: Any, conditions: Conditions, folder: Path, key: str)
         {definition["index"]: place, "metric": metric, "value": float(value)}
         for metric, values in found.curve.items()
         for place, value in zip(index, values, strict=True)
-        if value is not None  # where a metric has no value it leaves no row; one that is not a number is told
+        if value is not None  # None leaves no row; a value that is not a number is kept
     ]
     rows += [{definition["index"]: "", "metric": metric, "value": value} for metric, value in single.items()]
     marks = [

@@ -1,4 +1,4 @@
-"""What a method's entry calls, and the checksum of what comes out of it."""
+"""Loading and calling what a method's entry names, and checksums of the results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run that a batch system stops: a checkpoint and an orderly end at SIGTERM, and shortly before the time limit."""
+"""Saving a run and ending it at SIGTERM, and shortly before the time limit of its job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run tells of itself while it lasts, in a small file beside its checkpoints."""
+"""The status of a run while it lasts, in a small file in the folder of its checkpoints."""
 
 from __future__ import annotations
 

@@ -108,11 +108,7 @@ def one_step(
 class _Operator:
     """The covariance operator of a sample in the basis of its eigenfunctions.
 
-    Attributes
-    ----------
-    values : ndarray, shape (r,), descending
-    points : ndarray, shape (n, r)
-        Coordinates of k(xᵢ, ·).
+    ``values``, shape (r,), are descending; ``points``, shape (n, r), are the coordinates of k(xᵢ, ·).
     """
 
     def __init__(self, data: Any, kernel: str, bandwidth: float | None, n: int, k: int, device: str):

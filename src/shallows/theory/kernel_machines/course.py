@@ -1,4 +1,4 @@
-"""How Pegasos, dual coordinate ascent, LASVM and exact solvers approach the optimum of a kernel machine, by time."""
+"""How close Pegasos, dual coordinate ascent, LASVM and exact solvers are to the optimum over time."""
 
 from __future__ import annotations
 

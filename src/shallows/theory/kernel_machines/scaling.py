@@ -1,4 +1,4 @@
-"""What exact solvers of kernel machines cost by the number of training points."""
+"""The cost of exact solvers of kernel machines by the number of training points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far solvers of a linear support vector machine are from its optimum, pass by pass, and what a pass costs."""
+"""Distance of linear support vector machine solvers from the optimum, pass by pass, and the cost of a pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Iterations that Pegasos needs for an accuracy, and for a test error: what they grow with, and what they do not."""
+"""Iterations that Pegasos needs for an accuracy and for a test error, and what they grow with."""
 
 from __future__ import annotations
 

@@ -70,7 +70,6 @@ def compare_eigensystems(
     def rows(m: int) -> Array:
         return kernels.values(part.kernel, points[:m, :], points)
 
-    found: dict[str, list[float]] = {}
     methods = {
         "rsvd": lambda m: rsvd(rows(m), rank + 1, random_state),
         "nsvd": lambda m: nsvd(rows(m), rank + 1),
@@ -94,6 +93,7 @@ def compare_eigensystems(
         return measured
 
     progress = progress or ResumableLoop()
+    found: dict[str, list[float]] = {}
     cases = [(m, name) for m in subsamples for name in methods]
     for (_, name), measured in zip(cases, progress.map("eigensystems", errors, cases), strict=True):
         for key, value in measured.items():

@@ -1,4 +1,4 @@
-"""Machines that train apart, on random data and on feature blocks of their own, and whose outputs are averaged."""
+"""Machines that train apart, on their own data and feature blocks, and whose outputs are averaged."""
 
 from __future__ import annotations
 

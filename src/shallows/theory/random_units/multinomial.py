@@ -1,4 +1,4 @@
-"""Multinomial logistic regression on random features beside trained nets."""
+"""Multinomial logistic regression on random features compared with trained nets."""
 
 from __future__ import annotations
 

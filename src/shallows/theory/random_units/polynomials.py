@@ -1,4 +1,4 @@
-"""Explicit polynomial features: how many they are, their inner products, and where they pay beside a kernel machine."""
+"""Explicit polynomial features: their number, their inner products, and their cost compared with a kernel machine."""
 
 from __future__ import annotations
 
