@@ -351,7 +351,7 @@ def test_a_step_of_the_users_that_is_too_long_is_an_error_and_leaves_the_model_b
     model = RegularisedRiskRegressor(solver="svrg", features="fourier", random_state=0).fit(X, y)
     before = model.predict(X)
     with pytest.raises(DivergenceError, match="step_size=1e"):
-        model.set_params(step_size=1e6).fit(X, y)
+        model.set_params(solver_params={"step_size": 1e6}).fit(X, y)
     assert np.array_equal(model.predict(X), before)
 
 

@@ -100,7 +100,7 @@ def test_a_preconditioner_knows_no_weights(Estimator):
 @each_eigenpro
 def test_what_is_no_preconditioner_is_refused(Estimator, tmp_path):
     X, y, _ = table(Estimator)
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(ShallowsError, match="There is no file"):
         Estimator(preconditioner=tmp_path / "none.npz").fit(X, y)
     (tmp_path / "text.npz").write_text("hello")
     with pytest.raises(ShallowsError, match="not a preconditioner"):

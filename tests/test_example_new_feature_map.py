@@ -24,7 +24,7 @@ def test_estimators_know_it_by_its_name(monkeypatch, Estimator):
     monkeypatch.setitem(features.FEATURE_MAPS, "rectified_units", rectified_units)
     X = sample(400, 2)
     y = np.maximum(X[:, 0], 0) + X[:, 1]
-    model = Estimator("rectified_units", n_features=200, random_state=0, max_epochs=20).fit(X, y)
+    model = Estimator(features="rectified_units", n_features=200, random_state=0, max_epochs=20).fit(X, y)
     assert model.score(X, y) > 0.95
     assert model.coef_.shape == (1, 200)
     assert model.effective_params_["features"] == "rectified_units"

@@ -48,6 +48,12 @@ def test_seeds_may_be_given_as_snakemake_reads_them_from_a_command_line(given, m
     assert configuration.load(PROJECT, {"seeds": given}).settings["seeds"] == meant
 
 
+def test_a_key_that_stands_twice_is_refused(tmp_path):
+    (tmp_path / "a.yaml").write_text("methods:\n  one: {label: first}\n  two: {}\n  one: {label: second}\n")
+    with pytest.raises(configuration.ConfigurationError, match="the key 'one' stands twice"):
+        configuration.read_yaml(tmp_path / "a.yaml")
+
+
 def test_every_schema_is_closed():
     for path in (PROJECT / "workflow" / "schemas").glob("*.yaml"):
         assert configuration.read_yaml(path)["additionalProperties"] is False, path

@@ -205,7 +205,7 @@ def test_novelty_beyond_the_precision_of_the_model_is_refused(partial):
     model = DoublyStochasticNoveltyDetector(random_state=0, n_iter=5, dtype="float32")
     model = model.partial_fit(X) if partial else model.fit(X)
     for use in (model.predict, model.partial_fit):
-        with pytest.raises(ShallowsError, match=r"as large as .* float32"):
+        with pytest.raises(ShallowsError, match=r"as large as .* float32|too large for float64"):
             use(new * 1e200)
 
 

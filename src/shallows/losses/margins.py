@@ -68,8 +68,9 @@ class Logistic(Loss):
         return -targets * sigmoid(-targets * scores)
 
     def constant_of_classes(self, mean: np.ndarray, n: int) -> np.ndarray:
-        """The log-odds, with half an example more of either class: no finite sample makes a class impossible."""
-        return np.log((1.0 + mean) * n + 1.0) - np.log((1.0 - mean) * n + 1.0)
+        """The log-odds; a class without examples counts as half of one, so that none is ruled out."""
+        positive, negative = (np.where(share > 0, share, 1.0 / n) for share in (1.0 + mean, 1.0 - mean))
+        return np.log(positive) - np.log(negative)
 
     def probabilities(self, scores: Array) -> Array:
         """The sigmoid of the scores, divided by its sum over the classes where there is a column for each."""

@@ -37,8 +37,9 @@ class Softmax(Loss):
         return softmax(arrays.namespace(scores), scores) - targets
 
     def constant_of_classes(self, mean: np.ndarray, n: int) -> np.ndarray:
-        """The logarithms of the shares, with half an example more of each class: a finite sample rules none out."""
-        return np.log(mean * n + 0.5) - np.log(n + 0.5 * len(mean))
+        """The logarithms of the shares; a class without examples counts as half of one, so that none is ruled out."""
+        shares = np.where(mean > 0, mean, 0.5 / n)
+        return np.log(shares / shares.sum())
 
     def probabilities(self, scores: Array) -> Array:
         """The softmax of the scores."""

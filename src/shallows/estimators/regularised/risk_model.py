@@ -231,10 +231,13 @@ class RiskModel(Estimator):
 
         Rows that contradict each other, such as copies with other labels, keep a small λ from its optimum for long.
         """
-        if not (run.losses and run.losses[-1] > 1.0):
-            return
-        a = run.state.coefficients
-        value, of_zero = problem.objective(a), problem.objective(arrays.namespace(a).zeros_like(a))
+        if not (run.epoch > 1 and run.losses and run.losses[-1] > 1.0):
+            return  # A single pass is not meant to end at the optimum.
+        value, nothing = (
+            problem.objective(run.state.coefficients),
+            arrays.namespace(problem.targets).zeros_like(problem.targets),
+        )
+        of_zero = problem.losses(nothing, slice(0, problem.span.n)) / problem.span.n
         if value > (1.0 + FAR_ABOVE) * of_zero:
             warnings.warn(
                 f"{type(self).__name__} ended at an objective of {value:.3g}, and a constant has {of_zero:.3g}: it is "

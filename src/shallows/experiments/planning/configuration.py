@@ -22,6 +22,7 @@ SCALES = ("demo", "laptop", "paper")
 #: What a folder of configuration must hold.
 NEEDED = ("datasets.yaml", "methods.yaml", "papers")
 
+
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -160,11 +161,30 @@ def refuse_braces(path: str | Path) -> None:
 
 
 def read_yaml(path: str | Path) -> Any:
-    """Contents of a YAML file."""
+    """Contents of a YAML file. A key that stands twice in a mapping is refused, since YAML would keep the last."""
     try:
-        return yaml.load(Path(path).read_text(encoding="utf-8"), Loader=_Loader)
+        loader = _Loader(Path(path).read_text(encoding="utf-8"))
+        document = loader.get_single_node()
+        _refuse_repeated_keys(document, set())
+        return None if document is None else loader.construct_document(document)
     except yaml.YAMLError as error:
         raise ConfigurationError(f"{path} is no valid YAML: {error}") from None
+
+
+def _refuse_repeated_keys(node: yaml.Node | None, seen: set[int]) -> None:
+    if not isinstance(node, yaml.CollectionNode) or id(node) in seen:
+        return
+    seen.add(id(node))
+    keys = set()
+    for child in node.value:
+        key, value = child if isinstance(child, tuple) else (None, child)
+        if isinstance(key, yaml.ScalarNode):
+            if key.value in keys:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key.value!r} stands twice", key.start_mark
+                )
+            keys.add(key.value)
+        _refuse_repeated_keys(value, seen)
 
 
 def read_published(path: str | Path) -> list[dict[str, str]]:

@@ -210,7 +210,7 @@ def growing(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> 
     evaluated = size.n_test + min(n, 10_000)
     seconds += sum(evaluated * F * min(mark, blocks) * entry for mark in marks)
     data_bytes = 4 * (n + size.n_test) * size.n_features
-    held = 8 * F * T * (size.n_classes + min(size.n_features, 1000)) + 64 * F * F
+    held = 8 * F * min(T, blocks) * (size.n_classes + min(size.n_features, 1000)) + 64 * F * F
     return Cost(OVERHEAD_SECONDS + seconds, PROCESS_BYTES + 3 * data_bytes + held + 2**26)
 
 
