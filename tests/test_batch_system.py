@@ -267,13 +267,13 @@ def test_outside_of_a_batch_system_no_file_is_waited_for(tmp_path, monkeypatch):
 
 def test_each_job_has_a_card_to_itself_and_gives_it_back(tmp_path, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,3")
-    with cards.one_of_them(1, tmp_path) as first:
+    with cards.reserve_one_gpu(1, tmp_path) as first:
         assert (first, os.environ["CUDA_VISIBLE_DEVICES"]) == ("0", "0")
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,3")  # as another process sees it
-        with cards.one_of_them(1, tmp_path) as second:
+        with cards.reserve_one_gpu(1, tmp_path) as second:
             assert second == "3"
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,3")
-    with cards.one_of_them(1, tmp_path) as again:
+    with cards.reserve_one_gpu(1, tmp_path) as again:
         assert again == "0"
     assert os.environ["CUDA_VISIBLE_DEVICES"] == "0,3"
 
@@ -281,7 +281,7 @@ def test_each_job_has_a_card_to_itself_and_gives_it_back(tmp_path, monkeypatch):
 @pytest.mark.parametrize(("shown", "wanted"), [("0,3", 0), ("3", 1), ("", 1)])
 def test_where_there_is_nothing_to_choose_the_cards_are_left_alone(tmp_path, monkeypatch, shown, wanted):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", shown)
-    with cards.one_of_them(wanted, tmp_path) as card:
+    with cards.reserve_one_gpu(wanted, tmp_path) as card:
         assert card is None and os.environ["CUDA_VISIBLE_DEVICES"] == shown
 
 

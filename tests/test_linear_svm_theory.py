@@ -12,9 +12,8 @@ from shallows.errors import ShallowsError
 from shallows.experiments.claim_functions import slope
 from shallows.theory.linear_svm.convergence import convergence
 from shallows.theory.linear_svm.exact import SOLVERS, generated, optimum, problem_of
-from shallows.theory.linear_svm.interior_point import interior_point
 from shallows.theory.linear_svm.iterations import iterations_needed, steps_to_error
-from shallows.theory.linear_svm.orders import orders_of_solver
+from shallows.theory.linear_svm.orders import interior_point, orders_of_solver
 
 
 def data(sparse=False):

@@ -11,7 +11,6 @@ from shallows.errors import ShallowsError, UnknownNameError
 from shallows.experiments.comparing.row_maker import dataset_name
 from shallows.experiments.comparing.rows import Row
 from shallows.experiments.planning import configuration
-from shallows.experiments.planning import summaries as planned
 from shallows.experiments.planning.configuration import ConfigurationError
 from shallows.experiments.planning.plan import SCALES, Plan
 from shallows.report import summaries
@@ -105,7 +104,7 @@ def printed_rows(target, scale):
 
 
 def test_each_paper_has_a_summary_and_each_of_its_numbers_one_row():
-    given = [configuration.read_yaml(path) for path in planned.paths(PLAN.configuration)]
+    given = [configuration.read_yaml(path) for path in configuration.summary_paths(PLAN.configuration)]
     assert {one["paper"] for one in given} == set(PLAN.configuration.papers)
     for one in given:
         for number in one["numbers"].values():
@@ -116,7 +115,7 @@ def test_each_paper_has_a_summary_and_each_of_its_numbers_one_row():
 
 def test_the_sentences_hold_no_measured_number():
     """A digit in them is a power, a size or a name; what was measured comes from the tables, with a decimal point."""
-    for path in planned.paths(PLAN.configuration):
+    for path in configuration.summary_paths(PLAN.configuration):
         sentences = " ".join(configuration.read_yaml(path)["found"])
         assert not re.search(r"\d\.\d|\d\s*%", sentences), path
 
@@ -139,4 +138,4 @@ def test_a_wrong_summary_is_told_before_anything_runs(tmp_path, change, error, m
     loaded = dataclasses.replace(PLAN.configuration, settings={**PLAN.configuration.settings})
     object.__setattr__(loaded, "settings", {**loaded.settings, "configuration": str(tmp_path)})
     with pytest.raises(error, match=message):
-        planned.paths(loaded)
+        configuration.summary_paths(loaded)

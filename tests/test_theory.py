@@ -13,8 +13,11 @@ from shallows.solvers.least_squares import step_rules
 from shallows.theory import data_summary, eigenvalues, samples, timing
 from shallows.theory.preconditioning import batch_norms, eigensystem_cost, iteration_cost, step_sizes
 from shallows.theory.preconditioning.approximate_eigenvectors import damped_descent
-from shallows.theory.preconditioning.batch_norms_of_features import norms_of_feature_batches
-from shallows.theory.preconditioning.batch_norms_of_kernel import intrinsic_dimension, norms_of_kernel_batches
+from shallows.theory.preconditioning.batch_norms import (
+    intrinsic_dimension,
+    norms_of_feature_batches,
+    norms_of_kernel_batches,
+)
 from shallows.theory.preconditioning.eigensystem_cost import compare_eigensystems
 from shallows.theory.preconditioning.epochs_by_batch_size import _epochs, epochs_by_batch_size
 from shallows.theory.preconditioning.residuals_by_direction import residuals_by_direction
@@ -270,8 +273,7 @@ RUNS = {
     "doubly_stochastic.expansion_cost": {"doubly_stochastic"},
     "doubly_stochastic.orders_of_cost": {"doubly_stochastic", "norma", "pegasos", "sdca"},
     "preconditioning.approximate_eigenvectors": set(),
-    "preconditioning.batch_norms_of_features": set(),
-    "preconditioning.batch_norms_of_kernel": set(),
+    "preconditioning.batch_norms": set(),
     "preconditioning.eigensystem_cost": set(),
     "preconditioning.epochs_by_batch_size": set(),
     "preconditioning.iteration_cost": {"eigenpro"},

@@ -14,11 +14,9 @@ from shallows.features import FourierFeatures
 from shallows.solvers.expansions.block_policies import Checked, Fresh, UniformReuse, admitted_steps
 from shallows.theory.doubly_stochastic import batched_trajectories, expansion_cost
 from shallows.theory.doubly_stochastic import orders_of_cost as orders
-from shallows.theory.doubly_stochastic.batched_trajectories import Trajectories
-from shallows.theory.doubly_stochastic.bounds import Bounds
-from shallows.theory.doubly_stochastic.convergence import cost_of_reuse, errors_by_iteration
+from shallows.theory.doubly_stochastic.batched_trajectories import Population, Trajectories, curvature, minimiser
+from shallows.theory.doubly_stochastic.convergence import Bounds, cost_of_reuse, errors_by_iteration
 from shallows.theory.doubly_stochastic.orders_of_cost import orders_of_cost
-from shallows.theory.doubly_stochastic.population import Population, curvature, minimiser
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from engine_example import naive_kernel, sample
 from shallows import kernels, streams
 from shallows.errors import UnknownNameError
 from shallows.gram.row_slab import KernelRowSlab
+from shallows.theory import timing
 from shallows.theory.kernel_machines import course, scaling
 from shallows.theory.kernel_machines.single_examples import DualCoordinateAscent, KernelPegasos
 
@@ -97,7 +98,7 @@ def test_an_unknown_solver_is_told():
 
 def test_a_watch_keeps_what_there_was_at_each_mark(monkeypatch):
     clock = iter(np.arange(0.0, 100.0))  # each look takes a second, each piece of work one
-    monkeypatch.setattr(course.time, "process_time", lambda: float(next(clock)))
+    monkeypatch.setattr(timing.time, "process_time", lambda: float(next(clock)))
     watch, count = course.Watch((1.0, 2.0, 10.0), 2.0), []
     for step in range(6):
         watch.piece(lambda: None, lambda step=step: (np.array([step]), 0.0))

@@ -1,9 +1,9 @@
 """The page of a scale: the papers in short, the verdicts, what was found, every target."""
 
-from shallows.experiments.planning import summaries
+from shallows.experiments.planning.configuration import summary_paths
 
 FINDINGS = sorted(map(from_here, PLAN.configuration.folder.glob("findings/*.rst")))
-SUMMARIES = [from_here(path) for path in summaries.paths(PLAN.configuration)]
+SUMMARIES = [from_here(path) for path in summary_paths(PLAN.configuration)]
 
 
 rule write_page:

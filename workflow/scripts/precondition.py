@@ -9,7 +9,7 @@ from shallows.experiments.running.job import Conditions
 from shallows.experiments.running.journal import journal
 from shallows.experiments.running.run import make_preconditioner
 
-with journal(snakemake.log[0], snakemake.resources), cards.one_of_them(snakemake.resources.get("gpu", 0)):
+with journal(snakemake.log[0], snakemake.resources), cards.reserve_one_gpu(snakemake.resources.get("gpu", 0)):
     params, (prepared,), (out,) = snakemake.params, snakemake.input, snakemake.output
     conditions = Conditions.of(snakemake.config, device=params.device)
     make_preconditioner(params.spec, Path(prepared), Path(out), conditions)

@@ -9,7 +9,7 @@ from shallows.experiments.running.job import Conditions, Job
 from shallows.experiments.running.journal import journal
 from shallows.experiments.running.run import execute
 
-with journal(snakemake.log[0], snakemake.resources), cards.one_of_them(snakemake.resources.get("gpu", 0)):
+with journal(snakemake.log[0], snakemake.resources), cards.reserve_one_gpu(snakemake.resources.get("gpu", 0)):
     given, params = snakemake.input, snakemake.params
     job = Job(
         spec={**params.spec, "target_ids": list(params.targets), "code": params.code},

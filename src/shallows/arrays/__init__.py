@@ -31,10 +31,10 @@ from .devices import (
 )
 from .linear_systems import (
     cholesky_in_place,
+    raise_on_failure,
     solve_damped,
     solve_positive_definite,
     solve_triangular,
-    told_failures,
 )
 from .memory import available_memory, check_room, memory_budget, parse_bytes, peak_memory, resident_memory
 from .operations import (
@@ -84,6 +84,7 @@ __all__ = [
     "one_blas_thread",
     "parse_bytes",
     "peak_memory",
+    "raise_on_failure",
     "resident_memory",
     "resolve_device",
     "row_norms_squared",
@@ -98,7 +99,6 @@ __all__ = [
     "thin_product",
     "to_device",
     "to_numpy",
-    "told_failures",
     "workers_for",
     "writable",
 ]

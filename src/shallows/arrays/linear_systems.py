@@ -11,7 +11,7 @@ import numpy as np
 from .devices import Array, astype, is_numpy, namespace, supports_out
 
 
-def told_failures(x: Array) -> contextlib.AbstractContextManager:
+def raise_on_failure(x: Array) -> contextlib.AbstractContextManager:
     """A context in which a factorisation that fails raises; left alone, CuPy returns the finite numbers it came to."""
     if type(x).__module__.partition(".")[0] != "cupy" or importlib.util.find_spec("cupyx") is None:
         return contextlib.nullcontext()
@@ -49,7 +49,7 @@ def cholesky_in_place(matrix: Array) -> Array:
         # The transpose lies in Fortran order, so LAPACK factors it in place; its upper factor is Lᵀ.
         return cho_factor(matrix.T, lower=False, overwrite_a=True, check_finite=False)[0].T
     xp = namespace(matrix)
-    with told_failures(matrix):
+    with raise_on_failure(matrix):
         factor = xp.linalg.cholesky(matrix)
     if not bool(xp.all(xp.isfinite(factor))):
         raise np.linalg.LinAlgError("the matrix is not positive definite")

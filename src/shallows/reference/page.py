@@ -9,7 +9,7 @@ from typing import Any
 
 from shallows.experiments.comparing import target_table
 from shallows.experiments.comparing.rows import Row, write_rows
-from shallows.experiments.planning import summaries
+from shallows.experiments.planning.configuration import summary_paths
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.running.record import SCHEMA_VERSION
 from shallows.report import figures, page, tables
@@ -45,7 +45,7 @@ def draw(plan: Plan, scale: str, reference: str | Path, out: str | Path) -> Path
         drawn,
         place,
         sorted(map(str, plan.configuration.folder.glob("findings/*.rst"))),
-        summaries.paths(plan.configuration),
+        summary_paths(plan.configuration),
         origin=f"Drawn from the reference results in the repository, without training: {len(held)} of {len(drawn)} "
         "targets are among them. The others count as not run, and their tables say why.",
     )

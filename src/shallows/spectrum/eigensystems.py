@@ -89,7 +89,7 @@ def orthonormal(y: Array) -> Array:
     q = y
     try:
         for _ in range(2):
-            with arrays.told_failures(q):
+            with arrays.raise_on_failure(q):
                 factor = xp.linalg.cholesky(q.T @ q)
             if not bool(xp.all(xp.isfinite(factor))):
                 raise np.linalg.LinAlgError

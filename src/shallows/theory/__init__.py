@@ -10,8 +10,7 @@ what its own analyses use, so that a change elsewhere leaves their results valid
 `data_summary`                               sizes, labels and ranges of prepared data
 `preconditioning.residuals_by_direction`     EigenPro and gradient descent in each eigenvector of the kernel matrix
 `preconditioning.epochs_by_batch_size`       epochs of EigenPro and SGD to a given loss, by batch size
-`preconditioning.batch_norms_of_features`    norms of batches of random features beside the bound of Theorem 3
-`preconditioning.batch_norms_of_kernel`      norms of batches in a kernel's space beside the bound of Theorem 4
+`preconditioning.batch_norms`                norms of batches beside the bounds of Theorems 3 and 4
 `preconditioning.step_sizes`                 convergence and divergence by step size
 `preconditioning.approximate_eigenvectors`   damping and smaller steps with the eigenvectors of a subsample
 `preconditioning.iteration_cost`             time of an iteration, as ratios
@@ -22,6 +21,5 @@ what its own analyses use, so that a change elsewhere leaves their results valid
 ===========================================  ==========================================================================
 
 What they share: `results` (the result's type), `samples` (a part of the training data in float64), `eigenvalues`,
-`timing`, `preconditioning.batch_norms` (the common bound), `doubly_stochastic.bounds` (the theorems' bounds),
-`doubly_stochastic.population` (a sample with a known minimum) and `doubly_stochastic.batched_trajectories`.
+`timing` and `doubly_stochastic.batched_trajectories` (many runs on a sample with a known minimum).
 """

@@ -28,6 +28,7 @@ from ..solvers.budgeted.budgeted_sgd import BudgetedSGD
 from ..solvers.budgeted.multi_hyperplane import MultiHyperplane
 from ..solvers.budgeted.sparse_rows import SparseRows, sparse_rows
 from .results import AnalysisResult
+from .timing import in_turn, processor_seconds
 
 PREDICTED = 1000
 """Points that a prediction is timed on."""
@@ -66,8 +67,6 @@ def orders_of_budgeted_machines(
     fixed: dict[str, int] | None = None,
     rounds: int = 3,
     random_state: int = 0,
-    device: str = "auto",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """Training, prediction and size of the model of a machine against one of the table's symbols.
 
@@ -87,8 +86,6 @@ def orders_of_budgeted_machines(
         Of the other symbols, where they are not those of `Size`.
     rounds : int
     random_state : int
-    device, memory
-        Not used: one example at a time is the processor's work, and the models are small.
 
     Returns
     -------
@@ -108,12 +105,11 @@ def orders_of_budgeted_machines(
     }
     held = {}
     with arrays.one_blas_thread():
-        for turn in range(rounds + 1):
-            for size in sizes if turn % 2 else list(reversed(sizes)):
-                times, held[size] = _measured(method, given[size], random_state)
-                if turn:
-                    for what, value in times.items():
-                        seconds[what][size].append(value)
+        for turn, size in in_turn(sizes, rounds):
+            times, held[size] = _measured(method, given[size], random_state)
+            if turn:
+                for what, value in times.items():
+                    seconds[what][size].append(value)
     curve = {what: [min(of_size[size]) / min(of_size[sizes[0]]) for size in sizes] for what, of_size in seconds.items()}
     return AnalysisResult(
         list(sizes), {**curve, "model": [float(held[size]) for size in sizes]}, effective={"precision": "float64"}
@@ -143,9 +139,7 @@ def _measured(method: str, size: Size, random_state: int) -> tuple[dict[str, flo
     state = fit()
     trained = time.process_time() - started
     predict, held = made(state)
-    started = time.process_time()
-    predict(new)
-    return {"training": trained, "prediction": time.process_time() - started}, held
+    return {"training": trained, "prediction": processor_seconds(predict, new)}, held
 
 
 Machine = Callable[[Size, SparseRows], tuple[Callable[[], Any], Callable[[Any], tuple[Callable[[Any], Any], int]]]]
@@ -163,7 +157,7 @@ def _hyperplanes(size: Size, train: SparseRows, per_class: int) -> tuple[Any, An
     def made(state: Any) -> tuple[Any, int]:
         model = AMMClassifier()
         model.classes_, model.n_steps_ = np.arange(size.classes), 1
-        model.n_features_in_ = size.d
+        model.n_features_in_, model._offsets = size.d, np.zeros(size.d)
         model._keep(solver, state)
         return model.predict, model.coef_.size + model.intercept_.size
 
@@ -190,7 +184,7 @@ def _budgeted(size: Size, train: SparseRows) -> tuple[Any, Any]:
     def made(state: Any) -> tuple[Any, int]:
         model = BudgetedSVMClassifier()
         model.classes_, model.n_steps_ = np.arange(size.classes), 1
-        model.n_features_in_, model.bandwidth_ = size.d, kernel.bandwidth
+        model.n_features_in_, model._offsets, model.bandwidth_ = size.d, np.zeros(size.d), kernel.bandwidth
         model._keep(solver, state)
         return model.predict, model.support_vectors_.size + model.dual_coef_.size
 

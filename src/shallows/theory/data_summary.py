@@ -9,9 +9,7 @@ import numpy as np
 from .results import AnalysisResult
 
 
-def summarise(
-    data: Any, *, n_rows: int = 10000, random_state: int = 0, device: str = "auto", memory: int | str | None = None
-) -> AnalysisResult:
+def summarise(data: Any, *, n_rows: int = 10000) -> AnalysisResult:
     """Numbers that describe prepared data.
 
     Parameters

@@ -23,7 +23,6 @@ def eigenvalue_decay(
     n_points: int = 1000,
     random_state: int = 0,
     device: str = "auto",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """Eigenvalues of a kernel matrix in float64, down to rounding, and how their decay goes on.
 

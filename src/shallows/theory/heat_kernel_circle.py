@@ -110,9 +110,6 @@ def approximation(
     frequencies: int | None = None,
     width: float = 0.5,
     n_angles: int = 720,
-    random_state: int = 0,
-    device: str = "auto",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """The step on the circle, as some iterations of gradient descent or some Fourier frequencies leave it.
 
@@ -170,9 +167,6 @@ def computational_reach(
     width: float = 0.5,
     most: int = 12,
     ridge: float = 1e-16,
-    random_state: int = 0,
-    device: str = "auto",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """How far gradient descent reaches after t = 10, 100, ..., 10^most steps, beside the band edges of the paper.
 
@@ -206,9 +200,6 @@ def fitted_functions(
     *,
     dimension: int = 1,
     most: int = 1024,
-    random_state: int = 0,
-    device: str = "auto",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """How many eigenfunctions of the heat kernel on the torus of a dimension t steps reach.
 
@@ -238,9 +229,6 @@ def iterations_needed(
     width: float = 0.5,
     step_size: float = 1.0,
     inverse_errors: Sequence[float] = (2, 3, 4, 6, 8, 12, 16, 24, 32),
-    random_state: int = 0,
-    device: str = "auto",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """How many steps of gradient descent a function on the circle needs for an accuracy.
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import time
-import tracemalloc
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,6 +23,7 @@ from ..estimators.doubly_stochastic.dsg_regressor import DoublyStochasticRegress
 from ..estimators.least_squares.eigenpro import EigenProRegressor
 from ..estimators.least_squares.eigenpro_centres import EigenProCentresRegressor
 from .results import AnalysisResult
+from .timing import in_turn, most_bytes
 
 BATCH = 250
 """Points of a batch, and features of a block of doubly stochastic gradients."""
@@ -88,8 +88,6 @@ def rank_scaling(
     n_outputs: int = 4,
     rounds: int = 2,
     random_state: int = 0,
-    device: str = "auto",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """Work, memory and messages of a process in an epoch that several simulated processes share.
 
@@ -133,13 +131,13 @@ def rank_scaling(
         )
     steps: dict[int, list[np.ndarray]] = {size: [] for size in ranks}
     held = {}
-    for turn in range(rounds + 1):
-        for size in ranks if turn % 2 else reversed(ranks):
-            x, y = _problem(random_state, n_points * (size if points_grow else 1), n_inputs, n_outputs)
-            if turn == 0:  # which loads and compiles what is loaded and compiled once
-                held[size] = _bytes_of_fit(method, size, random_state, x, y) / size
-            else:
-                steps[size].append(_most_of_a_step(method, size, random_state, x, y))
+    for turn, size in in_turn(ranks, rounds):
+        x, y = _problem(random_state, n_points * (size if points_grow else 1), n_inputs, n_outputs)
+        if turn == 0:  # which loads and compiles what is loaded and compiled once
+            models = _models(method, size, random_state, n_inputs, kept=True)
+            held[size] = most_bytes(simulated.fit, models, x, y) / size
+        else:
+            steps[size].append(_most_of_a_step(method, size, random_state, x, y))
     values, sent, seconds = ([min(one[place] for one in steps[size]) for size in ranks] for place in range(3))
     curve = {
         "values": [value / values[0] for value in values],
@@ -171,15 +169,3 @@ def _most_of_a_step(method: str, size: int, seed: int, x: np.ndarray, y: np.ndar
 
     simulated.fit(_models(method, size, seed, x.shape[1], kept=False), x, y, observers=observe)
     return np.max([one.of_a_step() for one in observers], axis=0)
-
-
-def _bytes_of_fit(method: str, size: int, seed: int, x: np.ndarray, y: np.ndarray) -> int:
-    """The most bytes that all simulated processes hold at a time beyond the data."""
-    models = _models(method, size, seed, x.shape[1], kept=True)
-    tracemalloc.start()
-    try:
-        before, _ = tracemalloc.get_traced_memory()
-        simulated.fit(models, x, y)
-        return tracemalloc.get_traced_memory()[1] - before
-    finally:
-        tracemalloc.stop()

@@ -1,10 +1,21 @@
-"""What every analysis returns: curves over an index and single numbers."""
+"""The result of an analysis, curves over an index and single numbers, and how it is put together."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+
+def log_marks(last: int, count: int, first: int = 1) -> list[int]:
+    """At most ``count`` whole numbers from ``first`` to ``last``, evenly spaced in the logarithm."""
+    first = min(first, last)
+    return sorted({round(first * (last / first) ** (i / (count - 1))) for i in range(count)})
+
+
+def curves_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """The values at each place, given as metric -> value, as metric -> values; all places have the same metrics."""
+    return {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
 
 
 @dataclass(frozen=True)

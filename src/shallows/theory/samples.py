@@ -82,11 +82,11 @@ def sample(
     return Sample(inputs, targets, made, {**effective, "precision": "float64"})
 
 
-def codes(y: np.ndarray) -> np.ndarray:
-    """Targets as columns: whole numbers are classes, coded −1 and +1; two of them share a column."""
+def codes(y: np.ndarray, classes: np.ndarray | None = None) -> np.ndarray:
+    """Targets as columns: whole numbers are classes, by default those of `y`, coded −1 and +1; two share a column."""
     if y.dtype.kind not in "iub":
         return np.asarray(y, dtype=np.float64).reshape(len(y), -1)
-    classes = np.unique(y)
+    classes = np.unique(y) if classes is None else classes
     if len(classes) == 2:
         return np.where(y[:, None] == classes[1], 1.0, -1.0)
     return np.where(y[:, None] == classes[None, :], 1.0, -1.0)

@@ -9,8 +9,6 @@ is kept, else O(n (d + D)).
 from __future__ import annotations
 
 import math
-import time
-import tracemalloc
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,6 +22,7 @@ from ..estimators.least_squares.eigenpro import EigenProRegressor
 from ..estimators.least_squares.eigenpro_centres import EigenProCentresRegressor
 from ..estimators.least_squares.exact_ridge import ExactKernelRidgeRegressor
 from .results import AnalysisResult
+from .timing import in_turn, most_bytes, processor_seconds
 
 BATCH = 250
 """Points of a batch, and features of a block of doubly stochastic gradients."""
@@ -74,8 +73,6 @@ def training_cost(
     n_inputs: int = 100,
     rounds: int = 2,
     random_state: int = 0,
-    device: str = "auto",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """Time and memory of a fit against points, inputs or outputs; everything else stays as it is.
 
@@ -111,17 +108,13 @@ def training_cost(
         )
     seconds: dict[int, list[float]] = {size: [] for size in sizes}
     held = {}
-    for turn in range(rounds + 1):
-        for size in sizes if turn % 2 else list(reversed(sizes)):
-            given = {"n": n_points, "d": n_inputs, "outputs": 1, along: size}
-            model, x, y = _problem(method, random_state, **given)
-            if turn == 0:  # which loads and compiles what is loaded and compiled once
-                held[size] = _bytes_of_fit(model, x, y)
-                continue
-            # Processor time, which other work on the machine does not touch.
-            started = time.process_time()
-            model.fit(x, y)
-            seconds[size].append(time.process_time() - started)
+    for turn, size in in_turn(sizes, rounds):
+        given = {"n": n_points, "d": n_inputs, "outputs": 1, along: size}
+        model, x, y = _problem(method, random_state, **given)
+        if turn == 0:  # which loads and compiles what is loaded and compiled once
+            held[size] = most_bytes(model.fit, x, y)
+        else:
+            seconds[size].append(processor_seconds(model.fit, x, y))
     first = min(seconds[sizes[0]])
     curve = {
         "training": [min(seconds[size]) / first for size in sizes],
@@ -135,13 +128,3 @@ def _problem(method: str, seed: int, n: int, d: int, outputs: int) -> tuple[Any,
     y = (x @ streams.normal(seed, "training cost targets", d, (d, outputs)) / math.sqrt(d)).astype(np.float32)
     same = {"bandwidth": math.sqrt(2.0 * d), "random_state": seed, "device": "cpu", "dtype": "float32"}
     return METHODS[method](**same), x, y[:, 0] if outputs == 1 else y
-
-
-def _bytes_of_fit(model: Any, x: np.ndarray, y: np.ndarray) -> int:
-    tracemalloc.start()
-    try:
-        before, _ = tracemalloc.get_traced_memory()
-        model.fit(x, y)
-        return tracemalloc.get_traced_memory()[1] - before
-    finally:
-        tracemalloc.stop()

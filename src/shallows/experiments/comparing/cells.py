@@ -1,4 +1,4 @@
-"""Rows of single values, each beside the printed one, and of the points that a figure draws."""
+"""Rows of single values, each with the printed value, and of the points that a figure draws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of claims: numbers that summarise what was measured, judged by criteria that the configuration fixes."""
+"""Rows of claims: numbers that summarise the measurements, judged by criteria of the configuration."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Number:
     series : sequence of mapping
         Where it was measured.
     setting : mapping
-        The settings that its row tells.
+        The settings of its row.
     measured : Measured
         What the repetitions gave. Where some never passed a level, they are lower bounds, or else of those that did.
     counted : float, optional

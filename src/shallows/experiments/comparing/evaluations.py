@@ -1,4 +1,4 @@
-"""What the runs of a target left: their records and curves, gathered into one file and read again."""
+"""The records and curves of a target's runs, gathered into one file and read again."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class RunResult:
 
     @property
     def repetition(self) -> tuple[Any, int]:
-        """What tells it from the other runs of its series: the part of the data and the seed."""
+        """Its identity within its series: the part of the data and the seed."""
         return self.record["run"].get("variant"), self.record["run"]["seed"]
 
 

@@ -1,4 +1,4 @@
-"""What the repetitions of one measurement gave, as it is judged and as a row of a table holds it."""
+"""The values of the repetitions of one measurement, with their mean and deviation."""
 
 from __future__ import annotations
 

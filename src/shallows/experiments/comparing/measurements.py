@@ -1,4 +1,4 @@
-"""The series of a target with what their runs measured: curves of metrics, their ratios, and levels that they pass."""
+"""The measurements of a target's series: curves of metrics, their ratios, and when they pass a level."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Making the rows of one target from what they share: the sizes of its data, its definitions, and what is missing."""
+"""Makes the rows of one target from its data sizes, its definitions and the reasons for what is missing."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class RowMaker:
         return self.comparison["left_out"] or "not asked for at this scale"
 
     def series_of(self, method: str) -> str:
-        """Whether a method is of our own or as its authors ran it, where the target tells."""
+        """Whether a method is our own or as its authors ran it; empty where the target does not say."""
         entry = self.comparison["spec"]["methods"].get(method) or {}
         return OURS if "ours" in entry else AUTHORS if "sources" in entry else ""
 

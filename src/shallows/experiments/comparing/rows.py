@@ -1,4 +1,4 @@
-"""One row of a target's table, its columns as a CSV; the rows of a file read, written and counted."""
+"""A row of a target's table, and the CSV files of such rows: read, written and counted."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class Row:
 
     @cached_property
     def keys(self) -> dict[str, str]:
-        """What tells the value apart: dataset, method, metric and whatever its setting names."""
+        """The identity of the value: dataset, method, metric and its settings."""
         return {**{name: getattr(self, name) for name in NAMED_KEYS}, **parse_setting(self.setting)}
 
     @property

@@ -1,4 +1,4 @@
-"""A target's table: published values beside measured ones as a tidy CSV, and a JSON with what rendering needs."""
+"""A target's table: published and measured values as a tidy CSV, and a JSON for rendering."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def describe(comparison: Mapping[str, Any], results: Mapping[str, RunResult]) ->
 
 
 def sources_of(comparison: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """Where the settings of each method come from, in words, for a target that tells."""
+    """The sources of each method's settings in words, where the target gives them."""
     return {
         word: {
             name: f"{kind}: {place}"

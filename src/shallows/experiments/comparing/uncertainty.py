@@ -1,4 +1,4 @@
-"""How far a measured number may lie from a printed one by rounding and chance, and intervals over repetitions."""
+"""How far a measured number may be from a printed one by rounding and chance; intervals over repetitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verdicts: what a measured number says about a published one, by the kind of evidence that it is."""
+"""Verdicts: how a measured number compares with a published one, by the kind of evidence."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ CAUSES = (
 )
 UNEXPLAINED = CAUSES[-1]
 
-#: Of a criterion that was set or moved after results had been looked at.
+#: When a criterion was set: after the results were known.
 AFTER = "after a look"
 
 #: Of several rows about one printed item, the verdict that the item has is the first of these that one of them has.

@@ -1,1 +1,1 @@
-"""Planning: from the configuration to runs, what each costs, and what a person may ask for."""
+"""Planning: from the configuration to runs, their costs, and the resources of jobs."""

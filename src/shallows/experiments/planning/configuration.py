@@ -1,9 +1,9 @@
-"""Configuration files: read, checked against their schemas, and refused in the words of the person who wrote them."""
+"""Reading of the configuration files, checks against their schemas, and errors that name the place."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -222,6 +222,29 @@ def read_published(path: str | Path) -> list[dict[str, str]]:
         return rows
 
 
+def summary_paths(loaded: Configuration) -> list[str]:
+    """Paths of the papers' summaries, ``summaries/*.yaml``, each checked; none where there is no such folder.
+
+    Raises
+    ------
+    UnknownNameError
+        An unknown key, paper or target.
+    ConfigurationError
+        A value of the wrong kind, or a picture of a target that has no figure.
+    """
+    found = sorted(loaded.folder.glob("summaries/*.yaml"))
+    for path in found:
+        summary = read_yaml(path)
+        with placed(path.as_posix()):
+            check(summary, loaded.root / "workflow" / "schemas" / "summary.schema.yaml", "a summary")
+            targets = look_up("paper", summary["paper"], loaded.papers)["targets"]
+            for number in summary["numbers"].values():
+                look_up("target", number["target"], targets)
+            if not look_up("target", summary["picture"], targets).get("figure"):
+                raise ConfigurationError(f"The picture {summary['picture']} has no figure.")
+    return [str(path) for path in found]
+
+
 def check(instance: Any, schema_path: str | Path, what: str) -> None:
     """Check data against a schema, and say what is wrong in one sentence.
 
@@ -259,21 +282,34 @@ def placed(place: str) -> Iterator[None]:
         raise
 
 
+def look_up(kind: str, name: Any, known: Iterable[str], where: str = "") -> Any:
+    """The entry of a name in a mapping; the name itself where what is known is no mapping.
+
+    Raises
+    ------
+    UnknownNameError
+        It gives the nearest name, and the place in the configuration.
+    """
+    if name not in known:
+        error = UnknownNameError(kind, name, known)
+        if where:
+            error.args = (f"{error} ({where})",)
+        raise error
+    return known[name] if isinstance(known, Mapping) else name
+
+
 @cache
 def _validator(schema_path: Path) -> Any:
     import jsonschema
 
-    schema = read_yaml(schema_path)
-    return jsonschema.Draft202012Validator(schema)
+    return jsonschema.Draft202012Validator(read_yaml(schema_path))
 
 
 def _chain(variants: Mapping[str, Any], variant: str) -> list[str]:
-    """The variants that are prepared one of the other on the way to one, which comes last."""
+    """A variant and those that it is prepared from, the first one first."""
     names = [variant]
     while True:
-        if names[0] not in variants:
-            raise UnknownNameError("variant", names[0], variants)
-        before = variants[names[0]].get("after")
+        before = look_up("variant", names[0], variants).get("after")
         if before is None:
             return names
         if before in names:
@@ -285,7 +321,7 @@ def _chain(variants: Mapping[str, Any], variant: str) -> list[str]:
 
 
 def _check_chains(configuration: Configuration, path: Path) -> None:
-    """Refuse now what would be refused when the first of a chain has been prepared, which may take hours."""
+    """Check the steps of variants that follow others before any is prepared, which may take hours."""
     from shallows.datasets.preparation.steps import check_steps
 
     for name, variant in configuration.variants.items():

@@ -1,4 +1,4 @@
-"""Estimates of time and memory from what a method computes: to batch short runs, to ask a cluster, and to explain.
+"""Estimates of time and memory by method: to batch short runs, to request resources, and for `make explain`.
 
 The rates are those of two cores of a 2020s server. `measured_costs` then scales an estimate to what runs of the method
 took; how near that comes for settings that were not measured stands in ``benchmarks/RESULTS-cost-model.md``.
@@ -29,7 +29,7 @@ WAVES = 4.0e8
 PROCESS_BYTES = 260_000_000
 #: Added where no peak was measured.
 UNMEASURED_BYTES = 140_000_000
-#: Seconds of a run that have nothing to do with its size.
+#: Seconds of a run whatever its size.
 OVERHEAD_SECONDS = 0.5
 #: Seconds of a support vector machine for a feature of a pair of training points; its kernel values are made again.
 PAIR_SECONDS = 5e-10
@@ -100,12 +100,12 @@ def subsample_eigensystem(size: Size, parameters: Mapping[str, Any], marks: Sequ
     wanted = min(parameters.get("n_eigenvalues") or parameters.get("rank") or 160, m)
     full = 4 / 3 * m**3 / EIGEN_FLOPS
     iterated = 10 * 2 * m * m * 1.5 * wanted / FLOPS
-    # Eigenvalues that are to be looked at are computed in full, in float64.
-    looked_at = "n_eigenvalues" in parameters
-    seconds = 2 * m * m * size.n_features / FLOPS + (full if looked_at else min(full, iterated))
+    # Eigenvalues that are a result are computed in full, in float64.
+    is_result = "n_eigenvalues" in parameters
+    seconds = 2 * m * m * size.n_features / FLOPS + (full if is_result else min(full, iterated))
     return Cost(
         OVERHEAD_SECONDS + seconds,
-        PROCESS_BYTES + (36 if looked_at else 12) * m * m + 4 * size.n_train * size.n_features,
+        PROCESS_BYTES + (36 if is_result else 12) * m * m + 4 * size.n_train * size.n_features,
     )
 
 
@@ -179,7 +179,7 @@ def net_epochs(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) 
 
 
 def closed_form(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
-    """What follows from formulas, or from a look at the data."""
+    """Formulas, or one pass over the data."""
     return Cost(2 * OVERHEAD_SECONDS, PROCESS_BYTES + 8 * min(size.n_train, 100_000) * size.n_features)
 
 
@@ -207,8 +207,8 @@ def growing(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> 
     blocks = T if parameters.get("method", "dsg") == "dsg" else T / 2 + 1
     blocks = min(blocks, (parameters.get("max_features") or math.inf) / F)
     seconds = B * F * blocks * T / 2 * entry + T * (B * 8.0 * F * F / FLOPS + 3e-10 * F**3 + STEP_SECONDS)
-    looked_at = size.n_test + min(n, 10_000)
-    seconds += sum(looked_at * F * min(mark, blocks) * entry for mark in marks)
+    evaluated = size.n_test + min(n, 10_000)
+    seconds += sum(evaluated * F * min(mark, blocks) * entry for mark in marks)
     data_bytes = 4 * (n + size.n_test) * size.n_features
     held = 8 * F * min(T, blocks) * (size.n_classes + min(size.n_features, 1000)) + 64 * F * F
     return Cost(OVERHEAD_SECONDS + seconds, PROCESS_BYTES + 3 * data_bytes + held + 2**26)
@@ -228,12 +228,6 @@ def one_pass(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) ->
     return Cost(OVERHEAD_SECONDS + seconds, PROCESS_BYTES + kept + 12 * (n + size.n_test) * size.n_features + 2**26)
 
 
-def _width(parameters: Mapping[str, Any]) -> int:
-    """Columns of explicit features, wherever they are named."""
-    of_map = parameters.get("features_params") or {}
-    return parameters.get("n_features") or of_map.get("n_features") or parameters.get("max_features") or 512
-
-
 def growing_components(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
     """Components that grow by a block of features an iteration, each of which evaluates all blocks on its batch."""
     B, F, T = (parameters.get(name) or 128 for name in ("batch_size", "block_size", "max_blocks"))
@@ -243,10 +237,10 @@ def growing_components(size: Size, parameters: Mapping[str, Any], marks: Sequenc
 
 def feature_pass(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
     """Iterations on explicit features, which are held where there is room; without marks, a system is solved once."""
-    n, D, T = size.n_train, _width(parameters), max(marks, default=1)
-    B = parameters.get("batch_size") or 64
-    data_bytes = 12 * n * size.n_features
     of_map = parameters.get("features_params") or {}
+    D = parameters.get("n_features") or of_map.get("n_features") or parameters.get("max_features") or 512
+    n, T, B = size.n_train, max(marks, default=1), parameters.get("batch_size") or 64
+    data_bytes = 12 * n * size.n_features
     if "n_grids" in of_map and n <= DIRECT_ROWS:
         # Far more bins than points: the system is that of the products between points, in float64.
         return Cost(OVERHEAD_SECONDS + BINNED_PAIR_SECONDS * n * n, PROCESS_BYTES + 27 * n * n + data_bytes)
@@ -268,7 +262,7 @@ def feature_pass(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]
 
 
 def timed_training(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
-    """A training that is given seconds, and looked at in between."""
+    """A training for a number of seconds, evaluated in between."""
     n = size.n_train
     kept = 0 if {"n_features", "block_size"} & parameters.keys() else min(KEPT_BYTES / 2, 2 * n * n)
     held = 12 * (n + size.n_test) * size.n_features + 4 * n * (parameters.get("n_features") or 0)
@@ -276,7 +270,7 @@ def timed_training(size: Size, parameters: Mapping[str, Any], marks: Sequence[in
 
 
 def net_passes(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
-    """The same where marks are iterations, and a part of the training points is looked at."""
+    """Iterations of a neural net, evaluated on a part of the training points."""
     iterations = max(marks, default=10)
     epochs = iterations * (parameters.get("batch_size") or 128) / max(1, size.n_train)
     return net_epochs(size, parameters, (max(1, round(epochs)),))
@@ -300,7 +294,7 @@ def preparation(n_rows: int, n_features: int, size: Size) -> Cost:
 
 
 def any_estimator(size: Size, holds_matrix: bool) -> Cost:
-    """An estimator of another library, of which only is known whether it works with the matrix of all pairs."""
+    """An estimator of another library; all that is known is whether it holds the matrix of all pairs."""
     n, d = size.n_train, size.n_features
     pairs = float(n) * (n + size.n_test)
     seconds = 50 * pairs * d / FLOPS + 1e-6 * n * d * size.n_classes
@@ -311,23 +305,10 @@ def any_estimator(size: Size, holds_matrix: bool) -> Cost:
 
 
 MODELS: dict[str, Callable[[Size, Mapping[str, Any], Sequence[int]], Cost]] = {
-    "kernel_epochs": kernel_epochs,
-    "subsample_eigensystem": subsample_eigensystem,
-    "full_eigensystem": full_eigensystem,
-    "closed_form": closed_form,
-    "sampled_matrix": sampled_matrix,
-    "timed_iterations": timed_iterations,
-    "exact_ridge": exact_ridge,
-    "all_distances": all_distances,
-    "support_vectors": support_vectors,
-    "growing_components": growing_components,
-    "feature_epochs": feature_epochs,
-    "centre_epochs": centre_epochs,
-    "net_epochs": net_epochs,
-    "growing": growing,
-    "one_pass": one_pass,
-    "feature_pass": feature_pass,
-    "timed_training": timed_training,
-    "net_passes": net_passes,
-    "followed_errors": followed_errors,
-}
+    one.__name__: one
+    for one in (
+        kernel_epochs, subsample_eigensystem, full_eigensystem, closed_form, sampled_matrix, timed_iterations,
+        exact_ridge, all_distances, support_vectors, growing_components, feature_epochs, centre_epochs, net_epochs,
+        growing, one_pass, feature_pass, timed_training, net_passes, followed_errors,
+    )
+}  # fmt: skip

@@ -73,7 +73,7 @@ H100 = Device(
 
 
 def _by_data_sheet(title: str, teraflops: float, terabytes: float, gigabytes: float, sheet: str) -> Device:
-    """A card of which only the data sheet is known: the H100's constants times the ratio of what the sheets promise.
+    """A card that was not measured: the H100's constants times the ratio of both data sheets.
 
     Products take 0.72 of the 67 TFLOP/s that the H100's sheet promises; elementwise work goes with the bandwidth.
     """
@@ -156,8 +156,8 @@ def feature_epochs(device: Device, size: Size, parameters: Mapping[str, Any], ma
     """Epochs of explicit features that are made anew for every batch."""
     n, epochs, width = size.n_train, max(marks, default=10), parameters.get("n_features") or 2000
     outputs = 2 * (size.n_classes + (parameters.get("rank") or 0))
-    looked_at = len(marks) * (n + size.n_test)
-    seconds = values(device, epochs * n + looked_at, width, size.n_features, outputs)
+    evaluated = len(marks) * (n + size.n_test)
+    seconds = values(device, epochs * n + evaluated, width, size.n_features, outputs)
     seconds += device.step_seconds * epochs * n / (parameters.get("batch_size") or BATCH)
     return Cost(device.start_seconds + seconds, int(8.0 * n * size.n_features + 2**31))
 
@@ -169,17 +169,13 @@ def growing(device: Device, size: Size, parameters: Mapping[str, Any], marks: Se
     blocks = T if parameters.get("method", "dsg") == "dsg" else T / 2 + 1
     seconds = values(device, B * T / 2, F * blocks, size.n_features, 2 * size.n_classes)
     seconds += T * (8.0 * B * F * F / device.flops + BLOCK_WORK * F**3 / device.flops + device.step_seconds)
-    looked_at = size.n_test + min(n, 10_000)
-    seconds += sum(values(device, looked_at, F * min(mark, blocks), size.n_features, size.n_classes) for mark in marks)
+    evaluated = size.n_test + min(n, 10_000)
+    seconds += sum(values(device, evaluated, F * min(mark, blocks), size.n_features, size.n_classes) for mark in marks)
     held = 8.0 * F * T * (size.n_classes + min(size.n_features, 1000))
     return Cost(device.start_seconds + seconds, int(held + 8.0 * n * size.n_features + 2**31))
 
 
-#: The functions of `costs` whose work a card takes; the others stay on the processor.
+#: The functions of `costs` whose work a card does; the other work stays on the processor.
 MODELS: dict[str, Callable[[Device, Size, Mapping[str, Any], Sequence[int]], Cost]] = {
-    "kernel_epochs": kernel_epochs,
-    "centre_epochs": centre_epochs,
-    "exact_ridge": exact_ridge,
-    "feature_epochs": feature_epochs,
-    "growing": growing,
+    one.__name__: one for one in (kernel_epochs, centre_epochs, exact_ridge, feature_epochs, growing)
 }

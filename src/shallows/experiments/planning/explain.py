@@ -1,4 +1,4 @@
-"""What a target would run: on which data, with which parameters, at what cost, and what of it is done.
+"""Explanation of a target: its data, its parameters, its cost, and how much of it is done.
 
 ``python -m shallows.experiments.planning.explain TARGET [--scale SCALE] [--device NAME]``
 """
@@ -90,7 +90,7 @@ def explain(plan: Plan, target: str, scale: str, card: devices.Device | None = N
 
 
 def _cost_on(plan: Plan, run: Run, card: devices.Device) -> Cost | None:
-    """What a run takes on a card; None where its work stays on the processor."""
+    """The cost of a run on a card; None where its work stays on the processor."""
     model, _ = plan.unscaled_cost(run)
     if model not in devices.MODELS:
         return None
@@ -98,7 +98,7 @@ def _cost_on(plan: Plan, run: Run, card: devices.Device) -> Cost | None:
 
 
 def _on(plan: Plan, run: Run, card: devices.Device | None) -> str:
-    """What a run takes on a card, as the end of a line."""
+    """The cost of a run on a card, as the end of a line."""
     if card is None:
         return ""
     cost = _cost_on(plan, run, card)
@@ -108,12 +108,12 @@ def _on(plan: Plan, run: Run, card: devices.Device | None) -> str:
 
 
 def _all_on(plan: Plan, runs: Sequence[Run], card: devices.Device) -> Iterator[str]:
-    """What all runs take with a card, and where its constants are from."""
-    found = [_cost_on(plan, run, card) for run in runs]
-    there = [cost for cost in found if cost is not None]
+    """The cost of all runs with a card, and the source of its constants."""
+    on_card = [_cost_on(plan, run, card) for run in runs]
+    there = [cost for cost in on_card if cost is not None]
     yield f"  with the {card.title}: {len(there)} runs on it, about {_duration(sum(cost.seconds for cost in there))}"
     if len(there) < len(runs):
-        rest = sum(run.cost.seconds for run, cost in zip(runs, found, strict=True) if cost is None)
+        rest = sum(run.cost.seconds for run, cost in zip(runs, on_card, strict=True) if cost is None)
         yield f"  and {len(runs) - len(there)} on the processor, about {_duration(rest)}"
     if any(cost.memory_bytes > card.memory_bytes for cost in there):
         yield f"  some need more than its {_size(card.memory_bytes)}"

@@ -18,17 +18,7 @@ PATH = Path(__file__).with_suffix(".json")
 
 
 def scaled(cost: Cost, method: str, model: str) -> Cost:
-    """An estimate by the constants of its method.
-
-    Parameters
-    ----------
-    cost : Cost
-        By a function of `costs`.
-    method : str
-        As the configuration names it.
-    model : str
-        Name of that function.
-    """
+    """An estimate by the function of `costs` called ``model``, corrected by the constants of its method."""
     work = max(0.0, cost.seconds - OVERHEAD_SECONDS)
     measured = min(work, _factor("most", method, model))
     seconds = _factor("seconds", method, model) * measured + work - measured
@@ -37,13 +27,7 @@ def scaled(cost: Cost, method: str, model: str) -> Cost:
 
 
 def within() -> dict[str, float]:
-    """The factors within which nine of ten estimates lay of settings that their constants were not taken from.
-
-    Returns
-    -------
-    dict
-        ``seconds``, of runs of more than a second, and ``memory``.
-    """
+    """Factors that nine of ten estimates were within, for settings that were not measured: ``seconds``, ``memory``."""
     return _measured()["within"]
 
 

@@ -1,4 +1,4 @@
-"""Which runs are made on a GPU: those of targets with a long run, since short ones are done before a card begins."""
+"""The device of each run: a GPU for the targets that have a long run, the CPU for all others."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from .runs import Preconditioner, Run
 
 
 class Placement:
-    """The device of every run, where a GPU is asked for or may be taken.
+    """The device of every run.
 
-    A process that uses a GPU loads CUDA and compiles kernels first, which takes longer than many a run. So a run that
-    is estimated at less than ``gpu_seconds`` of the configuration (on a CPU) stays on the CPU, but for one whose
-    subject is the time of the device, at the scales beyond the demo. Times of methods are compared within a target:
-    where one of its runs is made on the GPU, all of them are, and so are those of all targets that share a run with it.
+    Loading CUDA and compiling kernels takes longer than many runs. So a run of an estimated time below ``gpu_seconds``
+    (on a CPU) stays on the CPU, except, beyond the demo, where it measures the time of the device. Times are compared
+    within a target: all runs of a target use the same device, and so do targets that share a run.
 
     Parameters
     ----------
@@ -48,28 +47,28 @@ class Placement:
 
     def _long_runs(self, scale: str) -> frozenset[str]:
         if scale not in self._long:
-            found = self._found(scale)
-            needed = (run.preconditioner for run in self._plan.runs(scale).values() if run.id in found)
+            long = self._connected_to_long(scale)
+            needed = (run.preconditioner for run in self._plan.runs(scale).values() if run.id in long)
             self._preconditioners[scale] = frozenset(one.id for one in needed if one is not None)
-            self._long[scale] = frozenset(found)
+            self._long[scale] = frozenset(long)
         return self._long[scale]
 
     def _times_the_device(self, run: Run) -> bool:
         definition = self._plan.configuration.methods[run.method]
         return run.scale != SCALES[0] and definition.get("cost") == "timed_iterations"
 
-    def _found(self, scale: str) -> set[str]:
-        """Runs that are reached from a long one through targets."""
+    def _connected_to_long(self, scale: str) -> set[str]:
+        """Long runs, and those that are connected with one through shared targets."""
         runs = self._plan.runs(scale)
         of_target: dict[str, list[str]] = {}
         for run in runs.values():
             for target in run.targets:
                 of_target.setdefault(target, []).append(run.id)
-        found: set[str] = set()
+        connected: set[str] = set()
         open_ = [run.id for run in runs.values() if run.cost.seconds >= self._seconds or self._times_the_device(run)]
         while open_:
-            one = open_.pop()
-            if one not in found:
-                found.add(one)
-                open_ += [other for target in runs[one].targets for other in of_target[target] if other not in found]
-        return found
+            run_id = open_.pop()
+            if run_id not in connected:
+                connected.add(run_id)
+                open_ += [other for target in runs[run_id].targets for other in of_target[target]]
+        return connected

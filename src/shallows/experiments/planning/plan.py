@@ -1,6 +1,6 @@
-"""From configuration to runs: what every target needs at every scale, each run named once.
+"""The plan: the runs of every target at every scale.
 
-This module is read whenever the workflow is parsed, so it imports nothing heavy.
+The workflow reads this module whenever it is parsed, so it imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -13,11 +13,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from shallows.errors import UnknownNameError
-
 from ..identity import code, signatures
 from . import costs, measured_costs, printed_items, target_entry
-from .configuration import SCALES, Configuration, ConfigurationError, load, placed
+from .configuration import SCALES, Configuration, ConfigurationError, load, look_up
 from .runs import Preconditioner, Run, Series, fixed_parameters
 
 
@@ -50,7 +48,7 @@ class Plan:
         from shallows import datasets
 
         plan = cls(load(root, settings), datasets.catalogue())
-        plan.runs(SCALES[0])  # plans every scale, so that what is wrong in any of them is told now
+        plan.runs(SCALES[0])  # plans every scale, so that an error in any of them is raised at once
         return plan
 
     @cached_property
@@ -68,7 +66,7 @@ class Plan:
                 found[target] = {**spec, "paper": name}
         for target, spec in found.items():
             for one in target_entry.printed_targets(spec):
-                _known("target", one, found, f"target {target}, metrics")
+                look_up("target", one, found, f"target {target}, metrics")
         return found
 
     @cached_property
@@ -105,18 +103,16 @@ class Plan:
         UnknownNameError
             Where there is none; it names the nearest.
         """
-        if name not in self.targets:
-            raise UnknownNameError("target", name, self.targets)
-        return self.targets[name]
+        return look_up("target", name, self.targets)
 
     def runs(self, scale: str) -> dict[str, Run]:
         """All runs of a scale, by identifier."""
-        return self._expanded[self._known_scale(scale)][0]
+        return self._expanded[look_up("scale", scale, SCALES)][0]
 
     def series(self, target: str, scale: str) -> list[Series]:
         """What a target measures at a scale."""
         self.target(target)
-        return self._expanded[self._known_scale(scale)][1][target]
+        return self._expanded[look_up("scale", scale, SCALES)][1][target]
 
     def runs_of(self, target: str, scale: str) -> list[Run]:
         """The runs that a target needs, each once."""
@@ -125,7 +121,7 @@ class Plan:
 
     def preconditioners(self, scale: str) -> dict[str, Preconditioner]:
         """All preconditioners of a scale, by identifier."""
-        return self._preconditioners[self._known_scale(scale)]
+        return self._preconditioners[look_up("scale", scale, SCALES)]
 
     def run_named(self, scale: str, name: str) -> Run:
         """The run whose folder has this name, which ends with its identifier.
@@ -135,11 +131,11 @@ class Plan:
         UnknownNameError
             Where the configuration has no such run.
         """
-        return _known("run", name.rpartition("-")[2], self.runs(scale), f"scale {scale}, {name}")
+        return look_up("run", name.rpartition("-")[2], self.runs(scale), f"scale {scale}, {name}")
 
     def preconditioner_named(self, scale: str, name: str) -> Preconditioner:
         """The preconditioner whose file has this name, without its ending; otherwise as `run_named`."""
-        return _known("preconditioner", name.rpartition("-")[2], self.preconditioners(scale), f"scale {scale}, {name}")
+        return look_up("preconditioner", name.rpartition("-")[2], self.preconditioners(scale), f"scale {scale}, {name}")
 
     def job(self, member: Run | Preconditioner) -> dict[str, Any]:
         """Every parameter of the job of a run or a preconditioner."""
@@ -155,12 +151,6 @@ class Plan:
     def code_of_preparation(self, dataset: str, variant: str) -> str:
         """Digest of the code that a preparation depends on."""
         return code.digest_of_preparation(self.catalogue[dataset], self.configuration.steps_of(variant))
-
-    @staticmethod
-    def _known_scale(scale: str) -> str:
-        if scale not in SCALES:
-            raise UnknownNameError("scale", scale, SCALES)
-        return scale
 
     @cached_property
     def _preconditioners(self) -> dict[str, dict[str, Preconditioner]]:
@@ -205,26 +195,25 @@ class Plan:
             seeds = self.configuration.settings["seeds"] or group.get("seeds", at["seeds"])
             for word, method, *choices in itertools.product(words, methods, *axes):
                 data, entry = present[word], spec["methods"][method]
-                definition = _known("method", entry["method"], self.configuration.methods, where)
+                definition = look_up("method", entry["method"], self.configuration.methods, where)
                 if _not_installed(definition.get("extra")):
                     continue
-                _known("dataset", data["dataset"], self.catalogue, where)
+                look_up("dataset", data["dataset"], self.catalogue, where)
                 for variant in target_entry.variants(data):
-                    _known("variant", variant, self.configuration.variants, where)
+                    look_up("variant", variant, self.configuration.variants, where)
                 own = {name: value for _, _, given in choices for name, value in given.items()}
                 own |= entry.get("parameters", {})
                 here = group.get("parameters", {})
-                # Before the method's defaults join: where the target says nothing, they are no values of the paper's.
+                # Compare with the target's values before defaults are filled in: the method's are not the paper's.
                 altered = {name: (value, own[name]) for name, value in here.items() if own.get(name, value) != value}
                 task = self.catalogue[data["dataset"]].task
                 fixed = fixed_parameters(definition, task)
                 own |= {name: value for name, value in fixed.items() if name not in own}
                 parameters = {**own, **here, **data.get("parameters", {})}
                 _check_parameters(definition, parameters, task, where)
+                run = Run(scale, data["dataset"], "", entry["method"], parameters, 0, marks, unit)
                 runs = [
-                    self._run(
-                        scale, data["dataset"], variant, entry["method"], definition, parameters, seed, marks, unit
-                    )
+                    self._with_preconditioner(replace(run, variant=variant, seed=seed), definition)
                     for variant in target_entry.variants(data)
                     for seed in seeds
                 ]
@@ -232,30 +221,18 @@ class Plan:
                 ids = tuple(run.id for run in runs)
                 yield Series(word, method, setting, marks, ids, altered, parameters, tuple(fixed)), runs
 
-    def _run(
-        self,
-        scale: str,
-        dataset: str,
-        variant: str,
-        method: str,
-        definition: Mapping[str, Any],
-        parameters: dict[str, Any],
-        seed: int,
-        marks: tuple[int, ...],
-        unit: str,
-    ) -> Run:
-        preconditioner = None
-        if definition.get("preconditioner"):
-            own = {name: parameters[name] for name in definition["preconditioner"] if name in parameters}
-            cost = costs.subsample_eigensystem(self.size(dataset, variant), own, ())
-            preconditioner = Preconditioner(dataset, variant, own, seed, cost)
-        return Run(scale, dataset, variant, method, parameters, seed, marks, unit, preconditioner=preconditioner)
+    def _with_preconditioner(self, run: Run, definition: Mapping[str, Any]) -> Run:
+        """A run with the preconditioner that its method takes, if any."""
+        if not definition.get("preconditioner"):
+            return run
+        own = {name: run.parameters[name] for name in definition["preconditioner"] if name in run.parameters}
+        cost = costs.subsample_eigensystem(self.size(run.dataset, run.variant), own, ())
+        return replace(run, preconditioner=Preconditioner(run.dataset, run.variant, own, run.seed, cost))
 
     def absent(self, target: str, scale: str) -> dict[str, str]:
-        """Why nothing stands for some of a target's datasets at a scale, by the paper's words for them.
+        """Why some of a target's datasets are not used at a scale, by the paper's words for them.
 
-        Either the configuration says so, or the catalogue calls them supplied by the user and the user has not yet, or
-        they are prepared by an extra that is not installed.
+        The configuration says so, or the user has not supplied them yet, or an extra is not installed.
         """
         reasons = {}
         for word, data in self.target(target)["scales"][scale]["data"].items():
@@ -269,7 +246,7 @@ class Plan:
         return reasons
 
     def _missing_extra(self, variant: str) -> str | None:
-        """That the steps to a variant need an extra which is not installed; None where they need none or it is."""
+        """Why a variant cannot be prepared without an extra; None where it can."""
         from shallows.datasets.preparation.steps import STEPS
 
         steps = self.configuration.steps_of(variant) if variant in self.configuration.variants else ()
@@ -320,17 +297,13 @@ class Plan:
         used = {run.method for run in self.runs_of(target, scale)}
         makes_data, drawn = target_entry.drawn_data(self.configuration.methods, used)
         for word, data in at["data"].items():
-            if word not in absent and drawn:
-                sizes[word] = {"dataset": drawn, "title": drawn, "n_train": "", "n_test": ""}
-            elif word not in absent:
+            if word in absent:
+                continue
+            about = (drawn, drawn, "", "")
+            if not drawn:
                 size = self.size(data["dataset"], target_entry.variants(data)[0])
-                title = self.catalogue[data["dataset"]].title
-                sizes[word] = {
-                    "dataset": data["dataset"],
-                    "title": title,
-                    "n_train": size.n_train,
-                    "n_test": size.n_test,
-                }
+                about = (data["dataset"], self.catalogue[data["dataset"]].title, size.n_train, size.n_test)
+            sizes[word] = dict(zip(("dataset", "title", "n_train", "n_test"), about, strict=True))
         return {
             "target": target,
             "scale": scale,
@@ -362,12 +335,12 @@ class Plan:
         return model, costs.MODELS[model](self.size(run.dataset, run.variant), run.parameters, run.marks)
 
 
-#: The package by which an extra is told to be installed.
+#: The package that shows that an extra is installed.
 _PACKAGE_OF = {"nets": "torch"}
 
 
 def _not_installed(extra: str | None) -> str | None:
-    """Why what needs an extra is not run; None where it can be."""
+    """Why something that needs an extra is not run; None where the extra is installed."""
     if extra is None or importlib.util.find_spec(_PACKAGE_OF[extra]) is not None:
         return None
     return f"needs the optional packages of the extra '{extra}': pip install 'shallows[{extra}]'"
@@ -377,7 +350,7 @@ def _chosen(kind: str, wanted: list[Any] | None, known: Mapping[str, Any], where
     if wanted is None:
         return list(known)
     for name in wanted:
-        _known(kind, name, known, where)
+        look_up(kind, name, known, where)
     return list(wanted)
 
 
@@ -386,7 +359,7 @@ def _axes(
 ) -> Iterator[list[tuple[str, str, dict[str, Any]]]]:
     """For each axis its values: (axis, word, parameters)."""
     for axis in wanted:
-        _known("setting", axis, settings, where)
+        look_up("setting", axis, settings, where)
     for axis, choices in settings.items():
         if isinstance(choices, str):
             if axis not in wanted:
@@ -397,18 +370,9 @@ def _axes(
             yield [(axis, str(word), choices[word]) for word in words]
 
 
-def _known(kind: str, name: Any, known: Mapping[str, Any], where: str) -> Any:
-    if name not in known:
-        with placed(where):
-            raise UnknownNameError(kind, name, known)
-    return known[name]
-
-
 def _check_parameters(definition: Mapping[str, Any], parameters: Mapping[str, Any], task: str, where: str) -> None:
     """Check that what a method calls for a task has the parameters of a run."""
     place = definition["call"].get(task) or definition["call"].get("any")
     known = signatures.parameters(place) if place else None
     for name in parameters if known is not None else ():
-        if name not in known:
-            with placed(where):
-                raise UnknownNameError(f"parameter of {place.partition(':')[2]}", name, known)
+        look_up(f"parameter of {place.partition(':')[2]}", name, known, where)

@@ -1,4 +1,4 @@
-"""The list of all that the papers print, ``published/items.yaml``: each item with its rows, or with why it has none."""
+"""The list of all printed items, ``published/items.yaml``: each has rows, or the reason why it has none."""
 
 from __future__ import annotations
 
@@ -15,15 +15,7 @@ Items = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 def read(folder: Path, schemas: Path) -> Items:
-    """The items of each target; none where a configuration has no such list.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the published files.
-    schemas : Path
-        Folder of the schemas.
-    """
+    """The items of each target; none where the folder of published files has no such list."""
     path = folder / NAME
     if not path.exists():
         return {}
@@ -33,7 +25,7 @@ def read(folder: Path, schemas: Path) -> Items:
 
 
 def check(items: Items, published: Mapping[str, Sequence[Mapping[str, str]]]) -> None:
-    """Hold the list and the published files together, both ways.
+    """Check that the list and the published files agree.
 
     Raises
     ------
@@ -61,7 +53,7 @@ def check(items: Items, published: Mapping[str, Sequence[Mapping[str, str]]]) ->
 
 
 def without_rows(items: Iterable[Mapping[str, Any]]) -> list[str]:
-    """What is printed and has no row, each with the reason, as sentences."""
+    """Printed items without a row, each with the reason, as sentences."""
     return [f"{one['item']}: {one['why_not']}" for one in items if "why_not" in one]
 
 

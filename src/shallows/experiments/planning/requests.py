@@ -1,4 +1,4 @@
-"""What a job asks for: memory, time and threads, from its estimated cost and from what one job may have at most."""
+"""Memory, time and threads that a job asks for, from its estimated cost and the limits of a job."""
 
 from __future__ import annotations
 

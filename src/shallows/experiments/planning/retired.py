@@ -1,4 +1,4 @@
-"""What earlier versions of the configuration said otherwise, refused with the words that say it now."""
+"""Keys and values of earlier versions of the configuration, refused with their successors."""
 
 from __future__ import annotations
 
@@ -19,17 +19,7 @@ class RetiredKeyError(ShallowsError, ValueError):
 
 @dataclass(frozen=True)
 class Retired:
-    """A key, or a value of a key, that the configuration had in an earlier version.
-
-    Attributes
-    ----------
-    path : str
-        Where it stood; ``*`` stands for any key.
-    successor : str
-        What is written today, as the end of a sentence.
-    value : str
-        A regular expression of the values that are retired; all of them by default.
-    """
+    """A key of an earlier version: its path (``*`` for any key), its successor, a pattern of the retired values."""
 
     path: str
     successor: str
@@ -81,8 +71,8 @@ def check(contents: Any, file: str) -> None:
         It says what is written instead.
     """
     for one in RETIRED:
-        for place, value in _found(contents, one.path.split("/")):
-            # Who writes a function of such a name may name it.
+        for place, value in _values_at(contents, one.path.split("/")):
+            # A function of that name may have been added since.
             again = value in {"reduce": REDUCTIONS, "across": ACROSS}.get(place[-1], ())
             if re.fullmatch(one.value, str(value), re.DOTALL) and not again:
                 what = place[-1] if one.value == ".*" else f"{place[-1]}: {value}"
@@ -92,11 +82,11 @@ def check(contents: Any, file: str) -> None:
                 )
 
 
-def _found(contents: Any, path: list[str]) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """All places of a nested mapping that a path leads to, each with what stands there."""
+def _values_at(contents: Any, path: list[str]) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """All places of a nested mapping that match a path, each with its value."""
     if not path:
         yield (), contents
     elif isinstance(contents, Mapping):
         for key, value in contents.items():
             if fnmatchcase(str(key), path[0]):
-                yield from (((key, *place), found) for place, found in _found(value, path[1:]))
+                yield from (((key, *place), inner) for place, inner in _values_at(value, path[1:]))

@@ -1,4 +1,4 @@
-"""What Slurm says about itself where a profile uses it: whether it keeps accounts, and how large its nodes are."""
+"""Questions to Slurm: whether it keeps accounts, how large its nodes are, and which limits follow for jobs."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def require_plugin() -> None:
 
 def keeps_accounts() -> bool:
     """Whether Slurm keeps accounts of finished jobs, which `sacct` reads; assumed where Slurm does not answer."""
-    said = _said("scontrol", "show", "config")
+    said = ask("scontrol", "show", "config").stdout
     kept = re.search(r"^AccountingStorageType\s*=\s*(\S+)", said, re.MULTILINE)
     return kept is None or kept[1] not in ("accounting_storage/none", "(null)")
 
 
 def is_used(words: Iterable[str] = ()) -> bool:
-    """Whether the words of a command line send jobs to Slurm, from outside of such a job."""
+    """Whether a command line sends jobs to Slurm, from outside of such a job."""
     words = [*(words or sys.argv[1:])]
     options = dict(itertools.pairwise(words))
     options |= dict(word.split("=", 1) for word in words if word.startswith("--") and "=" in word)
@@ -76,16 +76,16 @@ def launcher() -> str:
 
 def nodes() -> Nodes | None:
     """The largest of everything over all nodes; None where `sinfo` is not on the path or does not answer."""
-    lines = [line.split("|") for line in _said("sinfo", "--noheader", "--format=%c|%m|%G|%l").splitlines()]
+    lines = [line.split("|") for line in ask("sinfo", "--noheader", "--format=%c|%m|%G|%l").stdout.splitlines()]
     found = [fields for fields in lines if len(fields) == 4]
     if not found:
         return None
-    times = [_minutes(fields[3]) for fields in found]
+    times = [seconds_of(fields[3]) for fields in found]
     return Nodes(
         cores=max(int(re.sub(r"\D", "", fields[0]) or 1) for fields in found),
         megabytes=max(int(re.sub(r"\D", "", fields[1]) or 0) for fields in found),
         gpus=max(_gpus(fields[2]) for fields in found),
-        minutes=None if None in times else max(times),
+        minutes=None if None in times else max(times) // 60,
     )
 
 
@@ -97,9 +97,9 @@ def fitted(requests: Requests, largest: Nodes) -> Requests:
 
 
 def inside_job(requests: Requests) -> Requests:
-    """Requests of no more threads than the job of Slurm that this process is in was given; outside, as they are.
+    """Requests of at most the threads of the job of Slurm that this process is in.
 
-    Snakemake asks for resources once more inside the job, where it does not know how large the nodes are.
+    Snakemake computes resources once more inside the job, where it does not know the nodes.
     """
     given = os.environ.get("SLURM_CPUS_PER_TASK") or os.environ.get("SLURM_CPUS_ON_NODE")
     if "SLURM_JOB_ID" not in os.environ or not (given or "").isdigit():
@@ -108,15 +108,7 @@ def inside_job(requests: Requests) -> Requests:
 
 
 def check(jobs: Iterable[tuple[str, int]], largest: Nodes, gpus: int) -> None:
-    """Refuse jobs that no node can take, for which Slurm would let a person wait for ever.
-
-    Parameters
-    ----------
-    jobs : iterable of (str, int)
-        Names of jobs, with the megabytes that they ask for.
-    largest : Nodes
-    gpus : int
-        GPUs that a job asks for.
+    """Refuse jobs, given as (name, megabytes) and the GPUs of each, that fit no node: Slurm lets them wait for ever.
 
     Raises
     ------
@@ -138,11 +130,12 @@ def check(jobs: Iterable[tuple[str, int]], largest: Nodes, gpus: int) -> None:
         )
 
 
-def _said(*command: str) -> str:
+def ask(*command: str) -> subprocess.CompletedProcess[str]:
+    """What a command of Slurm answers; failed, with the reason as its error, where it is missing or too slow."""
     try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
+        return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return subprocess.CompletedProcess(command, 1, "", str(error))
 
 
 def _gpus(resources: str) -> int:
@@ -151,10 +144,10 @@ def _gpus(resources: str) -> int:
     return sum(map(int, counts))
 
 
-def _minutes(limit: str) -> int | None:
-    """A time limit as Slurm writes it, ``[days-]hours:minutes:seconds`` or ``minutes:seconds``; None for no limit."""
+def seconds_of(limit: str) -> int | None:
+    """Seconds of a time limit, ``[days-]hours:minutes:seconds`` or ``minutes:seconds``; None for no limit."""
     found = re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)", limit.strip())
-    if found is None:
+    if found is None:  # such as UNLIMITED
         return None
-    days, hours, minutes, _ = (int(part or 0) for part in found.groups())
-    return 1440 * days + 60 * hours + minutes
+    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    return seconds + 60 * (minutes + 60 * (hours + 24 * days))

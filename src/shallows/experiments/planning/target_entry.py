@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from shallows.errors import UnknownNameError
-
 from ..claim_functions import ACROSS, ACROSS_CURVES, REDUCTIONS, check_call
-from .configuration import ConfigurationError, placed
+from .configuration import ConfigurationError, look_up, placed
 
 CRITERIA = ("at_most", "at_least", "between", "tolerance")
 
@@ -80,15 +78,15 @@ def check(target: str, spec: Mapping[str, Any]) -> None:
             if claim.get("across") in ACROSS_CURVES:
                 ways.append("across: " + claim["across"])
             elif "across" in claim:
-                _known("function", claim["across"], {**ACROSS, **ACROSS_CURVES})
+                look_up("function", claim["across"], {**ACROSS, **ACROSS_CURVES})
             if len(ways) > 1:
                 raise ConfigurationError(f"Of {' and '.join(ways)} a claim has one: each makes the number by itself.")
-            check_call(_known("function", claim.get("reduce", "last"), REDUCTIONS), claim.get("parameters", {}))
+            check_call(look_up("function", claim.get("reduce", "last"), REDUCTIONS), claim.get("parameters", {}))
             _check_reference(claim.get("of"), spec)
             _check_reference(claim.get("over"), spec)
             _check_reference(claim.get("less"), spec)
             for axis in (*claim.get("by", ()), *claim.get("comparable", ())):
-                _known("setting", axis, ("data", "method", *spec["settings"]))
+                look_up("setting", axis, ("data", "method", *spec["settings"]))
     for one in spec.get("causes", ()):
         with placed(f"target {target}, the cause {one['cause']!r}"):
             _check_selection(one.get("where", {}), spec)
@@ -110,7 +108,7 @@ def check_series(target: str, spec: Mapping[str, Any], methods: Mapping[str, Any
     for word, entry in entries.items():
         with placed(f"target {target}, method {word}"):
             if "ours" in entry:
-                if "ours" in _known("method", entry["ours"], entries):
+                if "ours" in look_up("method", entry["ours"], entries):
                     raise ConfigurationError(f"{entry['ours']!r} is ours itself, and no method of the paper.")
                 if not word.endswith("(ours)") or "sources" in entry:
                     raise ConfigurationError(
@@ -118,12 +116,12 @@ def check_series(target: str, spec: Mapping[str, Any], methods: Mapping[str, Any
                         "no sources, since it is not judged."
                     )
             elif any("sources" in one for one in entries.values()):
-                definition = _known("method", entry["method"], methods)
+                definition = look_up("method", entry["method"], methods)
                 own = [definition.get("parameters", {}), *definition.get("parameters_in", {}).values()]
                 given = _given_parameters(word, spec).union(*own)
                 sources = entry.get("sources", {})
                 for name in sources:
-                    _known("parameter with a source, of those that are given", name, given)
+                    look_up("parameter with a source, of those that are given", name, given)
                 if missing := sorted(given - {*sources, *definition.get("sources", {})}):
                     raise ConfigurationError(
                         f"No source is given for {', '.join(missing)}. Say under 'sources' where each is printed, in "
@@ -144,19 +142,22 @@ def _given_parameters(word: str, spec: Mapping[str, Any]) -> set[str]:
     return given
 
 
-#: What an entry must say besides its criterion, by its kind of evidence; and what none but these may say.
-_ALSO = {"theorem": ("could_fail",), "derivation": ("why",)}
+#: The key that only this kind of evidence has, and must have, and what it says.
+_NEEDED = {
+    "could_fail": ("theorem", "which data or code would contradict it"),
+    "why": ("derivation", "why no run can contradict it"),
+}
 
 
 def _check_evidence(claim: Mapping[str, Any]) -> None:
     kind = claim["evidence"]
     if "refuted" in claim and kind not in ("order", "theorem"):
         raise ConfigurationError(f"A claim whose evidence is {kind!r} cannot be 'refuted': only a statement can.")
-    for key in ("could_fail", "why", "corrects"):
-        needed = key in _ALSO.get(kind, ())
-        if needed and key not in claim:
-            raise ConfigurationError(f"A claim whose evidence is a {kind} says under {key!r} {_WHAT[key]}.")
-        if key in claim and not needed and not (key == "corrects" and kind == "own"):
+    for key, (of_kind, says) in _NEEDED.items():
+        if kind == of_kind and key not in claim:
+            raise ConfigurationError(f"A claim whose evidence is a {kind} says under {key!r} {says}.")
+    for key, (of_kind, _) in {**_NEEDED, "corrects": ("own", "")}.items():
+        if key in claim and kind != of_kind:
             raise ConfigurationError(f"A claim whose evidence is {kind!r} has no {key!r}.")
     if ("fixed" in claim) != (kind not in ("derivation", "own")):
         raise ConfigurationError(
@@ -167,19 +168,13 @@ def _check_evidence(claim: Mapping[str, Any]) -> None:
     if "over" in claim and "less" in claim:
         raise ConfigurationError("Of 'over' and 'less' a claim has one: it is about a ratio or about a difference.")
     if "counted_on" in claim and not (claim.get("paired") and "less" in claim):
-        raise ConfigurationError("What 'counted_on' tells is for the interval of a difference: 'less' with 'paired'.")
+        raise ConfigurationError("'counted_on' is for the interval of a difference: 'less' with 'paired'.")
     if claim.get("paired") and "tolerance" in claim:
         raise ConfigurationError("An interval is judged by at_most, at_least or between, not by a tolerance.")
 
 
-_WHAT = {
-    "could_fail": "which data or code would contradict it",
-    "why": "why no run can contradict it",
-}
-
-
 def check_published(target: str, spec: Mapping[str, Any], rows: Iterable[Mapping[str, str]]) -> None:
-    """Check that each published row is about a metric or a claim whose kind of evidence is told.
+    """Check that each published row is about a metric or a claim that names its kind of evidence.
 
     Raises
     ------
@@ -187,13 +182,13 @@ def check_published(target: str, spec: Mapping[str, Any], rows: Iterable[Mapping
         A published row about a name that the target does not have.
     ConfigurationError
         A metric with published values and without a kind of evidence, a tolerance of it without saying when it was
-        set, a claim that is said to be our own beside words of the paper, or the other way round.
+        set, a claim of our own that has a published row, or a claim of the paper without one.
     """
     defined = {**spec["metrics"], **spec.get("claims", {})}
     said = {row["metric"] for row in rows}
     for name in said:
         with placed(f"target {target}, its published values"):
-            _known("metric or claim", name, defined)
+            look_up("metric or claim", name, defined)
     for name, one in spec["metrics"].items():
         with placed(f"target {target}, metric {name}"):
             if name in said and "evidence" not in one:
@@ -210,7 +205,7 @@ def check_published(target: str, spec: Mapping[str, Any], rows: Iterable[Mapping
 
 
 def check_data(target: str, spec: Mapping[str, Any]) -> None:
-    """Check that a size stands beside each dataset of the paper, so that a part of it does not pass for the whole.
+    """Check that each dataset of the paper has its size, so that a part of it does not pass for the whole.
 
     Raises
     ------
@@ -244,10 +239,10 @@ def _check_reference(reference: Any, spec: Mapping[str, Any]) -> None:
         return
     for key, wanted in reference.items():
         if key not in ("metric", "printed"):
-            _known("setting", key, ("data", "method", *spec["settings"]))
+            look_up("setting", key, ("data", "method", *spec["settings"]))
         if key == "method":
             for word in wanted if isinstance(wanted, list) else [wanted]:
-                _known("method", word, spec["methods"])
+                look_up("method", word, spec["methods"])
 
 
 def _check_selection(where: Mapping[str, Any], spec: Mapping[str, Any]) -> None:
@@ -255,15 +250,9 @@ def _check_selection(where: Mapping[str, Any], spec: Mapping[str, Any]) -> None:
     names = {"metric": {**spec["metrics"], **spec.get("claims", {})}, "method": spec["methods"]}
     names["data"] = {word for at in spec["scales"].values() for word in at["data"]}
     for key, wanted in where.items():
-        _known("key of a row", key, (*names, *spec["settings"], spec.get("mark", "")))
+        look_up("key of a row", key, (*names, *spec["settings"], spec.get("mark", "")))
         for word in wanted if isinstance(wanted, list) else [wanted]:
-            _known(key, word, names.get(key, (word,)))
-
-
-def _known(kind: str, name: Any, known: Iterable[str]) -> Any:
-    if name not in known:
-        raise UnknownNameError(kind, name, known)
-    return known[name] if isinstance(known, Mapping) else name
+            look_up(key, word, names.get(key, (word,)))
 
 
 def drawn_data(methods: Mapping[str, Any], used: Collection[str]) -> tuple[dict[str, str], str]:

@@ -12,7 +12,7 @@ import numpy as np
 from shallows.training import Checkpoint
 from shallows.training.resumable import ResumableLoop
 
-from .calls import callable_for, sha256_of
+from .calls import accepted, callable_for, sha256_of
 from .interruption import stopping_by_signal
 from .job import Conditions, Job, name_of
 from .status import Status
@@ -24,25 +24,27 @@ ENDS = {"first": 0, "last": -1}
 def analyse(job: Job, data: Any, conditions: Conditions, folder: Path, key: str) -> dict[str, Any]:
     """Call the function of an analysis on the training features or, where its method says so, on all the data.
 
-    A function with a parameter ``progress`` is given a `ResumableLoop` for its work, so that it tells how far it is and
-    goes on where it was after a kill.
+    It is given the seed, the device and the memory where it has parameters ``random_state``, ``device`` and ``memory``.
+    A function with a parameter ``progress`` is given a `ResumableLoop` for its work, which shows
+    its progress and resumes after a kill.
 
     Parameters and what is returned are those of `training_run.train`.
     """
     spec, definition = job.spec, job.spec["definition"]
     function = callable_for(definition["call"], data.info["task"])
     argument = data if definition.get("takes") == "data" else data.x_train
-    given = {"random_state": spec["seed"], "device": conditions.device, "memory": conditions.memory}
+    own = {"random_state": spec["seed"], "device": conditions.device, "memory": conditions.memory}
+    given = {**spec["parameters"], **accepted(function, own)}
     n_resumes, before = 0, 0.0
     clock = time.perf_counter()
     if "progress" in inspect.signature(function).parameters:
         checkpoint = Checkpoint(folder, key, conditions.checkpoint_seconds)
         status = Status(folder, name_of(spec), prints=False)  # the loop prints its own lines
         with stopping_by_signal(checkpoint), status, ResumableLoop(name_of(spec), checkpoint) as progress:
-            found = function(argument, **spec["parameters"], **given, progress=progress)
+            found = function(argument, **given, progress=progress)
         n_resumes, before = checkpoint.n_resumes, progress.seconds_before
     else:
-        found = function(argument, **spec["parameters"], **given)
+        found = function(argument, **given)
     seconds = time.perf_counter() - clock
     curve = {metric: np.asarray(values, dtype=np.float64) for metric, values in found.curve.items()}
     index = [_plain_number(one) for one in found.index]
@@ -51,7 +53,7 @@ def analyse(job: Job, data: Any, conditions: Conditions, folder: Path, key: str)
         {definition["index"]: place, "metric": metric, "value": float(value)}
         for metric, values in found.curve.items()
         for place, value in zip(index, values, strict=True)
-        if value is not None  # where a metric has no value it leaves no row; one that is not a number is told
+        if value is not None  # None leaves no row; a value that is not a number is kept
     ]
     rows += [{definition["index"]: "", "metric": metric, "value": value} for metric, value in single.items()]
     marks = [

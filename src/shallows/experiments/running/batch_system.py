@@ -1,19 +1,19 @@
-"""A job in a batch system: what it was given, and how it goes on in another job when its time is over."""
+"""A job in a batch system: its memory, its files, its time, and how it continues in another job."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import re
-import subprocess
 import sys
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-#: Seconds that Slurm is given for an answer, and to end a job that it puts back into the queue.
-PATIENCE, SECONDS_TO_END = 20.0, 60.0
+from ..planning import slurm
+
+#: Seconds that Slurm is given to end a job that it puts back into the queue.
+SECONDS_TO_END = 60.0
 #: Seconds that a file of another node is waited for, as long as a network file system may keep what it knew, and
 #: between two looks for it.
 LATENCY_SECONDS, LOOK_SECONDS = 60.0, 2.0
@@ -69,13 +69,8 @@ def seconds_until_saving() -> float | None:
     job = os.environ.get("SLURM_JOB_ID")
     if job is None:
         return None
-    left = _run("squeue", "--noheader", f"--jobs={job}", "--format=%L").stdout.strip()
-    found = re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)", left)
-    if found is None:  # such as UNLIMITED
-        return None
-    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
-    seconds += 60 * (minutes + 60 * (hours + 24 * days))
-    return seconds - min(0.2 * seconds, MOST_SECONDS_TO_SAVE)
+    seconds = slurm.seconds_of(slurm.ask("squeue", "--noheader", f"--jobs={job}", "--format=%L").stdout)
+    return None if seconds is None else seconds - min(0.2 * seconds, MOST_SECONDS_TO_SAVE)
 
 
 def queue_again(sleep: Any = time.sleep) -> bool:
@@ -90,19 +85,12 @@ def queue_again(sleep: Any = time.sleep) -> bool:
         be sent anew by Snakemake.
     """
     job = os.environ.get("SLURM_JOB_ID")
-    if job is None or _run("squeue", "--noheader", f"--jobs={job}", "--format=%T").stdout.strip() != "RUNNING":
+    if job is None or slurm.ask("squeue", "--noheader", f"--jobs={job}", "--format=%T").stdout.strip() != "RUNNING":
         return False
     print("The time of this job is nearly over and its state is saved: Slurm queues it again.", flush=True)
-    done = _run("scontrol", "requeue", job)
+    done = slurm.ask("scontrol", "requeue", job)
     if done.returncode != 0:
         print(f"Slurm does not queue it again: {(done.stderr or done.stdout).strip()}", file=sys.stderr, flush=True)
         return False
     sleep(SECONDS_TO_END)
     return True
-
-
-def _run(*command: str) -> subprocess.CompletedProcess[str]:
-    try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return subprocess.CompletedProcess(command, 1, "", str(error))

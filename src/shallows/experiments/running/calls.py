@@ -1,9 +1,10 @@
-"""What a method's entry calls, and the checksum of what comes out of it."""
+"""Loading and calling what a method's entry names, and checksums of the results."""
 
 from __future__ import annotations
 
 import hashlib
 import importlib
+import inspect
 from collections.abc import Mapping
 from typing import Any
 
@@ -36,6 +37,13 @@ def callable_for(call: Mapping[str, str], task: str) -> Any:
     if place is None:
         raise ShallowsError(f"This method has nothing to offer for {task}.")
     return load(place)
+
+
+def accepted(function: Any, offered: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the offered keyword arguments that a function or class takes."""
+    known = inspect.signature(function).parameters
+    takes_any = any(one.kind is one.VAR_KEYWORD for one in known.values())
+    return {name: value for name, value in offered.items() if takes_any or name in known}
 
 
 def sha256_of(values: Any) -> str | None:

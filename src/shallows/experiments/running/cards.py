@@ -29,10 +29,10 @@ def visible() -> list[str]:
 
 
 @contextmanager
-def one_of_them(wanted: int, folder: str | Path | None = None) -> Iterator[str | None]:
-    """Have a card that no other job of this machine has, where there are several; wait for one where none is free.
+def reserve_one_gpu(wanted: int, folder: str | Path | None = None) -> Iterator[str | None]:
+    """Reserve a card that no other job of this machine uses; wait where none is free.
 
-    It must be entered before CUDA is first used. A batch system shows a job its own card alone: then nothing is done.
+    Enter it before CUDA is first used. With fewer than two visible cards, as in a batch system, nothing is done.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A process with all imports made, of which the jobs of a workflow on this machine are forked copies.
+"""A process with all imports done; the jobs of a workflow on this machine are forks of it.
 
 To start Python and to import the numerical packages takes longer than many a run. So the workflow starts one process
 that imports them, and each script hands itself over to a fork of it, with its own output, environment and exit status.
@@ -76,7 +76,7 @@ def hand_over() -> None:
         connection.send(b"t")
 
     signal.signal(signal.SIGTERM, pass_on)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal tells the fork itself
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to the fork as well
     request = {"script": sys.argv, "folder": os.getcwd(), "environment": dict(os.environ)}
     words = json.dumps(request).encode()
     socket.send_fds(connection, [len(words).to_bytes(8, "big")], [0, 1, 2])
@@ -86,7 +86,7 @@ def hand_over() -> None:
         os._exit(status[0])
     if not asked_to_end.is_set():
         print("The process of this job was killed, for want of memory perhaps.", file=sys.stderr, flush=True)
-    # As a shell tells of a signal.
+    # The status of a shell's command that a signal ended.
     os._exit(128 + (signal.SIGTERM if asked_to_end.is_set() else signal.SIGKILL))
 
 

@@ -1,25 +1,26 @@
-"""A run that a batch system stops: a checkpoint and an orderly end at SIGTERM, and shortly before the time limit."""
+"""Saving a run and ending it at SIGTERM, and shortly before the time limit of its job."""
 
 from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-
-from shallows.training import Checkpoint
+from typing import TYPE_CHECKING, Any
 
 from . import batch_system
+
+if TYPE_CHECKING:
+    from shallows.training import Checkpoint
 
 
 @contextmanager
 def stopping_by_signal(checkpoint: Checkpoint) -> Iterator[None]:
     """On SIGTERM, and before the time of a job of Slurm is over, save the state after the step at hand and stop.
 
-    The time is looked after here, since Slurm's own signal ends with Snakemake, which waits for its jobs and passes
-    nothing on to them.
+    This process watches the time, since Slurm signals Snakemake, which passes nothing on to its jobs.
     """
-    with _stopping_in_time(checkpoint), _stopping_at_sigterm(checkpoint):
+    with _stopping_in_time(checkpoint), at_sigterm(checkpoint.request_stop):
         yield
 
 
@@ -39,10 +40,11 @@ def _stopping_in_time(checkpoint: Checkpoint) -> Iterator[None]:
 
 
 @contextmanager
-def _stopping_at_sigterm(checkpoint: Checkpoint) -> Iterator[None]:
+def at_sigterm(action: Callable[..., Any]) -> Iterator[None]:
+    """Call an action at SIGTERM; only the main thread can do this, in others nothing changes."""
     try:
-        before = signal.signal(signal.SIGTERM, checkpoint.request_stop)
-    except ValueError:  # not the main thread, which alone may do this
+        before = signal.signal(signal.SIGTERM, action)
+    except ValueError:  # not the main thread
         yield
         return
     try:

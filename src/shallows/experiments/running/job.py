@@ -1,4 +1,4 @@
-"""One run with its places, the conditions under which it is done, and the key by which its checkpoints are found again.
+"""A run with its paths, the conditions under which it is done, and the key of its checkpoints.
 
 Read by every job before anything else, so it imports nothing heavy.
 """

@@ -51,7 +51,7 @@ class _Tee:
 def journal(path: str | Path, resources: Mapping[str, Any] | None = None) -> Iterator[None]:
     """Keep what a job prints in its log, and end the job with one clear sentence where it fails on purpose.
 
-    A job of Slurm that was told to stop is put back into the queue; its state is saved by then.
+    A job of Slurm that was asked to stop goes back into the queue; its state is saved by then.
 
     Parameters
     ----------

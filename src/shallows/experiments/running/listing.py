@@ -1,4 +1,4 @@
-"""Which runs are under way or were left unfinished, where, how far, and when they were last heard of."""
+"""The list of runs that are under way or unfinished, for `shallows runs`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shallows.utils.progress import duration
 from .status import EVERY_SECONDS, NAME
 
 SILENT_AFTER = 12 * EVERY_SECONDS
-"""Seconds without a word after which a run is not said to be running: a long step tells nothing while it lasts."""
+"""Seconds without a status after which a run counts as silent; a long step writes none."""
 
 COLUMNS = ("state", "where", "place", "left", "resumes", "heard", "run")
 
@@ -23,7 +23,7 @@ ORDER = ("running", "silent", "killed", "failed", "stopped", "finished")
 
 
 def statuses(folder: Path, *, now: datetime | None = None) -> list[dict[str, str]]:
-    """The runs of which a folder tells, those at work first.
+    """The runs with a status below a folder, those at work first.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def statuses(folder: Path, *, now: datetime | None = None) -> list[dict[str, str
         By `COLUMNS`. A run is ``running``; ``silent`` if nothing was heard of it for two minutes; ``killed`` if its
         process is gone from this machine; ``failed`` by an error; or ``stopped`` in good order.
     """
-    found = [_row(told, now or datetime.now(UTC)) for told in _told(folder)]
+    found = [_row(status, now or datetime.now(UTC)) for status in _read(folder)]
     found.sort(key=lambda row: (ORDER.index(row["state"]), row["run"]))
     return [row for row in found if row["state"] != "finished"]
 
@@ -50,35 +50,35 @@ def table(rows: list[dict[str, str]]) -> Iterator[str]:
         yield "  ".join(row[name].ljust(widths[name]) for name in COLUMNS).rstrip()
 
 
-def _told(folder: Path) -> Iterator[Mapping[str, Any]]:
+def _read(folder: Path) -> Iterator[Mapping[str, Any]]:
     for path in sorted(folder.rglob(NAME)):
         try:
-            told = json.loads(path.read_text(encoding="utf-8"))
-            datetime.fromisoformat(told["written"])
-            if told["state"] in ORDER:
-                yield told
+            status = json.loads(path.read_text(encoding="utf-8"))
+            datetime.fromisoformat(status["written"])
+            if status["state"] in ORDER:
+                yield status
         except (OSError, ValueError, KeyError, TypeError):
             continue  # a file that goes away meanwhile, or another's of the same name
 
 
-def _row(told: Mapping[str, Any], now: datetime) -> dict[str, str]:
+def _row(status: Mapping[str, Any], now: datetime) -> dict[str, str]:
     # A clock that lags behind that of the run's machine makes the time negative.
-    silent = max(0.0, (now - datetime.fromisoformat(told["written"])).total_seconds())
-    state = told["state"]
-    if state == "running" and told["host"] == socket.gethostname() and not _is_alive(told["process"]):
+    silent = max(0.0, (now - datetime.fromisoformat(status["written"])).total_seconds())
+    state = status["state"]
+    if state == "running" and status["host"] == socket.gethostname() and not _is_alive(status["process"]):
         state = "killed"
     elif state == "running" and silent > SILENT_AFTER:
         state = "silent"
-    share = "" if told["share"] is None else f", {100 * told['share']:.0f} %"
-    at_work = state == "running" and told["seconds_left"] is not None
+    share = "" if status["share"] is None else f", {100 * status['share']:.0f} %"
+    at_work = state == "running" and status["seconds_left"] is not None
     return {
         "state": state,
-        "where": f"{told['host']}, " + (f"job {told['job']}" if told["job"] else f"process {told['process']}"),
-        "place": f"{told['place']}{share}",
-        "left": duration(told["seconds_left"]) if at_work else "",
-        "resumes": str(told["resumes"]),
+        "where": f"{status['host']}, " + (f"job {status['job']}" if status["job"] else f"process {status['process']}"),
+        "place": f"{status['place']}{share}",
+        "left": duration(status["seconds_left"]) if at_work else "",
+        "resumes": str(status["resumes"]),
         "heard": f"{duration(silent)} ago",
-        "run": told["run"],
+        "run": status["run"],
     }
 
 

@@ -1,7 +1,6 @@
-"""What each process of a run does that several train together: ``mpiexec -n 2 python -m ...rank_program TASK``.
+"""The program of each process that trains a run together with others: ``python -m ...rank_program TASK``.
 
-`several_ranks` starts it. The process of rank 0 speaks for all: it prints, keeps the checkpoints and writes what was
-found.
+`several_ranks` starts it. The process of rank 0 prints, keeps the checkpoints and writes the result.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from .job import Conditions, Job
 
 
 def main(place: str) -> int:
-    """Do the task of a file, and leave what was found beside it.
+    """Do the task of a file, and write the result into the same folder.
 
     Returns
     -------

@@ -71,7 +71,7 @@ def check(record: Mapping[str, Any], place: str | Path = "") -> None:
     Raises
     ------
     ShallowsError
-        It names the first place that does not agree; a record of another version is told as such.
+        It names the first place that does not agree; a record of another version is named as such.
     """
     version = record.get("schema_version")
     if isinstance(version, int) and version != SCHEMA_VERSION:

@@ -1,4 +1,4 @@
-"""One run from prepared data to its record and curve. A run that was killed goes on where it was when started again."""
+"""Doing one run, from prepared data to its record and curve; a run that was killed resumes."""
 
 from __future__ import annotations
 

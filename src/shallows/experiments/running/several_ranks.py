@@ -1,4 +1,4 @@
-"""A run that several processes train together: they are started by MPI, and what they find comes back in a file."""
+"""A run that several processes of MPI train together: it starts them and reads their result from a file."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import importlib.util
 import json
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from shallows.errors import MissingExtraError, ShallowsError, TrainingInterrupted
 from shallows.utils.atomic import write_json
 
+from .interruption import at_sigterm
 from .job import Conditions, Job
 from .record import plain
 
-#: Files in the folder of a run: what its processes are told, and what they found.
+#: Files in the folder of a run: the parameters of its processes, and their result.
 TASK, OUTCOME = "ranks-task.json", "ranks-outcome.json"
-#: The estimators that several processes fit, by the names that one process knows them by.
+#: The module of the estimators that several processes fit, named as those of one process.
 ESTIMATORS = "shallows.distributed.estimators"
-#: What the starting process says to the first of those that it started; the end of its words asks them to stop.
+#: What the starting process writes to the first of its processes; the end of the input asks them to stop.
 BEGIN = "begin\n"
 
 
@@ -55,8 +55,11 @@ def train(job: Job, data: Any, conditions: Conditions, folder: Path, key: str) -
         text=True,
         errors="replace",
     )
-    with _ended_in_the_end(process), _stop_is_passed_on(process):
-        _tell(process, BEGIN)
+    # The first process saves the state when its input ends; the starter itself would end it at once.
+    with _ended_in_the_end(process), at_sigterm(lambda *_: process.stdin.close()):
+        with suppress(BrokenPipeError):  # it has ended already, and its output says why
+            process.stdin.write(BEGIN)
+            process.stdin.flush()
         for line in process.stdout:
             print(line, end="", flush=True)
         status = process.wait()
@@ -80,7 +83,7 @@ def starter(launcher: str | None) -> list[str]:
 
 
 def task_of(job: Job, conditions: Conditions, folder: Path, key: str) -> dict[str, Any]:
-    """What the processes are told: the run, with the estimators that are fitted by several processes."""
+    """The parameters of the processes: the run, with the estimators that several processes fit."""
     definition = dict(job.spec["definition"])
     definition["call"] = {task: f"{ESTIMATORS}:{place.partition(':')[2]}" for task, place in definition["call"].items()}
     return plain(
@@ -96,12 +99,12 @@ def task_of(job: Job, conditions: Conditions, folder: Path, key: str) -> dict[st
 
 
 def outcome(path: Path, ended: str) -> dict[str, Any]:
-    """What the processes found; `ended` tells how they ended, where they left nothing."""
+    """The result of the processes; `ended` says how they ended, for the error where they left none."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ShallowsError(
-            f"The processes that train together failed: {ended}. What they said stands above; the last checkpoint is "
+            f"The processes that train together failed: {ended}. Their output is above; the last checkpoint is "
             "as it was."
         ) from None
     path.unlink()
@@ -124,25 +127,3 @@ def _ended_in_the_end(process: subprocess.Popen[str]) -> Iterator[None]:
                 process.wait(timeout=20)
             except subprocess.TimeoutExpired:
                 process.kill()
-
-
-@contextmanager
-def _stop_is_passed_on(process: subprocess.Popen[str]) -> Iterator[None]:
-    """At SIGTERM ask the first process to stop, which saves the state; the starter itself would end them at once."""
-    try:
-        before = signal.signal(signal.SIGTERM, lambda *_: process.stdin.close())
-    except ValueError:  # not the main thread, which alone may do this
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _tell(process: subprocess.Popen[str], words: str) -> None:
-    try:
-        process.stdin.write(words)
-        process.stdin.flush()
-    except BrokenPipeError:  # it has ended already, and its output says why
-        pass

@@ -13,7 +13,7 @@ import numpy as np
 from shallows.training import Checkpoint, Observer, Progress
 
 from . import measures
-from .calls import callable_for, model_sha256
+from .calls import accepted, callable_for, model_sha256
 from .interruption import stopping_by_signal
 from .job import Conditions, Job, name_of
 from .status import Status
@@ -53,8 +53,7 @@ def fit_once(job: Job, data: Any, conditions: Conditions, folder: Path, key: str
     spec, definition = job.spec, job.spec["definition"]
     make = callable_for(definition["call"], data.info["task"])
     own = {"random_state": spec["seed"], "device": conditions.device, "memory": conditions.memory}
-    known = inspect.signature(make).parameters
-    estimator = make(**spec["parameters"], **{name: value for name, value in own.items() if name in known})
+    estimator = make(**spec["parameters"], **accepted(make, own))
     measure = measures.make(definition.get("measures") or measures.default_for(estimator), data)
     x, y = measure.training_arrays()
     clock = time.perf_counter()

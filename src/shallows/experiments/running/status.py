@@ -1,4 +1,4 @@
-"""What a run tells of itself while it lasts, in a small file beside its checkpoints."""
+"""The status of a run while it lasts, in a small file in the folder of its checkpoints."""
 
 from __future__ import annotations
 
@@ -88,6 +88,6 @@ class Status(Observer):
             "job": os.environ.get("SLURM_JOB_ID"),
             "written": datetime.now(UTC).isoformat(timespec="seconds"),
         }
-        # To tell of a run is worth no end of it: the disk may be full for a while.
+        # A failed status write must not stop the run: the disk may be full for a while.
         with contextlib.suppress(OSError):
             write_json(self.path, about)

@@ -32,7 +32,7 @@ def train(job: Job, data: Any, conditions: Conditions, folder: Path, key: str) -
     folder : Path
         Of the checkpoints of this run.
     key : str
-        What a checkpoint must have been made for.
+        Of the run; a checkpoint of another key is refused.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def _with_budgets(
 
 
 def _seconds_of(preconditioner: Path | None) -> float:
-    """Seconds that a preconditioner took which was made beforehand."""
+    """Seconds that computing the preconditioner took."""
     if preconditioner is None:
         return 0.0
     from shallows.spectrum import load_preconditioner

@@ -1,1 +1,1 @@
-"""What Xie and others (2015) prove and claim of component analysis by doubly stochastic gradients, as analyses."""
+"""Analyses of the theorems and claims of Xie and others (2015) on doubly stochastic component analysis."""

@@ -18,7 +18,7 @@ from ...solvers.components.component_state import ComponentProblem, ComponentSta
 from ...solvers.components.oja import DoublyStochasticOja
 from ...solvers.components.warm_start import random_feature_components
 from ...solvers.examples import Examples
-from ..results import AnalysisResult
+from ..results import AnalysisResult, curves_of, log_marks
 
 STARTS = ("warm", "poor", "turned")
 START_POINTS, START_BLOCKS = 1000, 4
@@ -43,7 +43,6 @@ def convergence(
     n_marks: int = 16,
     random_state: int = 0,
     device: str = "auto",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """The angle between the functions found and the eigenfunctions, against the points seen, in one pass.
 
@@ -82,15 +81,14 @@ def convergence(
             data, solver, bandwidth, n_components, start, batch_size, block_size, random_state, device
         )
         law = Law(bandwidth, n_components)
-        found: dict[str, list[float]] = {}
-        index, marks = [], _marks(len(batches), n_marks)
+        rows, index, marks = [], [], log_marks(len(batches), n_marks)
         before = law.compare(law.values(problem, state))["squared_sine"]
         for t, batch in enumerate(batches, start=1):
             state = solver.step(problem, state, batch)
             if t in marks:
                 index.append(t * batch_size)
-                for name, value in law.compare(law.values(problem, state)).items():
-                    found.setdefault(name, []).append(value)
+                rows.append(law.compare(law.values(problem, state)))
+    found = curves_of(rows)
     numbers = {"final": found["squared_sine"][-1], "start_cosine": 1.0 - before}
     return AnalysisResult(index, found, numbers, _setting(solver, problem, state, batch_size))
 
@@ -107,7 +105,6 @@ def eigenfunctions(
     max_blocks: int = 2048,
     random_state: int = 0,
     device: str = "auto",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """The eigenfunctions found in one pass beside the Hermite functions, at 41 places from −2 to 2.
 
@@ -210,11 +207,6 @@ def _begin(
     problem = ComponentProblem(features, k, arrays.to_device(coefficients, where, np.float32), moment)
     batches = [Examples(points[rows, :]) for rows in arrays.blocks(len(x) - len(x) % B, B)]
     return problem, solver.init(problem), batches
-
-
-def _marks(n: int, count: int) -> set[int]:
-    """Iterations evenly spaced in the logarithm, from 1 to n."""
-    return {max(1, round(n ** (i / (count - 1)))) for i in range(count)}
 
 
 def _setting(solver: Any, problem: ComponentProblem, state: ComponentState, batch_size: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What doubly stochastic kernel PCA keeps between its steps, against the features in use and against the inputs."""
+"""Bytes that doubly stochastic kernel PCA keeps between steps, by its features and its inputs."""
 
 from __future__ import annotations
 
@@ -32,11 +32,8 @@ def kept_bytes(
     batch_size: int = 32,
     cache_bytes: int = 0,
     random_state: int = 0,
-    device: str = "auto",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """Bytes that a training holds between its steps, as they were allocated, on normal points of its own.
-
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ... import arrays, streams
-from ..results import AnalysisResult
+from ..results import AnalysisResult, curves_of, log_marks
 from ..samples import sample
 
 
@@ -28,7 +28,6 @@ def angle_by_iteration(
     n_marks: int = 20,
     random_state: int = 0,
     device: str = "auto",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """1 − cos² of the largest angle to the top k eigenfunctions, with steps c/(t + t₀), with and without QR.
 
@@ -53,18 +52,15 @@ def angle_by_iteration(
     c = 2.0 / gap
     G = p.start()
     F = G.copy()
-    marks = {max(1, round(n_iterations ** (i / (n_marks - 1)))) for i in range(n_marks)}
-    index, found = [], {"squared_sine": [], "orthogonalised": []}
+    marks, rows_found = log_marks(n_iterations, n_marks), []
     for t in range(1, n_iterations + 1):
         rows = streams.integers(random_state, "batches", t, batch_size) % np.uint64(n_points)
         psi, eta = p.points[rows.astype(np.int64)], c / (t + 2.0 * c * p.values[0])
         G = _oja(G, psi, eta)
         F = np.linalg.qr(F + eta / batch_size * psi.T @ (psi @ F))[0]
         if t in marks:
-            index.append(t)
-            for name, one in (("squared_sine", G), ("orthogonalised", F)):
-                found[name].append(p.squared_sine(one))
-    return AnalysisResult(index, found, {"gap": float(gap)}, {**p.effective, "batch_size": batch_size})
+            rows_found.append({"squared_sine": p.squared_sine(G), "orthogonalised": p.squared_sine(F)})
+    return AnalysisResult(marks, curves_of(rows_found), {"gap": float(gap)}, {**p.effective, "batch_size": batch_size})
 
 
 def one_step(
@@ -79,7 +75,6 @@ def one_step(
     n_repeats: int = 20,
     random_state: int = 0,
     device: str = "auto",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """The difference in cos² that orthogonalising makes to one step, for several step sizes (Lemma 3: O(η²)).
 
@@ -113,11 +108,7 @@ def one_step(
 class _Operator:
     """The covariance operator of a sample in the basis of its eigenfunctions.
 
-    Attributes
-    ----------
-    values : ndarray, shape (r,), descending
-    points : ndarray, shape (n, r)
-        Coordinates of k(xᵢ, ·).
+    ``values``, shape (r,), are descending; ``points``, shape (n, r), are the coordinates of k(xᵢ, ·).
     """
 
     def __init__(self, data: Any, kernel: str, bandwidth: float | None, n: int, k: int, device: str):

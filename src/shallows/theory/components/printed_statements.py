@@ -24,7 +24,6 @@ def printed_statements(
     n_steps: int = 4000,
     random_state: int = 0,
     device: str = "auto",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """Numbers that are small, or one, if a statement holds; ``*_printed`` as printed and ``*_corrected`` otherwise.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,8 @@ import numpy as np
 from ...errors import ShallowsError
 from ...solvers.expansions.block_policies import POLICIES, Checked, Fresh, UniformReuse
 from ...training.resumable import ResumableLoop
-from ..results import AnalysisResult
-from .batched_trajectories import Trajectories, by_the_solver, feature_variance
-from .bounds import Bounds
-from .population import Population
+from ..results import AnalysisResult, curves_of, log_marks
+from .batched_trajectories import Population, Trajectories, by_the_solver, feature_variance
 
 
 def errors_by_iteration(
@@ -41,8 +40,6 @@ def errors_by_iteration(
     noise: str = "corrected",
     delta: float = 0.05,
     random_state: int = 0,
-    device: str = "auto",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """|f_t(x) − f*(x)|² and the risk over it, of many trajectories, beside the bounds.
 
@@ -88,9 +85,8 @@ def errors_by_iteration(
         data, kernel, bandwidth, loss, method, theta_nu, regularisation, n_points, n_places, n_repeats,
         fresh, reused, cap, random_state, noise,
     )  # fmt: skip
-    marks = log_marks(n_iterations)
+    marks = log_marks(n_iterations, 24, first=10)
     checked = min(100, n_iterations)
-    found: dict[str, list[float]] = {}
     least = p.risk(p.minimum[None, :])[0]
     difference, coefficients = math.nan, {}
     kept: list[tuple[int, dict[str, float], np.ndarray]] = []
@@ -138,8 +134,7 @@ def errors_by_iteration(
             "excess_bound": bounds.of_risk(t, delta),
             "share_within": float((off <= within).mean()),
         }
-        for name, value in values.items():
-            found.setdefault(name, []).append(float(value))
+    rows = [{name: float(value) for name, value in values.items()} for _, values, _ in kept]
     numbers = {
         "solver_difference": difference,
         **coefficients,
@@ -148,7 +143,7 @@ def errors_by_iteration(
         "feature_variance": trajectories.variance,
         "longest": trajectories.longest,
     }
-    return AnalysisResult(marks, found, numbers, _setting(p, theta_nu, n_repeats, method))
+    return AnalysisResult(marks, curves_of(rows), numbers, _setting(p, theta_nu, n_repeats, method))
 
 
 def cost_of_reuse(
@@ -165,8 +160,6 @@ def cost_of_reuse(
     n_iterations: int = 1200,
     n_repeats: int = 24,
     random_state: int = 0,
-    device: str = "auto",
-    memory: int | str | None = None,
     progress: ResumableLoop | None = None,
 ) -> AnalysisResult:
     """What UDSG costs beside DSG to the same error, from the errors of both.
@@ -190,7 +183,7 @@ def cost_of_reuse(
         ``feature_share`` and ``predicted_share`` G/(G + U), ``cost_ratio``, its ``printed_bound`` (G + 2U)/(G + U) and
         ``corrected`` (G + 2U)²/(G (G + U)).
     """
-    marks = [t for t in log_marks(n_iterations) if t >= n_iterations / 4]
+    marks = [t for t in log_marks(n_iterations, 24, first=10) if t >= n_iterations / 4]
 
     def constants(setting: tuple[str, int, int]) -> tuple[float, float, float]:
         method, G, U = setting
@@ -209,7 +202,7 @@ def cost_of_reuse(
     plain, *with_reuse = progress.map(
         "rounds of re-use", constants, [("dsg", 1, 0), *(("udsg", G, U) for G, U in rounds)]
     )
-    found: dict[str, list[float]] = {}
+    rows = []
     for (G, U), (error, part, share) in zip(rounds, with_reuse, strict=True):
         ratio = error / plain[0]
         values = {
@@ -222,17 +215,70 @@ def cost_of_reuse(
             "printed_bound": (G + 2.0 * U) / (G + U),
             "corrected": (G + 2.0 * U) ** 2 / (G * (G + U)),
         }
-        for name, value in values.items():
-            found.setdefault(name, []).append(value)
-    return AnalysisResult(
-        [U / G for G, U in rounds], found, effective={"n_iterations": n_iterations, "n_repeats": n_repeats}
-    )
+        rows.append(values)
+    effective = {"n_iterations": n_iterations, "n_repeats": n_repeats}
+    return AnalysisResult([U / G for G, U in rounds], curves_of(rows), effective=effective)
 
 
-def log_marks(last: int, count: int = 24) -> list[int]:
-    """Iterations from 10 on, evenly spaced in the logarithm."""
-    first = min(10, last)
-    return sorted({round(first * (last / first) ** (i / (count - 1))) for i in range(count)})
+@dataclass(frozen=True)
+class Bounds:
+    """The bounds of the theorems, with their constants.
+
+    Theorems 4 to 6 of Dai et al. (2014); Theorems 3, 4 and 14 of Li and Póczos, which have the same constants without
+    re-use.
+
+    Attributes
+    ----------
+    theta, nu : float
+    slope, lipschitz : float
+        M and L.
+    norm : float
+        ‖f*‖.
+    kappa, phi : float
+    """
+
+    theta: float
+    nu: float
+    slope: float
+    lipschitz: float
+    norm: float
+    kappa: float = 1.0
+    phi: float = 2.0
+
+    def expected(self, t: float, fresh: int = 1, reused: int = 0) -> float:
+        """Of E|f_{t+1}(x) − f*(x)|²: Theorem 4 of Dai et al.; with re-use Theorem 4 of Li and Póczos."""
+        G, U = fresh, reused
+        more = 1.0 + 2.0 * U / (G + U) + 2.0 * U * U / (G * (G + U)) + 2.0 * U * (U - 1) / (G * t)
+        C = 2.0 * (self.kappa + self.phi) * self.slope * self.theta * math.sqrt(max(more, 1.0))
+        Q0 = math.sqrt(2.0 * self.kappa) * self.lipschitz * C * self.theta
+        z, tn = 2.0 * self.theta * self.nu - 1.0, 1.0 + self.theta * self.nu
+        root = math.sqrt(Q0 * Q0 + z * tn * tn * self.theta**2 * self.kappa * self.slope**2)
+        Q1 = max(self.norm, (Q0 + root) / z)
+        return (2.0 * C * C + 2.0 * self.kappa * Q1 * Q1) / t
+
+    @property
+    def constant(self) -> float:
+        """C of the theorems of Dai et al."""
+        return 2.0 * (self.kappa + self.phi) * self.slope * self.theta
+
+    @property
+    def high(self) -> float:
+        """Q₂ of Theorems 5 and 6."""
+        k, M, theta = math.sqrt(self.kappa), self.slope, self.theta
+        Q0 = 4.0 * math.sqrt(2.0) * k * M * theta * (8.0 + (self.kappa + self.phi) * theta * self.lipschitz)
+        tn = 1.0 + theta * self.nu
+        return max(self.norm, Q0 + math.sqrt(Q0**2 + self.kappa * M**2 * tn**2 * (theta**2 + 16.0 * theta / self.nu)))
+
+    def with_probability(self, t: float, delta: float) -> float:
+        """Of |f_{t+1}(x) − f*(x)|² with probability 1 − 3δ: Theorem 5."""
+        logs = math.log(2.0 * t / delta) * math.log(t) ** 2
+        return (self.constant**2 * math.log(2.0 / delta) + 2.0 * self.kappa * self.high**2 * logs) / t
+
+    def of_risk(self, t: float, delta: float) -> float:
+        """Of R(f_{t+1}) − R(f*) with probability 1 − 3δ: Theorem 6."""
+        first = self.constant * math.sqrt(math.log(8.0 * math.sqrt(math.e) * t / delta))
+        second = math.sqrt(2.0 * self.kappa) * self.high * math.sqrt(math.log(2.0 * t / delta)) * math.log(t)
+        return (first + second) * self.lipschitz / math.sqrt(t)
 
 
 def _start(

@@ -34,8 +34,6 @@ def iteration_cost(
     block_size: int = 64,
     rounds: int = 7,
     random_state: int = 0,
-    device: str = "auto",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """Time of an iteration of DSG, and what it keeps, against the number of features or of inputs.
 
@@ -130,8 +128,6 @@ def stored_feature_bytes(
     n_features: int = 100_000,
     n_outputs: int = 10,
     random_state: int = 0,
-    device: str = "auto",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """Bytes of stored random features in double precision, beside what doubly stochastic gradients keep.
 

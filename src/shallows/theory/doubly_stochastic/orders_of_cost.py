@@ -20,6 +20,7 @@ from ...estimators.doubly_stochastic.dsg_classifier import DoublyStochasticClass
 from ...estimators.regularised.regularised_risk import RegularisedRiskClassifier
 from ...training import Observer, Run
 from ..results import AnalysisResult
+from ..timing import in_turn, processor_seconds
 
 PREDICTED = 2000
 """Points that a prediction is timed on."""
@@ -37,8 +38,6 @@ def orders_of_cost(
     n_inputs: int = 20,
     rounds: int = 3,
     random_state: int = 0,
-    device: str = "auto",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """Preprocessing, one pass of training, prediction and storage of a method against n or d; ranks grow with n.
 
@@ -68,22 +67,19 @@ def orders_of_cost(
         name: {size: [] for size in sizes} for name in ("preprocessing", "training", "prediction")
     }
     drawn = {size: _points(*((size, n_inputs) if along == "n" else (n_points, size)), random_state) for size in sizes}
-    storage = []
-    for turn in range(rounds + 1):
-        for size in sizes if turn % 2 else list(reversed(sizes)):
-            model, times = _fitted(method, *drawn[size], random_state)
-            if turn:
-                for name, seconds in times.items():
-                    found[name][size].append(seconds)
-            if turn == rounds:
-                storage.append((size, _stored(model)))
+    storage = {}
+    for turn, size in in_turn(sizes, rounds):
+        model, times = _fitted(method, *drawn[size], random_state)
+        storage[size] = float(_stored(model))
+        for name, seconds in times.items() if turn else ():
+            found[name][size].append(seconds)
     curve = {}
     for name, seconds in found.items():
         first = min(seconds[sizes[0]])
         if first > 0 and not (name == "preprocessing" and method != "nystrom"):
             # The shortest of the rounds: what else the machine does only ever adds.
             curve[name] = [min(seconds[size]) / first for size in sizes]
-    curve["storage"] = [float(dict(storage)[size]) for size in sizes]
+    curve["storage"] = [storage[size] for size in sizes]
     return AnalysisResult(list(sizes), curve, effective={"method": method, "along": along, "rounds": rounds})
 
 
@@ -131,11 +127,7 @@ def _fitted(method: str, x: np.ndarray, y: np.ndarray, seed: int) -> tuple[Any, 
         # random features are made in the training.
         mapped = timings["eigensystem"] + timings["kernel_matrix"]
         preprocessing = (clock.started - started) * mapped / (timings["preparation"] + mapped)
-    predicted = math.inf
-    for _ in range(2):
-        started = time.process_time()
-        model.predict(x[n:])
-        predicted = min(predicted, time.process_time() - started)
+    predicted = min(processor_seconds(model.predict, x[n:]) for _ in range(2))
     training = clock.ended - clock.started
     return model, {"preprocessing": preprocessing, "training": training, "prediction": predicted}
 

@@ -1,9 +1,8 @@
-"""How Pegasos, dual coordinate ascent, LASVM and exact solvers approach the optimum of a kernel machine, by time."""
+"""How close Pegasos, dual coordinate ascent, LASVM and exact solvers are to the optimum over time."""
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,10 +13,11 @@ from ...errors import UnknownNameError
 from ...gram.row_slab import KernelRowSlab
 from ...kernels import Kernel
 from ...solvers.support_vectors.decomposition import Decomposition
-from ...solvers.support_vectors.dual_problem import DualProblem, DualState, activate_all, intercept
+from ...solvers.support_vectors.dual_problem import DualProblem, activate_all, intercept
 from ...solvers.support_vectors.lasvm import LASVM, ExampleProblem
 from ...solvers.support_vectors.smo import SMO
 from ..results import AnalysisResult
+from ..timing import processor_seconds
 from .single_examples import DualCoordinateAscent, KernelPegasos
 
 MULTIPLES = (0.25, 0.5, 1.0, 2.0)
@@ -42,7 +42,6 @@ def course(
     marks: Sequence[float] = (0.1, 0.2, 0.5, 1, 2, 5, 10),
     n_points: int | None = None,
     random_state: int = 0,
-    device: str = "cpu",
     memory: int | str | None = None,
 ) -> AnalysisResult:
     """Primal suboptimality and test error of a kernel machine in the course of its training.
@@ -165,9 +164,7 @@ class Watch:
 
     def piece(self, work: Callable[[], None], function: Callable[[], Function]) -> None:
         """Do a piece of work; a mark within it has the function before the piece, or, of the first, that after it."""
-        started = time.process_time()
-        work()
-        self.seconds += time.process_time() - started
+        self.seconds += processor_seconds(work)
         after = function()
         while not self.over and self.seconds > self.marks[len(self.functions)] * self.unit:
             self.functions.append(self._before or after)
@@ -199,18 +196,14 @@ def _follow_dual(
     # A working set of ten variables is as much work as five pairs.
     n_steps = max(10, n // 50) if name == "smo" else max(2, n // 250)
     state = solver.init(problem)
+
+    def function() -> Function:
+        return state.coefficients.copy(), intercept(problem, state)
+
     while not watch.over and not state.exhausted:
-        watch.piece(lambda: _step(solver, problem, state, n_steps), lambda: _function(problem, state))
+        watch.piece(lambda: solver.step(problem, state, n_steps), function)
     watch.end()
     return rows
-
-
-def _step(solver: SMO | Decomposition, problem: DualProblem, state: DualState, n_steps: int) -> None:
-    solver.step(problem, state, n_steps)
-
-
-def _function(problem: DualProblem, state: DualState) -> Function:
-    return state.coefficients.copy(), intercept(problem, state)
 
 
 def _follow_lasvm(

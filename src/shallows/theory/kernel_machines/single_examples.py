@@ -1,4 +1,4 @@
-"""Kernel Pegasos and dual coordinate ascent, one example a step, compiled; they use rows of the kernel matrix."""
+"""Kernel Pegasos and dual coordinate ascent on rows of the kernel matrix, compiled, one example a step."""
 
 from __future__ import annotations
 

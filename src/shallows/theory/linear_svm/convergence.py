@@ -1,4 +1,4 @@
-"""How far solvers of a linear support vector machine are from its optimum, pass by pass, and what a pass costs."""
+"""Distance of linear support vector machine solvers from the optimum, pass by pass, and the cost of a pass."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ... import arrays
-from ...solvers.linear_svm.problem import LinearSVMProblem
 from ...solvers.linear_svm.rows import products
 from ..results import AnalysisResult
+from ..timing import repeated_seconds
 from .exact import BY_VISITS, optimum, problem_of, solver_of
 
 PASSES = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100)
@@ -30,8 +30,6 @@ def convergence(
     target: float = 0.01,
     most_rows: int | None = None,
     random_state: int = 0,
-    device: str = "cpu",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """Relative distance from the optimum, and test error, against passes over the training data.
 
@@ -78,7 +76,8 @@ def convergence(
     made.step(small, made.init(small), 1)
     found: dict[str, list[float]] = {"suboptimality": [], "test_error": [], "cost": []}
     with arrays.one_blas_thread():
-        unit = _unit(problem)
+        ones = np.ones(problem.n_features)
+        unit = max(repeated_seconds(lambda: products(problem.rows, ones), 5), 1e-9)
         started = time.process_time()
         state = made.init(problem)
         seconds, done = time.process_time() - started, 0
@@ -100,18 +99,6 @@ def convergence(
     }
     effective = {"solver": solver, "regularisation": regularisation, "n": problem.n, "target": target}
     return AnalysisResult(list(passes), found, numbers, effective)
-
-
-def _unit(problem: LinearSVMProblem, rounds: int = 5) -> float:
-    """Processor seconds of one product Xw; the fastest of some rounds, each long enough for the clock."""
-    w, times = np.ones(problem.n_features), []
-    repeats = max(1, 2_000_000 // max(1, len(problem.rows.values)))
-    for _ in range(rounds):
-        started = time.process_time()
-        for _ in range(repeats):
-            products(problem.rows, w)
-        times.append((time.process_time() - started) / repeats)
-    return max(min(times), 1e-9)
 
 
 def _error(data: Any, y: np.ndarray, w: np.ndarray) -> float:

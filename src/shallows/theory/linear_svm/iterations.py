@@ -1,4 +1,4 @@
-"""Iterations that Pegasos needs for an accuracy, and for a test error: what they grow with, and what they do not."""
+"""Iterations that Pegasos needs for an accuracy and for a test error, and what they grow with."""
 
 from __future__ import annotations
 
@@ -35,8 +35,6 @@ def iterations_needed(
     repetitions: int = 5,
     projection: bool = True,
     random_state: int = 0,
-    device: str = "cpu",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """Iterations of Pegasos on single examples until P(w) − P* ≤ ε, against one of n, d, 1/λ and 1/ε.
 
@@ -109,8 +107,6 @@ def steps_to_error(
     n_test: int = 10_000,
     repetitions: int = 5,
     random_state: int = 0,
-    device: str = "cpu",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """Iterations of Pegasos to a test error, with the best λ for each number of training points.
 

@@ -1,1 +1,1 @@
-"""Analyses of EigenPro: what its preconditioner gains, in which directions and batches, at which step and cost."""
+"""Analyses of EigenPro: what its preconditioner gains, by direction, batch size, step and cost."""

@@ -27,7 +27,6 @@ def damped_descent(
     iterations: Sequence[int] = (1, 3, 10, 30, 100, 300, 1000, 3000, 10000),
     random_state: int = 0,
     device: str = "auto",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """Full-batch EigenPro with the eigenvectors of a subsample, in closed form.
 

@@ -13,13 +13,186 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-from ... import streams
+from ... import arrays, streams
+from ...arrays import Array
+from ...features.fourier import FourierFeatures
 from ...training.resumable import ResumableLoop
+from ..eigenvalues import check_rank, diagonal, eigenpairs, largest_eigenvalue
+from ..results import AnalysisResult
+from ..samples import sample
 
 BATCH_SIZES = (1, 4, 16, 64, 256)
+
+
+def norms_of_feature_batches(
+    data: Any,
+    kernel: str = "gaussian",
+    bandwidth: float | None = None,
+    *,
+    rank: int = 40,
+    n_features: int = 300,
+    n_points: int = 2000,
+    batch_sizes: Sequence[int] = BATCH_SIZES,
+    n_batches: int = 100,
+    delta: float = 0.05,
+    random_state: int = 0,
+    device: str = "auto",
+    progress: ResumableLoop | None = None,
+) -> AnalysisResult:
+    """Theorem 3 and Lemma 1 on random Fourier features of data.
+
+    Parameters
+    ----------
+    data
+        Has ``x_train`` and ``y_train``.
+    kernel, bandwidth
+        Of the features.
+    rank : int
+        q, of exact eigenvectors.
+    n_features, n_points : int
+        Columns and rows of the feature matrix.
+    batch_sizes : sequence of int
+        m.
+    n_batches : int
+        Batches of each size, drawn without replacement.
+    delta : float
+        δ.
+    progress : ResumableLoop, optional
+        Keeps the norms of the sizes that are done.
+
+    Returns
+    -------
+    AnalysisResult
+        Over m: ``norm`` (mean), ``largest_norm``, ``bound`` and ``share``, of batches whose norm is at most the bound;
+        with rank 0 also ``deviation``, ``largest_deviation``, ``deviation_bound`` and ``deviation_share`` of
+        ‖H_m − H‖ in Lemma 1. Numbers: ``top_eigenvalue`` λ₁, ``following`` λ_{q+1}, ``kappa`` the largest ‖x‖².
+    """
+    part = sample(data, kernel, bandwidth, n_points=n_points, random_state=random_state, device=device)
+    made = FourierFeatures(part.kernel, part.inputs.shape[1], n_features // 2, seed=random_state)
+    x = made.map(part.inputs, 1)
+    xp = arrays.namespace(x)
+    n, d = x.shape
+    check_rank(rank, d)
+    covariance = x.T @ x / n
+    values, vectors = eigenpairs(covariance)
+    following, kappa = float(values[rank]), float(xp.max(xp.sum(x * x, axis=1)))
+    flattened = x - x @ (vectors[:, :rank] * (1.0 - xp.sqrt(following / values[:rank]))[None, :]) @ vectors[:, :rank].T
+    logarithm = math.log(2.0 * d / delta)
+
+    def norm(rows: np.ndarray) -> float:
+        return _norm(arrays.take_rows(flattened, rows))
+
+    found = over_batches(n, batch_sizes, n_batches, random_state, norm, progress)
+    bounds = [bound(following, kappa, m, logarithm) for m in batch_sizes]
+    curve = beside_bounds("", found, bounds)
+    if rank == 0:
+        top = float(values[0])
+
+        def deviation(rows: np.ndarray) -> float:
+            chosen = arrays.take_rows(x, rows)
+            ends = xp.linalg.eigvalsh(chosen.T @ chosen / len(rows) - covariance)
+            return max(abs(float(ends[0])), abs(float(ends[-1])))
+
+        fewer = max(1, n_batches // 5)  # each asks for the spectrum of a d × d matrix
+        found = over_batches(n, batch_sizes, fewer, random_state, deviation, progress, "deviations")
+        first = [(top + kappa) / (3.0 * m) * logarithm for m in batch_sizes]
+        bounds = [
+            a + math.sqrt(a * a + 2.0 * top * kappa / m * logarithm) for a, m in zip(first, batch_sizes, strict=True)
+        ]
+        curve |= beside_bounds("deviation_", found, bounds)
+    numbers = {"top_eigenvalue": float(values[0]), "following": following, "kappa": kappa}
+    effective = {**part.effective, "n_features": d, "n_batches": n_batches, "delta": delta}
+    return AnalysisResult(list(batch_sizes), curve, numbers, effective)
+
+
+def _norm(rows: Array) -> float:
+    """‖Z Zᵀ‖/m of a batch's rows Z, by the smaller of the two Gram matrices."""
+    m, d = rows.shape
+    return largest_eigenvalue(rows @ rows.T if m <= d else rows.T @ rows) / m
+
+
+def norms_of_kernel_batches(
+    data: Any,
+    kernel: str = "gaussian",
+    bandwidth: float | None = None,
+    *,
+    rank: int = 40,
+    n_points: int = 1000,
+    batch_sizes: Sequence[int] = BATCH_SIZES,
+    n_batches: int = 100,
+    delta: float = 0.05,
+    random_state: int = 0,
+    device: str = "auto",
+    progress: ResumableLoop | None = None,
+) -> AnalysisResult:
+    """Theorem 4 in the space of a kernel, with the intrinsic dimension as printed and as it should be.
+
+    Parameters are those of `norms_of_feature_batches`.
+
+    Returns
+    -------
+    AnalysisResult
+        Over m: ``norm``, ``largest_norm``, ``bound``, ``share`` with the intrinsic dimension of the preconditioned
+        variance, ``bound_printed`` with that of the plain one. Numbers: ``top_eigenvalue``, ``following``, ``kappa``,
+        ``dimension`` and ``dimension_printed``.
+    """
+    part = sample(data, kernel, bandwidth, n_points=n_points, random_state=random_state, device=device)
+    matrix = part.matrix
+    xp = arrays.namespace(matrix)
+    n = matrix.shape[0]
+    check_rank(rank, n)
+    values, vectors = eigenpairs(matrix)
+    values = values / n
+    following, kappa = float(values[rank]), float(xp.max(diagonal(matrix)))
+    brought = xp.concat([xp.full(rank, following, dtype=values.dtype), values[rank:]])
+    preconditioned = (vectors * (n * brought)[None, :]) @ vectors.T
+    dimension, printed = (
+        intrinsic_dimension(one, spectrum, vectors) for one, spectrum in ((preconditioned, brought), (matrix, values))
+    )
+
+    def norm(rows: np.ndarray) -> float:
+        chosen = arrays.take_rows(preconditioned, rows)[:, rows]
+        return largest_eigenvalue(chosen) / len(rows)
+
+    found = over_batches(n, batch_sizes, n_batches, random_state, norm, progress)
+    bounds = [bound(following, kappa, m, math.log(8.0 * dimension / delta)) for m in batch_sizes]
+    curve = beside_bounds("", found, bounds)
+    curve["bound_printed"] = [bound(following, kappa, m, math.log(8.0 * printed / delta)) for m in batch_sizes]
+    numbers = {
+        "top_eigenvalue": float(values[0]),
+        "following": following,
+        "kappa": kappa,
+        "dimension": dimension,
+        "dimension_printed": printed,
+    }
+    effective = {**part.effective, "n_batches": n_batches, "delta": delta}
+    return AnalysisResult(list(batch_sizes), curve, numbers, effective)
+
+
+def intrinsic_dimension(matrix: Array, eigenvalues: Array, eigenvectors: Array) -> float:
+    """The ratio tr V / ‖V‖ of the variance V of one point's part in the operator of a kernel.
+
+    With the features φ of a kernel, V = E (φ ⊗ φ)² − H² = E k(x, x) φ ⊗ φ − H², here over the points of a sample.
+
+    Parameters
+    ----------
+    matrix : array, shape (n, n)
+        Kernel matrix.
+    eigenvalues : array, shape (n,)
+        Of the matrix over n.
+    eigenvectors : array, shape (n, n)
+    """
+    xp = arrays.namespace(matrix)
+    n = matrix.shape[0]
+    # In the basis of H's eigenfunctions φ(xᵢ) has the coordinates √(n λ_j) e_j(i).
+    coordinates = eigenvectors * xp.sqrt(n * eigenvalues)[None, :]
+    variance = coordinates.T @ (coordinates * diagonal(matrix)[:, None]) / n
+    variance = variance - xp.diag(eigenvalues**2)
+    return float(xp.trace(variance)) / largest_eigenvalue(variance)
 
 
 def bound(following: float, kappa: float, batch_size: int, logarithm: float) -> float:

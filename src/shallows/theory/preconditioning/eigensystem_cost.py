@@ -28,7 +28,6 @@ def compare_eigensystems(
     rounds: int = 3,
     random_state: int = 0,
     device: str = "auto",
-    memory: int | str | None = None,
     progress: ResumableLoop | None = None,
 ) -> AnalysisResult:
     """RSVD and NSVD of Appendix A, and Nyström's extension: time and error by the size of the subsample.
@@ -71,7 +70,6 @@ def compare_eigensystems(
     def rows(m: int) -> Array:
         return kernels.values(part.kernel, points[:m, :], points)
 
-    found: dict[str, list[float]] = {}
     methods = {
         "rsvd": lambda m: rsvd(rows(m), rank + 1, random_state),
         "nsvd": lambda m: nsvd(rows(m), rank + 1),
@@ -95,6 +93,7 @@ def compare_eigensystems(
         return measured
 
     progress = progress or ResumableLoop()
+    found: dict[str, list[float]] = {}
     cases = [(m, name) for m in subsamples for name in methods]
     for (_, name), measured in zip(cases, progress.map("eigensystems", errors, cases), strict=True):
         for key, value in measured.items():

@@ -27,7 +27,6 @@ def epochs_by_batch_size(
     steps: Sequence[float] = (0.125, 0.25, 0.5, 1.0, 2.0),
     random_state: int = 0,
     device: str = "auto",
-    memory: int | str | None = None,
     progress: ResumableLoop | None = None,
 ) -> AnalysisResult:
     """How many times fewer epochs EigenPro needs than SGD, by the size of the batch, each at its best step.

@@ -20,6 +20,8 @@ from ... import arrays, kernels
 from ...arrays import Array
 from ...errors import ShallowsError
 from ...kernels import Kernel
+from ..results import AnalysisResult
+from ..samples import codes
 
 
 @dataclass(frozen=True)
@@ -99,25 +101,6 @@ def gradient_descent_path(
 ITERATIONS = (1, 2, 5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120, 10240, 20480, 40960, 81920)
 
 
-@dataclass(frozen=True)
-class Descent:
-    """Losses and errors of gradient descent after some numbers of iterations.
-
-    Attributes
-    ----------
-    index : list of int
-        The numbers of iterations.
-    curve : dict of list of float
-        ``train_l2``, ``test_l2`` (mean over points and outputs, classes coded −1 and +1), ``test_error`` in percent for
-        classes, ``coefficient_norm``.
-    effective : dict
-    """
-
-    index: list[int]
-    curve: dict[str, list[float]]
-    effective: dict[str, Any]
-
-
 def gradient_descent(
     data: Any,
     kernel: str | Kernel = "gaussian",
@@ -129,7 +112,7 @@ def gradient_descent(
     random_state: int = 0,
     device: str = "auto",
     memory: int | str | None = None,
-) -> Descent:
+) -> AnalysisResult:
     """Losses of full-batch gradient descent in a kernel's space, in float64.
 
     Parameters
@@ -149,6 +132,12 @@ def gradient_descent(
     device, memory
         Where, and how many bytes may be used: about 40 n² + 8 n · n_test are.
 
+    Returns
+    -------
+    AnalysisResult
+        Over the iterations: ``train_l2``, ``test_l2`` (mean over points and outputs, classes coded −1 and +1),
+        ``test_error`` in percent for classes, ``coefficient_norm``.
+
     Raises
     ------
     ShallowsError
@@ -160,7 +149,7 @@ def gradient_descent(
     classes = _classes(data)
     with device.active():
         kernel, points, new_points, y = _placed(data, kernel, bandwidth, random_state, device)
-        y_new = arrays.to_device(_codes(data.y_test, classes), device, np.float64)
+        y_new = arrays.to_device(codes(np.asarray(data.y_test), classes), device, np.float64)
         path = gradient_descent_path(
             kernels.matrix(kernel, points), y, relative_step=relative_step, plain_step=plain_step
         )
@@ -184,30 +173,7 @@ def gradient_descent(
         "device": str(device),
         "precision": "float64",
     }
-    return Descent([int(t) for t in iterations], curve, effective)
-
-
-@dataclass(frozen=True)
-class Limit:
-    """Errors of the interpolating function and of gradient descent for one bandwidth.
-
-    Attributes
-    ----------
-    index : list of int
-        Numbers of iterations.
-    curve : dict of list of float
-        ``train_l2`` and ``test_error`` (percent) of gradient descent.
-    numbers : dict of float
-        Of the interpolating function: ``interpolation_error`` and ``agreement``, the share of test points at which it
-        says what the nearest neighbour says (percent); ``nearest_neighbour_error``; and ``eigenvalue_share``,
-        λ₁₆₁/λ₁ (of the last one where there are fewer points).
-    effective : dict
-    """
-
-    index: list[int]
-    curve: dict[str, list[float]]
-    numbers: dict[str, float]
-    effective: dict[str, Any]
+    return AnalysisResult([int(t) for t in iterations], curve, effective=effective)
 
 
 def nearest_neighbour_limit(
@@ -219,7 +185,7 @@ def nearest_neighbour_limit(
     random_state: int = 0,
     device: str = "auto",
     memory: int | str | None = None,
-) -> Limit:
+) -> AnalysisResult:
     """How a classifier of a bandwidth stands to the nearest neighbour, which it becomes as the bandwidth goes to zero.
 
     Parameters
@@ -230,6 +196,14 @@ def nearest_neighbour_limit(
         As for `gradient_descent`.
     iterations : sequence of int
         After which to measure gradient descent, with the step 1/λ₁.
+
+    Returns
+    -------
+    AnalysisResult
+        Over the iterations: ``train_l2`` and ``test_error`` (percent) of gradient descent. Numbers, of the
+        interpolating function: ``interpolation_error`` and ``agreement``, the share of test points at which it says
+        what the nearest neighbour says (percent); ``nearest_neighbour_error``; and ``eigenvalue_share``, λ₁₆₁/λ₁ (of
+        the last eigenvalue where there are fewer points).
 
     Raises
     ------
@@ -285,7 +259,7 @@ def nearest_neighbour_limit(
         "device": str(device),
         "precision": "float64",
     }
-    return Limit([int(t) for t in iterations], curve, numbers, effective)
+    return AnalysisResult([int(t) for t in iterations], curve, numbers, effective)
 
 
 def _check_room(n: int, memory: int | str | None, device: arrays.Device) -> None:
@@ -310,17 +284,8 @@ def _placed(
         for x in (data.x_train, data.x_test)
     )
     kernel = kernels.choose(kernel, bandwidth, points, seed)
-    y = arrays.to_device(_codes(data.y_train, _classes(data)), device, np.float64)
+    y = arrays.to_device(codes(np.asarray(data.y_train)), device, np.float64)
     return kernel, points, new_points, y
-
-
-def _codes(y: Any, classes: np.ndarray | None) -> np.ndarray:
-    y = np.asarray(y)
-    if classes is None:
-        return y.astype(np.float64).reshape(len(y), -1)
-    if len(classes) == 2:
-        return np.where(y[:, None] == classes[1], 1.0, -1.0)
-    return np.where(y[:, None] == classes[None, :], 1.0, -1.0)
 
 
 def _labels(scores: np.ndarray, classes: np.ndarray) -> np.ndarray:

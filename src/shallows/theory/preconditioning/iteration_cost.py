@@ -39,7 +39,6 @@ def overhead(
     rounds: int = 15,
     random_state: int = 0,
     device: str = "auto",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """Time of an EigenPro iteration over that of plain kernel SGD, by the rank; the kernel is computed every time.
 
@@ -133,7 +132,6 @@ def per_iteration(
     rounds: int = 15,
     random_state: int = 0,
     device: str = "auto",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """Time of an iteration of plain kernel SGD against the number of centres or the size of the batch.
 

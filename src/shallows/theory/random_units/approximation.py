@@ -1,4 +1,4 @@
-"""How far the kernel of a feature map, and the predictions with it, are from those of the kernel itself."""
+"""Errors of a feature map: in the kernel, and in predictions with it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import arrays, features
-from ..results import AnalysisResult
+from ..results import AnalysisResult, curves_of
 from ..samples import sample
 
 
@@ -24,7 +24,6 @@ def approximation_error(
     regularisation: float = 0.01,
     random_state: int = 0,
     device: str = "auto",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """Errors of a feature map against its number of columns, over several draws of it.
 
@@ -61,7 +60,7 @@ def approximation_error(
     ridge = regularisation * half
     exact = K[half:, :half] @ np.linalg.solve(K[:half, :half] + ridge * np.eye(half), y[:half])
     scale = float(np.mean(exact**2))
-    found: dict[str, list[float]] = {"kernel_rms": [], "kernel_max": [], "prediction_rms": [], "prediction_mse": []}
+    rows = []
     for size in sizes:
         squares, largest, off = [], [], []
         for repeat in range(repeats):
@@ -73,8 +72,7 @@ def approximation_error(
             train = Z[:half]
             beta = train.T @ np.linalg.solve(train @ train.T + ridge * np.eye(half), y[:half])
             off.append(np.mean((Z[half:] @ beta - exact) ** 2) / scale)
-        found["kernel_rms"].append(float(np.sqrt(np.mean(squares))))
-        found["kernel_max"].append(float(np.mean(largest)))
-        found["prediction_rms"].append(float(np.mean(np.sqrt(off))))
-        found["prediction_mse"].append(float(np.mean(off)))
-    return AnalysisResult(list(sizes), found, {}, {**drawn.effective, "map": map_name, "repeats": repeats})
+        of_kernel = {"kernel_rms": float(np.sqrt(np.mean(squares))), "kernel_max": float(np.mean(largest))}
+        predictions = {"prediction_rms": float(np.mean(np.sqrt(off))), "prediction_mse": float(np.mean(off))}
+        rows.append({**of_kernel, **predictions})
+    return AnalysisResult(list(sizes), curves_of(rows), {}, {**drawn.effective, "map": map_name, "repeats": repeats})

@@ -1,8 +1,7 @@
-"""Machines that train apart, on random data and on feature blocks of their own, and whose outputs are averaged."""
+"""Machines that train apart, on their own data and feature blocks, and whose outputs are averaged."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from ... import arrays, kernels, streams
 from ...estimators.doubly_stochastic.dsg_classifier import DoublyStochasticClassifier
 from ..results import AnalysisResult
+from ..timing import processor_seconds
 
 
 def by_machines(
@@ -73,9 +73,7 @@ def by_machines(
             device=device,
             memory=memory,
         )
-        started = time.process_time()
-        model.fit(x[rows], y[rows])
-        seconds = time.process_time() - started
+        seconds = processor_seconds(model.fit, x[rows], y[rows])
         return np.asarray(model.decision_function(new), dtype=np.float64), seconds
 
     with arrays.one_blas_thread():

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.optimize
 
 from ... import arrays, streams
-from ..results import AnalysisResult
+from ..results import AnalysisResult, curves_of
 from ..samples import sample
 
 
@@ -58,7 +58,6 @@ def kitchen_sinks(
     n_points: int = 1000,
     random_state: int = 0,
     device: str = "cpu",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """Risks of both fits against the number of units K.
 
@@ -87,19 +86,17 @@ def kitchen_sinks(
     half = len(x) // 2
     y = (y - y[:half].mean()) / y[:half].std()
     sigma = bandwidth or 0.5 * drawn.effective["bandwidth"]
-    names = ("risk", "new_risk", "trained_risk", "trained_new_risk", "bound")
-    found: dict[str, list[float]] = {name: [] for name in names}
+    rows = []
     for K in sizes:
         w = streams.normal(random_state, "sinks", 0, (K, x.shape[1])) / sigma
         b = 2.0 * np.pi * streams.uniform(random_state, "phases of sinks", 0, (K,))
         Z = np.cos(x @ w.T + b)
         alpha = fit_in_box(Z[:half], y[:half], C / K)
         off = (Z @ alpha - y) ** 2
-        found["risk"].append(float(off[:half].mean()))
-        found["new_risk"].append(float(off[half:].mean()))
-        found["bound"].append(float(np.abs(alpha).max() * K / C))
+        risks = {"risk": float(off[:half].mean()), "new_risk": float(off[half:].mean())}
+        bound = float(np.abs(alpha).max() * K / C)
         alpha, w, b = fit_both_layers(x[:half], y[:half], w, b)
         off = (np.cos(x @ w.T + b) @ alpha - y) ** 2
-        found["trained_risk"].append(float(off[:half].mean()))
-        found["trained_new_risk"].append(float(off[half:].mean()))
-    return AnalysisResult(list(sizes), found, {}, {**drawn.effective, "bandwidth": sigma, "C": C})
+        trained = {"trained_risk": float(off[:half].mean()), "trained_new_risk": float(off[half:].mean())}
+        rows.append({**risks, **trained, "bound": bound})
+    return AnalysisResult(list(sizes), curves_of(rows), {}, {**drawn.effective, "bandwidth": sigma, "C": C})

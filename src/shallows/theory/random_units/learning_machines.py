@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from ...estimators.closed_forms.normal_equations import solve_by_features, solve
 from ...features.hidden_units import stacked
 from ..results import AnalysisResult
 from ..samples import sample
+from ..timing import processor_seconds
 
 
 def learning_machines(
@@ -26,7 +26,6 @@ def learning_machines(
     rounds: int = 3,
     random_state: int = 0,
     device: str = "cpu",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """An extreme learning machine through both of its closed forms, against its number of units.
 
@@ -62,7 +61,7 @@ def learning_machines(
     sigma = drawn.effective["bandwidth"]
     machine = SVR(C=10.0, gamma=0.5 / sigma**2)
     with arrays.one_blas_thread():
-        of_machine = min(_seconds(lambda: machine.fit(x, T[:, 0])) for _ in range(rounds))
+        of_machine = min(processor_seconds(machine.fit, x, T[:, 0]) for _ in range(rounds))
         found: dict[str, list[float]] = {"difference": [], "residual": [], "time": []}
         seed = int(streams.integers(random_state, "learning machine", 0, 1)[0] >> np.uint64(34))
         for size in sizes:
@@ -80,12 +79,6 @@ def learning_machines(
                 else:
                     solve_by_rows(H, T, 1 / C)
 
-            found["time"].append(min(_seconds(fit) for _ in range(rounds)) / of_machine)
+            found["time"].append(min(processor_seconds(fit) for _ in range(rounds)) / of_machine)
     effective = {"activation": activation, "C": C, "bandwidth": sigma, "n_points": len(x)}
     return AnalysisResult(list(sizes), found, {}, effective)
-
-
-def _seconds(work: Any) -> float:
-    started = time.process_time()
-    work()
-    return time.process_time() - started

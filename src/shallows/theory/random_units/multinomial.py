@@ -1,4 +1,4 @@
-"""Multinomial logistic regression on random features beside trained nets."""
+"""Multinomial logistic regression on random features compared with trained nets."""
 
 from __future__ import annotations
 
@@ -30,8 +30,6 @@ def beside_nets(
     bandwidth: float | None = None,
     n_points: int = 2000,
     random_state: int = 0,
-    device: str = "cpu",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
     """Test errors of softmax regression on random Fourier features, against their number, and of nets.
 

@@ -1,4 +1,4 @@
-"""Semi-random features beside random features and a trained net, by their numbers of units."""
+"""Semi-random features compared with random features and a trained net, by number of units."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from ... import arrays, kernels, streams
 from ...estimators.closed_forms.normal_equations import solve_by_features, solve_by_rows
 from ...features.hidden_units import HiddenUnits
 from ...features.semi_random import SemiRandomFeatures
-from ..results import AnalysisResult
+from ..results import AnalysisResult, curves_of
 
 RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
-PENALTIES = (1e-4, 1e-1)  # of the trained net
 """λ of the least squares, of which a fifth of the training points chooses."""
+PENALTIES = (1e-4, 1e-1)
+"""Those of the trained net."""
 
 
 def by_units(
@@ -26,10 +27,8 @@ def by_units(
     order: int = 1,
     n_points: int = 4000,
     random_state: int = 0,
-    device: str = "cpu",
-    memory: int | str | None = None,
 ) -> AnalysisResult:
-    """Test errors of three models of two classes, where the one that needs fewer units is to be told.
+    """Test errors of three models of two classes, to see which needs the fewest units.
 
     Parameters
     ----------
@@ -64,19 +63,16 @@ def by_units(
     def semi(n: int) -> float:
         return _error(SemiRandomFeatures(d, n, order, np.sqrt(d), random_state), x, t, new, truth)
 
-    names = ("semi_random", "semi_random_double", "net", "random", "linear")
-    found: dict[str, list[float]] = {name: [] for name in names}
+    rows = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # A net that stops at its limit of passes says so.
         linear = _error(None, x, t, new, truth)
         for n in sizes:
-            found["linear"].append(linear)
-            found["semi_random"].append(semi(n))
-            found["semi_random_double"].append(semi(2 * n))
             cosines = HiddenUnits("cosine", d, 4 * n, sigma, seed=random_state)
-            found["random"].append(_error(cosines, x, t, new, truth))
-            found["net"].append(_net_error(n, x, t, new, truth, random_state))
-    return AnalysisResult(list(sizes), found, {}, {"bandwidth": sigma, "order": order, "n_points": len(x)})
+            errors = {"semi_random": semi(n), "semi_random_double": semi(2 * n)}
+            errors["net"] = _net_error(n, x, t, new, truth, random_state)
+            rows.append({**errors, "random": _error(cosines, x, t, new, truth), "linear": linear})
+    return AnalysisResult(list(sizes), curves_of(rows), {}, {"bandwidth": sigma, "order": order, "n_points": len(x)})
 
 
 def _net_error(n: int, x: np.ndarray, t: np.ndarray, new: np.ndarray, truth: np.ndarray, seed: int) -> float:

@@ -1,4 +1,4 @@
-"""What is measured of a model: one module for each kind of thing that models return.
+"""Measures of fitted models: one module for each kind of thing that models return.
 
 A method names its measure under ``measures`` in ``config/methods.yaml``; where it names none, the measure follows from
 what its estimator offers. A measure is loaded when a run uses it, so that a new one changes nothing about other runs.
@@ -20,9 +20,9 @@ MEASURES = LazyTable(
         "components": ".components:Components",
         "correlations": ".correlations:Correlations",
         "predictions": ".predictions:Predictions",
-        "relative_errors": ".relative_errors:RelativeErrors",
+        "relative_errors": ".predictions:RelativeErrors",
         "sampled": ".sampled:Sampled",
-        "timed_predictions": ".timed_predictions:TimedPredictions",
+        "timed_predictions": ".predictions:TimedPredictions",
     },
 )
 

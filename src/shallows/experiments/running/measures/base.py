@@ -1,4 +1,4 @@
-"""What every measure offers to a run."""
+"""The base class of measures."""
 
 from __future__ import annotations
 

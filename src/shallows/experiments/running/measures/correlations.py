@@ -1,4 +1,4 @@
-"""Correlations of two views: how much of one view's projections the other's tell, on the test part."""
+"""Correlations of two views: how well the projections of each predict those of the other, on the test part."""
 
 from __future__ import annotations
 
