@@ -12,6 +12,8 @@ import re
 import shutil
 import subprocess
 import sys
+import urllib.parse
+import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from pathlib import Path
 
@@ -52,7 +54,7 @@ def test_the_page_asks_for_nothing_outside_itself(report):
     assert not elements.all("iframe", "object", "embed") and not any(elements.all("script")[0].values())
     assert all(attrs["src"].startswith("data:") for attrs in elements.all("img"))
     assert all(attrs["href"] == "data:," for attrs in elements.all("link"))
-    assert not re.search(r"@import|url\(", text)
+    assert not re.search(r"@import|url\((?!%23)", text)  # a figure names parts of its own
     assert not any(re.match(r"\w+:|//", attrs["href"]) for attrs in elements.all("a"))
     policy = next(attrs for attrs in elements.all("meta") if attrs.get("http-equiv"))
     assert policy["content"].startswith("default-src 'none'")
@@ -97,6 +99,18 @@ def test_no_verdict_mark_filter_or_count_of_the_page_follows_from_a_reason(repor
     for reason, other in sorted(reasons.items(), key=lambda pair: -len(pair[1])):
         pages[1] = pages[1].replace(other, html.escape(reason, quote=True).replace("&#x27;", "&#39;"))
     assert len(reasons) == 5 and pages[0] == pages[1]
+
+
+def test_a_figure_on_the_page_is_its_file_whose_words_are_text(report):
+    svg = (report.parent.parent / "figures" / "invented_spectrum.svg").read_text()
+    on_page = {attrs["src"] for attrs in Elements(report.read_text()).all("img") if "svg" in attrs["src"][:20]}
+    shown, kept = (
+        [(part.tag, part.attrib, part.text) for part in ElementTree.fromstring(text).iter()]
+        for text in (urllib.parse.unquote(on_page.pop().partition(",")[2]), svg)
+    )
+    assert not on_page and shown == kept
+    assert any("Scale: demo" in (text or "") for tag, _, text in kept if tag.endswith("text"))
+    assert not [attrs for _, attrs, _ in kept if "style" in attrs or re.search(r"\.\d{3}", attrs.get("d", ""))]
 
 
 def test_every_link_leads_somewhere(report):

@@ -73,7 +73,7 @@ def card(target: Target, svg_path: str | Path | None) -> Card:
 
 
 def _thumbnail(path: Path) -> str:
-    """The axes of a figure, without its title and its label, as a small PNG with few colours."""
+    """The axes of a figure, without its title and its label, as a small picture with few colours."""
     from PIL import Image
 
     with Image.open(path) as whole:
@@ -85,8 +85,8 @@ def _thumbnail(path: Path) -> str:
     held = io.BytesIO()
     # Of the ways to choose few colours, the one that keeps those of thin lines.
     few = image.quantize(64, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-    few.save(held, format="PNG", optimize=True)
-    return "data:image/png;base64," + base64.b64encode(held.getvalue()).decode("ascii")
+    few.convert("RGB").save(held, format="WEBP", lossless=True, method=6)
+    return "data:image/webp;base64," + base64.b64encode(held.getvalue()).decode("ascii")
 
 
 def _values(target: Target) -> Iterable[Value]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from shallows.experiments.comparing.rows import counts_by_kind
 from shallows.experiments.comparing.verdicts import KINDS, Verdict
@@ -47,8 +48,9 @@ class Link:
 
 @dataclass(frozen=True)
 class Run:
-    """One run behind a target, as the page lists it."""
+    """One run behind a target, as the page lists it; its job is the folder that names its dataset and its method."""
 
+    job: str
     name: str
     record: Link
     curve: Link | None
@@ -203,7 +205,9 @@ def alternative(target: Target) -> str:
 
 
 def _data_uri(path: Path) -> str:
-    return "data:image/svg+xml;base64," + base64.b64encode(path.read_bytes()).decode("ascii")
+    """An SVG as the page can write it into an attribute as it is; base64 would take a third more bytes."""
+    svg = re.sub(r"<[^>']*>", lambda tag: tag[0].replace('"', "'"), path.read_text(encoding="utf-8"))
+    return "data:image/svg+xml," + quote(svg, safe=" <>'=:;/,.()?!{}*|+")  # not safe: double quotes, ampersands
 
 
 def _relative(path: str | Path, folder: Path) -> str:
@@ -227,7 +231,8 @@ def _run(folder: Path, page_folder: Path) -> Run:
     except (OSError, ValueError):
         record = {}
     return Run(
-        name="/".join(folder.parts[-3:]),
+        job="/".join(folder.parts[-3:-1]),
+        name=folder.name,
         record=Link("record", _relative(record_path, page_folder)),
         curve=Link("curve", _relative(curve_path, page_folder)) if curve_path.exists() else None,
         facts=tuple(_facts(record)),
