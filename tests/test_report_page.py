@@ -66,15 +66,14 @@ def test_the_page_asks_for_nothing_outside_itself(report):
 
 def test_the_page_begins_with_the_papers_in_short_and_the_verdicts(report):
     elements = Elements(report.read_text())
-    first_table = next(attrs for tag, attrs in elements.found if tag == "table")
-    assert first_table["class"] == "kinds"
+    assert [attrs["class"] for attrs in elements.all("table")[:2]] == ["ledger", "kinds"]
     text = report.read_text()
     of_numbers, of_orders = re.findall(r"<tr>(<th scope=.row.><b>.*?)</tr>", text)
     assert of_numbers.startswith('<th scope="row"><b>number</b>') and re.findall(r">([^<]+)</a></td>", of_numbers) == [
         "13 (7)", "2", "16", "16",
     ]  # fmt: skip
     assert of_orders.startswith('<th scope="row"><b>order</b>') and ">2</a></td>" in of_orders
-    headings = ("papers", "verdicts", "targets", "invented_errors", "invented_spectrum")
+    headings = ("ledger", "papers", "verdicts", "targets", "invented_errors", "invented_spectrum")
     places = [text.index(f' id="{name}"') for name in headings]
     assert places == sorted(places)
     for chip in ("13 reproduced", "2 reproduced", "2 deviates", "16 not comparable", "16 not run"):

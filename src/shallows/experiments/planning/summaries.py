@@ -34,7 +34,8 @@ def _check(summary: Mapping[str, Any], papers: Mapping[str, Any], schemas: Path)
     if summary["paper"] not in papers:
         raise UnknownNameError("paper", summary["paper"], papers)
     targets = papers[summary["paper"]]["targets"]
-    for name in (summary["picture"], *(one["target"] for one in summary["numbers"].values())):
+    rows = [*summary["numbers"].values(), *summary["ledger"]["rows"]]
+    for name in (summary["picture"], *(one["target"] for one in rows)):
         if name not in targets:
             raise UnknownNameError("target", name, targets)
     if not targets[summary["picture"]].get("figure"):
