@@ -17,6 +17,7 @@ from urllib.parse import quote
 from shallows.experiments.comparing.rows import counts_by_kind
 from shallows.experiments.comparing.verdicts import KINDS, Verdict
 
+from . import distances
 from . import summaries as papers_in_short
 from .cards import card
 from .findings import render
@@ -94,6 +95,7 @@ def write(
     counts = {section["target"].id: _of_all_kinds(section["kinds"]) for section in sections}
     scales = list(dict.fromkeys(section["target"].scale for section in sections))
     in_short = papers_in_short.read(summaries, by_id)
+    numbers = distances.table(by_id.values(), {one.title: one.name for one in in_short})
     script = SCRIPT.read_text(encoding="utf-8")
     text = (
         environment()
@@ -114,6 +116,9 @@ def write(
             kind_meanings=KINDS,
             findings=[_titled(render(path, counts)) for path in findings],
             summaries=in_short,
+            n_within=int((numbers["cause"] == distances.WITHIN).sum()),
+            n_numbers=len(numbers),
+            distances=_data_uri(distances.svg(numbers)) if len(numbers) else "",
             papers=_papers(sections, [one.title for one in in_short]),
             pictures={section["target"].id: section["figure"] for section in sections},
             alternatives={section["target"].id: section["alternative"] for section in sections},
@@ -177,7 +182,7 @@ def _section(
     return {
         **html_context(target, drawn),
         "card": card(target, svg_path),
-        "figure": _data_uri(Path(svg_path)) if drawn else None,
+        "figure": _data_uri(Path(svg_path).read_text(encoding="utf-8")) if drawn else None,
         "alternative": alternative(target) if drawn else "",
         "files": [
             Link(text, _relative(path, folder)) for text, path in files if path is not None and Path(path).exists()
@@ -204,9 +209,9 @@ def alternative(target: Target) -> str:
     return f"{target.title}.{drawn} The table that follows holds the numbers."
 
 
-def _data_uri(path: Path) -> str:
+def _data_uri(svg: str) -> str:
     """An SVG as the page can write it into an attribute as it is; base64 would take a third more bytes."""
-    svg = re.sub(r"<[^>']*>", lambda tag: tag[0].replace('"', "'"), path.read_text(encoding="utf-8"))
+    svg = re.sub(r"<[^>']*>", lambda tag: tag[0].replace('"', "'"), svg)
     return "data:image/svg+xml," + quote(svg, safe=" <>'=:;/,.()?!{}*|+")  # not safe: double quotes, ampersands
 
 
