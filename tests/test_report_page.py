@@ -108,6 +108,7 @@ def test_a_figure_on_the_page_is_its_file_whose_words_are_text(report):
         for text in (urllib.parse.unquote(on_page.pop().partition(",")[2]), svg)
     )
     assert not on_page and shown == kept
+    assert '<a href="../tables/invented_spectrum.csv">The numbers in this figure (CSV)</a>' in report.read_text()
     assert any("Scale: demo" in (text or "") for tag, _, text in kept if tag.endswith("text"))
     assert not [attrs for _, attrs, _ in kept if "style" in attrs or re.search(r"\.\d{3}", attrs.get("d", ""))]
 

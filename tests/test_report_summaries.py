@@ -55,7 +55,7 @@ def test_the_numbers_of_a_sentence_are_those_of_the_table(tmp_path, targets):
     [
         ("reproduced not_comparable not_run", "holds"),
         ("agrees undecided", "holds, as far as the runs decide"),
-        ("refuted deviates", "does not hold"),
+        ("refuted not_run", "does not hold"),
         ("reproduced deviates undecided", "holds in part, as far as the runs decide"),
         ("undecided not_comparable", "the runs do not decide"),
         ("not_comparable not_run", "cannot be judged on the data of this scale"),

@@ -60,7 +60,7 @@ def draw(numbers: pandas.DataFrame) -> Figure:
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     papers, causes = numbers["paper"].cat.categories, [one for one in COLOURS if (numbers["cause"] == one).any()]
-    figure = Figure(figsize=(9.3, 1.3 + 0.75 * len(papers)), layout="constrained")
+    figure = Figure(figsize=(9.3, 1.2 + 0.6 * len(papers)), layout="constrained")
     ax = figure.subplots()
     far = max(2.0, 1.3 * numbers["distance"].abs().max())
     ax.set_xscale("symlog", linthresh=2, linscale=1.5)
