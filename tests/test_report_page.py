@@ -22,7 +22,7 @@ from PIL import Image
 
 import report_example
 from shallows.experiments.comparing.rows import read_rows, write_rows
-from shallows.report import cards, page, sheet_margins
+from shallows.report import cards, page, sheet
 from shallows.report.target import Target, read
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -195,7 +195,7 @@ def test_a_card_with_a_figure_shows_a_small_one_and_another_shows_values(report)
 
 def test_a_small_picture_is_cut_out_between_title_and_label(report):
     with Image.open(report.parent.parent / "figures" / "invented_spectrum.png") as image:
-        bottom, height = sheet_margins.read(image.info)
+        bottom, height = sheet.axes_place(image.info)
         ends = round(image.height * (1 - bottom - height)), round(image.height * (1 - bottom))
         title = image.convert("L").crop((0, 0, image.width, ends[0]))
         label = image.convert("L").crop((0, ends[1], image.width, image.height))

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from shallows.experiments.comparing.rows import Row, counts_by_kind
 
-from . import sheet_margins
 from .numbers import is_number, separated
 from .pivot import writer
+from .sheet import axes_place
 from .target import Target, ordered
 from .wording import key_title, name_of, quantity
 
@@ -77,7 +77,7 @@ def _thumbnail(path: Path) -> str:
     from PIL import Image
 
     with Image.open(path) as whole:
-        bottom, height = sheet_margins.read(whole.info)
+        bottom, height = axes_place(whole.info)
         image = whole.convert("RGB").crop(
             (0, round(whole.height * (1 - bottom - height)), whole.width, round(whole.height * (1 - bottom)))
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,6 @@ from shallows.datasets.files import replacing
 from shallows.errors import ShallowsError
 from shallows.experiments.comparing.verdicts import Verdict
 
-from . import sheet_margins
 from .target import Target
 from .wording import label
 
@@ -232,7 +231,7 @@ def same_limits(axes: Sequence[Axes], also_x: bool = False) -> None:
 def save(figure: Figure, svg_path: str | Path, png_path: str | Path, title: str) -> None:
     """Write a figure as PNG and SVG, without dates and versions, so that it is the same to the bit when drawn again."""
     for path, form, metadata in (
-        (png_path, "png", {"Software": None, "Title": title, **sheet_margins.metadata(figure)}),
+        (png_path, "png", {"Software": None, "Title": title, _AXES: "{:.4f} {:.4f}".format(*_axes_place(figure))}),
         (svg_path, "svg", {"Date": None, "Creator": None, "Title": title}),
     ):
         with replacing(Path(path)) as partial:
@@ -241,6 +240,23 @@ def save(figure: Figure, svg_path: str | Path, png_path: str | Path, title: str)
                 partial.write_text(compact(partial.read_text(encoding="utf-8")), encoding="utf-8")
         # Both forms have the places that were found for the first: finding them takes longer than drawing (0.4 of all).
         figure.set_layout_engine(None)
+
+
+#: The text in a PNG that says where its axes are, between title and label.
+_AXES = "Axes"
+
+
+def _axes_place(figure: Figure) -> tuple[float, float]:
+    """Lower end and height of the axes of a `sheet`, as shares of the figure; the whole of another figure."""
+    engine = figure.get_layout_engine()
+    _, bottom, _, height = engine.get().get("rect", (0, 0, 1, 1)) if engine else (0, 0, 1, 1)
+    return bottom, height
+
+
+def axes_place(info: Mapping[str, Any]) -> tuple[float, float]:
+    """Lower end and height of the axes, read from the texts in a PNG; the whole of a picture that has none."""
+    bottom, height = map(float, str(info.get(_AXES, "0 1")).split())
+    return bottom, height
 
 
 #: What Matplotlib writes into an SVG and nobody sees: metadata, comments, names of groups, and turns by no angle.
