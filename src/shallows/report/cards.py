@@ -1,4 +1,4 @@
-"""A card for each target: a small picture of its figure or a few of its values, and the words by which it is found."""
+"""A card for each target: a small picture of its figure or a few of its values, and the words a search finds it by."""
 
 from __future__ import annotations
 
@@ -82,11 +82,11 @@ def _thumbnail(path: Path) -> str:
             (0, round(whole.height * (1 - bottom - height)), whole.width, round(whole.height * (1 - bottom)))
         )
     image.thumbnail((WIDTH, HEIGHT), Image.Resampling.LANCZOS)
-    held = io.BytesIO()
-    # Of the ways to choose few colours, the one that keeps those of thin lines.
+    data = io.BytesIO()
+    # Maximum coverage keeps the colours of thin lines.
     few = image.quantize(64, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-    few.convert("RGB").save(held, format="WEBP", lossless=True, method=6)
-    return "data:image/webp;base64," + base64.b64encode(held.getvalue()).decode("ascii")
+    few.convert("RGB").save(data, format="WEBP", lossless=True, method=6)
+    return "data:image/webp;base64," + base64.b64encode(data.getvalue()).decode("ascii")
 
 
 def _values(target: Target) -> Iterable[Value]:
@@ -101,7 +101,7 @@ def _values(target: Target) -> Iterable[Value]:
 
 
 def _name(target: Target, row: Row, varying: list[str]) -> str:
-    """What tells a row apart from the others, or else its metric."""
+    """The keys in which a row differs from the others, or else its metric."""
     named = {key: row.keys[key] for key in varying if row.keys.get(key)}
     parts = [
         f"{key_title(target, key)} " * is_number(value) + name_of(target, key, value) for key, value in named.items()
@@ -110,7 +110,7 @@ def _name(target: Target, row: Row, varying: list[str]) -> str:
 
 
 def _words(target: Target) -> str:
-    """Everything by which a person may look for a target."""
+    """The text in which a reader can search for a target."""
     named = [
         name_of(target, key, value)
         for key in ("dataset", "method", "metric")

@@ -32,10 +32,10 @@ SCALES = {
     "paper": "The papers' own sizes, on a GPU or a cluster.",
     "own": "The methods on data of your own, beside which nothing is published.",
 }
-#: Filters the cards; the page says its digest, and no other script is run.
+#: Filters the cards. The page's policy holds its digest, so that the browser runs no other script.
 SCRIPT = Path(__file__).with_name("templates") / "filter.js"
 LEADERBOARD = "All methods that suit one dataset, each with parameters chosen on training rows and tested once."
-# Of the page, where all that it shows is at one scale.
+#: Titles of pages by their scale, where it has one of its own.
 TITLES = {"own": "Comparison on your own data"}
 
 
@@ -78,7 +78,7 @@ def write(
     out_html : path
         Where the page goes. Links are relative to it, so that the folder of results can be moved as a whole.
     findings : iterable of path
-        Texts about what was found, see `findings.render`.
+        Findings in words, see `findings.render`.
     summaries : iterable of path
         The papers in short, see `summaries.read`.
     title : str
@@ -86,7 +86,7 @@ def write(
     leaderboards : mapping of str to path
         Pages that compare all methods on one dataset, by its title; the page links to them.
     origin : str
-        A sentence on where the results come from, for the head of a page that is not of one's own runs.
+        A sentence on where the results come from, for the head of a page that was not made by the user's own runs.
     """
     out_html = Path(out_html)
     sections = [_section(*paths, out_html.parent) for paths in targets]
@@ -130,16 +130,16 @@ def write(
 
 
 def _of_all_kinds(kinds: Mapping[str, Mapping[Verdict, tuple[int, int]]]) -> dict[Verdict, int]:
-    """How many printed items carry each verdict, whatever they are."""
-    return {one: sum(its[one][0] for its in kinds.values() if one in its) for one in Verdict}
+    """How many printed items have each verdict, over all kinds."""
+    return {verdict: sum(counts[verdict][0] for counts in kinds.values() if verdict in counts) for verdict in Verdict}
 
 
 def _papers(sections: Iterable[dict[str, Any]], first: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
-    """The sections of each paper by its title: the papers named first, then the others in the order of the targets."""
-    found: dict[str, list[dict[str, Any]]] = {title: [] for title in first}
+    """The sections of each paper by its title: first the papers named, then the others in the order of the targets."""
+    papers: dict[str, list[dict[str, Any]]] = {title: [] for title in first}
     for section in sections:
-        found.setdefault(str(section["target"].meta.get("paper") or ""), []).append(section)
-    return found
+        papers.setdefault(str(section["target"].meta.get("paper") or ""), []).append(section)
+    return papers
 
 
 def _titled(text: str) -> tuple[str, str]:
@@ -150,20 +150,22 @@ def _titled(text: str) -> tuple[str, str]:
 
 def _machines(targets: Iterable[Target]) -> list[str]:
     """Every machine once."""
-    given = (target.meta.get("label", {}).get("hardware") or [] for target in targets)
-    found = dict.fromkeys(one for its in given for one in ([its] if isinstance(its, str) else its))
-    return [*found] or ["unknown"]
+    lists = (target.meta.get("label", {}).get("hardware") or [] for target in targets)
+    machines = (name for names in lists for name in ([names] if isinstance(names, str) else names))
+    return list(dict.fromkeys(machines)) or ["unknown"]
 
 
 def codes(targets: Iterable[Target]) -> list[str]:
-    """The code of all targets: of each version its commits, those with uncommitted changes apart."""
+    """The code of all targets: the commits of each version, listed apart where changes were not committed."""
     commits: dict[tuple[str, bool], dict[str, None]] = {}
     for code in (target.meta.get("label", {}).get("code") or {} for target in targets):
         if code.get("version"):
-            found = commits.setdefault((code["version"], bool(code.get("dirty"))), {})
-            found.update(dict.fromkeys(code.get("commits") or [code.get("commit")]))
-    told = [{"version": version, "commits": [*its], "dirty": dirty} for (version, dirty), its in commits.items()]
-    return list(map(code_text, told)) or ["unknown"]
+            of_version = commits.setdefault((code["version"], bool(code.get("dirty"))), {})
+            of_version.update(dict.fromkeys(code.get("commits") or [code.get("commit")]))
+    return [
+        code_text({"version": version, "commits": [*names], "dirty": dirty})
+        for (version, dirty), names in commits.items()
+    ] or ["unknown"]
 
 
 def _section(
@@ -193,7 +195,7 @@ def _section(
 
 
 def alternative(target: Target) -> str:
-    """What a figure shows, for those who cannot see it."""
+    """A figure in words, for readers who cannot see it."""
     drawn_metrics = (target.meta.get("figure") or {}).get("y")
     shown = [
         row
@@ -220,13 +222,10 @@ def _relative(path: str | Path, folder: Path) -> str:
 
 
 def _run_folders(target: Target) -> list[Path]:
-    """Folders of the runs, as they are written or from the root of this scale's results, each once."""
+    """The folder of each run once; a path that does not exist is taken from the root of this scale's results."""
     root = target.csv_path.parent.parent
-    found = []
-    for name in dict.fromkeys(name for row in target.rows for name in row.records):
-        folder = Path(name)
-        found.append(root / folder if not folder.exists() and (root / folder).exists() else folder)
-    return found
+    folders = dict.fromkeys(Path(name) for row in target.rows for name in row.records)
+    return [root / folder if not folder.exists() and (root / folder).exists() else folder for folder in folders]
 
 
 def _run(folder: Path, page_folder: Path) -> Run:
