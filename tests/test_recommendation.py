@@ -248,7 +248,7 @@ def test_a_curve_that_is_lowest_at_its_end_is_named(tmp_path, written, factors, 
 def draw(tmp_path, name):
     out = tmp_path / f"{name}.svg"
     own_data.draw(tmp_path / "tables" / f"{name}.csv", out, out.with_suffix(".png"))
-    assert out.stat().st_size > 3000
+    assert "<text" in out.read_text(encoding="utf-8")
     return out
 
 

@@ -12,6 +12,8 @@ import re
 import shutil
 import subprocess
 import sys
+import urllib.parse
+import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from pathlib import Path
 
@@ -20,7 +22,7 @@ from PIL import Image
 
 import report_example
 from shallows.experiments.comparing.rows import read_rows, write_rows
-from shallows.report import cards, page, sheet_margins
+from shallows.report import cards, page, sheet
 from shallows.report.target import Target, read
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -52,7 +54,7 @@ def test_the_page_asks_for_nothing_outside_itself(report):
     assert not elements.all("iframe", "object", "embed") and not any(elements.all("script")[0].values())
     assert all(attrs["src"].startswith("data:") for attrs in elements.all("img"))
     assert all(attrs["href"] == "data:," for attrs in elements.all("link"))
-    assert not re.search(r"@import|url\(", text)
+    assert not re.search(r"@import|url\((?!%23)", text)  # a figure names parts of its own
     assert not any(re.match(r"\w+:|//", attrs["href"]) for attrs in elements.all("a"))
     policy = next(attrs for attrs in elements.all("meta") if attrs.get("http-equiv"))
     assert policy["content"].startswith("default-src 'none'")
@@ -64,15 +66,14 @@ def test_the_page_asks_for_nothing_outside_itself(report):
 
 def test_the_page_begins_with_the_papers_in_short_and_the_verdicts(report):
     elements = Elements(report.read_text())
-    first_table = next(attrs for tag, attrs in elements.found if tag == "table")
-    assert first_table["class"] == "kinds"
+    assert [attrs["class"] for attrs in elements.all("table")[:2]] == ["ledger", "kinds"]
     text = report.read_text()
     of_numbers, of_orders = re.findall(r"<tr>(<th scope=.row.><b>.*?)</tr>", text)
     assert of_numbers.startswith('<th scope="row"><b>number</b>') and re.findall(r">([^<]+)</a></td>", of_numbers) == [
         "13 (7)", "2", "16", "16",
     ]  # fmt: skip
     assert of_orders.startswith('<th scope="row"><b>order</b>') and ">2</a></td>" in of_orders
-    headings = ("papers", "verdicts", "targets", "invented_errors", "invented_spectrum")
+    headings = ("ledger", "papers", "verdicts", "targets", "invented_errors", "invented_spectrum")
     places = [text.index(f' id="{name}"') for name in headings]
     assert places == sorted(places)
     for chip in ("13 reproduced", "2 reproduced", "2 deviates", "16 not comparable", "16 not run"):
@@ -97,6 +98,19 @@ def test_no_verdict_mark_filter_or_count_of_the_page_follows_from_a_reason(repor
     for reason, other in sorted(reasons.items(), key=lambda pair: -len(pair[1])):
         pages[1] = pages[1].replace(other, html.escape(reason, quote=True).replace("&#x27;", "&#39;"))
     assert len(reasons) == 5 and pages[0] == pages[1]
+
+
+def test_a_figure_on_the_page_is_its_file_whose_words_are_text(report):
+    svg = (report.parent.parent / "figures" / "invented_spectrum.svg").read_text()
+    on_page = {attrs["src"] for attrs in Elements(report.read_text()).all("img") if "svg" in attrs["src"][:20]}
+    shown, kept = (
+        [(part.tag, part.attrib, part.text) for part in ElementTree.fromstring(text).iter()]
+        for text in (urllib.parse.unquote(on_page.pop().partition(",")[2]), svg)
+    )
+    assert not on_page and shown == kept
+    assert '<a href="../tables/invented_spectrum.csv">The numbers in this figure (CSV)</a>' in report.read_text()
+    assert any("Scale: demo" in (text or "") for tag, _, text in kept if tag.endswith("text"))
+    assert not [attrs for _, attrs, _ in kept if "style" in attrs or re.search(r"\.\d{3}", attrs.get("d", ""))]
 
 
 def test_every_link_leads_somewhere(report):
@@ -181,7 +195,7 @@ def test_a_card_with_a_figure_shows_a_small_one_and_another_shows_values(report)
 
 def test_a_small_picture_is_cut_out_between_title_and_label(report):
     with Image.open(report.parent.parent / "figures" / "invented_spectrum.png") as image:
-        bottom, height = sheet_margins.read(image.info)
+        bottom, height = sheet.axes_place(image.info)
         ends = round(image.height * (1 - bottom - height)), round(image.height * (1 - bottom))
         title = image.convert("L").crop((0, 0, image.width, ends[0]))
         label = image.convert("L").crop((0, ends[1], image.width, image.height))

@@ -10,6 +10,7 @@ import report_example
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.experiments.comparing.row_maker import dataset_name
 from shallows.experiments.comparing.rows import Row
+from shallows.experiments.comparing.verdicts import Verdict
 from shallows.experiments.planning import configuration
 from shallows.experiments.planning.configuration import ConfigurationError
 from shallows.experiments.planning.plan import SCALES, Plan
@@ -46,6 +47,29 @@ def test_the_numbers_of_a_sentence_are_those_of_the_table(tmp_path, targets):
     assert [text for text, measured in sentence if measured] == [number.measured]
     assert {number.printed, "digits"} <= {text for text, measured in sentence if not measured}
     assert (speech.measured, speech.verdict) == ("", "not run") and speech.reason.startswith("the data are lic")
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "words"),
+    [
+        ("reproduced not_comparable not_run", "holds"),
+        ("agrees undecided", "holds, as far as the runs decide"),
+        ("refuted not_run", "does not hold"),
+        ("reproduced deviates undecided", "holds in part, as far as the runs decide"),
+        ("undecided not_comparable", "the runs do not decide"),
+        ("not_comparable not_run", "cannot be judged on the data of this scale"),
+        ("not_run", "not run at this scale"),
+    ],
+)
+def test_the_verdict_on_a_claim_follows_from_those_on_its_rows(tmp_path, targets, verdicts, words):
+    verdicts = [Verdict[name.upper()] for name in verdicts.split()]
+    about = {"target": "t", "dataset": "", "metric": "m", "scale": "demo", "published": "1"}
+    rows = tuple(Row(method=f"{place}", verdict=one, **about) for place, one in enumerate(verdicts))
+    other = dataclasses.replace(rows[0], metric="other", verdict=Verdict.REPRODUCED)
+    target = dataclasses.replace(targets["invented_errors"], rows=(*rows, other))
+    ledger = {"claim": "A claim.", "rows": [{"target": "t", "where": {"metric": "m"}}]}
+    [summary] = summaries.read(written(tmp_path, ledger=ledger), {**targets, "t": target})
+    assert summary.claim.verdict == words and summary.claim.counts == dict.fromkeys(sorted(verdicts), 1)
 
 
 def test_another_table_makes_another_sentence(tmp_path, targets):
@@ -111,6 +135,9 @@ def test_each_paper_has_a_summary_and_each_of_its_numbers_one_row():
             for scale in SCALES:
                 found = summaries.find(list(printed_rows(number["target"], scale)), number["where"])
                 assert len(found) == 1, (number["label"], scale)
+        for rows in one["ledger"]["rows"]:
+            for scale in SCALES:
+                assert summaries.find(list(printed_rows(rows["target"], scale)), rows["where"]), (rows, scale)
 
 
 def test_the_sentences_hold_no_measured_number():

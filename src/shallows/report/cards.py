@@ -1,4 +1,4 @@
-"""A card for each target: a small picture of its figure or a few of its values, and the words by which it is found."""
+"""A card for each target: a small picture of its figure or a few of its values, and the words a search finds it by."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 
 from shallows.experiments.comparing.rows import Row, counts_by_kind
 
-from . import sheet_margins
 from .numbers import is_number, separated
 from .pivot import writer
+from .sheet import axes_place
 from .target import Target, ordered
 from .wording import key_title, name_of, quantity
 
@@ -73,20 +73,20 @@ def card(target: Target, svg_path: str | Path | None) -> Card:
 
 
 def _thumbnail(path: Path) -> str:
-    """The axes of a figure, without its title and its label, as a small PNG with few colours."""
+    """The axes of a figure, without its title and its label, as a small picture with few colours."""
     from PIL import Image
 
     with Image.open(path) as whole:
-        bottom, height = sheet_margins.read(whole.info)
+        bottom, height = axes_place(whole.info)
         image = whole.convert("RGB").crop(
             (0, round(whole.height * (1 - bottom - height)), whole.width, round(whole.height * (1 - bottom)))
         )
     image.thumbnail((WIDTH, HEIGHT), Image.Resampling.LANCZOS)
-    held = io.BytesIO()
-    # Of the ways to choose few colours, the one that keeps those of thin lines.
+    data = io.BytesIO()
+    # Maximum coverage keeps the colours of thin lines.
     few = image.quantize(64, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-    few.save(held, format="PNG", optimize=True)
-    return "data:image/png;base64," + base64.b64encode(held.getvalue()).decode("ascii")
+    few.convert("RGB").save(data, format="WEBP", lossless=True, method=6)
+    return "data:image/webp;base64," + base64.b64encode(data.getvalue()).decode("ascii")
 
 
 def _values(target: Target) -> Iterable[Value]:
@@ -101,7 +101,7 @@ def _values(target: Target) -> Iterable[Value]:
 
 
 def _name(target: Target, row: Row, varying: list[str]) -> str:
-    """What tells a row apart from the others, or else its metric."""
+    """The keys in which a row differs from the others, or else its metric."""
     named = {key: row.keys[key] for key in varying if row.keys.get(key)}
     parts = [
         f"{key_title(target, key)} " * is_number(value) + name_of(target, key, value) for key, value in named.items()
@@ -110,7 +110,7 @@ def _name(target: Target, row: Row, varying: list[str]) -> str:
 
 
 def _words(target: Target) -> str:
-    """Everything by which a person may look for a target."""
+    """The text in which a reader can search for a target."""
     named = [
         name_of(target, key, value)
         for key in ("dataset", "method", "metric")

@@ -12,10 +12,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from shallows.experiments.comparing.rows import counts_by_kind
 from shallows.experiments.comparing.verdicts import KINDS, Verdict
 
+from . import distances
 from . import summaries as papers_in_short
 from .cards import card
 from .findings import render
@@ -30,10 +32,10 @@ SCALES = {
     "paper": "The papers' own sizes, on a GPU or a cluster.",
     "own": "The methods on data of your own, beside which nothing is published.",
 }
-#: Filters the cards; the page says its digest, and no other script is run.
+#: Filters the cards. The page's policy holds its digest, so that the browser runs no other script.
 SCRIPT = Path(__file__).with_name("templates") / "filter.js"
 LEADERBOARD = "All methods that suit one dataset, each with parameters chosen on training rows and tested once."
-# Of the page, where all that it shows is at one scale.
+#: Titles of pages by their scale, where it has one of its own.
 TITLES = {"own": "Comparison on your own data"}
 
 
@@ -47,8 +49,9 @@ class Link:
 
 @dataclass(frozen=True)
 class Run:
-    """One run behind a target, as the page lists it."""
+    """One run behind a target, as the page lists it; its job is the folder that names its dataset and its method."""
 
+    job: str
     name: str
     record: Link
     curve: Link | None
@@ -75,7 +78,7 @@ def write(
     out_html : path
         Where the page goes. Links are relative to it, so that the folder of results can be moved as a whole.
     findings : iterable of path
-        Texts about what was found, see `findings.render`.
+        Findings in words, see `findings.render`.
     summaries : iterable of path
         The papers in short, see `summaries.read`.
     title : str
@@ -83,7 +86,7 @@ def write(
     leaderboards : mapping of str to path
         Pages that compare all methods on one dataset, by its title; the page links to them.
     origin : str
-        A sentence on where the results come from, for the head of a page that is not of one's own runs.
+        A sentence on where the results come from, for the head of a page that was not made by the user's own runs.
     """
     out_html = Path(out_html)
     sections = [_section(*paths, out_html.parent) for paths in targets]
@@ -92,6 +95,7 @@ def write(
     counts = {section["target"].id: _of_all_kinds(section["kinds"]) for section in sections}
     scales = list(dict.fromkeys(section["target"].scale for section in sections))
     in_short = papers_in_short.read(summaries, by_id)
+    numbers = distances.table(by_id.values(), {one.title: one.name for one in in_short})
     script = SCRIPT.read_text(encoding="utf-8")
     text = (
         environment()
@@ -112,6 +116,9 @@ def write(
             kind_meanings=KINDS,
             findings=[_titled(render(path, counts)) for path in findings],
             summaries=in_short,
+            n_within=int((numbers["cause"] == distances.WITHIN).sum()),
+            n_numbers=len(numbers),
+            distances=_data_uri(distances.svg(numbers)) if len(numbers) else "",
             papers=_papers(sections, [one.title for one in in_short]),
             pictures={section["target"].id: section["figure"] for section in sections},
             alternatives={section["target"].id: section["alternative"] for section in sections},
@@ -123,16 +130,16 @@ def write(
 
 
 def _of_all_kinds(kinds: Mapping[str, Mapping[Verdict, tuple[int, int]]]) -> dict[Verdict, int]:
-    """How many printed items carry each verdict, whatever they are."""
-    return {one: sum(its[one][0] for its in kinds.values() if one in its) for one in Verdict}
+    """How many printed items have each verdict, over all kinds."""
+    return {verdict: sum(counts[verdict][0] for counts in kinds.values() if verdict in counts) for verdict in Verdict}
 
 
 def _papers(sections: Iterable[dict[str, Any]], first: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
-    """The sections of each paper by its title: the papers named first, then the others in the order of the targets."""
-    found: dict[str, list[dict[str, Any]]] = {title: [] for title in first}
+    """The sections of each paper by its title: first the papers named, then the others in the order of the targets."""
+    papers: dict[str, list[dict[str, Any]]] = {title: [] for title in first}
     for section in sections:
-        found.setdefault(str(section["target"].meta.get("paper") or ""), []).append(section)
-    return found
+        papers.setdefault(str(section["target"].meta.get("paper") or ""), []).append(section)
+    return papers
 
 
 def _titled(text: str) -> tuple[str, str]:
@@ -143,20 +150,22 @@ def _titled(text: str) -> tuple[str, str]:
 
 def _machines(targets: Iterable[Target]) -> list[str]:
     """Every machine once."""
-    given = (target.meta.get("label", {}).get("hardware") or [] for target in targets)
-    found = dict.fromkeys(one for its in given for one in ([its] if isinstance(its, str) else its))
-    return [*found] or ["unknown"]
+    lists = (target.meta.get("label", {}).get("hardware") or [] for target in targets)
+    machines = (name for names in lists for name in ([names] if isinstance(names, str) else names))
+    return list(dict.fromkeys(machines)) or ["unknown"]
 
 
 def codes(targets: Iterable[Target]) -> list[str]:
-    """The code of all targets: of each version its commits, those with uncommitted changes apart."""
+    """The code of all targets: the commits of each version, listed apart where changes were not committed."""
     commits: dict[tuple[str, bool], dict[str, None]] = {}
     for code in (target.meta.get("label", {}).get("code") or {} for target in targets):
         if code.get("version"):
-            found = commits.setdefault((code["version"], bool(code.get("dirty"))), {})
-            found.update(dict.fromkeys(code.get("commits") or [code.get("commit")]))
-    told = [{"version": version, "commits": [*its], "dirty": dirty} for (version, dirty), its in commits.items()]
-    return list(map(code_text, told)) or ["unknown"]
+            of_version = commits.setdefault((code["version"], bool(code.get("dirty"))), {})
+            of_version.update(dict.fromkeys(code.get("commits") or [code.get("commit")]))
+    return [
+        code_text({"version": version, "commits": [*names], "dirty": dirty})
+        for (version, dirty), names in commits.items()
+    ] or ["unknown"]
 
 
 def _section(
@@ -175,7 +184,7 @@ def _section(
     return {
         **html_context(target, drawn),
         "card": card(target, svg_path),
-        "figure": _data_uri(Path(svg_path)) if drawn else None,
+        "figure": _data_uri(Path(svg_path).read_text(encoding="utf-8")) if drawn else None,
         "alternative": alternative(target) if drawn else "",
         "files": [
             Link(text, _relative(path, folder)) for text, path in files if path is not None and Path(path).exists()
@@ -186,7 +195,7 @@ def _section(
 
 
 def alternative(target: Target) -> str:
-    """What a figure shows, for those who cannot see it."""
+    """A figure in words, for readers who cannot see it."""
     drawn_metrics = (target.meta.get("figure") or {}).get("y")
     shown = [
         row
@@ -202,8 +211,10 @@ def alternative(target: Target) -> str:
     return f"{target.title}.{drawn} The table that follows holds the numbers."
 
 
-def _data_uri(path: Path) -> str:
-    return "data:image/svg+xml;base64," + base64.b64encode(path.read_bytes()).decode("ascii")
+def _data_uri(svg: str) -> str:
+    """An SVG as the page can write it into an attribute as it is; base64 would take a third more bytes."""
+    svg = re.sub(r"<[^>']*>", lambda tag: tag[0].replace('"', "'"), svg)
+    return "data:image/svg+xml," + quote(svg, safe=" <>'=:;/,.()?!{}*|+")  # not safe: double quotes, ampersands
 
 
 def _relative(path: str | Path, folder: Path) -> str:
@@ -211,13 +222,10 @@ def _relative(path: str | Path, folder: Path) -> str:
 
 
 def _run_folders(target: Target) -> list[Path]:
-    """Folders of the runs, as they are written or from the root of this scale's results, each once."""
+    """The folder of each run once; a path that does not exist is taken from the root of this scale's results."""
     root = target.csv_path.parent.parent
-    found = []
-    for name in dict.fromkeys(name for row in target.rows for name in row.records):
-        folder = Path(name)
-        found.append(root / folder if not folder.exists() and (root / folder).exists() else folder)
-    return found
+    folders = dict.fromkeys(Path(name) for row in target.rows for name in row.records)
+    return [root / folder if not folder.exists() and (root / folder).exists() else folder for folder in folders]
 
 
 def _run(folder: Path, page_folder: Path) -> Run:
@@ -227,7 +235,8 @@ def _run(folder: Path, page_folder: Path) -> Run:
     except (OSError, ValueError):
         record = {}
     return Run(
-        name="/".join(folder.parts[-3:]),
+        job="/".join(folder.parts[-3:-1]),
+        name=folder.name,
         record=Link("record", _relative(record_path, page_folder)),
         curve=Link("curve", _relative(curve_path, page_folder)) if curve_path.exists() else None,
         facts=tuple(_facts(record)),

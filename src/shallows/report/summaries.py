@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,12 +63,35 @@ class Headline:
 
 
 @dataclass(frozen=True)
+class Claim:
+    """The claim that carries a paper.
+
+    Attributes
+    ----------
+    text : str
+        What the paper claims.
+    verdict : str
+        In words, see `in_words`.
+    counts : mapping of Verdict to int
+        Verdicts of the printed rows from which it follows.
+    targets : tuple of Target
+        Whose tables hold these rows.
+    """
+
+    text: str
+    verdict: str
+    counts: Mapping[Verdict, int]
+    targets: tuple[Target, ...]
+
+
+@dataclass(frozen=True)
 class Summary:
     """A paper in short.
 
     Attributes
     ----------
     name, title, citation, claimed : str
+    claim : Claim
     review : tuple of (str, str)
         Scope, what was easy, what was difficult, and what the authors' code settled: headings and their texts.
     target_id : str
@@ -84,6 +108,7 @@ class Summary:
     title: str
     citation: str
     claimed: str
+    claim: Claim
     review: tuple[tuple[str, str], ...]
     target_id: str
     found: tuple[tuple[tuple[str, bool], ...], ...]
@@ -112,7 +137,8 @@ def read(paths: Iterable[str | Path], targets: Mapping[str, Target]) -> list[Sum
 
     given = [yaml.safe_load(Path(path).read_text(encoding="utf-8")) for path in paths]
     for one in given:
-        for name in (one["picture"], *(number["target"] for number in one["numbers"].values())):
+        rows = [*one["numbers"].values(), *one["ledger"]["rows"]]
+        for name in (one["picture"], *(row["target"] for row in rows)):
             if name not in targets:
                 raise UnknownNameError("target", name, targets)
     return [_summary(one, targets) for one in sorted(given, key=lambda one: one["place"])]
@@ -126,12 +152,35 @@ def _summary(given: Mapping[str, Any], targets: Mapping[str, Target]) -> Summary
         title=str(picture.meta.get("paper", "")),
         citation=str(picture.meta.get("citation", "")),
         claimed=given["claimed"],
+        claim=_claim(given["ledger"], targets),
         review=tuple((heading, given[key]) for key, heading in REVIEW.items()),
         target_id=picture.id,
         found=tuple(filter(None, (_filled(sentence, headlines) for sentence in given["found"]))),
         numbers=tuple(headlines.values()),
         picture=picture if picture.has_picture else None,
     )
+
+
+def _claim(given: Mapping[str, Any], targets: Mapping[str, Target]) -> Claim:
+    named = [targets[one["target"]] for one in given["rows"]]
+    rows = [row for one, target in zip(given["rows"], named, strict=True) for row in find(target.rows, one["where"])]
+    counts = Counter(row.verdict for row in rows)
+    ordered = {verdict: counts[verdict] for verdict in Verdict if verdict in counts}
+    return Claim(given["claim"], in_words(counts), ordered, tuple(named))
+
+
+def in_words(verdicts: Iterable[Verdict]) -> str:
+    """What the verdicts on its rows say of a claim; those that decide come before those that do not."""
+    given = set(verdicts)
+    for_it, against = given & {Verdict.REPRODUCED, Verdict.AGREES}, given & {Verdict.DEVIATES, Verdict.REFUTED}
+    if for_it or against:
+        word = "holds in part" if for_it and against else "holds" if for_it else "does not hold"
+        return word + (", as far as the runs decide" if Verdict.UNDECIDED in given else "")
+    undecided = {
+        Verdict.UNDECIDED: "the runs do not decide",
+        Verdict.NOT_COMPARABLE: "cannot be judged on the data of this scale",
+    }
+    return next((text for verdict, text in undecided.items() if verdict in given), "not run at this scale")
 
 
 def _filled(sentence: str, headlines: Mapping[str, Headline]) -> tuple[tuple[str, bool], ...]:

@@ -238,7 +238,7 @@ def summary_paths(loaded: Configuration) -> list[str]:
         with placed(path.as_posix()):
             check(summary, loaded.root / "workflow" / "schemas" / "summary.schema.yaml", "a summary")
             targets = look_up("paper", summary["paper"], loaded.papers)["targets"]
-            for number in summary["numbers"].values():
+            for number in [*summary["numbers"].values(), *summary["ledger"]["rows"]]:
                 look_up("target", number["target"], targets)
             if not look_up("target", summary["picture"], targets).get("figure"):
                 raise ConfigurationError(f"The picture {summary['picture']} has no figure.")

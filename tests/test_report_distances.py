@@ -1,0 +1,61 @@
+"""The picture of all judged numbers: the right dots at the right places, and nothing else."""
+
+import dataclasses
+import re
+import urllib.parse
+
+from matplotlib.colors import to_hex
+
+import report_example
+from shallows.experiments.comparing.rows import Row, write_rows
+from shallows.report import distances, page
+from shallows.report.target import read
+
+TITLE = "An invented paper: some < all & more"
+
+
+def number(published, mean, margin, verdict, **more):
+    about = {"target": "invented_errors", "dataset": "d", "method": "m", "metric": "e", "scale": "demo"}
+    given = {"published": published, "measured_mean": mean, "margin": margin, "verdict": verdict, "evidence": "number"}
+    return Row(**{**about, **given, **more})
+
+
+ROWS = (
+    number("10", 12.0, 1.0, "deviates", cause="other data"),
+    number("10", 9.75, 0.5, "reproduced"),
+    number("10", -40.0, 1.0, "deviates"),
+    number("10", 11.0, 1.0, "not comparable"),
+    number("10", 10.0, 1.0, "reproduced", derived="another"),
+    number("10", 10.0, 1.0, "reproduced", evidence="fact"),
+    number("10", 10.0, None, "reproduced"),
+    number("10", float("nan"), 1.0, "deviates"),
+)
+
+
+def test_each_judged_number_is_a_dot_at_its_distance_in_margins_with_the_colour_of_its_cause(tmp_path):
+    target = dataclasses.replace(read(*report_example.error_table(tmp_path)), rows=ROWS)
+    numbers = distances.table([target], {"Another paper": "Not drawn", TITLE: "Invented"})
+    [ax] = distances.draw(numbers).axes
+    ax.figure.draw_without_rendering()  # the dots find their places
+    [dots] = ax.collections
+    colours = {
+        round(float(x), 9): to_hex(colour)
+        for (x, _), colour in zip(dots.get_offsets(), dots.get_facecolors(), strict=True)
+    }
+    causes = {2.0: "other data", -0.5: distances.WITHIN, -50.0: "unexplained"}
+    assert colours == {x: distances.COLOURS[cause].lower() for x, cause in causes.items()}
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["Invented"]
+    assert ax.get_xlim()[0] < -50
+
+
+def test_the_page_shows_the_picture_and_counts_its_dots(tmp_path):
+    csv_path, meta_path = report_example.error_table(tmp_path)
+    texts = []
+    for rows in (ROWS, ROWS[3:]):
+        named = [dataclasses.replace(row, setting=f"kernel={n}; epochs=1") for n, row in enumerate(rows)]
+        write_rows(csv_path, named)
+        page.write([(csv_path, meta_path, None, None)], tmp_path / "index.html")
+        texts.append((tmp_path / "index.html").read_text())
+    assert "1 of 3 lie in the grey band" in texts[0] and "grey band" not in texts[1]
+    [uri] = re.findall(r'src="(data:image/svg[^"]*)"', texts[0])
+    assert "within the margin (1)" in urllib.parse.unquote(uri)
