@@ -29,14 +29,9 @@ SOLVERS = {
     },
     "FeatureEigenProClassifier": {"least_squares.feature_eigenpro"},
     "KernelSGDClassifier": {"least_squares.averaged_richardson"},
-    "KernelSVMClassifier": {
-        "support_vectors.decomposition",
-        "support_vectors.interior_point",
-        "support_vectors.primal_newton",
-    },
+    "KernelSVMClassifier": {"support_vectors"},
     "LASVMClassifier": {"support_vectors.lasvm"},
     "RegularisedRiskClassifier": {"regularised.risk"},
-    "SMOClassifier": {"support_vectors.smo"},
 }
 """The solvers that one method alone, or one family, has; what several share is left out."""
 

@@ -289,7 +289,6 @@ def ensembles_fail(name):
         "ExactKernelRidgeClassifier",
         "FeatureRidgeClassifier",
         "KernelSVMClassifier",
-        "SMOClassifier",
     ]
 )
 def balanced_weights_count_rows_and_not_their_weights(name):

@@ -19,7 +19,7 @@ NEW = X[::7] + np.float32(0.05)
         ("LASVMClassifier", {}),
         ("CoreVectorMachineClassifier", {"sample_size": 20}),
         ("KernelSVMClassifier", {"solver": "newton", "loss": "squared_hinge"}),
-        ("SMOClassifier", {}),
+        ("KernelSVMClassifier", {}),
         ("RegularisedRiskClassifier", {"max_epochs": 3}),
     ],
 )

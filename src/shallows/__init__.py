@@ -61,7 +61,6 @@ _PUBLIC = LazyTable(
         "RandomKitchenSinksRegressor": ".estimators",
         "RegularisedRiskClassifier": ".estimators",
         "RegularisedRiskRegressor": ".estimators",
-        "SMOClassifier": ".estimators",
         "SemiRandomFeatures": ".estimators",
         "TensorSketch": ".estimators",
         "load": ".saving",

@@ -130,7 +130,6 @@ ESTIMATORS = LazyTable(
         "RandomKitchenSinksRegressor": ".closed_forms.kitchen_sinks",
         "RegularisedRiskClassifier": ".regularised.regularised_risk",
         "RegularisedRiskRegressor": ".regularised.regularised_risk",
-        "SMOClassifier": ".support_vectors.smo",
         "SemiRandomFeatures": ".feature_maps.semi_random_features",
         "TensorSketch": ".feature_maps.tensor_sketch",
     },
