@@ -11,7 +11,6 @@ STREAMED = {f"expansions.{name}" for name in ("doubly_stochastic", "block_polici
 
 SOLVERS = {
     "AMMClassifier": {"budgeted.multi_hyperplane", "budgeted.hyperplane_steps"},
-    "BlockKernelRidgeClassifier": {"least_squares.block_coordinate_descent"},
     "BudgetedSVMClassifier": {"budgeted.budgeted_sgd", "budgeted.budgeted_steps"},
     "CoreVectorMachineClassifier": {"support_vectors.core_vectors"},
     "DoublyStochasticClassifier": STREAMED,
@@ -22,12 +21,8 @@ SOLVERS = {
     "DoublyStochasticRegressor": STREAMED,
     "EigenProCentresClassifier": {"least_squares.projected"},
     "EigenProClassifier": {"least_squares.eigenpro", "least_squares.conjugate_residuals"},
-    "ExactKernelRidgeClassifier": {
-        "least_squares.cholesky",
-        "least_squares.conjugate_gradients",
-        "least_squares.nystrom",
-    },
     "FeatureEigenProClassifier": {"least_squares.feature_eigenpro"},
+    "KernelRidgeClassifier": {"least_squares.ridge_solver"},
     "KernelSGDClassifier": {"least_squares.averaged_richardson"},
     "KernelSVMClassifier": {"support_vectors"},
     "LASVMClassifier": {"support_vectors.lasvm"},

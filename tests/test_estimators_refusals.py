@@ -300,7 +300,7 @@ def test_a_refusal_names_what_would_be_taken(make, says):
         (shallows.EigenProClassifier, {"C": 1}, r"use regularisation \(which is 1/\(2 C\)\)"),
         (shallows.RegularisedRiskClassifier, {"C": 1}, r"use regularisation \(which is 1/\(C n\) for n rows\)"),
         (shallows.FeatureRidgeRegressor, {"alpha": 1}, "the same number as alpha of scikit-learn's KernelRidge"),
-        (shallows.BlockKernelRidgeClassifier, {"early_stopping": True}, "^BlockKernelRidgeClassifier has no parameter"),
+        (shallows.KernelRidgeClassifier, {"early_stopping": True}, "^KernelRidgeClassifier has no parameter"),
     ],
 )
 def test_an_unknown_parameter_is_answered_under_the_name_of_the_class(Estimator, given, says):
