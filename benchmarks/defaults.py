@@ -32,7 +32,7 @@ OURS = {
     "EP": "EigenPro",
     "EPC": "EigenProCentres",
     "FEP": "FeatureEigenPro",
-    "EKR": "ExactKernelRidge",
+    "EKR": "KernelRidge",
     "DSG": "DoublyStochastic",
 }
 GOALS = {  # task: estimator: (mean, worst) that a score may lie below the reference

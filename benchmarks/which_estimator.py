@@ -55,7 +55,7 @@ ESTIMATORS = {
     "EigenPro with centres": ("shallows:EigenProCentres", 1.0),
     "EigenPro on random features": ("shallows:FeatureEigenPro", 1.0),
     "doubly stochastic gradients": ("shallows:DoublyStochastic", 1.3),
-    "exact kernel ridge": ("shallows:ExactKernelRidge", 3.0),
+    "exact kernel ridge": ("shallows:KernelRidge", 3.0),
     "support vector machine (scikit-learn)": ("sklearn.svm:SV", 2.3),
     "gradient boosting (scikit-learn)": ("sklearn.ensemble:HistGradientBoosting", 1.0),
     "linear ridge (scikit-learn)": ("sklearn.linear_model:Ridge", 1.0),

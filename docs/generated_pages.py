@@ -29,7 +29,7 @@ DOCUMENTS = ("eigenpro", "dsg", "cdsg", "kpca", "lecture", "across")
 
 #: Estimators by family: the headings of the reference.
 ESTIMATORS = {
-    "least_squares": "Least squares: EigenPro, kernel SGD, exact ridge regression",
+    "least_squares": "Least squares: EigenPro, kernel SGD, kernel ridge regression",
     "doubly_stochastic": "Doubly stochastic gradients",
     "regularised": "Regularised risks: SDCA, Pegasos, NORMA, SAG, SAGA, SVRG",
     "linear_svm": "Linear support vector machines",

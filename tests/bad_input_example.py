@@ -14,10 +14,10 @@ from shallows import (
     EigenProCentresRegressor,
     EigenProClassifier,
     EigenProRegressor,
-    ExactKernelRidgeClassifier,
-    ExactKernelRidgeRegressor,
     FeatureEigenProClassifier,
     FeatureEigenProRegressor,
+    KernelRidgeClassifier,
+    KernelRidgeRegressor,
     KernelSGDClassifier,
     KernelSGDRegressor,
     RegularisedRiskClassifier,
@@ -37,8 +37,8 @@ LEAST_SQUARES = [
     *ALL,
     FeatureEigenProClassifier,
     FeatureEigenProRegressor,
-    ExactKernelRidgeClassifier,
-    ExactKernelRidgeRegressor,
+    KernelRidgeClassifier,
+    KernelRidgeRegressor,
 ]
 OTHERS = [
     DoublyStochasticClassifier,

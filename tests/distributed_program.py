@@ -157,7 +157,7 @@ def refused(folder):
     tried("precomputed", shallows.EigenProClassifier(kernel="precomputed"), X, y)
     tried("warm start", shallows.EigenProClassifier(warm_start=True), X, y)
     tried("seconds", shallows.DoublyStochasticClassifier(max_seconds=1.0), X, y)
-    tried("no such method", shallows.ExactKernelRidgeClassifier(), X, y)
+    tried("no such method", shallows.KernelRidgeClassifier(), X, y)
     if WORLD.rank == 0:
         Checkpoint(folder / "foreign", "another").save({}, {})
     WORLD.barrier()

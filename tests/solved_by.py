@@ -1,4 +1,4 @@
-"""Regularised risks by each of their solvers, under names such as "sag: RegularisedRiskRegressor"."""
+"""Estimators by each of their solvers, under names such as "sag: RegularisedRiskRegressor"."""
 
 from __future__ import annotations
 
@@ -17,5 +17,6 @@ def constructor(name):
     Estimator = getattr(shallows, class_name)
     if not solver:
         return Estimator
-    features = {"features": "fourier"} if SOLVERS[solver].takes == "features" else {}
+    needs_features = solver in SOLVERS and SOLVERS[solver].takes == "features"
+    features = {"features": "fourier"} if needs_features else {}
     return functools.partial(Estimator, solver=solver, **features)

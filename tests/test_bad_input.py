@@ -24,9 +24,9 @@ from engine_example import sample
 from shallows import (
     EigenProCentresRegressor,
     EigenProRegressor,
-    ExactKernelRidgeRegressor,
     FeatureEigenProClassifier,
     FeatureEigenProRegressor,
+    KernelRidgeRegressor,
     KernelSGDRegressor,
     RegularisedRiskRegressor,
     kernels,
@@ -169,7 +169,7 @@ def test_in_small_batches_too_the_same_point_with_other_targets_comes_near_to_th
     assert model.n_rollbacks_ == 0
 
 
-@pytest.mark.parametrize("Estimator", [FeatureEigenProRegressor, ExactKernelRidgeRegressor])
+@pytest.mark.parametrize("Estimator", [FeatureEigenProRegressor, KernelRidgeRegressor])
 def test_the_same_point_with_other_targets_gives_their_mean(Estimator):
     X = np.repeat(sample(50), 24, axis=0)
     y = np.tile([0.0, 1.0, 5.0], 400)

@@ -15,7 +15,7 @@ from engine_example import sample
 from shallows import (
     DoublyStochasticClassifier,
     EigenProClassifier,
-    ExactKernelRidgeClassifier,
+    KernelRidgeClassifier,
     RegularisedRiskClassifier,
 )
 from shallows.errors import ShallowsError
@@ -107,8 +107,8 @@ def test_rows_of_several_labels_have_no_class():
 
 def test_numbers_as_labels_are_weighted():
     y = (labels(X) == "high").astype(int)
-    by_class = ExactKernelRidgeClassifier(class_weight={1: 3.0, 0: 1.0}, random_state=0).fit(X, y)
-    by_rows = ExactKernelRidgeClassifier(random_state=0).fit(X, y, 1.0 + 2.0 * y)
+    by_class = KernelRidgeClassifier(class_weight={1: 3.0, 0: 1.0}, random_state=0).fit(X, y)
+    by_rows = KernelRidgeClassifier(random_state=0).fit(X, y, 1.0 + 2.0 * y)
     assert np.array_equal(by_class.decision_function(NEW), by_rows.decision_function(NEW))
 
 

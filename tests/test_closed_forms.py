@@ -10,11 +10,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import sample
 from shallows import (
-    ExactKernelRidgeRegressor,
     ExtremeLearningMachineClassifier,
     ExtremeLearningMachineRegressor,
     FeatureRidgeClassifier,
     FeatureRidgeRegressor,
+    KernelRidgeRegressor,
     RandomBinning,
     kernels,
 )
@@ -84,7 +84,7 @@ def test_cosine_units_tend_to_kernel_ridge_regression():
     L = 20_000
     # The units times √(2/L) are random Fourier features, so the ridge of the features is λ for a C of 2/(L λ).
     model = ExtremeLearningMachineRegressor("cosine", n_units=L, C=2 / (L * 0.1), bandwidth=1.5, random_state=0)
-    exact = ExactKernelRidgeRegressor(bandwidth=1.5, regularisation=0.1, random_state=0).fit(X, y)
+    exact = KernelRidgeRegressor(bandwidth=1.5, regularisation=0.1, random_state=0).fit(X, y)
     new = sample(50, 3, seed=1)
     assert np.abs(model.fit(X, y).predict(new) - exact.predict(new)).mean() < 0.05
 

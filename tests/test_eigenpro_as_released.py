@@ -6,10 +6,9 @@ import pytest
 from shallows import (
     EigenProClassifier,
     EigenProRegressor,
-    ExactKernelRidgeClassifier,
+    KernelRidgeClassifier,
     KernelSGDRegressor,
     KernelSVMClassifier,
-    SMOClassifier,
     kernels,
     spectrum,
     streams,
@@ -113,7 +112,7 @@ def test_gradient_descent_with_the_kernel_of_eigenpro_is_eigenpro(data):
     np.testing.assert_allclose(other.predict(x), one.predict(x), rtol=1e-8, atol=1e-10)
 
 
-@pytest.mark.parametrize("Estimator", [ExactKernelRidgeClassifier, KernelSVMClassifier, SMOClassifier])
+@pytest.mark.parametrize("Estimator", [KernelRidgeClassifier, KernelSVMClassifier])
 def test_estimators_take_the_kernel_of_eigenpro(data, Estimator):
     X, y = data[0], data[1][:, 0] > 0
     p = spectrum.fit_preconditioner(X, "gaussian", 2.0, rank=RANK, n_subsample=M, dtype="float64")

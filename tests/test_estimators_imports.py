@@ -11,7 +11,6 @@ STREAMED = {f"expansions.{name}" for name in ("doubly_stochastic", "block_polici
 
 SOLVERS = {
     "AMMClassifier": {"budgeted.multi_hyperplane", "budgeted.hyperplane_steps"},
-    "BlockKernelRidgeClassifier": {"least_squares.block_coordinate_descent"},
     "BudgetedSVMClassifier": {"budgeted.budgeted_sgd", "budgeted.budgeted_steps"},
     "CoreVectorMachineClassifier": {"support_vectors.core_vectors"},
     "DoublyStochasticClassifier": STREAMED,
@@ -22,20 +21,12 @@ SOLVERS = {
     "DoublyStochasticRegressor": STREAMED,
     "EigenProCentresClassifier": {"least_squares.projected"},
     "EigenProClassifier": {"least_squares.eigenpro", "least_squares.conjugate_residuals"},
-    "ExactKernelRidgeClassifier": {
-        "least_squares.cholesky",
-        "least_squares.conjugate_gradients",
-    },
     "FeatureEigenProClassifier": {"least_squares.feature_eigenpro"},
+    "KernelRidgeClassifier": {"least_squares.ridge_solver"},
     "KernelSGDClassifier": {"least_squares.averaged_richardson"},
-    "KernelSVMClassifier": {
-        "support_vectors.decomposition",
-        "support_vectors.interior_point",
-        "support_vectors.primal_newton",
-    },
+    "KernelSVMClassifier": {"support_vectors"},
     "LASVMClassifier": {"support_vectors.lasvm"},
     "RegularisedRiskClassifier": {"regularised.risk"},
-    "SMOClassifier": {"support_vectors.smo"},
 }
 """The solvers that one method alone, or one family, has; what several share is left out."""
 

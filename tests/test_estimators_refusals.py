@@ -267,7 +267,7 @@ def test_a_kernel_without_frequencies_is_told_of_other_kernels_where_there_are_n
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: shallows.SMOClassifier(C=0), "^C must be a positive number, got 0"),
+        (lambda: shallows.KernelSVMClassifier(C=0), "^C must be a positive number, got 0"),
         (lambda: shallows.RandomKitchenSinksClassifier(C=None), "^C must be a positive number, got None"),
         (lambda: shallows.CoreVectorMachineRegressor(epsilon=0), "^epsilon must be a positive number, got 0"),
         (lambda: shallows.DoublyStochasticKernelPCA(2, bandwidth="auto"), "'median' or None .both take the median"),
@@ -278,7 +278,10 @@ def test_a_kernel_without_frequencies_is_told_of_other_kernels_where_there_are_n
             lambda: shallows.FeatureEigenProClassifier(features=shallows.FourierFeatures()),
             "It is a transformer: put it",
         ),
-        (lambda: shallows.LowRankLinearizedSVMClassifier(kernel="precomputed"), "BlockKernelRidge, KernelSGD, SMO"),
+        (
+            lambda: shallows.LowRankLinearizedSVMClassifier(kernel="precomputed"),
+            "KernelSGD, KernelSVM",
+        ),
     ],
 )
 def test_a_refusal_names_what_would_be_taken(make, says):
@@ -297,7 +300,7 @@ def test_a_refusal_names_what_would_be_taken(make, says):
         (shallows.EigenProClassifier, {"C": 1}, r"use regularisation \(which is 1/\(2 C\)\)"),
         (shallows.RegularisedRiskClassifier, {"C": 1}, r"use regularisation \(which is 1/\(C n\) for n rows\)"),
         (shallows.FeatureRidgeRegressor, {"alpha": 1}, "the same number as alpha of scikit-learn's KernelRidge"),
-        (shallows.BlockKernelRidgeClassifier, {"early_stopping": True}, "^BlockKernelRidgeClassifier has no parameter"),
+        (shallows.KernelRidgeClassifier, {"early_stopping": True}, "^KernelRidgeClassifier has no parameter"),
     ],
 )
 def test_an_unknown_parameter_is_answered_under_the_name_of_the_class(Estimator, given, says):

@@ -171,9 +171,10 @@ def test_what_was_chosen_is_told(Estimator):
 @pytest.mark.parametrize(
     "Estimator",
     [
-        *(shallows.EigenProClassifier, shallows.EigenProCentresRegressor, shallows.ExactKernelRidgeRegressor),
-        *(shallows.KernelSGDRegressor, shallows.BlockKernelRidgeClassifier, shallows.RegularisedRiskClassifier),
+        *(shallows.EigenProClassifier, shallows.EigenProCentresRegressor, shallows.KernelRidgeRegressor),
+        *(shallows.KernelSGDRegressor, shallows.RegularisedRiskClassifier),
         *map(constructor, ("pegasos: RegularisedRiskClassifier", "norma: RegularisedRiskRegressor")),
+        constructor("block_coordinate_descent: KernelRidgeClassifier"),
     ],
 )
 def test_support_numbers_the_rows_that_were_handed_over_those_of_weight_zero_too(Estimator, early_stopping):
@@ -197,6 +198,6 @@ def test_a_warm_start_finds_its_rows_again_where_some_have_no_weight():
     X, y, weights = sample(200, 3), np.sign(sample(200, 1, 1)[:, 0]), np.ones(200)
     weights[::5] = 0
     options = {"solver": "conjugate_gradients", "warm_start": True, "tol": 1e-6, "bandwidth": 1.0}
-    model = shallows.ExactKernelRidgeRegressor(random_state=0, **options).fit(X, y, sample_weight=weights)
+    model = shallows.KernelRidgeRegressor(random_state=0, **options).fit(X, y, sample_weight=weights)
     first = model.n_iter_
     assert model.fit(X, y, sample_weight=weights).n_iter_ < first

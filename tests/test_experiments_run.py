@@ -269,14 +269,14 @@ def test_an_exact_solution_is_measured_once_at_no_mark_with_its_training_error(j
     kept, curve = record.read(one.out)
     record.check(kept)
     data = datasets.load(prepared)
-    from shallows import ExactKernelRidgeClassifier
+    from shallows import KernelRidgeClassifier
 
-    model = ExactKernelRidgeClassifier(
+    model = KernelRidgeClassifier(
         bandwidth=5.0,
         regularisation=0.1,
         random_state=0,
         device="cpu",
-        **published(ExactKernelRidgeClassifier, "bandwidth", "regularisation"),
+        **published(KernelRidgeClassifier, "bandwidth", "regularisation"),
     )
     model.fit(data.x_train, data.y_train)
     final = made["metrics"]["final"]

@@ -24,8 +24,8 @@ from shallows import (
     EigenProCentresRegressor,
     EigenProClassifier,
     EigenProRegressor,
-    ExactKernelRidgeRegressor,
     FeatureEigenProRegressor,
+    KernelRidgeRegressor,
     KernelSGDClassifier,
     KernelSGDRegressor,
     RegularisedRiskRegressor,
@@ -40,7 +40,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.excepti
 
 
 @pytest.mark.parametrize(
-    "Estimator", [EigenProRegressor, EigenProCentresRegressor, FeatureEigenProRegressor, ExactKernelRidgeRegressor]
+    "Estimator", [EigenProRegressor, EigenProCentresRegressor, FeatureEigenProRegressor, KernelRidgeRegressor]
 )
 @pytest.mark.parametrize("bandwidth", [1e6, 1e30, 1e140])
 @pytest.mark.parametrize("kernel", EUCLIDEAN)
@@ -48,7 +48,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.excepti
 def test_a_matrix_of_ones_learns_the_mean(Estimator, bandwidth, kernel, dtype):
     X, y, new = table(Estimator)
     options = {**published(Estimator), "kernel": kernel, "bandwidth": bandwidth, "dtype": dtype, "max_epochs": 5}
-    if Estimator is ExactKernelRidgeRegressor:
+    if Estimator is KernelRidgeRegressor:
         options["regularisation"] = 1.0
     model = made(Estimator, **options).fit(X, y)
     # Laplace at 1e6 is 1 − 1e-6 r, and what is left of the matrix is a linear function in that unit.
@@ -114,7 +114,7 @@ def test_a_matrix_that_is_the_identity_learns_every_point_and_nothing_beyond(Est
     options = {**published(Estimator), "kernel": kernel, "bandwidth": 1e-5, "tol": 0, "max_epochs": 40}
     if Estimator in (EigenProRegressor, FeatureEigenProRegressor):
         options["rank"] = 0
-    if Estimator is ExactKernelRidgeRegressor:
+    if Estimator is KernelRidgeRegressor:
         options["regularisation"] = 1e-3
     model = made(Estimator, **options).fit(X, y)
     # Cauchy falls as 1/r² only, and Laplace sees a point 1e-8 away from itself, 1e-3 of the bandwidth.

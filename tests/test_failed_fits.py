@@ -18,7 +18,7 @@ from shallows import (
     DoublyStochasticNoveltyDetector,
     DoublyStochasticRegressor,
     EigenProRegressor,
-    ExactKernelRidgeRegressor,
+    KernelRidgeRegressor,
     training,
 )
 from shallows.errors import DivergenceError, ShallowsError
@@ -231,7 +231,7 @@ def test_a_novelty_detector_keeps_its_threshold_too():
 
 
 SLOW = EigenProRegressor(max_epochs=1, bandwidth=1e-3, regularisation=0.0, step_size=1e-6)
-UNSOLVED = ExactKernelRidgeRegressor(solver="conjugate_gradients", max_iterations=1, tol=0.0)
+UNSOLVED = KernelRidgeRegressor(solver="conjugate_gradients", max_iterations=1, tol=0.0)
 
 
 @pytest.mark.parametrize("model", [SLOW, UNSOLVED])

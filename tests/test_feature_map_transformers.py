@@ -17,9 +17,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from engine_example import naive_kernel, sample
 from estimators_example import table
 from shallows import (
-    ExactKernelRidgeRegressor,
     FeatureEigenProRegressor,
     FourierFeatures,
+    KernelRidgeRegressor,
     KernelSGDClassifier,
     NystroemFeatures,
     arrays,
@@ -138,11 +138,11 @@ def test_columns_have_names_and_come_as_a_table(transformer):
 
 
 def test_ridge_regression_on_nystroem_features_of_all_points_is_kernel_ridge_regression():
-    X, y, new = table(ExactKernelRidgeRegressor)
+    X, y, new = table(KernelRidgeRegressor)
     options = {"bandwidth": 1.0, "random_state": 0}
     y = y - y.mean()
     pipeline = make_pipeline(NystroemFeatures(n_features=len(X), **options), Ridge(0.1, fit_intercept=False))
-    exact = ExactKernelRidgeRegressor(regularisation=0.1, **options).fit(X, y)
+    exact = KernelRidgeRegressor(regularisation=0.1, **options).fit(X, y)
     assert np.abs(pipeline.fit(X, y).predict(new) - exact.predict(new)).max() < 1e-6
 
 

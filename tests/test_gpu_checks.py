@@ -83,7 +83,7 @@ def test_a_gpu_that_cannot_be_used_is_refused_with_its_cause(facts, words, machi
     for name in ("EigenPro", "KernelSGD", "DoublyStochastic", "RegularisedRisk", "CoreVectorMachine"):
         with pytest.raises(ShallowsError, match=words):
             getattr(shallows, f"{name}Regressor")(device="gpu:2").fit(X, y)
-    for model in (shallows.SMOClassifier, shallows.FourierFeatures, shallows.DoublyStochasticKernelPCA):
+    for model in (shallows.KernelSVMClassifier, shallows.FourierFeatures, shallows.DoublyStochasticKernelPCA):
         with pytest.raises(ShallowsError, match=words):
             model(device="gpu:2").fit(X, y > 10)
     with pytest.raises(ShallowsError, match=words):

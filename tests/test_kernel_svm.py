@@ -20,7 +20,6 @@ from shallows import (
     CoreVectorMachineRegressor,
     KernelSVMClassifier,
     LASVMClassifier,
-    SMOClassifier,
     kernels,
 )
 from shallows.errors import ShallowsError
@@ -181,12 +180,13 @@ def test_newton_s_systems_are_not_much_larger_than_the_number_of_support_vectors
     assert state.n_steps < 40
 
 
-def test_several_classes_are_those_of_the_other_estimator():
+def test_several_classes_are_those_of_the_other_solver():
     X, y = load_digits(n_class=4, return_X_y=True)
     options = {"bandwidth": 20.0, "C": 5.0, "tol": 1e-6}
     for multiclass in ("one_vs_one", "one_vs_rest"):
         model, other = (
-            one(multiclass=multiclass, **options).fit(X[:300], y[:300]) for one in (KernelSVMClassifier, SMOClassifier)
+            KernelSVMClassifier(solver=solver, multiclass=multiclass, **options).fit(X[:300], y[:300])
+            for solver in ("smo", "decomposition")
         )
         assert np.abs(model.decision_function(X[300:]) - other.decision_function(X[300:])).max() < 1e-4
 
@@ -198,7 +198,13 @@ def test_several_classes_are_those_of_the_other_estimator():
         ({"solver": "simplex"}, "simplex"),
         ({"loss": "square"}, "loss must be one of 'auto', 'hinge', 'squared_hinge'"),
         ({"solver": "newton", "loss": "hinge"}, "solver='newton' takes the loss 'squared_hinge'"),
-        ({"working_set": 3}, "working_set must be an even whole number"),
+        ({"solver": "decomposition", "solver_params": {"working_set": 3}}, "working_set must be an even whole number"),
+        (
+            {"solver_params": {"working_set": 4}},
+            "a parameter of solver='decomposition', not of solver='smo', which has",
+        ),
+        ({"solver": "newton", "solver_params": {"cache": 1}}, "of solver='smo' and 'decomposition', not .*has none"),
+        ({"solver_params": {"shrink": True}}, "Did you mean 'shrinking'"),
         ({"max_iterations": 0}, "max_iterations must be a whole number"),
     ],
 )
@@ -211,7 +217,7 @@ def test_parameters_out_of_range_are_told(parameters, said):
 @pytest.mark.parametrize("solver", ["interior_point", "newton"])
 def test_more_rows_than_the_memory_has_room_for_are_refused_with_what_they_would_take(solver):
     x, y = two_classes(6000)
-    with pytest.raises(ShallowsError, match=r"6,000 rows twice, which takes 0\.576 GB.*solver='decomposition'"):
+    with pytest.raises(ShallowsError, match=r"6,000 rows twice, which takes 0\.576 GB.*solver='smo'"):
         KernelSVMClassifier(solver=solver, bandwidth=1.0, memory="400MB").fit(x, y)
 
 
@@ -240,7 +246,7 @@ def test_too_few_iterations_warn_and_a_saved_model_predicts_the_same(solver, tmp
 
 @parametrize_with_checks(
     [
-        KernelSVMClassifier(tol=1e-10),
+        KernelSVMClassifier(solver="decomposition", tol=1e-10),
         KernelSVMClassifier(solver="interior_point", tol=1e-10),
         KernelSVMClassifier(solver="newton", multiclass="one_vs_rest"),
     ]
@@ -251,7 +257,14 @@ def test_scikit_learns_contract_holds(estimator, check):
 
 @pytest.mark.parametrize("given", [np.array, list])
 @pytest.mark.parametrize(
-    "model", [SMOClassifier(), KernelSVMClassifier(), LASVMClassifier(), CoreVectorMachineClassifier()], ids=repr
+    "model",
+    [
+        KernelSVMClassifier(),
+        KernelSVMClassifier(solver="decomposition"),
+        LASVMClassifier(),
+        CoreVectorMachineClassifier(),
+    ],
+    ids=repr,
 )
 def test_support_counts_rows_of_weight_zero_too(model, given):
     x, y = two_classes(120)

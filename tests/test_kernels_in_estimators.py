@@ -13,7 +13,7 @@ from engine_example import sample
 from estimators_example import published
 from shallows import (
     EigenProRegressor,
-    ExactKernelRidgeRegressor,
+    KernelRidgeRegressor,
     gram,
     kernels,
     spectrum,
@@ -170,7 +170,7 @@ def test_the_spectrum_of_a_kernel_that_sees_the_origin_is_that_of_the_data_where
 def test_ridge_regression_with_a_polynomial_is_that_over_its_monomials(solver):
     x, y = sample(100), sample(100, 1, seed=1)[:, 0]
     parameters = {"degree": 2, "offset": 1.0, "scale": 1.0}
-    model = ExactKernelRidgeRegressor(
+    model = KernelRidgeRegressor(
         "polynomial",
         kernel_params=parameters,
         solver=solver,

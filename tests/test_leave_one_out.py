@@ -13,17 +13,17 @@ from shallows import (
     EigenProCentresRegressor,
     EigenProClassifier,
     EigenProRegressor,
-    ExactKernelRidgeClassifier,
-    ExactKernelRidgeRegressor,
     FeatureEigenProClassifier,
     FeatureEigenProRegressor,
+    KernelRidgeClassifier,
+    KernelRidgeRegressor,
     kernels,
 )
 from shallows.errors import ShallowsError
 from shallows.spectrum.leave_one_out import FACTORS, REGULARISATIONS, RidgePath, choose_ridge
 
-REGRESSORS = [EigenProRegressor, EigenProCentresRegressor, FeatureEigenProRegressor, ExactKernelRidgeRegressor]
-CLASSIFIERS = [EigenProClassifier, EigenProCentresClassifier, FeatureEigenProClassifier, ExactKernelRidgeClassifier]
+REGRESSORS = [EigenProRegressor, EigenProCentresRegressor, FeatureEigenProRegressor, KernelRidgeRegressor]
+CLASSIFIERS = [EigenProClassifier, EigenProCentresClassifier, FeatureEigenProClassifier, KernelRidgeClassifier]
 
 
 def matrix_of(x, bandwidth):
@@ -69,7 +69,7 @@ def test_eigenpro_with_a_regularisation_ends_at_ridge_regression(Estimator, n):
     X, y = make_friedman1(n + 100, 5, noise=2.0, random_state=0)
     w = np.random.default_rng(1).uniform(0.5, 2.0, n)
     given = {"bandwidth": 1.0, "regularisation": 1.0, "random_state": 0, "dtype": "float64"}
-    exact = ExactKernelRidgeRegressor(**given).fit(X[:n], y[:n], w)
+    exact = KernelRidgeRegressor(**given).fit(X[:n], y[:n], w)
     model = Estimator(max_epochs=150, tol=0, **given).fit(X[:n], y[:n], w)
     ours, truth = model.predict(X[n:]), exact.predict(X[n:])
     # Averaged steps over batches come near; steps over all rows arrive.

@@ -10,7 +10,7 @@ from shallows import kernels
 from shallows.errors import ShallowsError
 from shallows.estimators.leave_one_out_choice import choose_kernel_ridge
 
-DUAL = ["SMOClassifier", "KernelSVMClassifier", "LASVMClassifier", "CoreVectorMachineClassifier"]
+DUAL = ["KernelSVMClassifier", "decomposition: KernelSVMClassifier", "LASVMClassifier", "CoreVectorMachineClassifier"]
 BUDGETED = ["BudgetedSVMClassifier", "LowRankLinearizedSVMClassifier"]
 RISK = solved_by.CLASSIFIERS
 
@@ -83,7 +83,7 @@ def test_classifiers_tell_what_they_chose(name):
 @pytest.mark.parametrize(
     "name",
     [
-        "SMOClassifier",
+        "KernelSVMClassifier",
         "LASVMClassifier",
         "BudgetedSVMClassifier",
         "pegasos: RegularisedRiskClassifier",
@@ -115,7 +115,7 @@ def test_core_vector_regression_finds_nothing_in_noise():
     assert shallows.CoreVectorMachineRegressor(random_state=0).fit(X[:200], y[:200]).score(X[200:], y[200:]) > -0.05
 
 
-@pytest.mark.parametrize("name", ["SMOClassifier", "BudgetedSVMClassifier", "RegularisedRiskClassifier"])
+@pytest.mark.parametrize("name", ["KernelSVMClassifier", "BudgetedSVMClassifier", "RegularisedRiskClassifier"])
 def test_other_words_for_the_bandwidth_are_refused(name):
     with pytest.raises(ShallowsError, match="bandwidth must be a positive number, 'auto', 'median' or None"):
         solved_by.constructor(name)(bandwidth="widest").fit([[0.0], [1.0]], [0, 1])

@@ -18,9 +18,9 @@ from shallows import (
     DoublyStochasticRegressor,
     EigenProClassifier,
     EigenProRegressor,
-    ExactKernelRidgeRegressor,
     FeatureEigenProRegressor,
     FourierFeatures,
+    KernelRidgeRegressor,
     KernelSGDRegressor,
     NystroemFeatures,
     RegularisedRiskClassifier,
@@ -70,16 +70,14 @@ def test_rbf_without_gamma_has_the_bandwidth_of_the_data():
 )
 def test_exact_ridge_regression_is_scikit_learn_s_with_the_same_words(kernel, parameters):
     centred = y - y.mean()
-    ours = ExactKernelRidgeRegressor(kernel, kernel_params=parameters, regularisation=0.5).fit(X, centred)
+    ours = KernelRidgeRegressor(kernel, kernel_params=parameters, regularisation=0.5).fit(X, centred)
     theirs = KernelRidge(kernel=kernel, alpha=0.5, **parameters).fit(X, centred)
     assert np.abs(ours.predict(new) - theirs.predict(new)).max() < 1e-8
 
 
 def test_a_grid_search_goes_over_gamma():
     grid = {"kernel_params": [{"gamma": gamma} for gamma in (1e-6, 0.2, 1e4)]}
-    assert GridSearchCV(ExactKernelRidgeRegressor("rbf"), grid).fit(X, y).best_params_ == {
-        "kernel_params": {"gamma": 0.2}
-    }
+    assert GridSearchCV(KernelRidgeRegressor("rbf"), grid).fit(X, y).best_params_ == {"kernel_params": {"gamma": 0.2}}
 
 
 @pytest.mark.parametrize(
@@ -124,7 +122,7 @@ def test_a_preconditioner_goes_with_the_names_of_scikit_learn():
         (EigenProClassifier, {"gamma": 0.125}, r"no parameter 'gamma': use bandwidth .* bandwidth=2 here; or .*'rbf'"),
         (FeatureEigenProRegressor, {"gamma": 0.125}, "bandwidth=2 here"),
         (RegularisedRiskClassifier, {"C": 1.0}, r"no parameter 'C': use regularisation \(which is 1/\(C n\)"),
-        (ExactKernelRidgeRegressor, {"alpha": 1.0}, "use regularisation"),
+        (KernelRidgeRegressor, {"alpha": 1.0}, "use regularisation"),
         (FourierFeatures, {"n_components": 10}, "use n_features"),
         (EigenProRegressor, {"max_iter": 10}, "use max_epochs"),
         (EigenProRegressor, {"n_jobs": 2}, "OMP_NUM_THREADS"),

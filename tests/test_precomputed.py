@@ -20,10 +20,10 @@ from shallows import (
     EigenProCentresRegressor,
     EigenProClassifier,
     EigenProRegressor,
-    ExactKernelRidgeClassifier,
-    ExactKernelRidgeRegressor,
     FeatureEigenProClassifier,
     FourierFeatures,
+    KernelRidgeClassifier,
+    KernelRidgeRegressor,
     KernelSGDClassifier,
     NystroemFeatures,
     RegularisedRiskClassifier,
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 TAKERS = [
     f"{name}{kind}"
-    for name in ("EigenPro", "EigenProCentres", "ExactKernelRidge", "KernelSGD", "RegularisedRisk")
+    for name in ("EigenPro", "EigenProCentres", "KernelRidge", "KernelSGD", "RegularisedRisk")
     for kind in ("Classifier", "Regressor")
 ] + ["pegasos: RegularisedRiskClassifier", "norma: RegularisedRiskRegressor"]
 each = pytest.mark.parametrize("name", TAKERS)
@@ -118,11 +118,11 @@ def test_cross_validation_cuts_rows_and_columns(name):
 
 
 def test_a_grid_search_over_the_regularisation_goes_by_the_matrix():
-    X, y, _ = table("ExactKernelRidgeRegressor")
+    X, y, _ = table("KernelRidgeRegressor")
     grid = {"regularisation": [1e-3, 1e-1, 1e2]}
     searches = [
         GridSearchCV(model, grid, cv=3).fit(data, y[:90])
-        for model, data in zip(pair("ExactKernelRidgeRegressor"), (K(X, X), X), strict=True)
+        for model, data in zip(pair("KernelRidgeRegressor"), (K(X, X), X), strict=True)
     ]
     assert searches[0].best_params_ == searches[1].best_params_
     assert np.allclose(*(search.cv_results_["mean_test_score"] for search in searches), atol=1e-9)
@@ -164,7 +164,7 @@ def test_a_matrix_of_text_kernels_needs_no_points():
     letters = [np.array([word.count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"]) for word in words]
     G = np.array([[a @ b / np.sqrt((a @ a) * (b @ b)) for b in letters] for a in letters])
     y = np.array(["k", "k", "k", "m", "m", "m"] * 5)
-    assert ExactKernelRidgeClassifier("precomputed").fit(G, y).score(G, y) == 1.0
+    assert KernelRidgeClassifier("precomputed").fit(G, y).score(G, y) == 1.0
     assert np.array_equal(SVC(kernel="precomputed").fit(G, y).predict(G), y)
 
 
@@ -236,7 +236,7 @@ def expected_failures(estimator):
 @parametrize_with_checks(
     [
         EigenProClassifier("precomputed"),
-        ExactKernelRidgeRegressor("precomputed"),
+        KernelRidgeRegressor("precomputed"),
         KernelSGDClassifier("precomputed", max_epochs=20),
         RegularisedRiskRegressor("precomputed"),
         RegularisedRiskClassifier("precomputed", solver="pegasos"),

@@ -38,12 +38,10 @@ COUNTS = {
     "reused",
     "sample_size",
     "truncation",
-    "working_set",
 }
 NUMBERS = {
     "C",
     "bandwidth",
-    "cache",
     "cap",
     "constant",
     "damping",

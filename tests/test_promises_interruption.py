@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import signal
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -19,7 +20,6 @@ from shallows import (
     KernelSVMClassifier,
     LASVMClassifier,
     LinearSVMClassifier,
-    SMOClassifier,
 )
 from shallows.solvers import pieces
 from shallows.solvers.support_vectors import core_vectors
@@ -28,6 +28,7 @@ RAW, LABELS = load_breast_cancer(return_X_y=True)
 _rng = np.random.default_rng(0)
 X = _rng.normal(size=(200, 4))
 Y = (X[:, 0] * X[:, 1] + 0.5 * _rng.normal(size=200) > 0).astype(int)
+DECOMPOSITION = partial(KernelSVMClassifier, solver="decomposition")
 CUBE = {"kernel": "polynomial", "kernel_params": {"degree": 3}}
 
 # ------------------------------------------------------------------------------------------------ signals
@@ -35,8 +36,8 @@ CUBE = {"kernel": "polynomial", "kernel_params": {"degree": 3}}
 
 LONG_FITS = {
     "LASVM, cubic kernel on raw columns": lambda: LASVMClassifier(**CUBE, max_iterations=1_500_000).fit(RAW, LABELS),
-    "SMO, the same": lambda: SMOClassifier(**CUBE, max_iterations=500_000).fit(RAW, LABELS),
-    "decomposition, the same": lambda: KernelSVMClassifier(**CUBE, max_iterations=10_000).fit(RAW, LABELS),
+    "SMO, the same": lambda: KernelSVMClassifier(**CUBE, max_iterations=500_000).fit(RAW, LABELS),
+    "decomposition, the same": lambda: DECOMPOSITION(**CUBE, max_iterations=10_000).fit(RAW, LABELS),
     "a budget of 400 points that are projected": lambda: BudgetedSVMClassifier(
         400, maintenance="projection", bandwidth=5.0, max_epochs=1, random_state=0
     ).fit(*(_rng.normal(size=(3000, 20)), _rng.integers(0, 4, size=3000))),
@@ -62,7 +63,7 @@ def longest_silence(work):
 @pytest.mark.parametrize("kind", LONG_FITS)
 def test_python_hears_signals_within_a_second(kind):
     # The first call compiles what no earlier run has left in the cache.
-    for make in (LASVMClassifier, SMOClassifier, KernelSVMClassifier):
+    for make in (LASVMClassifier, KernelSVMClassifier, DECOMPOSITION):
         make(**CUBE).fit(X, Y)
     BudgetedSVMClassifier(10, maintenance="projection", bandwidth=1.0).fit(X, Y)
     LinearSVMClassifier("bmrm", loss="squared_hinge").fit(X, Y)
@@ -95,8 +96,12 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was():
 
 LOOPS = {
     "LASVM, the steps at the end": ("support_vectors.lasvm:_reprocess_all", LASVMClassifier, {"tol": 1e-6}),
-    "SMO": ("support_vectors.smo:take_steps", SMOClassifier, {"shrinking": False}),
-    "decomposition": ("support_vectors.decomposition:take_working_sets", KernelSVMClassifier, {"shrinking": False}),
+    "SMO": ("support_vectors.smo:take_steps", KernelSVMClassifier, {"solver_params": {"shrinking": False}}),
+    "decomposition": (
+        "support_vectors.decomposition:take_working_sets",
+        DECOMPOSITION,
+        {"solver_params": {"shrinking": False}},
+    ),
     "budget": ("budgeted.budgeted_steps:go_through", BudgetedSVMClassifier, {"budget": 20, "bandwidth": 1.0}),
     "hyperplanes": ("budgeted.hyperplane_steps:go_through", AMMClassifier, {}),
     "dual coordinates": ("linear_svm.dual_coordinate_descent:_part_of_pass", LinearSVMClassifier, {}),
@@ -129,8 +134,8 @@ def test_a_loop_in_many_pieces_gives_what_it_gives_in_one_to_the_bit(kind, monke
 # ------------------------------------------------------------------------------------------------- limits
 
 LIMITS = {
-    "SMO": lambda: SMOClassifier(max_iterations=5),
-    "decomposition": lambda: KernelSVMClassifier(max_iterations=2),
+    "SMO": lambda: KernelSVMClassifier(max_iterations=5),
+    "decomposition": lambda: DECOMPOSITION(max_iterations=2),
     "interior point": lambda: KernelSVMClassifier(solver="interior_point", max_iterations=2),
     "Newton": lambda: KernelSVMClassifier(solver="newton", max_iterations=1),
     "LASVM": lambda: LASVMClassifier(max_iterations=1, tol=1e-9, random_state=0),
@@ -148,7 +153,7 @@ def test_a_solver_that_meets_its_limit_says_so(kind):
         LIMITS[kind]().fit(X, Y)
 
 
-@pytest.mark.parametrize("Estimator", [SMOClassifier, KernelSVMClassifier, LASVMClassifier])
+@pytest.mark.parametrize("Estimator", [KernelSVMClassifier, DECOMPOSITION, LASVMClassifier])
 def test_steps_have_a_limit_by_default(Estimator, monkeypatch):
     monkeypatch.setattr("shallows.estimators.support_vectors.dual_classifier.MOST_STEPS", 10)
     with pytest.warns(ConvergenceWarning, match="the conditions of optimality are still violated"):

@@ -17,6 +17,7 @@ from solved_by import constructor
 
 MARGINS = ("hinge", "logistic", "squared_hinge")
 TAKES = {
+    "decomposition: KernelSVMClassifier": ("hinge", "squared_hinge"),
     "DoublyStochasticClassifier": (*MARGINS, "multiclass_hinge", "softmax", "square"),
     "DoublyStochasticRegressor": ("epsilon_insensitive", "huber", "quantile", "square"),
     "KernelSVMClassifier": ("hinge", "squared_hinge"),
@@ -31,7 +32,6 @@ TAKES = {
     "saga: RegularisedRiskRegressor": ("huber", "square"),
     "sdca: RegularisedRiskClassifier": (*MARGINS, "square"),
     "sdca: RegularisedRiskRegressor": ("epsilon_insensitive", "huber", "quantile", "square"),
-    "SMOClassifier": ("hinge", "squared_hinge"),
     "svrg: RegularisedRiskClassifier": ("logistic", "softmax", "squared_hinge", "square"),
     "svrg: RegularisedRiskRegressor": ("huber", "square"),
 }

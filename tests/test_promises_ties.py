@@ -9,7 +9,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from shallows import CoreVectorMachineClassifier, KernelSVMClassifier, LASVMClassifier, SMOClassifier, kernels
+from shallows import CoreVectorMachineClassifier, KernelSVMClassifier, LASVMClassifier, kernels
 from solved_by import constructor
 
 _rng = np.random.default_rng(0)
@@ -38,8 +38,8 @@ KINDS = {
 }
 KERNELS = {"gaussian": {"bandwidth": 1.0}, "linear": {}}
 SOLVERS = {
-    "SMO": SMOClassifier,
-    "decomposition": KernelSVMClassifier,
+    "SMO": KernelSVMClassifier,
+    "decomposition": lambda *a, **options: KernelSVMClassifier(*a, solver="decomposition", **options),
     "interior point": lambda *a, **options: KernelSVMClassifier(*a, solver="interior_point", **options),
     # One pass leaves out examples; a few come to the optimum.
     "LASVM": lambda *a, **options: LASVMClassifier(*a, max_epochs=10, random_state=0, **options),

@@ -24,11 +24,11 @@ from shallows import (
     EigenProCentresRegressor,
     EigenProClassifier,
     EigenProRegressor,
-    ExactKernelRidgeClassifier,
-    ExactKernelRidgeRegressor,
     FeatureEigenProClassifier,
     FeatureEigenProRegressor,
     FourierFeatures,
+    KernelRidgeClassifier,
+    KernelRidgeRegressor,
     KernelSGDRegressor,
     NystroemFeatures,
     RegularisedRiskClassifier,
@@ -85,7 +85,7 @@ MODELS = {
     "many rows": lambda: EigenProRegressor(random_state=0, max_epochs=2).fit(sample(1100, 3), sample(1100, 1)[:, 0]),
     "early stopping": lambda: EigenProClassifier(early_stopping=True, random_state=0).fit(X, WORDS),
     "several outputs": lambda: EigenProRegressor(random_state=0).fit(X, X[:, :2] * 1e6),
-    "several labels": lambda: ExactKernelRidgeClassifier(random_state=0).fit(X, SEVERAL),
+    "several labels": lambda: KernelRidgeClassifier(random_state=0).fit(X, SEVERAL),
     "numbers for classes": lambda: RegularisedRiskClassifier(solver="pegasos", random_state=0).fit(X, VALUES > 0),
     "weights of classes": lambda: EigenProClassifier(class_weight={"low": 2.0}, random_state=0).fit(X, WORDS),
     "a table": lambda: EigenProRegressor(random_state=0).fit(pd.DataFrame(X, columns=["a", "b", "c"]), VALUES),
@@ -143,7 +143,7 @@ def test_a_model_comes_back_with_all_that_it_was_and_is_fitted_again(name, tmp_p
 
 
 def test_a_model_of_a_precomputed_kernel_comes_back(tmp_path):
-    model = ExactKernelRidgeRegressor("precomputed", random_state=0).fit(rbf_kernel(X, X), VALUES)
+    model = KernelRidgeRegressor("precomputed", random_state=0).fit(rbf_kernel(X, X), VALUES)
     shallows.save(model, tmp_path / "model.npz")
     assert is_the_same(model, shallows.load(tmp_path / "model.npz"), rbf_kernel(NEW, X))
 

@@ -19,7 +19,7 @@ NEW = X[::7] + np.float32(0.05)
         ("LASVMClassifier", {}),
         ("CoreVectorMachineClassifier", {"sample_size": 20}),
         ("KernelSVMClassifier", {"solver": "newton", "loss": "squared_hinge"}),
-        ("SMOClassifier", {}),
+        ("KernelSVMClassifier", {}),
         ("RegularisedRiskClassifier", {"max_epochs": 3}),
     ],
 )
@@ -34,6 +34,6 @@ def test_the_seed_that_a_fit_drew_makes_the_same_model_again(name, options):
 
 def test_exact_ridge_starts_warm_without_a_seed_too():
     options = {"solver": "conjugate_gradients", "regularisation": 1e-3, "bandwidth": 0.5, "tol": 1e-8}
-    model = shallows.ExactKernelRidgeRegressor(warm_start=True, random_state=None, **options).fit(X, y)
+    model = shallows.KernelRidgeRegressor(warm_start=True, random_state=None, **options).fit(X, y)
     before = model.n_iter_
     assert model.fit(X, y).n_iter_ < before / 2

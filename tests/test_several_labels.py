@@ -16,8 +16,8 @@ from engine_example import sample
 from shallows import (
     DoublyStochasticClassifier,
     DoublyStochasticRegressor,
-    ExactKernelRidgeRegressor,
     FeatureEigenProRegressor,
+    KernelRidgeRegressor,
     RegularisedRiskClassifier,
     kernels,
 )
@@ -147,7 +147,7 @@ def test_scikit_learns_contract_holds_for_a_loss_of_each_label():
 TAKERS = [
     "EigenPro",
     "EigenProCentres",
-    "ExactKernelRidge",
+    "KernelRidge",
     "FeatureEigenPro",
     "KernelSGD",
     "norma: RegularisedRisk",
@@ -188,5 +188,5 @@ def test_who_cannot_have_a_kernel_function_says_why():
         DoublyStochasticRegressor(rbf_kernel).fit(X, X[:, 0])
     with pytest.raises(ShallowsError, match=r"no spectral draws.*features='nystrom'"):
         FeatureEigenProRegressor(kernel="polynomial").fit(X, X[:, 0])
-    exact = ExactKernelRidgeRegressor(rbf_kernel, kernel_params={"gamma": 0.1}).fit(X, X[:, 0])
+    exact = KernelRidgeRegressor(rbf_kernel, kernel_params={"gamma": 0.1}).fit(X, X[:, 0])
     assert exact.score(X, X[:, 0]) > 0.9

@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import shallows
 from engine_example import naive_kernel, sample
 from resumed_example import stopped_at_every_batch
-from shallows import SMOClassifier, kernels
+from shallows import KernelSVMClassifier, kernels
 from shallows.errors import ShallowsError
 from shallows.gram.row_slab import KernelRowSlab
 from shallows.solvers.support_vectors.dual_problem import DualProblem, intercept, objective
@@ -32,7 +32,7 @@ def two_classes(n=240, seed=0):
 def dual_objective(model, X, y, machine=0):
     """Σ αᵢ − ½ βᵀKβ by the naive formula."""
     beta = np.zeros(len(X))
-    beta[model.support_] = np.ravel(model.dual_coef_.T if isinstance(model, SMOClassifier) else model.dual_coef_)
+    beta[model.support_] = np.ravel(model.dual_coef_.T if isinstance(model, KernelSVMClassifier) else model.dual_coef_)
     return y @ beta - 0.5 * beta @ naive_kernel("gaussian", 1.0, X, X) @ beta
 
 
@@ -75,7 +75,7 @@ def test_the_product_of_a_slab_is_that_of_the_matrix_with_its_ridge():
 @pytest.mark.parametrize("shrinking", [False, True])
 def test_the_optimum_is_libsvm_s(C, shrinking):
     x, y = two_classes()
-    model = SMOClassifier(bandwidth=1.0, C=C, tol=1e-6, shrinking=shrinking).fit(x, y)
+    model = KernelSVMClassifier(bandwidth=1.0, C=C, tol=1e-6, solver_params={"shrinking": shrinking}).fit(x, y)
     exact = SVC(C=C, gamma=0.5, tol=1e-6).fit(x, y)
     # At a gap of 1e-6 the objectives are within the gap times the sum of the dual variables.
     assert dual_objective(model, x, y) == pytest.approx(dual_objective(exact, x, y), rel=1e-6)
@@ -123,7 +123,7 @@ def test_the_squared_hinge_is_solved_to_its_conditions():
     # At the optimum αᵢ = C max(0, 1 − yᵢ f(xᵢ)), the derivative of the loss.
     x, y = two_classes()
     w = np.linspace(0.5, 2.0, 240)
-    model = SMOClassifier(bandwidth=1.0, C=3.0, loss="squared_hinge", tol=1e-8).fit(x, y, sample_weight=w)
+    model = KernelSVMClassifier(bandwidth=1.0, C=3.0, loss="squared_hinge", tol=1e-8).fit(x, y, sample_weight=w)
     beta = np.zeros(240)
     beta[model.support_] = model.dual_coef_[:, 0]
     expected = 3.0 * w * np.maximum(0.0, 1.0 - y * model.decision_function(x))
@@ -134,10 +134,10 @@ def test_the_squared_hinge_is_solved_to_its_conditions():
 def test_weights_of_rows_and_classes_are_factors_of_c():
     x, y = two_classes()
     w = np.where(np.arange(240) % 2, 0.5, 2.0)
-    model = SMOClassifier(bandwidth=1.0, C=2.0, class_weight={-1.0: 3.0}, tol=1e-6).fit(x, y, sample_weight=w)
+    model = KernelSVMClassifier(bandwidth=1.0, C=2.0, class_weight={-1.0: 3.0}, tol=1e-6).fit(x, y, sample_weight=w)
     exact = SVC(C=2.0, gamma=0.5, class_weight={-1.0: 3.0}, tol=1e-6).fit(x, y, sample_weight=w)
     assert np.abs(model.decision_function(x) - exact.decision_function(x)).max() < 1e-4
-    plain = SMOClassifier(bandwidth=1.0, C=2.0, tol=1e-6).fit(x, y)
+    plain = KernelSVMClassifier(bandwidth=1.0, C=2.0, tol=1e-6).fit(x, y)
     assert np.abs(model.decision_function(x) - plain.decision_function(x)).max() > 0.1
 
 
@@ -145,7 +145,7 @@ def test_weights_of_rows_and_classes_are_factors_of_c():
 def test_several_classes_are_those_of_scikit_learn(multiclass):
     X, y = load_digits(return_X_y=True)
     train_X, train_y, new = X[:500] / 16, y[:500], X[500:800] / 16
-    model = SMOClassifier(bandwidth=1.5, C=5.0, multiclass=multiclass, tol=1e-6).fit(train_X, train_y)
+    model = KernelSVMClassifier(bandwidth=1.5, C=5.0, multiclass=multiclass, tol=1e-6).fit(train_X, train_y)
     gamma = 1 / (2 * 1.5**2)
     if multiclass == "one_vs_one":
         theirs = SVC(C=5.0, gamma=gamma, tol=1e-6).fit(train_X, train_y)
@@ -177,19 +177,19 @@ def test_a_run_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_path)
 
 def test_a_row_that_both_classes_have_is_at_its_bound_in_both():
     x = np.array([[0.0], [0.0], [1.0], [1.0]])
-    model = SMOClassifier(bandwidth=1.0, C=10.0).fit(x, [0, 1, 0, 1])
+    model = KernelSVMClassifier(bandwidth=1.0, C=10.0).fit(x, [0, 1, 0, 1])
     assert np.allclose(np.abs(model.dual_coef_), 10.0)
     assert np.allclose(model.decision_function(x), 0.0, atol=1e-6)
 
 
 def test_one_class_is_refused_by_its_name():
     with pytest.raises(ValueError, match="one class only \\('left'\\)"):
-        SMOClassifier().fit(sample(10), ["left"] * 10)
+        KernelSVMClassifier().fit(sample(10), ["left"] * 10)
 
 
 def test_several_labels_for_an_example_are_refused():
     with pytest.raises(ValueError, match="several columns"):
-        SMOClassifier().fit(sample(20), np.eye(2, dtype=int)[[0, 1] * 10])
+        KernelSVMClassifier().fit(sample(20), np.eye(2, dtype=int)[[0, 1] * 10])
 
 
 @pytest.mark.parametrize(
@@ -198,16 +198,16 @@ def test_several_labels_for_an_example_are_refused():
         ({"C": -1.0}, "C must be a positive number"),
         ({"C": None}, "C must be a positive number"),
         ({"tol": 0.0}, "tol must be a positive number"),
-        ({"loss": "square"}, "loss must be one of 'hinge', 'squared_hinge'"),
+        ({"loss": "square"}, "loss must be one of 'auto', 'hinge', 'squared_hinge'"),
         ({"multiclass": "ovo"}, "multiclass must be one of 'one_vs_one', 'one_vs_rest'"),
         ({"max_iterations": 0}, "max_iterations must be a whole number"),
-        ({"cache": "much"}, "much"),
+        ({"solver_params": {"cache": "much"}}, "cache must be a size in bytes.*'much'"),
     ],
 )
 def test_parameters_out_of_range_are_told(parameters, said):
     x, y = two_classes(30)
     with pytest.raises(ShallowsError, match=said):
-        SMOClassifier(**parameters).fit(x, y)
+        KernelSVMClassifier(**parameters).fit(x, y)
 
 
 def test_a_kernel_that_is_not_positive_semi_definite_is_told():
@@ -216,13 +216,13 @@ def test_a_kernel_that_is_not_positive_semi_definite_is_told():
     K = naive_kernel("gaussian", 1.0, x, x)
     K[110:, 110:] = 1.5 - 0.5 * np.eye(10)
     with pytest.raises(ShallowsError, match="not positive semi-definite"):
-        SMOClassifier("precomputed", C=1e3).fit(K, y)
+        KernelSVMClassifier("precomputed", C=1e3).fit(K, y)
 
 
 def test_too_few_steps_warn_and_still_give_the_function_of_the_coefficients():
     x, y = two_classes()
     with pytest.warns(ConvergenceWarning, match="After 20 steps"):
-        model = SMOClassifier(bandwidth=1.0, max_iterations=20).fit(x, y)
+        model = KernelSVMClassifier(bandwidth=1.0, max_iterations=20).fit(x, y)
     assert model.n_iter_ == 20
     expected = naive_kernel("gaussian", 1.0, x, x[model.support_]) @ model.dual_coef_[:, 0] + model.intercept_[0]
     assert np.abs(model.decision_function(x) - expected).max() < 1e-6
@@ -231,8 +231,8 @@ def test_too_few_steps_warn_and_still_give_the_function_of_the_coefficients():
 def test_a_matrix_a_kernel_and_a_saved_model_give_the_same(tmp_path):
     x, y = two_classes()
     K = naive_kernel("gaussian", 1.0, x, x)
-    model = SMOClassifier(bandwidth=1.0, tol=1e-6).fit(x, y)
-    from_matrix = SMOClassifier("precomputed", tol=1e-6).fit(K, y)
+    model = KernelSVMClassifier(bandwidth=1.0, tol=1e-6).fit(x, y)
+    from_matrix = KernelSVMClassifier("precomputed", tol=1e-6).fit(K, y)
     assert np.abs(model.decision_function(x) - from_matrix.decision_function(K)).max() < 1e-5
     shallows.save(model, tmp_path / "model.npz")
     for again in (shallows.load(tmp_path / "model.npz"), pickle.loads(pickle.dumps(model))):
@@ -252,7 +252,7 @@ def test_the_objective_and_intercept_of_a_state_are_those_of_the_formulas():
 
 
 @parametrize_with_checks(
-    [SMOClassifier(tol=1e-10), SMOClassifier(loss="squared_hinge", multiclass="one_vs_rest", tol=1e-10)]
+    [KernelSVMClassifier(tol=1e-10), KernelSVMClassifier(loss="squared_hinge", multiclass="one_vs_rest", tol=1e-10)]
 )
 def test_scikit_learns_contract_holds(estimator, check):
     check(estimator)

@@ -2,7 +2,7 @@
 
 `least_squares`
     The square loss over the functions of a kernel or of explicit features: EigenPro and its variants, kernel stochastic
-    gradient descent, kernel ridge regression solved exactly or block by block.
+    gradient descent, kernel ridge regression by one of three solvers.
 `regularised`
     Any loss with a regulariser, for a fixed kernel or feature map, by one of six solvers: SDCA, Pegasos, NORMA, SAG,
     SAGA, SVRG.
@@ -38,9 +38,9 @@ What users of scikit-learn look for:
     ``n_jobs``: in processes, joblib gives each its share of the cores; in threads, set the number of the BLAS to the
     cores divided by ``n_jobs``. Models do not depend on what runs beside them.
 *warm_start, tol, early_stopping*
-    EigenPro and its variants, kernel SGD and regularised risks have all three; kernel ridge regression in
-    blocks has the first two. Exact ridge regression starts warm from its coefficients, also with another
-    regularisation; its tolerance is that of the residual, and there is nothing to stop early. Doubly stochastic
+    EigenPro and its variants, kernel SGD and regularised risks have all three. Kernel ridge regression starts warm from
+    its coefficients, also with another regularisation; its tolerance is that of the residual, and there is nothing to
+    stop early. Doubly stochastic
     gradients, and those machines that take their data row by row, go on by ``partial_fit``. A warm start takes the seed
     of the fit before it again where ``random_state`` is None.
 *random_state*
@@ -88,8 +88,6 @@ ESTIMATORS = LazyTable(
         "AMMClassifier": ".budgeted.adaptive_multi_hyperplane",
         "BlockFeatureRidgeClassifier": ".closed_forms.block_feature_ridge",
         "BlockFeatureRidgeRegressor": ".closed_forms.block_feature_ridge",
-        "BlockKernelRidgeClassifier": ".least_squares.block_ridge",
-        "BlockKernelRidgeRegressor": ".least_squares.block_ridge",
         "BudgetedSVMClassifier": ".budgeted.budgeted_svm",
         "CoreVectorMachineClassifier": ".support_vectors.core_vector_machine",
         "CoreVectorMachineRegressor": ".support_vectors.core_vector_machine",
@@ -103,8 +101,6 @@ ESTIMATORS = LazyTable(
         "EigenProCentresRegressor": ".least_squares.eigenpro_centres",
         "EigenProClassifier": ".least_squares.eigenpro",
         "EigenProRegressor": ".least_squares.eigenpro",
-        "ExactKernelRidgeClassifier": ".least_squares.exact_ridge",
-        "ExactKernelRidgeRegressor": ".least_squares.exact_ridge",
         "ExtremeLearningMachineClassifier": ".closed_forms.extreme_learning_machine",
         "ExtremeLearningMachineRegressor": ".closed_forms.extreme_learning_machine",
         "Fastfood": ".feature_maps.fastfood",
@@ -114,6 +110,8 @@ ESTIMATORS = LazyTable(
         "FeatureRidgeRegressor": ".closed_forms.feature_ridge",
         "FourierFeatures": ".feature_maps.fourier_features",
         "HiddenUnits": ".feature_maps.hidden_units",
+        "KernelRidgeClassifier": ".least_squares.kernel_ridge",
+        "KernelRidgeRegressor": ".least_squares.kernel_ridge",
         "KernelSGDClassifier": ".least_squares.kernel_sgd",
         "KernelSGDRegressor": ".least_squares.kernel_sgd",
         "KernelSVMClassifier": ".support_vectors.kernel_svm",
@@ -130,7 +128,6 @@ ESTIMATORS = LazyTable(
         "RandomKitchenSinksRegressor": ".closed_forms.kitchen_sinks",
         "RegularisedRiskClassifier": ".regularised.regularised_risk",
         "RegularisedRiskRegressor": ".regularised.regularised_risk",
-        "SMOClassifier": ".support_vectors.smo",
         "SemiRandomFeatures": ".feature_maps.semi_random_features",
         "TensorSketch": ".feature_maps.tensor_sketch",
     },

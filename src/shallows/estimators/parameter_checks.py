@@ -61,7 +61,7 @@ def check_kinds(estimator: Any) -> None:
         elif name == "device":
             right = isinstance(value, arrays.Device) or re.fullmatch(r"auto|cpu|gpu(:\d+)?", str(value))
             kind = "'auto', 'cpu', 'gpu' or 'gpu:N'"
-        elif name in ("memory", "cache"):
+        elif name == "memory":
             right, kind = value is None or _is_size(value), "a size in bytes, a number or such as '4GB', or None"
         else:
             # No list or array is a name, and a dictionary is none but with parameters of a rule.

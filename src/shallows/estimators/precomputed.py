@@ -43,9 +43,8 @@ def refuse(estimator: Any, reason: str) -> None:
     if is_asked_for(estimator):
         raise ShallowsError(
             f"{type(estimator).__name__} does not take kernel='precomputed'. {reason} Those do that need no more than "
-            "the kernel's values: EigenPro, EigenProCentres with a number of centres, ExactKernelRidge, "
-            "BlockKernelRidge, KernelSGD, SMO, KernelSVM, CoreVectorMachine, and NORMA, Pegasos and SDCA with "
-            "features=None."
+            "the kernel's values: EigenPro, EigenProCentres with a number of centres, KernelRidge, KernelSGD, "
+            "KernelSVM, CoreVectorMachine, and NORMA, Pegasos and SDCA with features=None."
         )
 
 

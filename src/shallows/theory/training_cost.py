@@ -20,7 +20,8 @@ from ..estimators.closed_forms.feature_ridge import FeatureRidgeRegressor
 from ..estimators.doubly_stochastic.dsg_regressor import DoublyStochasticRegressor
 from ..estimators.least_squares.eigenpro import EigenProRegressor
 from ..estimators.least_squares.eigenpro_centres import EigenProCentresRegressor
-from ..estimators.least_squares.exact_ridge import ExactKernelRidgeRegressor
+from ..estimators.least_squares.kernel_ridge import KernelRidgeRegressor
+from ..solvers.least_squares.cholesky import CHOLESKY_SOLVER
 from .results import AnalysisResult
 from .timing import in_turn, most_bytes, processor_seconds
 
@@ -50,7 +51,7 @@ def _features(bandwidth: float, **same: Any) -> Any:
 
 
 def _exact(**same: Any) -> Any:
-    return ExactKernelRidgeRegressor(regularisation=1e-3, solver="cholesky", **same)
+    return KernelRidgeRegressor(regularisation=1e-3, solver=CHOLESKY_SOLVER.name, **same)
 
 
 METHODS: dict[str, Callable[..., Any]] = {

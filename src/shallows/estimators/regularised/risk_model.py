@@ -16,6 +16,7 @@ from ...errors import ShallowsError
 from ...features import Blocks, Design
 from ...solvers.regularised import SOLVERS
 from ...solvers.regularised.risk import FeatureSpan, KernelSpan, RiskProblem, RiskState
+from ...solvers.solver_parameters import complete
 from ...spectrum.leave_one_out import RidgeChoice
 from .. import early_stopping, leave_one_out_choice, precomputed, warm_starts
 from ..base import SMALL, Estimator, kept_rows
@@ -151,7 +152,7 @@ class RiskModel(Estimator):
         vars(self).pop("_model", None)
         self._check_parameters()
         method = SOLVERS[self.solver]
-        parameters = method.complete(self.solver, self.solver_params)
+        parameters = complete(SOLVERS, self.solver, self.solver_params)
         X, y, weights = self._validated_training_set(X, y, sample_weight)
         kept, _ = kept_rows(sample_weight, X.shape[0])
         device, seed = self._fit_device(), self._seed()
@@ -362,7 +363,7 @@ class RiskModel(Estimator):
         if not (loss.coding == "values" if self._y_is_numeric else loss.for_classes or loss.name == "square"):
             raise ShallowsError(f"The loss {loss.name!r} is none for {type(self).__name__}.")
         method = SOLVERS[self.solver]
-        method.complete(self.solver, self.solver_params)
+        complete(SOLVERS, self.solver, self.solver_params)
         if self.features is None and method.takes == "features":
             raise ShallowsError(
                 f"solver={self.solver!r} works on explicit features; give features, such as 'fourier' or 'nystrom'."

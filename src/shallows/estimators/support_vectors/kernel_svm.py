@@ -1,43 +1,22 @@
-"""Support vector machine by a solver of choice: decomposition, interior point, Newton's method in the primal."""
+"""Support vector machine by a solver of choice: SMO, decomposition, interior point, Newton's method in the primal."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-import numpy as np
-
-from ... import arrays, training
-from ...errors import ShallowsError, UnknownNameError
-from ...gram.row_slab import KernelRowSlab
-from ...solvers.support_vectors.decomposition import Decomposition
-from ...solvers.support_vectors.dense_problem import DenseProblem, bytes_needed, dense_matrix
-from ...solvers.support_vectors.dual_problem import DualProblem, activate_all, intercept, objective
-from ...solvers.support_vectors.interior_point import InteriorPoint
-from ...solvers.support_vectors.primal_newton import KernelNewton
-from ..parameter_checks import MOST, check_choice, is_whole
+from ... import training
+from ...errors import ShallowsError
+from ...solvers.solver_parameters import complete
+from ...solvers.support_vectors import SOLVERS
+from ..parameter_checks import check_choice
 from .dual_classifier import DualClassifier, Solution, TwoClasses
-
-SOLVERS = {
-    "decomposition": ("hinge", "squared_hinge"),
-    "interior_point": ("hinge", "squared_hinge"),
-    "newton": ("squared_hinge",),
-}
-"""The losses that each solver takes; the first is meant by "auto"."""
-
-SETS_OF_A_CALL = 1000
-"""Working sets between two looks of the loop."""
-
-MOST_ITERATIONS = 300
-"""Iterations of the solvers that factor matrices, where the user names none; ten to thirty are common."""
 
 
 class KernelSVMClassifier(DualClassifier):
     """Support vector machine with any kernel, solved to the end by a solver of choice.
 
-    For two classes it minimises ½ ‖f‖² + C Σ wᵢ ℓ(yᵢ(f(xᵢ) + b)), as `SMOClassifier` does, which is the one to take
-    where nothing speaks for another solver. ``"decomposition"`` holds rows of the kernel matrix; the others hold all of
-    it, in double precision and twice, and refuse more rows than the memory has room for.
+    For two classes it minimises ½ ‖f‖² + C Σ wᵢ ℓ(yᵢ(f(xᵢ) + b)), as LIBSVM, and scikit-learn's SVC, do for the hinge.
 
     Parameters
     ----------
@@ -45,10 +24,23 @@ class KernelSVMClassifier(DualClassifier):
         A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
         points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
         the kernel matrix in a fit, and the values of new points with all training points in a prediction.
-    solver : {"decomposition", "interior_point", "newton"}, default="decomposition"
-        "decomposition" is SVM-light's: several dual variables at a time. "interior_point" takes about ten iterations
-        whatever C is, each with a Cholesky factor of the whole matrix: for few rows, large C and many digits. "newton"
-        works on the primal problem of the squared hinge, with systems of the size of the support vectors.
+    solver : {"smo", "decomposition", "interior_point", "newton"}, default="smo"
+        How the machine is trained. The first two keep rows of the kernel matrix. The others hold all of it, in double
+        precision and twice, and refuse more rows than the memory has room for.
+
+        - "smo": sequential minimal optimisation, two dual variables at a time; the fastest on most data.
+        - "decomposition": SVM-light's method, several dual variables at a time.
+        - "interior_point": about ten iterations whatever C is, each with a Cholesky factor of the whole matrix: for few
+          rows, large C and many digits.
+        - "newton": Newton's method on the primal problem of the squared hinge, with systems of the size of the support
+          vectors.
+    solver_params : dict, optional
+        Parameters of the solver, by name.
+
+        - "smo", "decomposition": ``cache`` ("500MB"), bytes of the rows of the kernel matrix that are kept at a time;
+          those of a step are always kept. ``shrinking`` (True), whether rows that stay at a bound are left out of the
+          search for a while; the solution is the same within ``tol``.
+        - "decomposition": ``working_set`` (10), the dual variables of a step, an even number.
     bandwidth : float, "auto", "median" or None, default="auto"
         σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
         points times powers of two, the one with the smallest leave-one-out error of kernel ridge regression on 400
@@ -61,21 +53,14 @@ class KernelSVMClassifier(DualClassifier):
         max(0, 1 − z) or ½ max(0, 1 − z)² of the margin z. "auto" takes the hinge where the solver can.
     multiclass : {"one_vs_one", "one_vs_rest"}, default="one_vs_one"
         A machine for each pair of classes, which vote, or for each class against all others.
-    working_set : int, default=10
-        Dual variables of a step of the decomposition, an even number.
-    shrinking : bool, default=True
-        Leave variables that stay at a bound out of the decomposition's search for a while. The solution is the same
-        within ``tol``.
-    cache : int or str, default="500MB"
-        Bytes of the rows of the kernel matrix that the decomposition keeps at a time; those of a working set are always
-        kept.
     tol : float, default=1e-3
-        By how much the conditions of optimality may be violated, in units of the targets ±1 ("decomposition"); how far
-        the primal objective may lie above the dual one, as a share of it ("interior_point" and "newton", for which no
-        coefficient may be off from the derivative of its loss by more than this share of C either).
+        By how much the conditions of optimality may be violated, in units of the targets ±1 ("smo", "decomposition");
+        how far the primal objective may lie above the dual one, as a share of it ("interior_point" and "newton", for
+        which no coefficient may be off from the derivative of its loss by more than this share of C either).
     max_iterations : int, optional
-        The most working sets, or iterations, for two classes. None takes 300 iterations of the solvers that factor
-        matrices, and 10,000,000 working sets, or 100 n where that is more, divided by their size.
+        The most steps, working sets or iterations for two classes. None takes 300 iterations of the solvers that factor
+        matrices, and of the others 10,000,000 steps, as LIBSVM does, or 100 n where that is more; working sets are as
+        many, divided by their size.
     class_weight : dict or "balanced", optional
         Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
         a class with nⱼ of the n rows, of k classes; weighted rows are counted by their weights.
@@ -87,7 +72,7 @@ class KernelSVMClassifier(DualClassifier):
     memory : int or str, optional
         Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Of the rows that the decomposition keeps, and of the model. "auto" means float32, and float64 for up to 1,000
+        Of the rows that are kept, and of the model. "auto" means float32, and float64 for up to 1,000
         points.
     verbose : int, default=0
         1 shows a progress bar.
@@ -104,7 +89,7 @@ class KernelSVMClassifier(DualClassifier):
     objectives_ : ndarray, shape (n_problems,)
         The dual objective at the end.
     n_iter_ : int
-        Working sets or iterations.
+        Steps, working sets or iterations.
     n_kernel_evaluations_ : int
         Kernel values that were computed for rows, or for matrices.
     bandwidth_ : float
@@ -114,22 +99,19 @@ class KernelSVMClassifier(DualClassifier):
     timings_ : dict
         Seconds of each phase of the fit.
 
-    See Also
-    --------
-    SMOClassifier : two dual variables at a time, the fastest of all on most data.
-
     References
     ----------
-    T. Joachims (1999), "Making large-scale SVM learning practical". M. C. Ferris and T. S. Munson (2002),
-    "Interior-point methods for massive support vector machines", SIAM Journal on Optimization 13. O. Chapelle (2007),
-    "Training a support vector machine in the primal", Neural Computation 19.
+    R.-E. Fan, P.-H. Chen and C.-J. Lin (2005), "Working set selection using second order information for training
+    support vector machines", JMLR 6. T. Joachims (1999), "Making large-scale SVM learning practical". M. C. Ferris and
+    T. S. Munson (2002), "Interior-point methods for massive support vector machines", SIAM Journal on Optimization 13.
+    O. Chapelle (2007), "Training a support vector machine in the primal", Neural Computation 19.
 
     Examples
     --------
     >>> from sklearn.datasets import load_digits
     >>> from shallows import KernelSVMClassifier
     >>> X, y = load_digits(return_X_y=True)
-    >>> model = KernelSVMClassifier(solver="newton", bandwidth=20.0, C=10.0).fit(X[:1200], y[:1200])
+    >>> model = KernelSVMClassifier(bandwidth=20.0, C=10.0).fit(X[:1200], y[:1200])
     >>> bool(model.score(X[1200:], y[1200:]) > 0.95)
     True
     """
@@ -138,15 +120,13 @@ class KernelSVMClassifier(DualClassifier):
         self,
         kernel: Any = "gaussian",
         *,
-        solver: str = "decomposition",
+        solver: str = "smo",
+        solver_params: dict[str, Any] | None = None,
         bandwidth: float | str | None = "auto",
         kernel_params: dict[str, Any] | None = None,
         C: float = 1.0,
         loss: str = "auto",
         multiclass: str = "one_vs_one",
-        working_set: int = 10,
-        shrinking: bool = True,
-        cache: int | str = "500MB",
         tol: float = 1e-3,
         max_iterations: int | None = None,
         class_weight: Any = None,
@@ -158,14 +138,12 @@ class KernelSVMClassifier(DualClassifier):
     ):
         self.kernel = kernel
         self.solver = solver
+        self.solver_params = solver_params
         self.bandwidth = bandwidth
         self.kernel_params = kernel_params
         self.C = C
         self.loss = loss
         self.multiclass = multiclass
-        self.working_set = working_set
-        self.shrinking = shrinking
-        self.cache = cache
         self.tol = tol
         self.max_iterations = max_iterations
         self.class_weight = class_weight
@@ -177,78 +155,30 @@ class KernelSVMClassifier(DualClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        UnknownNameError.check("solver", self.solver, SOLVERS)
+        method = SOLVERS[self.solver]
+        complete(SOLVERS, self.solver, self.solver_params)
         check_choice(self, loss=("auto", "hinge", "squared_hinge"))
-        if self._loss() not in SOLVERS[self.solver]:
+        if self.loss not in ("auto", *method.losses):
             raise ShallowsError(
                 f"solver={self.solver!r} takes the loss 'squared_hinge', which has a derivative everywhere, not "
                 f"{self.loss!r}."
             )
-        if not is_whole(self.working_set, 2) or self.working_set % 2:
-            raise ShallowsError(
-                f"working_set must be an even whole number from 2 to {MOST:,}, got {self.working_set!r}."
-            )
-
-    def _loss(self) -> str:
-        return SOLVERS[self.solver][0] if self.loss == "auto" else self.loss
 
     def _solve(self, kernel: Any, points: Any, two: TwoClasses, budget: int) -> Solution:
-        C = self.C * two.weights
-        if self.solver == "decomposition":
-            return self._decompose(kernel, points, two.signs, C, budget)
-        arrays.check_room(
-            f"solver={self.solver!r} holds the whole kernel matrix of {len(C):,} rows twice, which takes",
-            bytes_needed(len(C)),
-            budget,
-            "Give more memory, or take solver='decomposition' or SMOClassifier, which hold some of its rows.",
-        )
-        problem = DenseProblem(dense_matrix(kernel, points), two.signs, C, self._loss() == "squared_hinge")
-        solver = InteriorPoint(float(self.tol)) if self.solver == "interior_point" else self._newton()
-        most = self.max_iterations or MOST_ITERATIONS
+        method, parameters = SOLVERS[self.solver], complete(SOLVERS, self.solver, self.solver_params)
+        squared = (method.losses[0] if self.loss == "auto" else self.loss) == "squared_hinge"
+        problem = method.problem(kernel, points, two.signs, self.C * two.weights, squared, budget, **parameters)
+        most = self.max_iterations or method.most_steps
+        most = most or self._most_steps(len(two.rows)) // parameters.get("working_set", 1)
+        n_steps = min(method.steps_of_a_call, most)
         state = training.train(
-            solver, problem, training.OwnRows(1), training.Stopping(most), observers=self._progress_observers()
-        ).state
-        if not state.exhausted:
-            self._warn_of_limit(most, "iterations", state.gap)
-        return Solution(
-            state.coefficients,
-            state.intercept,
-            problem.dual_objective(state.coefficients),
-            state.n_steps,
-            len(C) ** 2,
-            state.exhausted,
-        )
-
-    def _newton(self) -> KernelNewton:
-        return KernelNewton(float(self.tol), self._drawn_seed)
-
-    def _decompose(self, kernel: Any, points: Any, signs: np.ndarray, C: np.ndarray, budget: int) -> Solution:
-        n, squared = len(C), self._loss() == "squared_hinge"
-        least = (self.working_set + 1) * n * np.dtype(str(points.dtype)).itemsize
-        rows = KernelRowSlab(
-            kernel,
-            points,
-            budget=max(least, min(budget // 2, arrays.memory_budget(self.cache))),
-            ridge=1.0 / C if squared else None,
-        )
-        problem = DualProblem.of_classes(rows, signs, np.full(n, np.inf) if squared else C)
-        most = self.max_iterations or self._most_steps(n) // self.working_set
-        n_sets = min(SETS_OF_A_CALL, most)
-        state = training.train(
-            Decomposition(float(self.tol), int(self.working_set), bool(self.shrinking)),
+            method.make(float(self.tol), self._drawn_seed, **parameters),
             problem,
-            training.OwnRows(n_sets),
-            training.Stopping(math.ceil(most / n_sets)),
+            training.OwnRows(n_steps),
+            training.Stopping(math.ceil(most / n_steps)),
             observers=self._progress_observers(),
         ).state
-        activate_all(problem, state)
+        b, objective = problem.ending(state)
         if not state.exhausted:
-            self._warn_of_limit(most, "working sets", state.gap)
-        return Solution(
-            state.coefficients,
-            intercept(problem, state),
-            objective(problem, state),
-            state.n_steps,
-            rows.n_made * n,
-            state.exhausted,
-        )
+            self._warn_of_limit(most, method.steps, state.gap)
+        return Solution(state.coefficients, b, objective, state.n_steps, problem.n_evaluations, state.exhausted)

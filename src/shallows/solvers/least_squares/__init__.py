@@ -4,4 +4,20 @@
 `averaged_richardson`, `eigenpro`, `conjugate_residuals`, `projected`, `feature_eigenpro`, `conjugate_gradients` (with
 its Nyström preconditioner), `cholesky`, `block_coordinate_descent` and `feature_block_descent`. `step_rules` chooses
 the size of steps, `cycles` varies it, and `selection` picks the algorithm that a rule asks for.
+
+`RIDGE_SOLVERS` has the solvers of kernel ridge regression by name, each with what `ridge_solver` says of it.
 """
+
+from ...utils.lazy_tables import LazyTable
+
+RIDGE_SOLVERS = LazyTable(
+    "solver",
+    __name__,
+    {
+        "auto": ".automatic_ridge:AUTOMATIC_SOLVER",
+        "cholesky": ".cholesky:CHOLESKY_SOLVER",
+        "conjugate_gradients": ".conjugate_gradients:CONJUGATE_GRADIENTS_SOLVER",
+        "block_coordinate_descent": ".block_coordinate_descent:BLOCK_SOLVER",
+    },
+)
+"""Every solver of kernel ridge regression by its name."""

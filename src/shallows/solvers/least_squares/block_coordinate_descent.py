@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,12 @@ import numpy as np
 from ... import arrays, kernels
 from ...arrays import Array
 from ...errors import ShallowsError
+from ..solver_parameters import count
 from .kernel_problem import KernelProblem, KernelState
+from .ridge_solver import RidgePlan, RidgeSolver
+
+BLOCK = 2000
+"""Points of a block: its factorisation takes a second at most, and 32 MB."""
 
 LARGEST_JITTER = 1e-2
 """A block that is not positive definite with this share of its diagonal added to it is none of a kernel matrix."""
@@ -27,6 +33,8 @@ class BlockCoordinateDescent:
     ----------
     regularisation : float
         λ, for the sum of the losses over all points.
+    start : array, shape (n, c), optional
+        Coefficients to begin with, such as those of a neighbouring λ; none means zero.
 
     References
     ----------
@@ -35,10 +43,13 @@ class BlockCoordinateDescent:
     """
 
     regularisation: float
+    start: Array | None = None
 
     def init(self, problem: KernelProblem) -> KernelState:
-        """Coefficients of zero."""
-        return KernelState(arrays.namespace(problem.targets).zeros_like(problem.targets), 1.0)
+        """Coefficients of zero, or those to begin with."""
+        xp = arrays.namespace(problem.targets)
+        given = self.start is not None and self.start.shape == problem.targets.shape
+        return KernelState(xp.asarray(self.start, copy=True) if given else xp.zeros_like(problem.targets), 1.0)
 
     def step(self, problem: KernelProblem, state: KernelState, batch: slice) -> KernelState:
         """One block. The loss of the state is that of the zero function while the coefficients are zero."""
@@ -74,3 +85,17 @@ class BlockCoordinateDescent:
             "The kernel matrix of a block of points is not positive definite. Use a positive-definite kernel, or a "
             "regularisation above the size of its negative eigenvalues."
         )
+
+
+def _plan(n: int, itemsize: int, budget: int, batch_size: int | None) -> RidgePlan:
+    # A block in double precision, its factor and what they are made from.
+    affordable = max(1, math.isqrt(max(0, budget) // 96))
+    return RidgePlan(min(n, batch_size or min(BLOCK, affordable)), lambda b, c: 24 * b**2 + 8 * b * c * itemsize)
+
+
+BLOCK_SOLVER = RidgeSolver(
+    "block_coordinate_descent",
+    _plan,
+    lambda task: BlockCoordinateDescent(task.regularisation, task.start),
+    {"batch_size": count()},
+)

@@ -12,9 +12,13 @@ from ...errors import ShallowsError
 from ...gram import Gram
 from .conjugate_gradients import ridge_product, squared_residual
 from .kernel_problem import KernelProblem, KernelState
+from .ridge_solver import RidgePlan, RidgeSolver
 
 LARGEST_JITTER = 1e-2
 """A matrix that is not positive definite with this share of its diagonal added to it is no kernel matrix."""
+
+DIRECT_BYTES = 8 * 1.2
+"""For every entry of the matrix: a double, factored in place, and room for the products of the check."""
 
 ACCURATE = 1e-10
 """What the squared residual, as a share of ‖y‖², has to be: five digits, where double precision has sixteen."""
@@ -115,3 +119,15 @@ def _add_to_diagonal(matrix: Array, regularisation: float, weights: Array | None
         matrix[where, where] += extra
     else:
         matrix += xp.eye(n, dtype=matrix.dtype) * extra[:, None]
+
+
+def _plan(n: int, itemsize: int, budget: int) -> RidgePlan:
+    needed = DIRECT_BYTES / 8 * itemsize * n * n
+    remedy = "Use solver='conjugate_gradients', or give more memory."
+    arrays.check_room(f"A factorisation of {n:,} points takes", needed, budget, remedy)
+    return RidgePlan(n, lambda batch_size, n_outputs: needed)
+
+
+CHOLESKY_SOLVER = RidgeSolver(
+    "cholesky", _plan, lambda task: Cholesky(task.regularisation, task.n_left_out), is_direct=True
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from ... import arrays, kernels, spectrum
@@ -9,6 +10,7 @@ from ...arrays import Array
 from ...gram import Gram
 from .columnwise import dots, ratio
 from .kernel_problem import KernelProblem, KernelState
+from .ridge_solver import RidgePlan, RidgeSolver, RidgeTask
 
 
 @dataclass(frozen=True)
@@ -197,3 +199,25 @@ def squared_residual(problem: KernelProblem, residual: Array) -> float:
     """Σᵢ wᵢ ‖rᵢ‖²."""
     weighted = residual if problem.weights is None else problem.weights * residual
     return float(arrays.namespace(residual).sum(weighted * residual))
+
+
+def _plan(n: int, itemsize: int, budget: int) -> RidgePlan:
+    # The preconditioner's vectors, n q numbers twice while they are made, should take a small share of the budget.
+    affordable = int(budget // (16 * itemsize * n))
+    n_subsample = min(n, max(100, round(12 * math.sqrt(n))), 6000)
+    rank = max(0, min(n_subsample // 3, affordable))
+    return RidgePlan(
+        n, lambda _, n_outputs: itemsize * (2 * n * rank + 2 * n_subsample**2 + 12 * n * n_outputs), rank, n_subsample
+    )
+
+
+def _make(task: RidgeTask) -> ConjugateGradients:
+    # Rounding of the entries is a random matrix of this norm at most; without λ it alone could make K indefinite.
+    jitter = task.rounding if task.regularisation < task.rounding else 0.0
+    plan = task.plan
+    return ConjugateGradients(
+        task.regularisation, jitter, 2.0 * task.rounding, plan.rank, plan.n_subsample, task.seed, task.start
+    )
+
+
+CONJUGATE_GRADIENTS_SOLVER = RidgeSolver("conjugate_gradients", _plan, _make)

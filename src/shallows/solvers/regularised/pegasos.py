@@ -10,8 +10,9 @@ import numpy as np
 from ... import arrays
 from ...arrays import Array
 from ...losses import Loss
+from ..solver_parameters import flag
 from .risk import RiskProblem, RiskState
-from .risk_solver import RiskSolver, flag
+from .risk_solver import RiskSolver
 
 
 @dataclass

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from ... import arrays
 from ...arrays import Array
 from ...losses.margins import Logistic
+from ..solver_parameters import positive
 from . import smoothness
 from .risk import RiskProblem, RiskState
-from .risk_solver import RiskSolver, positive
+from .risk_solver import RiskSolver
 
 
 @dataclass

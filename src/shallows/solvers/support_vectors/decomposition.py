@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from ...errors import ShallowsError
 from ..pieces import steps_of_a_piece
+from ..solver_parameters import Parameter, flag, size
 from .dual_problem import DualProblem, DualState, activate_all, refuse_indefinite
+from .dual_solver import DualSolver
 from .working_set_steps import INDEFINITE, MISSING, OPTIMAL, take_working_sets
 
 MOST_RECONSTRUCTIONS = 10
@@ -135,3 +139,21 @@ class Decomposition:
     def _shrink(self, state: DecompositionState) -> None:
         if state.n_reconstructions < MOST_RECONSTRUCTIONS:
             state.active = state.active[state.settled[state.active] < self.patience]
+
+
+def _is_even(value: Any) -> bool:
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    return bool(whole and 2 <= value < 2**31 and value % 2 == 0)
+
+
+DECOMPOSITION_SOLVER = DualSolver(
+    lambda tolerance, seed, cache, shrinking, working_set: Decomposition(tolerance, int(working_set), bool(shrinking)),
+    DualProblem.of_points,
+    steps="working sets",
+    steps_of_a_call=1000,
+    parameters={
+        "cache": size("500MB"),
+        "shrinking": flag(True),
+        "working_set": Parameter(10, "an even whole number of at least 2", _is_even),
+    },
+)

@@ -33,6 +33,35 @@ class DenseProblem:
     C: np.ndarray
     squared: bool = False
 
+    @classmethod
+    def of_points(
+        cls, kernel: Kernel, points: arrays.Array, signs: np.ndarray, C: np.ndarray, squared: bool, budget: int
+    ) -> DenseProblem:
+        """The problem of augmented points.
+
+        Raises
+        ------
+        ShallowsError
+            If the budget has no room for two matrices.
+        """
+        n = len(C)
+        arrays.check_room(
+            f"solver='interior_point' and 'newton' hold the whole kernel matrix of {n:,} rows twice, which takes",
+            16 * n * n,
+            budget,
+            "Give more memory, or take solver='smo' or 'decomposition', which hold some of its rows.",
+        )
+        return cls(dense_matrix(kernel, points), signs, C, squared)
+
+    @property
+    def n_evaluations(self) -> int:
+        """Kernel values of the matrix."""
+        return self.matrix.size
+
+    def ending(self, state: DenseState) -> tuple[float, float]:
+        """The intercept and the dual objective of a state."""
+        return state.intercept, self.dual_objective(state.coefficients)
+
     def dual_objective(self, beta: np.ndarray) -> float:
         """yᵀβ − ½ βᵀKβ, for the squared hinge less ½ Σ βᵢ²/Cᵢ."""
         ridge = float(np.sum(beta * beta / self.C)) if self.squared else 0.0
@@ -83,11 +112,6 @@ class DenseState:
     def is_finite(self) -> bool:
         """Whether all coefficients are numbers."""
         return bool(np.isfinite(self.coefficients).all() and np.isfinite(self.intercept))
-
-
-def bytes_needed(n: int) -> int:
-    """Bytes of the matrix of n points and of one more of its size, which the systems of equations take."""
-    return 16 * n * n
 
 
 def dense_matrix(kernel: Kernel, points: arrays.Array) -> np.ndarray:

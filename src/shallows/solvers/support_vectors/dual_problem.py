@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ... import arrays
 from ...errors import ShallowsError
 from ...gram.row_slab import KernelRowSlab
+from ...kernels import Kernel
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,40 @@ class DualProblem:
             The bound of each row; infinite for the squared hinge.
         """
         return cls(rows, signs, np.where(signs > 0, 0.0, -C), np.where(signs > 0, C, 0.0))
+
+    @classmethod
+    def of_points(
+        cls,
+        kernel: Kernel,
+        points: arrays.Array,
+        signs: np.ndarray,
+        C: np.ndarray,
+        squared: bool,
+        budget: int,
+        *,
+        cache: int | str | None,
+        working_set: int = 1,
+        shrinking: bool = True,
+    ) -> DualProblem:
+        """The problem of two classes of augmented points, whose rows take at most ``cache`` bytes and half the budget.
+
+        A step on a working set needs the rows of its variables, and one more, however little memory there is.
+        """
+        n = len(C)
+        least = (working_set + 1) * n * arrays.itemsize(points)
+        most = min(budget // 2, arrays.memory_budget(cache))
+        rows = KernelRowSlab(kernel, points, budget=max(least, most), ridge=1.0 / C if squared else None)
+        return cls.of_classes(rows, signs, np.full(n, np.inf) if squared else C)
+
+    @property
+    def n_evaluations(self) -> int:
+        """Kernel values that were computed for rows."""
+        return self.rows.n_made * self.rows.n
+
+    def ending(self, state: DualState) -> tuple[float, float]:
+        """The intercept and the dual objective of a state, for which the gradient of all rows is made."""
+        activate_all(self, state)
+        return intercept(self, state), objective(self, state)
 
     def gradient(self, beta: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """The gradient t − Kβ of some rows, or of all, by a product of its own, shape (len(rows),)."""

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.linalg
 
 from .dense_problem import DenseProblem, DenseState, not_positive
+from .dual_solver import DualSolver
 
 LONGEST = 0.995
 """Share of the step to the nearest bound that is taken."""
@@ -158,3 +159,12 @@ def _longest(x: np.ndarray, change: np.ndarray) -> float:
     """The longest step up to 1 that leaves x + step · change positive."""
     falling = change < 0
     return min(1.0, float(np.min(x[falling] / -change[falling]))) if falling.any() else 1.0
+
+
+INTERIOR_POINT_SOLVER = DualSolver(
+    lambda tolerance, seed: InteriorPoint(tolerance),
+    DenseProblem.of_points,
+    steps="iterations",
+    steps_of_a_call=1,
+    most_steps=300,  # Ten to thirty are common.
+)

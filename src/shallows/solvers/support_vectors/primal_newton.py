@@ -11,6 +11,7 @@ import scipy.linalg
 from ... import streams
 from ...errors import ShallowsError
 from .dense_problem import DenseProblem, DenseState, not_positive
+from .dual_solver import DualSolver
 
 FIRST = 500
 """Examples of the first part."""
@@ -166,3 +167,13 @@ def _minimum_along(
             break
         a = tried
     return a
+
+
+NEWTON_SOLVER = DualSolver(
+    KernelNewton,
+    DenseProblem.of_points,
+    steps="iterations",
+    steps_of_a_call=1,
+    most_steps=300,
+    losses=("squared_hinge",),
+)

@@ -8,7 +8,9 @@ import numpy as np
 
 from ...errors import ShallowsError
 from ..pieces import steps_of_a_piece
+from ..solver_parameters import flag, size
 from .dual_problem import DualProblem, DualState, activate_all, refuse_indefinite
+from .dual_solver import DualSolver
 from .pair_steps import INDEFINITE, MISSING, OPTIMAL, take_steps
 
 SHRINKING_INTERVAL = 1000
@@ -115,3 +117,12 @@ class SMO:
             return
         settled = (~may_grow & (g > largest)) | (~may_fall & (g < smallest))
         state.active = state.active[~settled]
+
+
+SMO_SOLVER = DualSolver(
+    lambda tolerance, seed, cache, shrinking: SMO(tolerance, bool(shrinking)),
+    DualProblem.of_points,
+    steps="steps",
+    steps_of_a_call=10_000,
+    parameters={"cache": size("500MB"), "shrinking": flag(True)},
+)

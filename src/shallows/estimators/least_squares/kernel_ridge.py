@@ -1,8 +1,9 @@
-"""Kernel ridge regression to the exact solution, for classes and for values."""
+"""Kernel ridge regression by a solver of choice, for classes and for values."""
 
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -12,31 +13,24 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ... import arrays, kernels, training
 from ...kernels import Kernel
-from ...solvers.least_squares.cholesky import Cholesky
-from ...solvers.least_squares.conjugate_gradients import ConjugateGradients
+from ...solvers.least_squares import RIDGE_SOLVERS
+from ...solvers.least_squares.ridge_solver import RidgeTask
+from ...solvers.solver_parameters import complete
 from ...spectrum.certificates import different
 from ..base import SMALL
 from ..constructors import with_parameters
-from ..parameter_checks import check_choice, check_whole
+from ..parameter_checks import check_whole
 from .kernel_least_squares import Plan
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
 
 MOST_LEFT_OUT = 1000
 """Rows on which the calibration is learnt, each left out in closed form."""
 
-SOLVERS = ("auto", "cholesky", "conjugate_gradients")
 
-MOST_DIRECT = 20_000
-"""Above so many points the factorisation's n³/3 takes longer than hundreds of passes over the kept matrix."""
+class _KernelRidge:
+    """Parameters, plan and fit of kernel ridge regression, for classes and for values."""
 
-DIRECT_BYTES = 8 * 1.2
-"""For every entry of the matrix: a double, factored in place, and room for the products of the check."""
-
-
-class _ExactKernelRidge:
-    """Parameters, plan and solvers of exact kernel ridge regression, for classes and for values."""
-
-    # The base class expects these of methods that go through the data in batches; here all rows are one batch.
+    # The base class expects these of methods whose batches and steps the user may set.
     batch_size = None
     step_size = None
     # From the coefficients alone, and so with another regularisation too.
@@ -51,6 +45,7 @@ class _ExactKernelRidge:
         regularisation: float | str = "auto",
         calibration: str | None = "auto",
         solver: str = "auto",
+        solver_params: Mapping[str, Any] | None = None,
         tol: float = 1e-4,
         max_iterations: int = 1000,
         warm_start: bool = False,
@@ -66,6 +61,7 @@ class _ExactKernelRidge:
         self.regularisation = regularisation
         self.calibration = calibration
         self.solver = solver
+        self.solver_params = solver_params
         self.tol = tol
         self.max_iterations = max_iterations
         self.warm_start = warm_start
@@ -97,7 +93,7 @@ class _ExactKernelRidge:
         observers : sequence of shallows.training.Observer
             Called after every iteration, which counts as an epoch.
         checkpoint : shallows.training.Checkpoint, optional
-            Conjugate gradients go on from its coefficients if it exists, and keep it up to date.
+            Iterative solvers go on from its coefficients if it exists, and keep it up to date.
 
         Returns
         -------
@@ -107,18 +103,20 @@ class _ExactKernelRidge:
         super().fit(X, y, sample_weight, observers=observers, checkpoint=checkpoint)
         self.n_iter_ = self.n_epochs_
         left = math.sqrt(max(self.losses_[-1], 0.0))
-        # Entries about batches and steps have no meaning here.
-        for name in ("batch_size", "step_size", "certified_step_size", "top_eigenvalue", "largest_diagonal"):
+        # Entries about steps have no meaning here.
+        for name in ("step_size", "certified_step_size", "top_eigenvalue", "largest_diagonal"):
             self.effective_params_.pop(name, None)
+        if "batch_size" not in self._method.parameters:
+            self.effective_params_.pop("batch_size")
         self.effective_params_ |= {
-            "solver": self._chosen,
+            "solver": self._method.name,
             "jitter": self._jitter,
             "relative_residual": left,
             "n_iterations": self.n_iter_,
-            "rank": self._rank,
-            "n_subsample": self._n_subsample,
+            "rank": self._solution.rank,
+            "n_subsample": self._solution.n_subsample,
         }
-        del self.step_size_, self._before, self._targets
+        del self.step_size_, self._before, self._targets, self._solution, self._method
         return self
 
     def _seed_to_go_on_with(self) -> int | None:
@@ -128,77 +126,60 @@ class _ExactKernelRidge:
     @property
     def max_epochs(self) -> int:
         """The most iterations; a factorisation is one."""
-        return 1 if getattr(self, "_chosen", None) == "cholesky" else self.max_iterations
+        method = getattr(self, "_method", None)
+        return 1 if method is not None and method.is_direct else self.max_iterations
 
     def _check_parameters(self) -> None:
         check_whole(self, "max_iterations")
         super()._check_parameters()
-        check_choice(self, solver=SOLVERS)
+        complete(RIDGE_SOLVERS, self.solver, self.solver_params)
 
     def _precision(self, n: int, budget: int) -> str:
-        self._chosen = self.solver
-        if self.solver == "auto":
-            fits = DIRECT_BYTES * n * n <= budget and n <= MOST_DIRECT
-            self._chosen = "cholesky" if fits else "conjugate_gradients"
-        return "float64" if self._chosen == "cholesky" or n <= 1000 else "float32"
+        self._method = RIDGE_SOLVERS[self.solver].for_size(n, budget)
+        return "float64" if self._method.is_direct or n <= SMALL else "float32"
 
     def _make_plan(self, points: Any, weights: Any, kernel: Kernel, seed: int, budget: int) -> Plan:
         n, itemsize = points.shape[0], arrays.itemsize(points)
-        if self.dtype != "auto":
-            self._precision(n, budget)
         self._seed_used = seed
         some = points[: min(n, 1000), :-2]
         self._diagonal = max(float(arrays.namespace(points).max(kernel.diagonal(some))), 1e-300)
-        self._rank = self._n_subsample = 0
-        if self._chosen == "cholesky":
-            needed = DIRECT_BYTES / 8 * itemsize * n * n
-            remedy = "Use solver='conjugate_gradients', or give more memory."
-            arrays.check_room(f"A factorisation of {n:,} points takes", needed, budget, remedy)
-        else:
-            # Its vectors, n q numbers twice while they are made, should take a small share of the budget.
-            affordable = int(budget // (16 * itemsize * n))
-            self._n_subsample = min(n, max(100, round(12 * math.sqrt(n))), 6000)
-            self._rank = max(0, min(self._n_subsample // 3, affordable))
-        return Plan(kernel, None, n, 1.0, math.nan, 1.0)
+        parameters = complete(RIDGE_SOLVERS, self.solver, self.solver_params)
+        self._solution = self._method.plan(n, itemsize, budget, **parameters)
+        return Plan(kernel, None, self._solution.batch_size, 1.0, 1.0, 1.0)
 
     @staticmethod
     def _rows_to_keep(plan: Plan) -> int:
-        return plan.batch_size  # No solver of these takes other weights for other outputs.
+        return sys.maxsize  # No solver of these takes other weights for other outputs.
 
     def _step_bytes(self, plan: Plan, n_outputs: int, itemsize: int) -> int:
-        n = plan.batch_size
-        if self._chosen == "cholesky":
-            return int(DIRECT_BYTES / 8 * itemsize * n * n)
-        return itemsize * (2 * n * self._rank + 2 * self._n_subsample**2 + 12 * n * n_outputs)
+        return int(self._solution.step_bytes(plan.batch_size, n_outputs))
 
     def _make_problem(self, plan: Plan, points: Any, targets: Any, weights: Any, budget: int) -> Any:
         self._targets = targets
         return super()._make_problem(plan, points, targets, weights, budget)
 
     def _make_solver(self, step_size: float) -> Any:
-        # The base divides weights by their largest, and λ follows.
-        regularisation = self._choices.regularisation
-        if self._chosen == "cholesky":
-            return Cholesky(regularisation, MOST_LEFT_OUT if self._calibrates else 0)
-        # Rounding of the entries is a random matrix of this norm at most; without λ it alone could make K indefinite.
-        rounding = (
-            4.0 * float(np.finfo(np.dtype(str(self._gram.points.dtype))).eps) * math.sqrt(self._gram.n) * self._diagonal
-        )
-        jitter = rounding if regularisation < rounding else 0.0
-        return ConjugateGradients(
-            regularisation,
-            jitter,
-            2.0 * rounding,
-            self._rank,
-            self._n_subsample,
-            self._seed_used,
-            self._start(),
+        if self._centring.all_equal and self._choices.regularisation == 0 and self._method.parameters:
+            # One point with many targets: its equations have no solution, and every λ > 0 gives their mean.
+            self._choices.regularisation = 1.0
+        precision = float(np.finfo(np.dtype(str(self._gram.points.dtype))).eps)
+        return self._method.make(
+            RidgeTask(
+                self._solution,
+                self._choices.regularisation,  # The base divides weights by their largest, and λ follows.
+                4.0 * precision * math.sqrt(self._gram.n) * self._diagonal,
+                MOST_LEFT_OUT if self._calibrates else 0,
+                self._seed_used,
+                self._start(),
+            )
         )
 
     def _look_at_all(self, points: Any, targets: Any, weights: Any, kernel: Kernel, seed: int, budget: int) -> None:
-        # The factor leaves out row by row, which says nothing of a row that is there twice.
+        # Only a factor leaves rows out in closed form, row by row, which says nothing of a row that is there twice.
         n = points.shape[0]
-        if self._calibrates and 2 < n <= SMALL and different(points[:, :-2]) < n:
+        if self.dtype != "auto":
+            self._precision(n, budget)
+        if self._calibrates and 2 < n <= SMALL and not (self._method.is_direct and different(points[:, :-2]) == n):
             self._choices.look_at_all(self, lambda x: kernels.matrix(kernel, x), points, targets, weights)
 
     def _left_out_scores(self, state: Any) -> tuple[np.ndarray, slice] | None:
@@ -220,22 +201,22 @@ class _ExactKernelRidge:
         return training.Stopping(self.max_epochs, tolerance=self.tol**2)
 
     def _warn_if_unconverged(self, run: training.Run) -> None:
-        left, self._jitter = math.sqrt(max(run.losses[-1], 0.0)), run.state.jitter
-        if self._chosen != "cholesky" and left > self.tol:
+        left, self._jitter = math.sqrt(max(run.losses[-1], 0.0)), getattr(run.state, "jitter", 0.0)
+        if not self._method.is_direct and left > self.tol:
+            blocks = ", larger blocks (batch_size)" if "batch_size" in self._method.parameters else ""
             warnings.warn(
                 f"After max_iterations={self.max_iterations} the relative residual is {left:.1e}, above "
-                f"tol={self.tol:g}; more iterations or a larger regularisation would help.",
+                f"tol={self.tol:g}; more iterations{blocks} or a larger regularisation would help.",
                 ConvergenceWarning,
                 stacklevel=6,
             )
 
 
-class ExactKernelRidgeClassifier(_ExactKernelRidge, LeastSquaresClassifier):
+class KernelRidgeClassifier(_KernelRidge, LeastSquaresClassifier):
     """Kernel classification by regularised least squares on ±1 targets, solved to the end (KRLS).
 
-    The minimiser of Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖² in the kernel's space: by a Cholesky factorisation in double precision
-    where the matrix fits, else by conjugate gradients, preconditioned with the top of the spectrum of a subsample, that
-    read as much of the matrix as the memory holds and make the rest anew.
+    The minimiser of Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖² in the kernel's space. Iterative solvers read as much of the kernel
+    matrix as the memory holds and make the rest anew.
 
     Parameters
     ----------
@@ -255,17 +236,29 @@ class ExactKernelRidgeClassifier(_ExactKernelRidge, LeastSquaresClassifier):
         an end of the training before its limit.
     calibration : {"auto", None}, default="auto"
         How outputs become probabilities, and decide between several classes. "auto" learns a sigmoid, or a linear map
-        and the softmax for several classes, from outputs at training rows of functions that were fitted without them.
-        None leaves the outputs as they are. Regressors have it so that one configuration serves both, without effect.
-    solver : {"auto", "cholesky", "conjugate_gradients"}, default="auto"
-        "auto" factors up to 20,000 points where about 10 n² bytes are free. Where rounding makes the matrix singular
-        without a regularisation, a little is added to its diagonal, which ``effective_params_["jitter"]`` records.
+        and the softmax for several classes, from outputs at training rows of functions that were fitted without them;
+        iterative solvers do so for up to 1,000 rows. None leaves the outputs as they are, as do iterative solvers with
+        more rows. Regressors have it so that one configuration serves both, without effect.
+    solver : {"auto", "cholesky", "conjugate_gradients", "block_coordinate_descent"}, default="auto"
+        How the equations (K + λW⁻¹) α = y are solved.
+
+        - "auto": "cholesky" for up to 20,000 points where about 10 n² bytes are free, else "conjugate_gradients".
+        - "cholesky": a factorisation of the whole matrix in double precision. Where rounding makes it singular without
+          a regularisation, a little is added to its diagonal, which ``effective_params_["jitter"]`` records.
+        - "conjugate_gradients": preconditioned with the top of the spectrum of a subsample.
+        - "block_coordinate_descent": the equations of a block of points with the coefficients of all others held, block
+          after block, in another order each pass; no more than a block is factored. The smaller λ, the more passes.
+    solver_params : dict, optional
+        Parameters of the solver, by name: of "block_coordinate_descent" ``batch_size``, the points b of a block (None:
+        2,000, or as many as the memory has room for). Larger blocks need fewer passes, and b² numbers each.
     tol : float, default=1e-4
-        Conjugate gradients stop when the residual is this share of the targets' norm.
+        Iterative solvers stop when the residual is this share of the targets' norm; of blocks, that of each before its
+        step, over a pass.
     max_iterations : int, default=1000
-        The most iterations of conjugate gradients; each is a pass over the kernel matrix.
+        The most iterations of conjugate gradients, or passes of block coordinate descent; each reads the kernel matrix
+        once.
     warm_start : bool, default=False
-        Start conjugate gradients from the coefficients of the previous fit, if that had as many points and the same
+        Start an iterative solver from the coefficients of the previous fit, if that had as many points and the same
         ``random_state``. Useful for a path over several ``regularisation``, from the largest to the smallest.
     class_weight : dict or "balanced", optional
         Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
@@ -278,7 +271,8 @@ class ExactKernelRidgeClassifier(_ExactKernelRidge, LeastSquaresClassifier):
     memory : int or str, optional
         Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" means float64 for the factorisation and for up to 1,000 points, else float32.
+        "auto" means float64 for the factorisation and for up to 1,000 points, else float32. Blocks are solved in double
+        precision.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -299,25 +293,29 @@ class ExactKernelRidgeClassifier(_ExactKernelRidge, LeastSquaresClassifier):
     --------
     EigenProClassifier, EigenProRegressor : the same space at a fraction of the cost.
 
+    References
+    ----------
+    S. Tu, R. Roelofs, S. Venkataraman and B. Recht (2016), "Large scale kernel learning using block coordinate
+    descent", arXiv:1602.05310.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from shallows import ExactKernelRidgeClassifier
+    >>> from shallows import KernelRidgeClassifier
     >>> X, y = load_digits(return_X_y=True)
-    >>> model = ExactKernelRidgeClassifier(bandwidth=20.0, regularisation=0.1, random_state=0).fit(X[:1200], y[:1200])
+    >>> model = KernelRidgeClassifier(bandwidth=20.0, regularisation=0.1, random_state=0).fit(X[:1200], y[:1200])
     >>> bool(model.score(X[1200:], y[1200:]) > 0.95)
     True
     """
 
-    __init__ = with_parameters(_ExactKernelRidge.__init__, class_weight=None)
+    __init__ = with_parameters(_KernelRidge.__init__, class_weight=None)
 
 
-class ExactKernelRidgeRegressor(_ExactKernelRidge, LeastSquaresRegressor):
+class KernelRidgeRegressor(_KernelRidge, LeastSquaresRegressor):
     """Kernel regression by regularised least squares about the mean of the targets, solved to the end (KRLS).
 
-    The minimiser of Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖² in the kernel's space: by a Cholesky factorisation in double precision
-    where the matrix fits, else by conjugate gradients, preconditioned with the top of the spectrum of a subsample, that
-    read as much of the matrix as the memory holds and make the rest anew.
+    The minimiser of Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖² in the kernel's space. Iterative solvers read as much of the kernel
+    matrix as the memory holds and make the rest anew.
 
     Parameters
     ----------
@@ -337,17 +335,29 @@ class ExactKernelRidgeRegressor(_ExactKernelRidge, LeastSquaresRegressor):
         an end of the training before its limit.
     calibration : {"auto", None}, default="auto"
         How outputs become probabilities, and decide between several classes. "auto" learns a sigmoid, or a linear map
-        and the softmax for several classes, from outputs at training rows of functions that were fitted without them.
-        None leaves the outputs as they are. Regressors have it so that one configuration serves both, without effect.
-    solver : {"auto", "cholesky", "conjugate_gradients"}, default="auto"
-        "auto" factors up to 20,000 points where about 10 n² bytes are free. Where rounding makes the matrix singular
-        without a regularisation, a little is added to its diagonal, which ``effective_params_["jitter"]`` records.
+        and the softmax for several classes, from outputs at training rows of functions that were fitted without them;
+        iterative solvers do so for up to 1,000 rows. None leaves the outputs as they are, as do iterative solvers with
+        more rows. Regressors have it so that one configuration serves both, without effect.
+    solver : {"auto", "cholesky", "conjugate_gradients", "block_coordinate_descent"}, default="auto"
+        How the equations (K + λW⁻¹) α = y are solved.
+
+        - "auto": "cholesky" for up to 20,000 points where about 10 n² bytes are free, else "conjugate_gradients".
+        - "cholesky": a factorisation of the whole matrix in double precision. Where rounding makes it singular without
+          a regularisation, a little is added to its diagonal, which ``effective_params_["jitter"]`` records.
+        - "conjugate_gradients": preconditioned with the top of the spectrum of a subsample.
+        - "block_coordinate_descent": the equations of a block of points with the coefficients of all others held, block
+          after block, in another order each pass; no more than a block is factored. The smaller λ, the more passes.
+    solver_params : dict, optional
+        Parameters of the solver, by name: of "block_coordinate_descent" ``batch_size``, the points b of a block (None:
+        2,000, or as many as the memory has room for). Larger blocks need fewer passes, and b² numbers each.
     tol : float, default=1e-4
-        Conjugate gradients stop when the residual is this share of the targets' norm.
+        Iterative solvers stop when the residual is this share of the targets' norm; of blocks, that of each before its
+        step, over a pass.
     max_iterations : int, default=1000
-        The most iterations of conjugate gradients; each is a pass over the kernel matrix.
+        The most iterations of conjugate gradients, or passes of block coordinate descent; each reads the kernel matrix
+        once.
     warm_start : bool, default=False
-        Start conjugate gradients from the coefficients of the previous fit, if that had as many points and the same
+        Start an iterative solver from the coefficients of the previous fit, if that had as many points and the same
         ``random_state``. Useful for a path over several ``regularisation``, from the largest to the smallest.
     random_state : int, RandomState or None, default=None
         Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
@@ -357,7 +367,8 @@ class ExactKernelRidgeRegressor(_ExactKernelRidge, LeastSquaresRegressor):
     memory : int or str, optional
         Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" means float64 for the factorisation and for up to 1,000 points, else float32.
+        "auto" means float64 for the factorisation and for up to 1,000 points, else float32. Blocks are solved in double
+        precision.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -378,4 +389,9 @@ class ExactKernelRidgeRegressor(_ExactKernelRidge, LeastSquaresRegressor):
     See Also
     --------
     EigenProClassifier, EigenProRegressor : the same space at a fraction of the cost.
+
+    References
+    ----------
+    S. Tu, R. Roelofs, S. Venkataraman and B. Recht (2016), "Large scale kernel learning using block coordinate
+    descent", arXiv:1602.05310.
     """
