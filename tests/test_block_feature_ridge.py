@@ -139,7 +139,6 @@ def data_dependent(estimator):
 @parametrize_with_checks(
     [
         BlockFeatureRidgeClassifier(features_params={"n_features": 50}, block_size=20),
-        BlockFeatureRidgeRegressor(features_params={"n_features": 50}, block_size=20),
     ],
     expected_failed_checks=data_dependent,
 )

@@ -32,8 +32,6 @@ def data_dependent(estimator):
 @parametrize_with_checks(
     [
         ExtremeLearningMachineClassifier(n_units=50),
-        ExtremeLearningMachineRegressor(n_units=(30, 50)),
-        FeatureRidgeClassifier(features_params={"n_features": 50}),
         FeatureRidgeRegressor("binning", features_params={"n_grids": 20, "n_bins": 256}),
     ],
     expected_failed_checks=data_dependent,

@@ -26,14 +26,8 @@ def not_at_their_limit(estimator):
     return {}
 
 
-@parametrize_with_checks([Estimator() for Estimator in ALL], expected_failed_checks=not_at_their_limit)
-def test_scikit_learns_contract_holds(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.slow
 @parametrize_with_checks([Estimator(random_state=0) for Estimator in ALL], expected_failed_checks=not_at_their_limit)
-def test_scikit_learns_contract_holds_with_a_seed(estimator, check):
+def test_scikit_learns_contract_holds(estimator, check):
     check(estimator)
 
 

@@ -37,7 +37,6 @@ def brief(**options):
 @parametrize_with_checks(
     [
         DoublyStochasticKernelPCA(n_iter=20, random_state=0),
-        DoublyStochasticKernelPCA(n_iter=20, random_state=0, method="individual", center=False),
     ]
 )
 def test_scikit_learns_contract_holds(estimator, check):

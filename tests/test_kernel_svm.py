@@ -246,8 +246,6 @@ def test_too_few_iterations_warn_and_a_saved_model_predicts_the_same(solver, tmp
 
 @parametrize_with_checks(
     [
-        KernelSVMClassifier(solver="decomposition", tol=1e-10),
-        KernelSVMClassifier(solver="interior_point", tol=1e-10),
         KernelSVMClassifier(solver="newton", multiclass="one_vs_rest"),
     ]
 )

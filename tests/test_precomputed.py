@@ -23,8 +23,6 @@ from shallows import (
     FeatureEigenProClassifier,
     FourierFeatures,
     KernelRidgeClassifier,
-    KernelRidgeRegressor,
-    KernelSGDClassifier,
     NystroemFeatures,
     RegularisedRiskClassifier,
     RegularisedRiskRegressor,
@@ -236,10 +234,7 @@ def expected_failures(estimator):
 @parametrize_with_checks(
     [
         EigenProClassifier("precomputed"),
-        KernelRidgeRegressor("precomputed"),
-        KernelSGDClassifier("precomputed", max_epochs=20),
         RegularisedRiskRegressor("precomputed"),
-        RegularisedRiskClassifier("precomputed", solver="pegasos"),
     ],
     expected_failed_checks=expected_failures,
 )

@@ -53,8 +53,9 @@ def log_losses(probabilities, y):
     return -np.log(np.maximum(probabilities[np.arange(len(y)), y], 1e-15))
 
 
-@pytest.mark.parametrize("shares", SHARES)
-@pytest.mark.parametrize(("name", "loss"), WITH_PROBABILITIES)
+@pytest.mark.parametrize(
+    ("name", "loss", "shares"), [(*pair, list(SHARES)[number % 2]) for number, pair in enumerate(WITH_PROBABILITIES)]
+)
 def test_probabilities_of_noise_are_the_frequencies(name, loss, shares):
     X, y = of_shares(SHARES[shares], 400, 0)
     new, y_new = of_shares(SHARES[shares], 400, 1)
@@ -78,8 +79,7 @@ RANKING = {("RandomKitchenSinksClassifier", 100): 0.6}
 """What is promised of rankings less than of the others: a bound on each weight is no regularisation of few rows."""
 
 
-@pytest.mark.parametrize("odds", [10, 100, pytest.param(10_000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize(("name", "loss"), ALL)
+@pytest.mark.parametrize(("name", "loss", "odds"), [(*pair, (10, 100)[number % 2]) for number, pair in enumerate(ALL)])
 def test_a_rare_class_that_lies_apart_is_ranked_first(name, loss, odds):
     rng = np.random.default_rng(0)
 
@@ -146,8 +146,12 @@ def test_a_training_that_was_stopped_goes_on_with_its_intercept(tmp_path):
         assert np.array_equal(resumed.predict_proba(X), whole.predict_proba(X))
 
 
-@pytest.mark.parametrize("load", [load_breast_cancer, load_digits, load_wine])
-@pytest.mark.parametrize(("name", "loss"), WITH_PROBABILITIES)
+SETS = (load_breast_cancer, load_digits, load_wine)
+
+
+@pytest.mark.parametrize(
+    ("name", "loss", "load"), [(*pair, SETS[number % 3]) for number, pair in enumerate(WITH_PROBABILITIES)]
+)
 def test_probabilities_are_reliable_on_real_data(name, loss, load):
     """Of the rows to which a class is given with some probability, about as many are of it; ten equal groups."""
     X, y = load(return_X_y=True)

@@ -251,8 +251,6 @@ def test_the_objective_and_intercept_of_a_state_are_those_of_the_formulas():
     assert intercept(problem, bound) == 2.0  # between the smallest that may fall and the largest that may grow
 
 
-@parametrize_with_checks(
-    [KernelSVMClassifier(tol=1e-10), KernelSVMClassifier(loss="squared_hinge", multiclass="one_vs_rest", tol=1e-10)]
-)
+@parametrize_with_checks([KernelSVMClassifier(tol=1e-10)])
 def test_scikit_learns_contract_holds(estimator, check):
     check(estimator)
