@@ -64,8 +64,7 @@ def _target(
         description["notes"] = [*description.get("notes", []), *_notes(index["targets"][target])]
     else:
         reason = f"not among the reference results: {index['not_run'].get(target, 'not collected')}"
-        comparison = {**plan.comparison(target, scale), "series": []}
-        comparison["left_out"] = comparison["left_out"] or reason
+        comparison = {**plan.comparison(target, scale), "series": [], "left_out": reason}
         rows = list(target_table.rows_of(comparison, {}))
         description = target_table.describe(comparison, {})
         known = {"dataset", "method", "metric", *(key for row in rows for key in row.keys)}
