@@ -136,7 +136,7 @@ def use(python: Path, place: Path) -> None:
     missing = subprocess.run(
         [command, "predict", "no-model", "no-rows.csv"], cwd=elsewhere, capture_output=True, text=True, env=clean()
     )
-    if missing.returncode != 1 or not missing.stderr.startswith("shallows: "):
+    if missing.returncode != 2 or not missing.stderr.startswith("shallows: "):
         raise SystemExit(f"shallows predict does not say that there is no model:\n{missing.stderr}")
     print(run([str(python), "-c", FIT], elsewhere).strip())
 
