@@ -137,7 +137,7 @@ def test_a_linear_machine_is_at_its_optimum_or_says_to_scale(solver, loss, kind)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
         try:
-            model = LinearSVMClassifier(solver, loss=loss, random_state=0, max_seconds=1).fit(x, y)
+            model = LinearSVMClassifier(solver, loss=loss, random_state=0, max_seconds=3).fit(x, y)
         except DivergenceError as error:
             assert "Scale the features" in str(error)
             return

@@ -205,7 +205,7 @@ def _sendable(error: Exception) -> Exception:
 
 def versions() -> str:
     """The versions that processes must have in common to give the same numbers."""
-    version = sys.modules[__package__].__version__
+    version = sys.modules[__package__.partition(".")[0]].__version__
     parts = f"shallows {version} (sources {_digest_of_sources()}), NumPy {np.__version__}"
     return f"{parts}, Python {platform.python_version()}"
 
