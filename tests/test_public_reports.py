@@ -163,7 +163,10 @@ def bytes_wrap_around(name):
 @report(SOME)
 def half_precision_overflows(name):
     rows = (2000 * X).astype(np.float16)
-    assert_same(fitted(name, rows), fitted(name, rows.astype(np.float32)), rows, rows.astype(np.float32))
+    # Two fits that stop at another precision differ by the tolerance.
+    exact = {"tol": 1e-8} if name == "KernelSVMClassifier" else {}
+    first, second = fitted(name, rows, **exact), fitted(name, rows.astype(np.float32), **exact)
+    assert_same(first, second, rows, rows.astype(np.float32))
 
 
 # Components -----------------------------------------------------------------------------------------------------------
