@@ -11,8 +11,8 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import SVC
 
 from risk_example import N, batches_of, feature_risk, kernel_risk, run
-from shallows import kernels
-from shallows.errors import ShallowsError, UnknownNameError
+from shallows import RegularisedRiskClassifier, kernels
+from shallows.errors import ShallowsError
 from shallows.solvers.regularised.norma import NORMA
 from shallows.solvers.regularised.pegasos import Pegasos
 from shallows.solvers.regularised.risk import RiskProblem
@@ -242,7 +242,10 @@ def test_columns_that_nobody_visited_are_not_made(monkeypatch):
 
 
 def test_wrong_parameters_of_norma_are_told():
-    with pytest.raises(UnknownNameError, match="schedule 'sqrt'"):
-        NORMA(1.0, "sqrt")
-    with pytest.raises(ShallowsError, match="truncation must be"):
-        NORMA(1.0, truncation=0)
+    for parameters, message in (
+        ({"schedule": "sqrt"}, "schedule must be one of"),
+        ({"truncation": 0}, "truncation must be"),
+        ({"shedule": "root"}, "Did you mean 'schedule'"),
+    ):
+        with pytest.raises(ShallowsError, match=message):
+            RegularisedRiskClassifier(solver="norma", solver_params=parameters).fit([[0.0], [1.0]], [0, 1])
