@@ -27,9 +27,8 @@ from sklearn.decomposition import KernelPCA
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from shallows import datasets, kernels
+from shallows import DoublyStochasticKernelPCA, datasets, kernels
 from shallows.datasets import synthetic
-from shallows.estimators.components import DoublyStochasticKernelPCA
 from shallows.experiments.running.measures.components import squared_sine
 from shallows.features import FourierFeatures
 from shallows.solvers.components.component_state import ComponentProblem

@@ -22,10 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from shallows import FourierFeatures, NystroemFeatures
+from shallows import DoublyStochasticKernelCCA, FourierFeatures, NystroemFeatures
 from shallows.datasets import synthetic
 from shallows.datasets.formats.idx import read_idx
-from shallows.estimators.components import DoublyStochasticKernelCCA
 from shallows.estimators.components.randomised_cca import RIDGES, _directions, total_correlation
 
 K = 50

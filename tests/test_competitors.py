@@ -23,7 +23,7 @@ from shallows.estimators import (
     RegularisedRiskClassifier,
     RegularisedRiskRegressor,
 )
-from shallows.estimators.regularised.batch_orders import InOrderThenDrawn, InOrderThenShuffled
+from shallows.estimators.regularised.risk_model import InOrderThenDrawn, InOrderThenShuffled
 from solved_by import constructor
 
 WAYS = [

@@ -47,7 +47,7 @@ class _KernelRidge:
         solver: str = "auto",
         solver_params: Mapping[str, Any] | None = None,
         tol: float = 1e-4,
-        max_iterations: int = 1000,
+        max_iterations: int | None = None,
         warm_start: bool = False,
         random_state: Any = None,
         device: str = "auto",
@@ -126,11 +126,10 @@ class _KernelRidge:
     @property
     def max_epochs(self) -> int:
         """The most iterations; a factorisation is one."""
-        method = getattr(self, "_method", None)
-        return 1 if method is not None and method.is_direct else self.max_iterations
+        return 1 if self._method.is_direct else self.max_iterations or self._method.max_iterations
 
     def _check_parameters(self) -> None:
-        check_whole(self, "max_iterations")
+        check_whole(self, "max_iterations", optional=True)
         super()._check_parameters()
         complete(RIDGE_SOLVERS, self.solver, self.solver_params)
 
@@ -205,7 +204,7 @@ class _KernelRidge:
         if not self._method.is_direct and left > self.tol:
             blocks = ", larger blocks (batch_size)" if "batch_size" in self._method.parameters else ""
             warnings.warn(
-                f"After max_iterations={self.max_iterations} the relative residual is {left:.1e}, above "
+                f"After max_iterations={self.max_epochs} the relative residual is {left:.1e}, above "
                 f"tol={self.tol:g}; more iterations{blocks} or a larger regularisation would help.",
                 ConvergenceWarning,
                 stacklevel=6,
@@ -254,9 +253,9 @@ class KernelRidgeClassifier(_KernelRidge, LeastSquaresClassifier):
     tol : float, default=1e-4
         Iterative solvers stop when the residual is this share of the targets' norm; of blocks, that of each before its
         step, over a pass.
-    max_iterations : int, default=1000
+    max_iterations : int, optional
         The most iterations of conjugate gradients, or passes of block coordinate descent; each reads the kernel matrix
-        once.
+        once. None takes 1,000 iterations or 100 passes.
     warm_start : bool, default=False
         Start an iterative solver from the coefficients of the previous fit, if that had as many points and the same
         ``random_state``. Useful for a path over several ``regularisation``, from the largest to the smallest.
@@ -353,9 +352,9 @@ class KernelRidgeRegressor(_KernelRidge, LeastSquaresRegressor):
     tol : float, default=1e-4
         Iterative solvers stop when the residual is this share of the targets' norm; of blocks, that of each before its
         step, over a pass.
-    max_iterations : int, default=1000
+    max_iterations : int, optional
         The most iterations of conjugate gradients, or passes of block coordinate descent; each reads the kernel matrix
-        once.
+        once. None takes 1,000 iterations or 100 passes.
     warm_start : bool, default=False
         Start an iterative solver from the coefficients of the previous fit, if that had as many points and the same
         ``random_state``. Useful for a path over several ``regularisation``, from the largest to the smallest.

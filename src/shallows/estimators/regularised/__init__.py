@@ -1,5 +1,4 @@
 """Estimators that minimise a regularised risk, λ/2 ‖f‖² + (1/n) Σ wᵢ ℓ(f(xᵢ), yᵢ), on a kernel or on explicit features.
 
-`regularised_risk` has the classifier and the regressor, `risk_model` the fit and the prediction that both share,
-`batch_orders` the orders in which batches are visited.
+`regularised_risk` has the classifier and the regressor, `risk_model` the fit and the prediction that both share.
 """

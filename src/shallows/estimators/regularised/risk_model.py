@@ -25,9 +25,31 @@ from ..column_scales import FAR_ABOVE
 from ..feature_scores import feature_scores
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
 from ..parameter_checks import check_positive, check_whole
+from ..snapshot import Snapshot
 from . import linear_scales
-from .batch_orders import InOrderThenDrawn, InOrderThenShuffled
-from .risk_snapshot import RiskSnapshot
+
+
+class InOrderThenShuffled(training.Batches):
+    """Batches that the first epoch visits in the order of the rows, and later ones in a random order.
+
+    The rows of a fit are in a random order already. In the first epoch the rows visited so far are then the first
+    ones, and of a kernel matrix that is not kept only their columns are computed.
+    """
+
+    def of_epoch(self, epoch: int) -> list[slice]:
+        """The batches of an epoch, in their order."""
+        return list(arrays.blocks(self.n, self.size)) if epoch == 0 else super().of_epoch(epoch)
+
+
+class InOrderThenDrawn(InOrderThenShuffled):
+    """Batches that the first epoch visits in order, and later ones draw with replacement."""
+
+    def of_epoch(self, epoch: int) -> list[slice]:
+        """The batches of an epoch, in their order."""
+        slices = list(arrays.blocks(self.n, self.size))
+        if epoch == 0:
+            return slices
+        return [slices[int(i % len(slices))] for i in streams.integers(self.seed, "drawn batches", epoch, len(slices))]
 
 
 class RiskModel(Estimator):
@@ -420,3 +442,33 @@ class RiskModel(Estimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")
+
+
+class RiskSnapshot(Snapshot):
+    """A model of a regularised risk in the middle of its training."""
+
+    def __init__(self, estimator: Any, problem: RiskProblem, state: RiskState, epoch: int):
+        super().__init__(estimator, state, epoch)
+        self.problem = problem
+
+    def _scores(self, X: Any) -> np.ndarray:
+        model = self.estimator._model_of(self.problem, self.state, final=False)
+        return self.estimator._raw_predict(X, model)
+
+    def _scores_in_training(self) -> np.ndarray:
+        span, state, order = self.problem.span, self.state, self.estimator._order
+        scores = np.empty(self.problem.targets.shape, dtype=np.float64)
+        for rows in arrays.blocks(span.n, 4096):
+            scores[order[rows]] = arrays.to_numpy(span.scores(state.coefficients, rows, state.n_visited))
+        scores, held_out = self.estimator._unscale(scores), self.estimator._held_out
+        return scores if held_out is None else held_out.merged(scores, self._scores(held_out.X))
+
+    def objective(self) -> float:
+        """λ/2 ‖f‖² and the mean loss, in the units that they are minimised in."""
+        return self.problem.objective(self.state.coefficients)
+
+    def mean_loss(self, X: Any, y: Any) -> float:
+        """Mean of the loss on any points, for losses of classes; without the regulariser."""
+        scores = self.decision_function(X)
+        targets = self.estimator._encode(np.asarray(y)).astype(scores.dtype)
+        return float(np.mean(self.estimator._named_loss().value(scores, targets), dtype=np.float64))

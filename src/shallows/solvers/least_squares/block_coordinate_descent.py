@@ -98,4 +98,5 @@ BLOCK_SOLVER = RidgeSolver(
     _plan,
     lambda task: BlockCoordinateDescent(task.regularisation, task.start),
     {"batch_size": count()},
+    max_iterations=100,  # Each factors all blocks.
 )

@@ -70,6 +70,8 @@ class RidgeSolver:
     parameters : mapping of str to Parameter
     is_direct : bool
         Whether one step in double precision is the solution.
+    max_iterations : int
+        Where the user says nothing.
     """
 
     name: str
@@ -77,6 +79,7 @@ class RidgeSolver:
     make: Callable[[RidgeTask], Any]
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     is_direct: bool = False
+    max_iterations: int = 1000
 
     def for_size(self, n: int, budget: int) -> RidgeSolver:
         """The solver of a problem of n points in so many bytes."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from ... import arrays, kernels
 from ...errors import ShallowsError
 from ...kernels import Kernel
+from ..array_state import ArrayState
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class DenseProblem:
 
 
 @dataclass
-class DenseState:
+class DenseState(ArrayState):
     """Where a solver of a `DenseProblem` stands.
 
     Attributes
@@ -92,26 +92,13 @@ class DenseState:
     n_steps: int = 0
     exhausted: bool = False
 
-    def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Copies of arrays, and numbers, that `recall` takes up again, to the bit."""
-        values = {one.name: getattr(self, one.name) for one in fields(self)}
-        held = {name: value.copy() for name, value in values.items() if isinstance(value, np.ndarray)}
-        return held, {name: value for name, value in values.items() if name not in held}
-
-    def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
-        """Take up what `remember` gave."""
-        for name, value in held.items():
-            setattr(self, name, np.array(value))
-        for name, value in numbers.items():
-            setattr(self, name, value)
-
     def monitored(self) -> tuple[float, float]:
         """The gap, held against nothing: it may grow before it falls."""
         return (self.gap if np.isfinite(self.gap) or not self.n_steps else float("nan")), float("nan")
 
     def is_finite(self) -> bool:
         """Whether all coefficients are numbers."""
-        return bool(np.isfinite(self.coefficients).all() and np.isfinite(self.intercept))
+        return super().is_finite() and bool(np.isfinite(self.intercept))
 
 
 def dense_matrix(kernel: Kernel, points: arrays.Array) -> np.ndarray:
