@@ -79,7 +79,8 @@ def _function(loss: int, parameter: float, dtype: str, like: Array) -> Any:
         expected = ascent.ascend(loss, parameter, scores, products, scale, np.zeros((m, c)), targets, weights)
         found = [arrays.to_numpy(dual), change / scale]
         error = float(np.max([np.abs(part - expected).max() for part in found]) / np.abs(expected).max())
-        if not error < 64 * np.finfo(dtype).eps:
+        # Rounding of one row is carried into every row after it.
+        if not error < 1024 * np.finfo(dtype).eps:
             raise ArithmeticError(f"dual variables are off by {error:.1e}")
         return made
 
