@@ -60,3 +60,11 @@ def test_a_model_goes_on_on_another_device():
     assert np.abs(model.predict(x) - before).max() < 1e-9
     model.partial_fit(x, y)
     assert model.n_iter_ > 12
+
+
+def test_an_indefinite_system_gets_the_damping_that_it_gets_on_a_cpu():
+    turn = np.linalg.qr(sample(30, 30))[0].astype(np.float32)
+    matrix, b = (turn * np.repeat(np.float32([10.0, -0.1]), 15)) @ turn.T, turn[:, [0, -1]].copy()
+    expected = arrays.solve_damped(matrix, b, 1e-3)
+    there = [arrays.to_device(part, arrays.resolve_device("gpu")) for part in (matrix, b)]
+    assert arrays.to_numpy(arrays.solve_damped(*there, 1e-3)) == pytest.approx(expected, rel=1e-4, abs=1e-4)

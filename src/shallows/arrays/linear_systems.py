@@ -9,28 +9,33 @@ import math
 import numpy as np
 
 from .devices import Array, astype, is_numpy, namespace, supports_out
+from .operations import diagonal
 
 
 def raise_on_failure(x: Array) -> contextlib.AbstractContextManager:
     """A context in which a factorisation that fails raises; left alone, CuPy returns the finite numbers it came to."""
-    if type(x).__module__.partition(".")[0] != "cupy" or importlib.util.find_spec("cupyx") is None:
+    if not _is_cupy(x):
         return contextlib.nullcontext()
     import cupyx
 
     return cupyx.errstate(linalg="raise")
 
 
-def solve_triangular(factor: Array, b: Array) -> Array:
-    """``x`` with ``factor @ x = b`` for a lower triangular factor."""
+def _is_cupy(x: Array) -> bool:
+    return type(x).__module__.partition(".")[0] == "cupy" and importlib.util.find_spec("cupyx") is not None
+
+
+def solve_triangular(factor: Array, b: Array, trans: str = "N") -> Array:
+    """``x`` with ``factor @ x = b`` for a lower triangular factor, or with its transpose for ``trans="T"``."""
     if is_numpy(factor):
         from scipy.linalg import solve_triangular as solve
 
-        return solve(factor, b, lower=True, check_finite=False)
-    if type(factor).__module__.partition(".")[0] == "cupy":
+        return solve(factor, b, lower=True, trans=trans, check_finite=False)
+    if _is_cupy(factor):
         from cupyx.scipy.linalg import solve_triangular as solve
 
-        return solve(factor, b, lower=True, check_finite=False)
-    return namespace(factor).linalg.solve(factor, b)
+        return solve(factor, b, lower=True, trans=trans, check_finite=False)
+    return namespace(factor).linalg.solve(factor.T if trans == "T" else factor, b)
 
 
 def cholesky_in_place(matrix: Array) -> Array:
@@ -71,37 +76,39 @@ def solve_positive_definite(matrix: Array, b: Array) -> Array:
         factor = cho_factor(matrix.T, lower=False, overwrite_a=True, check_finite=False)
         return cho_solve(factor, b, check_finite=False)
     factor = cholesky_in_place(matrix)
-    halfway = solve_triangular(factor, b)
-    if type(factor).__module__.partition(".")[0] == "cupy":
-        from cupyx.scipy.linalg import solve_triangular as solve
-
-        return solve(factor, halfway, lower=True, trans="T", check_finite=False)
-    return namespace(factor).linalg.solve(factor.T, halfway)
+    return solve_triangular(factor, solve_triangular(factor, b), trans="T")
 
 
 def solve_damped(matrix: Array, b: Array, damping: float) -> Array:
     """``x`` with ``(matrix + damping I) @ x = b`` for a positive semi-definite matrix, solved in float64.
 
-    Where rounding has made the damped matrix indefinite, the damping grows tenfold until it is not; on a GPU, whose
-    host would have to wait to know, it is solved as it is, by LU factors.
+    Where rounding has made the damped matrix indefinite, the damping grows tenfold until it is not.
     """
     xp = namespace(matrix)
-    if supports_out(matrix) and not is_numpy(matrix):
-        n, wide = matrix.shape[0], xp.array(matrix, dtype=xp.float64, copy=True)
-        xp.reshape(wide, (-1,))[:: n + 1] += damping
-        return astype(xp.linalg.solve(wide, astype(b, xp.float64)), b.dtype)
-    wide, right = astype(matrix, xp.float64), astype(b, xp.float64)
-    eye = xp.eye(wide.shape[0], dtype=wide.dtype)
-    if not is_numpy(matrix):
-        return astype(xp.linalg.solve(wide + damping * eye, right), b.dtype)
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve
-
-    floor = float(np.finfo(matrix.dtype).eps) * float(wide.diagonal().max(initial=0.0))
+    right = astype(b, xp.float64)
     while True:
         try:
-            factor = cho_factor(wide + damping * eye, lower=True, check_finite=False, overwrite_a=True)
-            return astype(cho_solve(factor, right, check_finite=False), b.dtype)
-        except LinAlgError:
-            if not (math.isfinite(damping) and np.isfinite(wide).all()):
-                return np.full_like(b, np.nan)
+            return astype(_solve(_damped(matrix, damping), right), b.dtype)
+        except np.linalg.LinAlgError:
+            if not (math.isfinite(damping) and bool(xp.all(xp.isfinite(matrix)))):
+                return xp.full_like(b, xp.nan)
+            floor = float(xp.finfo(matrix.dtype).eps) * float(xp.max(diagonal(matrix)))
             damping = max(10.0 * damping, floor, 1e-300)
+
+
+def _damped(matrix: Array, damping: float) -> Array:
+    """A copy in float64 with a number added to the diagonal."""
+    xp, n = namespace(matrix), matrix.shape[0]
+    if not supports_out(matrix):
+        return astype(matrix, xp.float64) + damping * xp.eye(n, dtype=xp.float64)
+    copy = xp.array(matrix, dtype=xp.float64, copy=True, order="C")
+    xp.reshape(copy, (-1,))[:: n + 1] += damping
+    return copy
+
+
+def _solve(matrix: Array, b: Array) -> Array:
+    if not is_numpy(matrix):
+        return solve_positive_definite(matrix, b)
+    from scipy.linalg import cho_factor, cho_solve
+
+    return cho_solve(cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False), b, check_finite=False)
