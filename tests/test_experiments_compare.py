@@ -7,6 +7,7 @@ import pytest
 
 from shallows.experiments import claim_functions
 from shallows.experiments.comparing import cells, target_table, uncertainty, verdicts
+from shallows.experiments.comparing.measured import Measured
 from shallows.experiments.comparing.row_maker import dataset_name
 from shallows.experiments.comparing.rows import COLUMNS, Row, counts_by_kind
 from shallows.experiments.planning.plan import Plan
@@ -33,7 +34,23 @@ def plan():
     ],
 )
 def test_a_number_beyond_the_tolerance_on_either_side_deviates(measured, verdict):
-    assert verdicts.judge(1.0, measured, uncertainty.margin("1.0", TOLERANCE)) == verdict
+    assert verdicts.judge(1.0, measured, uncertainty.margin("1.0", TOLERANCE))[0] == verdict
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict"),
+    [
+        ((1.0, 1.02), "reproduced"),
+        ((0.9, 1.2), "undecided"),  # a margin of 0.52
+        ((0.2, 2.2), "undecided"),
+        ((4.9, 5.1), "deviates"),
+    ],
+)
+def test_a_number_whose_repetitions_scatter_widely_is_not_reproduced(values, verdict):
+    measured, tolerance = Measured(values, len(values)), {"half_digit": True, "standard_errors": 2}
+    margin = uncertainty.margin("1.0", tolerance, measured)
+    scattered = uncertainty.scatters("1.0", margin, tolerance)
+    assert verdicts.judge(1.0, measured.mean, margin, scattered)[0] == verdict
 
 
 def test_drawn_indices_are_whole_and_hold_both_ends():
@@ -94,7 +111,7 @@ def published_curve(plan, shift):
         rows.setdefault((row["method"], row["setting"]), {})[row["metric"]] = float(row["published"])
 
     def curve(run):
-        method = {"eigenpro": "EigenPro", "kernel_sgd": "Pegasos"}[run.method]
+        method = {"kernel_sgd": "Pegasos"}.get(run.method, "EigenPro")
         kernel = run.parameters["kernel"].capitalize()
         return [
             {"epoch": str(mark), "iteration": "1", "seconds": "1", "metric": metric, "value": str(value + shift)}

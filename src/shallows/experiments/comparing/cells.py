@@ -74,15 +74,17 @@ def row_of(
 ) -> Row:
     """The row of what was measured of a metric, judged beside the printed number if there is one."""
     definition, text = maker.comparison["spec"]["metrics"][metric], (printed or {}).get("published", "")
-    tolerance, number, margin = definition.get("tolerance", {}), number_in(text), None
+    tolerance, number, margin, scattered = definition.get("tolerance", {}), number_in(text), None, False
     if number is not None:
-        margin = uncertainty.margin(text, tolerance, measured, runs, printed.get("spread", ""))
+        spread = printed.get("spread", "")
+        margin = uncertainty.margin(text, tolerance, measured, runs, spread)
+        scattered = uncertainty.scatters(text, margin, tolerance, runs, spread)
     return maker.row(
         [series["data"]],
         series["method"],
         setting,
         metric,
-        _judged(maker, series, metric, measured, number, margin, runs, point),
+        _judged(maker, series, metric, measured, number, margin, scattered, runs, point),
         printed,
         measured,
         runs,
@@ -99,6 +101,7 @@ def _judged(
     measured: Measured,
     number: float | None,
     margin: float | None,
+    scattered: bool,
     runs: Sequence[RunResult],
     point: Point | str,
 ) -> tuple[Verdict, str]:
@@ -133,7 +136,7 @@ def _judged(
         drawn = spec["kind"] == "curves" and point is not None
         silent = "the paper draws this curve and prints no number" if drawn else "the paper prints no number"
         return Verdict.NOT_COMPARABLE, silent
-    return verdicts.judge(number, measured.mean, margin or 0.0), ""
+    return verdicts.judge(number, measured.mean, margin or 0.0, scattered)
 
 
 def _points(

@@ -169,7 +169,9 @@ def _judged(
     if incomparable:
         return Verdict.NOT_COMPARABLE, incomparable
     if margin is not None and printed:
-        return verdicts.judge(float(printed["published"]), measured.mean, margin), ""
+        text, spread = printed["published"], printed.get("spread", "")
+        scattered = uncertainty.scatters(text, margin, claim["tolerance"], runs, spread)
+        return verdicts.judge(float(text), measured.mean, margin, scattered)
     text, every = verdicts.criterion(claim), measured.values if claim.get("every_seed") else ()
     good = all(verdicts.holds(claim, value) for value in every or [measured.mean])
     if not printed:

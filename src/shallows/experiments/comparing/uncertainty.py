@@ -63,6 +63,18 @@ def margin(
     return total + tolerance.get("standard_errors", 0.0) * math.sqrt(variance)
 
 
+def scatters(
+    printed: str, within: float, tolerance: Mapping[str, Any], runs: Sequence[RunResult] = (), spread: str = ""
+) -> bool:
+    """Whether a margin says too little, because the repetitions scatter too much.
+
+    That is so where it exceeds what rounding and counting alone allow by more than a quarter of the printed number, and
+    is more than twice as wide: a diverging series would agree with nearly everything.
+    """
+    firm = margin(printed, tolerance, runs=runs, spread=spread)
+    return within > max(2.0 * firm, firm + abs(float(printed)) / 4.0)
+
+
 def counted_variance(first: float, second: float, n: int) -> float:
     """At most the variance of a difference of two errors in percent that were counted on the same n points."""
     return 100.0 * max(first + second, 100.0 / n) / n

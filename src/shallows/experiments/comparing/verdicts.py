@@ -100,9 +100,19 @@ _PARTS = (("n_train", "training"), ("n_test", "test"))
 ROUNDED_SIZE = 0.1
 
 
-def judge(published: float, measured: float, margin: float) -> Verdict:
-    """``reproduced`` where two numbers lie within the margin of each other, else ``deviates``; so does a NaN."""
-    return Verdict.REPRODUCED if abs(measured - published) <= margin else Verdict.DEVIATES
+#: Why a number is undecided whose repetitions scatter.
+SCATTERED = "the repetitions scatter by more than a quarter of the printed number"
+
+
+def judge(published: float, measured: float, margin: float, scattered: bool = False) -> tuple[Verdict, str]:
+    """The verdict on two numbers, and why.
+
+    ``reproduced`` where they lie within the margin of each other, ``undecided`` where the scatter of the repetitions
+    alone makes it so wide, else ``deviates``; so does a NaN.
+    """
+    if not abs(measured - published) <= margin:
+        return Verdict.DEVIATES, ""
+    return (Verdict.UNDECIDED, SCATTERED) if scattered else (Verdict.REPRODUCED, "")
 
 
 def holds(claim: Mapping[str, Any], value: float) -> bool:
