@@ -33,29 +33,14 @@ class Value:
 
 @dataclass(frozen=True)
 class Card:
-    """What a card shows and what it is filtered by.
-
-    Attributes
-    ----------
-    target : Target
-    thumbnail : str
-        A picture as a data URI; empty where there is none.
-    values : tuple of Value
-        In place of a picture.
-    items : tuple of str
-        ``kind:verdict`` for each that occurs among the printed items.
-    causes : tuple of str
-        Of its deviations.
-    words : str
-        What a search looks through, in lower case.
-    """
+    """What a card shows and what it is filtered by."""
 
     target: Target
-    thumbnail: str
-    values: tuple[Value, ...]
-    items: tuple[str, ...]
-    causes: tuple[str, ...]
-    words: str
+    thumbnail: str  # a picture as a data URI; empty where there is none
+    values: tuple[Value, ...]  # in place of a picture
+    items: tuple[str, ...]  # "kind:verdict" for each that occurs among the printed items
+    causes: tuple[str, ...]  # of its deviations
+    words: str  # what a search looks through, in lower case
 
 
 def card(target: Target, svg_path: str | Path | None) -> Card:

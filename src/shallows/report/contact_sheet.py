@@ -27,19 +27,7 @@ def draw(
     title: str,
     footer: str,
 ) -> None:
-    """Draw rows of images, each led by the one that it is made of.
-
-    Parameters
-    ----------
-    plain : sequence of arrays of uint8, shape (side, side)
-        One image a row; it stands on the left.
-    deformed : sequence of sequences of such arrays
-        For every row, what stands to the right of it.
-    svg_path, png_path : path
-        Where the two forms go. Drawn again, they are the same to the bit.
-    title, footer : str
-        What stands above and below.
-    """
+    """Draw rows of images of bytes, each led by the plain one that it is made of; drawn again, the same to the bit."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -64,19 +52,7 @@ def draw(
 
 
 def of_digits(digits: Any, svg_path: str | Path, png_path: str | Path, *, source: str, columns: int = 10) -> None:
-    """Draw the first digit of every class and its first deformations.
-
-    Parameters
-    ----------
-    digits : EndlessDigits
-        The generator.
-    svg_path, png_path : path
-        Where the two forms go.
-    source : str
-        What the digits are, for the footer.
-    columns : int, default=10
-        Deformations of each.
-    """
+    """Draw the first digit of every class of a generator and its first deformations; the footer names their source."""
     n, side = len(digits.images), digits.side
     firsts = [int((digits.labels == label).argmax()) for label in range(digits.n_classes)]
     deformed = [
@@ -101,17 +77,7 @@ def of_digits(digits: Any, svg_path: str | Path, png_path: str | Path, *, source
 
 
 def of_dataset(name: str, verified: str | Path, svg_path: str | Path, png_path: str | Path) -> None:
-    """Draw the sheet of an endless dataset of the catalogue.
-
-    Parameters
-    ----------
-    name : str
-        A generated dataset that `of_digits` can draw, for instance ``"mnist_endless"``.
-    verified : path
-        The ``verified.json`` that `shallows.datasets.fetch` wrote for it.
-    svg_path, png_path : path
-        Where the two forms go.
-    """
+    """Draw the sheet of an endless dataset of the catalogue, by the ``verified.json`` that was written for it."""
     from shallows.datasets import get
     from shallows.datasets.sources import open_source
 

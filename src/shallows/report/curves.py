@@ -33,11 +33,6 @@ def curves(target: Target) -> Figure:
     horizontal lines with a label, ``powers`` thin lines that fall as a power of x, with a label. ``x_scale`` and
     ``y_scale`` are ``log`` or ``linear``; ``x_label``, ``y_label``, ``y_limits`` and ``titles`` (of axes, by value)
     overrule what is derived.
-
-    Raises
-    ------
-    ShallowsError
-        Where the rows do not hold what the figure is drawn by.
     """
     spec = dict(target.meta["figure"])
     x = spec.get("x") or next(iter(target.meta.get("marks", [])), "")

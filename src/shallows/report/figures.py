@@ -27,25 +27,7 @@ KINDS: dict[str, Callable[[Target], Figure]] = {
 
 
 def draw(csv_path: str | Path, meta_path: str | Path, svg_path: str | Path, png_path: str | Path) -> None:
-    """Draw a target as its JSON says under ``figure``.
-
-    Parameters
-    ----------
-    csv_path : path
-        The tidy CSV that holds the numbers to draw.
-    meta_path : path
-        The JSON beside it; ``figure.kind`` names the drawing: ``curves``, ``spectrum``, ``scatter`` or
-        ``error_curves``.
-    svg_path, png_path : path
-        Where the two forms go.
-
-    Raises
-    ------
-    UnknownNameError
-        Where no drawing has the name ``figure.kind``.
-    ShallowsError
-        Where the rows do not hold what the drawing needs.
-    """
+    """Draw a target as SVG and PNG, as its JSON says under ``figure``, whose ``kind`` names the drawing."""
     import matplotlib
     import seaborn
 

@@ -17,18 +17,9 @@ LONG = 8
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a target's values with a table of its own.
+    """A part of a target's values with a table of its own; a click opens it where it is folded."""
 
-    Attributes
-    ----------
-    title : str
-        What it holds; empty for the first.
-    table : Pivot
-    is_folded : bool
-        Whether a click opens it.
-    """
-
-    title: str
+    title: str  # what it holds; empty for the first
     table: Pivot
     is_folded: bool
 
@@ -36,11 +27,7 @@ class Part:
 def parts(target: Target, is_drawn: bool = False) -> list[Part]:
     """What is printed and measured, what is measured besides, what is printed and was not run, and what is quoted.
 
-    Parameters
-    ----------
-    target : Target
-    is_drawn : bool
-        Whether a figure stands above the table.
+    ``is_drawn`` says whether a figure stands above the table.
     """
     whole, rows = pivot(target), tabulated(target)
     printed = _where(whole, rows, [row for row in rows if row.published or row.ratio is not None])

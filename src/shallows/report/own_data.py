@@ -235,15 +235,7 @@ KINDS: dict[str, Callable[[Target], Figure]] = {
 
 
 def draw(csv_path: str | Path, svg_path: str | Path, png_path: str | Path) -> None:
-    """Draw the picture of a table of a comparison.
-
-    Parameters
-    ----------
-    csv_path : path
-        The tidy CSV; the JSON that describes it lies beside it.
-    svg_path, png_path : path
-        Where the two forms go.
-    """
+    """Draw the picture of a table of a comparison, by its tidy CSV and the JSON that lies beside it."""
     import matplotlib
     import seaborn
 

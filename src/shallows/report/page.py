@@ -68,25 +68,12 @@ def write(
     leaderboards: Mapping[str, str | Path] | None = None,
     origin: str = "",
 ) -> None:
-    """Write the report.
+    """Write the report, with links that are relative to it, so that the folder of results can be moved as a whole.
 
-    Parameters
-    ----------
-    targets : iterable of (csv, meta, html, svg)
-        For each target its tidy CSV, its JSON, its HTML table (linked; None where there is none) and its
-        figure (shown; None where there is none), in the order of the page.
-    out_html : path
-        Where the page goes. Links are relative to it, so that the folder of results can be moved as a whole.
-    findings : iterable of path
-        Findings in words, see `findings.render`.
-    summaries : iterable of path
-        The papers in short, see `summaries.read`.
-    title : str
-        In place of the one that follows from the scale.
-    leaderboards : mapping of str to path
-        Pages that compare all methods on one dataset, by its title; the page links to them.
-    origin : str
-        A sentence on where the results come from, for the head of a page that was not made by the user's own runs.
+    Each target is given, in the order of the page, by its tidy CSV, its JSON, its HTML table (linked) and its figure
+    (shown), the last two None where there is none. ``leaderboards`` are pages by the titles of their datasets,
+    ``title`` takes the place of the one that follows from the scale, and ``origin`` is a sentence on where results come
+    from that are not the user's own.
     """
     out_html = Path(out_html)
     sections = [_section(*paths, out_html.parent) for paths in targets]

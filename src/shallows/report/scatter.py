@@ -22,11 +22,6 @@ def scatter(target: Target) -> Figure:
     ``x`` and ``metric`` name the metrics on the axes, ``lines`` the metric of the colour, and ``columns`` the key by
     which axes differ (the method, where nothing is said). Rows belong to one point where they agree in the target's
     mark.
-
-    Raises
-    ------
-    ShallowsError
-        Where the target has no mark.
     """
     spec = target.meta["figure"]
     marks = list(target.meta.get("marks", []))

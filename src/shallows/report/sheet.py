@@ -59,13 +59,7 @@ STYLE: dict[str, Any] = {
 
 
 def frame(target: Target, needed: Sequence[str]) -> pandas.DataFrame:
-    """The rows that hold a number, one column a key, with ``published``, ``mean`` and ``sd`` beside them.
-
-    Raises
-    ------
-    ShallowsError
-        Where a needed key is missing.
-    """
+    """The rows that hold a number, one column a key, with ``published``, ``mean`` and ``sd`` beside them."""
     import pandas
 
     missing = [key for key in needed if key not in target.key_names()]

@@ -254,17 +254,7 @@ def html(target: Target) -> str:
 
 
 def render(csv_path: str | Path, meta_path: str | Path, md_path: str | Path, html_path: str | Path) -> None:
-    """Write a target's table as Markdown and as HTML.
-
-    Parameters
-    ----------
-    csv_path : path
-        The tidy CSV: one row a compared value.
-    meta_path : path
-        The JSON beside it: title, source, layout, label.
-    md_path, html_path : path
-        Where the two forms go.
-    """
+    """Write a target's table as Markdown and as HTML, from its tidy CSV and the JSON beside it."""
     target = read(csv_path, meta_path)
     write_text(md_path, markdown(target))
     write_text(html_path, html(target))

@@ -128,13 +128,7 @@ def ordered(values: Iterable[str]) -> list[str]:
 
 
 def read(csv_path: str | Path, meta_path: str | Path) -> Target:
-    """Read a target's tidy CSV and its JSON.
-
-    Raises
-    ------
-    ShallowsError
-        Where the rows cannot be read (see `rows.read_rows`), or the JSON is that of another target.
-    """
+    """Read a target's tidy CSV and its JSON, and check that they belong together."""
     meta, rows = json.loads(Path(meta_path).read_text(encoding="utf-8")), read_rows(csv_path)
     for line, row in enumerate(rows, start=2):
         if row.target != meta["id"]:
