@@ -15,13 +15,7 @@ REFERENCE = Path("results/reference")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one of the commands in the folder of the project.
-
-    Returns
-    -------
-    int
-        0; 1 where a number drifted, nothing could be compared, or something is wrong, which stderr tells.
-    """
+    """Run one of the commands; 1 where a number drifted, nothing could be compared, or something is wrong."""
     parser = argparse.ArgumentParser(prog="python -m shallows.reference", description=__doc__)
     parser.add_argument("command", choices=("collect", "judge", "list", "report", "verify"))
     parser.add_argument("targets", nargs="*", metavar="TARGET", help="all targets where none is named")

@@ -33,32 +33,16 @@ _KEY = ("dataset", "method", "setting", "metric")
 
 @dataclass(frozen=True)
 class Finding:
-    """What became of one number.
+    """What became of one number."""
 
-    Attributes
-    ----------
-    key : tuple of str
-        Dataset, method, setting, metric.
-    state : str
-        ``agrees``, ``drifted``, ``missing`` (it stands in the reference and not here) or ``left out`` (a time, or what
-        was reached in a time).
-    reference, here : float or None
-        The two means.
-    margin : float or None
-        How far they may lie apart.
-    why : str
-        Of what the margin is made, or why the number is missing.
-    verdicts : tuple of str
-        The verdicts in the reference and here.
-    """
-
-    key: tuple[str, ...]
+    key: tuple[str, ...]  # dataset, method, setting, metric
+    #: one of the four above: missing stands in the reference alone, left out is a time or what was reached in a time
     state: str
-    reference: float | None = None
+    reference: float | None = None  # the two means
     here: float | None = None
-    margin: float | None = None
-    why: str = ""
-    verdicts: tuple[str, str] = ("", "")
+    margin: float | None = None  # how far they may lie apart
+    why: str = ""  # of what the margin is made, or why the number is missing
+    verdicts: tuple[str, str] = ("", "")  # in the reference and here
 
     def __str__(self) -> str:
         place = " · ".join(filter(None, self.key))
@@ -79,14 +63,8 @@ def compare(
 ) -> Iterator[Finding]:
     """Compare the rows of a target's reference with those of the same target on another machine, number by number.
 
-    Parameters
-    ----------
-    reference, here : sequence of Row
-        Rows of a target's table; rows of ``here`` that the reference has not are passed over.
-    of_the_machine : sequence of str
-        Metrics that are times.
-    timed_runs : sequence of str
-        Identifiers of runs that were evaluated after so many seconds.
+    Rows that the reference has not are passed over; metrics ``of_the_machine`` are times, and ``timed_runs`` identifies
+    runs that were evaluated after so many seconds.
     """
     found = dict(zip(_keys(here), here, strict=True))
     largest: Counter[str] = Counter()
@@ -114,14 +92,8 @@ def margin_between(reference: Row, here: Row, largest: float) -> tuple[float, st
 
     A fact, such as a size, is to be the same. For all else it is `STANDARD_ERRORS` times √(s₁²/n₁ + s₂²/n₂ + c²) and a
     share of the number. There s are the standard deviations over n repetitions, and c is, for an error in percent, its
-    standard error by the test points on which both are counted.
-
-    Parameters
-    ----------
-    reference, here : Row
-        Rows of the two tables.
-    largest : float
-        The largest finite absolute value of the metric in the reference's table.
+    standard error by the test points on which both are counted. ``largest`` is the largest finite absolute value of the
+    metric in the reference's table.
     """
     value, parts, variance = reference.measured_mean, [], 0.0
     if reference.evidence == "fact":

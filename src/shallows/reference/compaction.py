@@ -75,13 +75,8 @@ def thinned(target: Target) -> tuple[list[Row], int]:
     """The rows of a target, with fewer points of its curves where the table is larger than `LARGEST_TABLE`.
 
     What stands beside a printed value, and what is no point of a curve, is always kept. Of the points, every second or
-    third and so on is kept, counted along each curve from its first, and the last.
-
-    Returns
-    -------
-    rows : list of Row
-    every : int
-        Which points are kept: 1 for all.
+    third and so on is kept, counted along each curve from its first, and the last. The number that is returned beside
+    them says which: 1 for all.
     """
     places: dict[Any, list[int]] = {}
     marks = {*target.meta.get("marks", ()), (target.meta.get("figure") or {}).get("x", "index")}
@@ -102,13 +97,7 @@ def _size(rows: Iterable[Row]) -> int:
 
 
 def check_that_nothing_is_private(text: str, what: str, root: str | Path) -> None:
-    """Refuse a text that names a folder of this machine or the machine itself.
-
-    Raises
-    ------
-    ShallowsError
-        It shows the place.
-    """
+    """Refuse a text that names a folder of this machine or the machine itself."""
     folders = {str(Path(root).resolve()), str(Path.home())} - {"/"}
     words = [rf"(?<![\w.:/]){re.escape(one)}(?![\w-])" for one in sorted(folders)] + [_ROOTS]
     if len(platform.node()) > 5 and platform.node() != "localhost":

@@ -23,28 +23,14 @@ class TornReferenceError(ShallowsError):
 
 @dataclass(frozen=True)
 class TargetFiles:
-    """What the reference holds of one target.
+    """What the reference holds of one target."""
 
-    Attributes
-    ----------
-    rows : list of Row
-        The rows of its table; their ``records`` are identifiers of runs.
-    record : dict
-        ``meta`` (what rendering needs), ``runs``, ``data``, ``made_by``, ``of_the_machine`` and ``thinned``.
-    """
-
-    rows: list[Row]
-    record: dict[str, Any]
+    rows: list[Row]  # of its table; their `records` are identifiers of runs
+    record: dict[str, Any]  # meta (for rendering), runs, data, made_by, of_the_machine, timed_runs, thinned
 
 
 def read_index(folder: str | Path) -> dict[str, Any]:
-    """The index of a scale: what is there, by which commit, on what machine and when; and what was not run.
-
-    Raises
-    ------
-    TornReferenceError
-        Where it is missing, no JSON, or of another format.
-    """
+    """The index of a scale: what is there, by which commit, on what machine and when; and what was not run."""
     path = Path(folder) / INDEX
     if not path.exists():
         raise TornReferenceError(
@@ -61,13 +47,7 @@ def read_index(folder: str | Path) -> dict[str, Any]:
 
 
 def read_target(folder: str | Path, target: str, index: Mapping[str, Any]) -> TargetFiles:
-    """The table and the record of a target, after a look at their checksums.
-
-    Raises
-    ------
-    TornReferenceError
-        Where a file is missing or is not the one that was collected.
-    """
+    """The table and the record of a target, after a look at their checksums."""
     folder, listed = Path(folder), index["targets"][target]
     table, record = folder / f"{target}.csv", folder / f"{target}.json"
     for path, wanted in ((table, listed["table_sha256"]), (record, listed["record_sha256"])):

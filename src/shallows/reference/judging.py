@@ -24,25 +24,11 @@ PLANNED = "not run yet at this scale with the present configuration"
 
 
 def judge(plan: Plan, scale: str, reference: str | Path, wanted: Iterable[str] = ()) -> Iterator[str]:
-    """Give rows of the reference the verdicts, and targets the words, of the present configuration.
+    """Give rows of the reference the verdicts, and targets the words, of the present configuration; yield what changed.
 
     A criterion that changed needs no run to be made again. Where a row holds the mean and the standard deviation
     instead of the values, what needs the values stays as collected, and the row says so. A claim that is computed in
     another way needs the runs, and gets another name. A target none of whose values is left is listed as not run.
-
-    Parameters
-    ----------
-    plan : Plan
-    scale : str
-    reference : path
-        Folder of the reference results of this scale.
-    wanted : iterable of str
-        Targets; all that are there where none is named.
-
-    Yields
-    ------
-    str
-        A line for each row whose verdict changed.
     """
     reference = Path(reference)
     index = folder.read_index(reference)

@@ -11,13 +11,7 @@ from . import folder
 
 
 def lines(index: Mapping[str, Any]) -> Iterator[str]:
-    """The lines of a table with a row for each target, those that were not run last.
-
-    Parameters
-    ----------
-    index : mapping
-        What `folder.read_index` gives.
-    """
+    """The lines of a table by `folder.read_index`, with a row for each target, those that were not run last."""
     machines = folder.distinct(machine for entry in index["targets"].values() for machine in entry["machines"])
     yield "| target | runs | seconds | commit | machine | finished |"
     yield "|:--|--:|--:|:--|:--|:--|"

@@ -19,23 +19,9 @@ from . import compaction, folder
 
 
 def draw(plan: Plan, scale: str, reference: str | Path, out: str | Path) -> Path:
-    """Draw tables, figures and the page of a scale, and return the page's place.
+    """Draw tables, figures and the page of a scale into a folder, and return the page's place.
 
     Targets that the reference does not hold stand on the page as not run, with the reason.
-
-    Parameters
-    ----------
-    plan : Plan
-    scale : str
-    reference : path
-        Folder of the reference results of this scale.
-    out : path
-        Folder for what is drawn: ``tables/``, ``figures/``, ``runs/``, ``report/index.html``.
-
-    Raises
-    ------
-    TornReferenceError
-        Where the reference is not whole.
     """
     out, index = Path(out), folder.read_index(reference)
     held = {target: folder.read_target(reference, target, index) for target in index["targets"]}
