@@ -19,16 +19,8 @@ from .rows import Row, write_rows
 
 
 def write(evaluation: str | Path, comparison: Mapping[str, Any], csv_path: str | Path, meta_path: str | Path) -> None:
-    """Write a target's tidy CSV and the JSON that describes it.
-
-    Parameters
-    ----------
-    evaluation : path
-        What `evaluations.gather` wrote.
-    comparison : mapping
-        `Plan.comparison` of the target at its scale.
-    csv_path, meta_path : path
-        Where the two go.
+    """Write a target's tidy CSV and the JSON that describes it, from what `evaluations.gather` wrote and
+    `Plan.comparison`.
     """
     results = evaluations.read(evaluation, comparison["spec"].get("mark", ""))
     write_rows(csv_path, rows_of(comparison, results))

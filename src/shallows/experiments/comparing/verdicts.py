@@ -168,15 +168,9 @@ def tolerance_words(tolerance: Mapping[str, Any]) -> str:
 def incomparable_data(word: str, paper: Mapping[str, Any] | None, used: Mapping[str, Any]) -> str | None:
     """Why numbers on the data that was used cannot stand beside the paper's, or None where they can.
 
-    Parameters
-    ----------
-    word : str
-        The paper's word for its dataset.
-    paper : mapping or None
-        Its ``dataset``, ``n_train``, ``n_test`` in the catalogue's terms, as far as known; ``any`` where what it says
-        is about any data, as a theorem is; None where the paper has no such dataset. Sizes may differ by a tenth.
-    used : mapping
-        ``dataset``, ``title``, ``n_train``, ``n_test`` of the data that was used.
+    ``word`` is the paper's word for its dataset, ``paper`` what is known of it in the catalogue's terms: ``any`` where
+    what the paper says is about any data, as a theorem is; None where it has no such dataset. Sizes may differ by a
+    tenth.
     """
     if paper is None:
         return f"{used['title']} is not among the data of the paper"

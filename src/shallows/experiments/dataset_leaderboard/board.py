@@ -33,14 +33,7 @@ _LEAST_ROWS = 50
 
 @dataclass(frozen=True)
 class Leaderboards:
-    """Leaderboards of the datasets of a catalogue.
-
-    Attributes
-    ----------
-    configuration : Configuration
-        Its ``leaderboard`` says how many rows there are at each scale, its ``methods`` which methods take part.
-    catalogue : mapping of str to Dataset
-    """
+    """Leaderboards of the datasets of a catalogue: which have one, where its files are, and what its jobs do."""
 
     configuration: Configuration
     catalogue: Mapping[str, Dataset]
@@ -96,12 +89,12 @@ class Leaderboards:
         return comparison.cost(self.methods[method], choose, test)
 
     def made(self, scale: str) -> dict[str, str]:
-        """Return the pages of a scale that have been made: title of the dataset -> path."""
+        """The pages of a scale that have been made: title of the dataset -> path."""
         pages = {one.title: self.page(scale, name) for name, one in self.catalogue.items()}
         return {title: page for title, page in pages.items() if Path(page).is_file()}
 
     def find(self, scale: str, name: str) -> Dataset:
-        """Return the dataset of a name, of the catalogue or of a paper, if it can have a leaderboard at a scale.
+        """The dataset of a name, of the catalogue or of a paper, if it can have a leaderboard at a scale.
 
         At the demo scale it is the part of the dataset that the repository carries.
         """
@@ -112,15 +105,8 @@ class Leaderboards:
         return dataset
 
     def check(self, scale: str, name: str) -> None:
-        """Refuse a dataset that cannot have a leaderboard.
-
-        Raises
-        ------
-        UnknownNameError
-            A name that is not in the catalogue; the message has the nearest.
-        ShallowsError
-            Another name for a dataset, a dataset without a target, of unknown size, with too few rows, or one that its
-            user supplies and has not supplied.
+        """Refuse a dataset that cannot have a leaderboard: none of the catalogue, without a target, too small, or not
+        supplied.
         """
         from shallows.datasets.download import supplied_files
 
@@ -141,7 +127,7 @@ class Leaderboards:
 
 
 def _without(dataset: Dataset) -> str:
-    """Return why a dataset cannot have a leaderboard; empty where it can."""
+    """Why a dataset cannot have a leaderboard; empty where it can."""
     if dataset.task not in ("classification", "regression"):
         return "it has no target, and methods are compared in classification and regression"
     if dataset.format in _OF_TEXTS:

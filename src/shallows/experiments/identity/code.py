@@ -33,15 +33,7 @@ NAMING = {"kernel": "kernel", "loss": "loss", "features": "feature map", "solver
 
 
 def digest_of_run(definition: Mapping[str, Any], parameters: Mapping[str, Any]) -> str:
-    """Digest of the code that a run depends on: what its method calls, and the kernels, losses and so on that it names.
-
-    Parameters
-    ----------
-    definition : mapping
-        The method, as the configuration defines it.
-    parameters : mapping
-        Those of the run.
-    """
+    """Digest of the code that a run depends on: what its method calls, and the kernels, losses and so on it names."""
     places, named = of_run(definition, parameters)
     module = KINDS_OF_RUN[definition["runs"]].partition(":")[0]
     return _digest(places, named, (module,))
@@ -98,15 +90,7 @@ def digest_of_script(path: str | Path) -> str:
 
 
 def modules_of(*places: str, named: Iterable[tuple[str, str]] = (), alone: Iterable[str] = ()) -> dict[str, str]:
-    """The modules behind some code, each with its digest: what a digest is made of.
-
-    Parameters
-    ----------
-    *places, named
-        As in `sources.Sources.closure`.
-    alone : iterable of str
-        Modules that count without their imports.
-    """
+    """The modules behind some code, each with its digest; those in ``alone`` count without what they import."""
     return {
         **sources.SHALLOWS.closure(places, named),
         **{module: sources.SHALLOWS.read(module).digest for module in alone},
@@ -143,12 +127,9 @@ def _list(value: Any) -> list[Any]:
 
 @cache
 def commit(package: Path = sources.SHALLOWS.package) -> dict[str, Any]:
-    """The package's version, and the git commit where it lies in a repository that tracks it.
+    """The package's ``version``, and the git ``commit`` where it lies in a repository that tracks it.
 
-    Returns
-    -------
-    dict
-        ``version``, ``commit`` (None without git) and ``dirty`` (whether anything is changed; None without git).
+    ``dirty`` says whether anything is changed. Both are None without git.
     """
     from shallows import __version__ as version
 

@@ -15,11 +15,8 @@ _REQUIRED = object()
 def parameters(place: str) -> dict[str, Any] | None:
     """The keyword parameters of ``"module:name"``, a function or a class, with their defaults.
 
-    Returns
-    -------
-    dict or None
-        A default that is no constant, and that of a parameter without one, is None. None where what is called lies
-        outside this package or takes any keyword.
+    A default that is no constant, and that of a parameter without one, is None. There are none (None) where what is
+    called lies outside this package or takes any keyword.
     """
     module, _, name = place.partition(":")
     found = _function(_find(module, name))

@@ -32,33 +32,17 @@ BLOCK_WORK = 2400.0
 
 @dataclass(frozen=True)
 class Device:
-    """Constants of a card.
-
-    Attributes
-    ----------
-    title : str
-    flops : float
-        Operations a second of a large float32 product.
-    bandwidth : float
-        Bytes a second of its memory.
-    memory_bytes : float
-    source : str
-        Where the constants are from.
-    value_seconds, fused_seconds : float
-        Elementwise work of a kernel value, beside a product and in one pass with it.
-    step_seconds, start_seconds : float
-        Launches of a step; preparation of a fit on the host.
-    """
+    """Constants of a card: rates and times are in seconds, operations or bytes a second."""
 
     title: str
-    flops: float
+    flops: float  # of a large float32 product
     bandwidth: float
     memory_bytes: float
-    source: str
-    value_seconds: float
-    fused_seconds: float
-    step_seconds: float = 2.4e-3
-    start_seconds: float = 0.5
+    source: str  # where the constants are from
+    value_seconds: float  # elementwise work of a kernel value beside a product,
+    fused_seconds: float  # and in one pass with it
+    step_seconds: float = 2.4e-3  # launches of a step
+    start_seconds: float = 0.5  # preparation of a fit on the host
 
 
 H100 = Device(
@@ -99,13 +83,7 @@ DEVICES = {
 
 
 def find(name: str) -> Device:
-    """The card of a name.
-
-    Raises
-    ------
-    UnknownNameError
-        Where there is none; it names the nearest.
-    """
+    """The card of a name; an error gives the nearest."""
     if name.lower() not in DEVICES:
         raise UnknownNameError("device", name, DEVICES)
     return DEVICES[name.lower()]

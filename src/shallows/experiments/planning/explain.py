@@ -23,20 +23,7 @@ from .runs import Run
 
 
 def explain(plan: Plan, target: str, scale: str, card: devices.Device | None = None) -> Iterator[str]:
-    """Lines that explain a target at a scale.
-
-    Parameters
-    ----------
-    plan : Plan
-    target, scale : str
-    card : Device, optional
-        The GPU of which times are estimated; those of two cores without.
-
-    Raises
-    ------
-    UnknownNameError
-        It names the nearest right one.
-    """
+    """Lines that explain a target at a scale, with times on two cores, and on a GPU where a card is named."""
     spec, runs = plan.target(target), plan.runs_of(target, scale)
     settings = plan.configuration.settings
     results = Path(settings["results"]) / scale

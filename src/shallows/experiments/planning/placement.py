@@ -13,10 +13,6 @@ class Placement:
     Loading CUDA and compiling kernels takes longer than many runs. So a run of an estimated time below ``gpu_seconds``
     (on a CPU) stays on the CPU, except, beyond the demo, where it measures the time of the device. Times are compared
     within a target: all runs of a target use the same device, and so do targets that share a run.
-
-    Parameters
-    ----------
-    plan : Plan
     """
 
     def __init__(self, plan: Plan):

@@ -21,14 +21,8 @@ from .runs import Preconditioner, Run, Series, fixed_parameters
 
 @dataclass(frozen=True)
 class Plan:
-    """Every target, run and preconditioner at every scale.
-
-    Parameters
-    ----------
-    configuration : Configuration
-        The checked configuration.
-    catalogue : mapping
-        Datasets by name, each with ``n_train``, ``n_test``, ``n_features``, ``n_classes`` and ``task``.
+    """Every target, run and preconditioner at every scale, by the checked configuration and the datasets of the
+    catalogue.
     """
 
     configuration: Configuration
@@ -36,14 +30,8 @@ class Plan:
 
     @classmethod
     def load(cls, root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> Plan:
-        """Read the configuration below ``root`` and plan everything.
-
-        Raises
-        ------
-        UnknownNameError
-            A dataset, variant, method, target or key that does not exist.
-        ConfigurationError
-            A target that contradicts itself.
+        """Read the configuration below ``root`` and plan everything; an error names what does not exist or contradicts
+        itself.
         """
         from shallows import datasets
 
@@ -71,13 +59,7 @@ class Plan:
 
     @cached_property
     def items(self) -> printed_items.Items:
-        """All that the papers print, by target; none where the configuration has no list of it.
-
-        Raises
-        ------
-        ConfigurationError
-            A list that does not agree with the published files.
-        """
+        """All that the papers print, by target, checked against the published files; none without a list of it."""
         root, folder = self.configuration.root, self.configuration.folder
         found = printed_items.read(folder / "published", root / "workflow" / "schemas")
         printed_items.check(
@@ -96,13 +78,7 @@ class Plan:
         return [target for target, spec in self.targets.items() if spec.get("figure")]
 
     def target(self, name: str) -> dict[str, Any]:
-        """The entry of one target.
-
-        Raises
-        ------
-        UnknownNameError
-            Where there is none; it names the nearest.
-        """
+        """The entry of one target; of an unknown one the nearest name is given."""
         return look_up("target", name, self.targets)
 
     def runs(self, scale: str) -> dict[str, Run]:
@@ -124,17 +100,11 @@ class Plan:
         return self._preconditioners[look_up("scale", scale, SCALES)]
 
     def run_named(self, scale: str, name: str) -> Run:
-        """The run whose folder has this name, which ends with its identifier.
-
-        Raises
-        ------
-        UnknownNameError
-            Where the configuration has no such run.
-        """
+        """The run whose folder has this name, which ends with its identifier."""
         return look_up("run", name.rpartition("-")[2], self.runs(scale), f"scale {scale}, {name}")
 
     def preconditioner_named(self, scale: str, name: str) -> Preconditioner:
-        """The preconditioner whose file has this name, without its ending; otherwise as `run_named`."""
+        """The preconditioner whose file has this name, without its ending."""
         return look_up("preconditioner", name.rpartition("-")[2], self.preconditioners(scale), f"scale {scale}, {name}")
 
     def job(self, member: Run | Preconditioner) -> dict[str, Any]:

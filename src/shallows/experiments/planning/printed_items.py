@@ -25,14 +25,7 @@ def read(folder: Path, schemas: Path) -> Items:
 
 
 def check(items: Items, published: Mapping[str, Sequence[Mapping[str, str]]]) -> None:
-    """Check that the list and the published files agree.
-
-    Raises
-    ------
-    ConfigurationError
-        An item without a row or with another number of printed items than it says, or a row that belongs to no item or
-        to several.
-    """
+    """Check that each printed item has as many rows as it says, and that each row belongs to one item."""
     for target, rows in published.items():
         with placed(f"target {target}, {NAME}"):
             owners: list[list[str]] = [[] for _ in rows]

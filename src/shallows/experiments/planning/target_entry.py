@@ -38,14 +38,8 @@ def variants(data: Mapping[str, Any]) -> list[str]:
 
 
 def check(target: str, spec: Mapping[str, Any]) -> None:
-    """Check the metrics and claims of a target.
-
-    Raises
-    ------
-    UnknownNameError
-        A method, axis, function or parameter of a function that does not exist; it names the nearest.
-    ConfigurationError
-        A claim without exactly one criterion, a first passage without a level, or a name given twice.
+    """Check the metrics and claims of a target: names, functions with their parameters, and one criterion for each
+    claim.
     """
     for name, metric in spec["metrics"].items():
         with placed(f"target {target}, metric {name}"):
@@ -96,13 +90,6 @@ def check_series(target: str, spec: Mapping[str, Any], methods: Mapping[str, Any
     """Check which methods are ours, and where the settings of the others come from.
 
     A target in which one method has ``sources`` gives one for every parameter of all that are not ours.
-
-    Raises
-    ------
-    UnknownNameError
-        An entry that is ours in the place of one that does not exist, or a source for a parameter that is not given.
-    ConfigurationError
-        A parameter without a source, or an entry of ours that is not called so, has sources, or replaces one of ours.
     """
     entries = spec["methods"]
     for word, entry in entries.items():
@@ -174,16 +161,7 @@ def _check_evidence(claim: Mapping[str, Any]) -> None:
 
 
 def check_published(target: str, spec: Mapping[str, Any], rows: Iterable[Mapping[str, str]]) -> None:
-    """Check that each published row is about a metric or a claim that names its kind of evidence.
-
-    Raises
-    ------
-    UnknownNameError
-        A published row about a name that the target does not have.
-    ConfigurationError
-        A metric with published values and without a kind of evidence, a tolerance of it without saying when it was
-        set, a claim of our own that has a published row, or a claim of the paper without one.
-    """
+    """Check that each published row is about a metric or a claim that names its kind of evidence."""
     defined = {**spec["metrics"], **spec.get("claims", {})}
     said = {row["metric"] for row in rows}
     for name in said:
@@ -205,13 +183,7 @@ def check_published(target: str, spec: Mapping[str, Any], rows: Iterable[Mapping
 
 
 def check_data(target: str, spec: Mapping[str, Any]) -> None:
-    """Check that each dataset of the paper has its size, so that a part of it does not pass for the whole.
-
-    Raises
-    ------
-    ConfigurationError
-        A dataset without ``n_train``, in a target that compares more than facts.
-    """
+    """Check that each dataset of the paper has its size, so that a part of it does not pass for the whole."""
     kinds = {one.get("evidence") for one in (*spec["metrics"].values(), *spec.get("claims", {}).values())}
     if not kinds & {"number", "order", "theorem"}:
         return
@@ -256,15 +228,7 @@ def _check_selection(where: Mapping[str, Any], spec: Mapping[str, Any]) -> None:
 
 
 def drawn_data(methods: Mapping[str, Any], used: Collection[str]) -> tuple[dict[str, str], str]:
-    """The data that analyses draw for themselves, by method, and what all of them draw alike, or nothing.
-
-    Parameters
-    ----------
-    methods : mapping
-        Of ``config/methods.yaml``.
-    used : collection of str
-        The methods of a target's runs.
-    """
+    """The data that analyses draw for themselves, by method, and what all of them draw alike, or nothing."""
     drawn = {method: methods[method]["makes_data"] for method in sorted(used) if "makes_data" in methods[method]}
     alike = set(drawn.values()) if len(drawn) == len(used) else set()
     return drawn, next(iter(alike)) if len(alike) == 1 else ""

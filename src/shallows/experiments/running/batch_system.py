@@ -37,12 +37,6 @@ def wait_for_files(paths: Iterable[Path], sleep: Any = time.sleep) -> None:
 
     For `LATENCY_SECONDS` at most: what is missing then was lost, and whoever reads it says so. Outside of a batch
     system nothing is waited for.
-
-    Parameters
-    ----------
-    paths : iterable of Path
-    sleep : callable
-        Takes seconds.
     """
     if not IN_A_JOB & set(os.environ):
         return
@@ -76,13 +70,8 @@ def seconds_until_saving() -> float | None:
 def queue_again(sleep: Any = time.sleep) -> bool:
     """Ask Slurm to put this job back into its queue, after the state was saved; it then ends the job by itself.
 
-    A job that a person cancelled is not put back: by then Slurm no longer calls it running.
-
-    Returns
-    -------
-    bool
-        False where there is no Slurm, where the job was cancelled, or where Slurm refuses; the job should then fail, to
-        be sent anew by Snakemake.
+    A job that a person cancelled is not put back: by then Slurm no longer calls it running. False where nothing was put
+    back; the job should then fail, to be sent anew by Snakemake.
     """
     job = os.environ.get("SLURM_JOB_ID")
     if job is None or slurm.ask("squeue", "--noheader", f"--jobs={job}", "--format=%T").stdout.strip() != "RUNNING":

@@ -20,18 +20,8 @@ def load(place: str) -> Any:
 
 
 def callable_for(call: Mapping[str, str], task: str) -> Any:
-    """The class or function that a method calls for a task.
-
-    Parameters
-    ----------
-    call : mapping of str to str
-        Task (or ``"any"``) -> ``"module:attribute"``.
-    task : str
-
-    Raises
-    ------
-    ShallowsError
-        If the method serves other tasks only.
+    """The class or function that a method calls for a task; ``call`` maps tasks, or ``"any"``, to
+    ``"module:attribute"``.
     """
     place = call.get(task) or call.get("any")
     if place is None:

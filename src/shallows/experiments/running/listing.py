@@ -23,20 +23,10 @@ ORDER = ("running", "silent", "killed", "failed", "stopped", "finished")
 
 
 def statuses(folder: Path, *, now: datetime | None = None) -> list[dict[str, str]]:
-    """The runs with a status below a folder, those at work first.
+    """The runs with a status below a folder, at any depth, those at work first; as texts by `COLUMNS`.
 
-    Parameters
-    ----------
-    folder : Path
-        Which has the checkpoints of runs, at any depth: ``results``, or a scale's own.
-    now : datetime, optional
-        The time by which to tell when a run was last heard of; another machine's clock may differ.
-
-    Returns
-    -------
-    list of dict
-        By `COLUMNS`. A run is ``running``; ``silent`` if nothing was heard of it for two minutes; ``killed`` if its
-        process is gone from this machine; ``failed`` by an error; or ``stopped`` in good order.
+    A run is ``running``; ``silent`` if nothing was heard of it for two minutes; ``killed`` if its process is gone from
+    this machine; ``failed`` by an error; or ``stopped`` in good order. Another machine's clock may differ from ``now``.
     """
     found = [_row(status, now or datetime.now(UTC)) for status in _read(folder)]
     found.sort(key=lambda row: (ORDER.index(row["state"]), row["run"]))

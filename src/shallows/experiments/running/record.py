@@ -33,13 +33,7 @@ _CORE_LEVELS = {
 
 
 def write(folder: str | Path, record: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write ``curve.csv`` and then ``record.json``; each bears its name only when it is whole.
-
-    Raises
-    ------
-    ShallowsError
-        Where the record does not agree with its schema.
-    """
+    """Check the record, and write ``curve.csv`` and then it; each bears its name only when it is whole."""
     check(record)
     folder = Path(folder)
     rows = list(rows)
@@ -60,19 +54,7 @@ def read(folder: str | Path) -> tuple[dict[str, Any], list[dict[str, str]]]:
 
 
 def check(record: Mapping[str, Any], place: str | Path = "") -> None:
-    """Check a record against its schema.
-
-    Parameters
-    ----------
-    record : mapping
-    place : path
-        Where it lies, for the message.
-
-    Raises
-    ------
-    ShallowsError
-        It names the first place that does not agree; a record of another version is named as such.
-    """
+    """Check a record against its schema; one of another version is named as such, with its place."""
     version = record.get("schema_version")
     if isinstance(version, int) and version != SCHEMA_VERSION:
         raise ShallowsError(
@@ -112,13 +94,7 @@ def plain(value: Any) -> Any:
 
 
 def provenance(device: str = "cpu") -> dict[str, Any]:
-    """Code, packages, hardware and BLAS of this process, as a record holds them.
-
-    Parameters
-    ----------
-    device : str
-        What was computed on: of several GPUs the record names that of ``"gpu:N"``, else the first.
-    """
+    """Code, packages, hardware and BLAS of this process for a record; of several GPUs that of ``"gpu:N"``."""
     made_on = hardware(int(device.partition(":")[2] or 0))
     return {"code": code.commit(), "packages": packages(), "hardware": made_on, "blas": blas()}
 

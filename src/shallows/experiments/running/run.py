@@ -20,12 +20,9 @@ from .job import Conditions, Job, folder_of, key_of, name_of
 
 
 def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
-    """Do one run and leave its record and curve. Then remove its checkpoints, so that it is computed when asked again.
+    """Do one run and leave its record, which is returned, and its curve.
 
-    Returns
-    -------
-    dict
-        The record.
+    Then remove its checkpoints, so that it is computed when asked again.
     """
     data = _data_of(job.prepared)
     key = key_of(job.spec, data.info["sha256"])

@@ -35,38 +35,18 @@ _FEWER = 10
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison of methods on one user's dataset.
+    """A comparison of methods on one user's dataset."""
 
-    Attributes
-    ----------
-    request : Request
-        The data file with the options of the comparison.
-    methods : dict
-        The methods that take part, as the configuration defines them.
-    division : dict
-        The shares and the most rows of each part of the data.
-    seeds : tuple of int
-        One for each division of the data into training and test rows.
-    results, data : str
-        The two folders of the configuration.
-    """
-
-    request: Request
-    methods: dict[str, Any]
-    division: dict[str, Any]
-    seeds: tuple[int, ...]
-    results: str
+    request: Request  # the data file with the options of the comparison
+    methods: dict[str, Any]  # those that take part, as the configuration defines them
+    division: dict[str, Any]  # the shares and the most rows of each part of the data
+    seeds: tuple[int, ...]  # one for each division of the data into training and test rows
+    results: str  # the two folders of the configuration
     data: str
 
     @classmethod
     def of(cls, configuration: Configuration) -> Comparison | None:
-        """The comparison that a configuration asks for, or None where it names no data.
-
-        Raises
-        ------
-        ShallowsError
-            A file that cannot be read, a key or a choice that does not exist, braces in a path.
-        """
+        """The comparison that a configuration asks for, or None where it names no data."""
         settings = configuration.settings
         request = resolve(settings, configuration.root)
         if request is None:

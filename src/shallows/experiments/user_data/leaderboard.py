@@ -51,17 +51,7 @@ _NOTHING = "nothing to choose"
 
 
 def write(outcomes: Iterable[str | Path], stamp: str | Path, folder: str | Path) -> None:
-    """Write every table of a comparison, and remove the runs of an earlier one.
-
-    Parameters
-    ----------
-    outcomes : iterable of path
-        ``outcome.json`` of every method and seed.
-    stamp : path
-        The description of the data.
-    folder : path
-        For ``comparison.csv``, ``comparison.json`` and the other tables.
-    """
+    """Write every table of a comparison into a folder, and remove the runs of an earlier one."""
     outcomes = [*map(Path, outcomes)]
     _remove_others(outcomes)
     write_tables(read(outcomes, json.loads(Path(stamp).read_text(encoding="utf-8"))), folder)
@@ -96,7 +86,7 @@ def _measured(
     values: Sequence[float],
     folders: Sequence[Path] = (),
 ) -> Row:
-    """Return the row of one metric of a method: the mean of its values, one for each division, and their deviation."""
+    """The row of one metric of a method: the mean of its values, one for each division, and their deviation."""
     known, unit = Measured(tuple(values)), METRICS[metric][1]
     return replace(
         _row(table, results, method, metric, Verdict.MEASURED),
@@ -136,7 +126,7 @@ def _row(table: str, results: Results, method: str, metric: str, verdict: Verdic
 
 
 def _meta(name: str, results: Results, rows: Sequence[Row], described: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what rendering needs of a table besides its rows."""
+    """What rendering needs of a table besides its rows."""
     entry = results.description["entry"]
     labels = {key: label + (f" ({unit})" if unit else "") for key, (label, unit) in METRICS.items()}
     # Choices and classes are shown as they are, names in small letters.
@@ -313,7 +303,7 @@ def _tenths(results: Results, one: MethodResult, true: Any, predicted: Any, name
 
 
 def _cleaned(names: Iterable[str]) -> list[str]:
-    """Return names without the signs that divide the keys of a table."""
+    """Names without the signs that divide the keys of a table."""
     return [str(name).replace(";", ",").replace("=", "≈") for name in names]
 
 
