@@ -35,9 +35,9 @@ def _run(options: argparse.Namespace) -> int:
     results = (options.results or Path(load(".", {}).settings["results"])) / options.scale
     reference = options.reference / options.scale
     if options.command == "list":
-        from . import folder, listing
+        from . import folder
 
-        print(*listing.lines(folder.read_index(reference)), sep="\n")
+        print(*folder.lines(folder.read_index(reference)), sep="\n")
         return 0
 
     if options.command == "verify":
@@ -52,23 +52,22 @@ def _run(options: argparse.Namespace) -> int:
     from shallows.experiments.planning.plan import Plan
 
     plan = Plan.load(".")
+    if options.command == "report":
+        from .page import draw
+
+        print(f"The report: {draw(plan, options.scale, reference, results / 'reference').resolve()}")
+        return 0
+
     if options.command == "collect":
         from .collection import collect
 
-        for line in collect(plan, options.scale, results, reference, options.targets, older=options.older):
-            print(line, flush=True)
-        return 0
-
-    if options.command == "judge":
+        said = collect(plan, options.scale, results, reference, options.targets, older=options.older)
+    else:
         from .judging import judge
 
-        for line in judge(plan, options.scale, reference, options.targets):
-            print(line, flush=True)
-        return 0
-
-    from .page import draw
-
-    print(f"The report: {draw(plan, options.scale, reference, results / 'reference').resolve()}")
+        said = judge(plan, options.scale, reference, options.targets)
+    for line in said:
+        print(line, flush=True)
     return 0
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from shallows.errors import ShallowsError
 from shallows.experiments.comparing.rows import Row
+from shallows.experiments.running.record import SCHEMA_VERSION
 from shallows.report.target import Target
 
 #: Bytes of a table from which on the points of its curves are thinned.
@@ -33,25 +34,19 @@ def compact_records(records: Mapping[str, Mapping[str, Any]]) -> dict[str, list[
         rest = {key: value for key, value in record.items() if key not in (*_MADE_BY, "data", "schema_version")}
         rest["run"] = {key: value for key, value in record["run"].items() if key not in ("marks", "target_ids")}
         rest["metrics"] = record["metrics"]["final"]
-        runs.append(
-            {
-                "folder": folder,
-                "data": _place(data, record["data"]),
-                "made_by": _place(made_by, {key: record[key] for key in _MADE_BY}),
-                **{key: value for key, value in rest.items() if key not in ("data", "made_by")},
-            }
-        )
+        by = {key: record[key] for key in _MADE_BY}
+        runs.append({"folder": folder, "data": _place(data, record["data"]), "made_by": _place(made_by, by), **rest})
     return {"data": data, "made_by": made_by, "runs": runs}
 
 
-def whole_record(run: Mapping[str, Any], shared: Mapping[str, Any], target: str, version: int) -> dict[str, Any]:
+def whole_record(run: Mapping[str, Any], shared: Mapping[str, Any], target: str) -> dict[str, Any]:
     """The record of one of the ``runs`` of `compact_records` again, with no evaluation points and for one target.
 
-    ``shared`` has its ``data`` and ``made_by``; ``version`` is the form of records, ``schema_version``.
+    ``shared`` has its ``data`` and ``made_by``.
     """
     rest = {key: value for key, value in run.items() if key not in ("folder", "data", "made_by", "run", "metrics")}
     return {
-        "schema_version": version,
+        "schema_version": SCHEMA_VERSION,
         "run": {**run["run"], "marks": [], "target_ids": [target]},
         "data": shared["data"][run["data"]],
         "metrics": {"final": run["metrics"], "marks": []},

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shallows.datasets.files import DatasetError, digest, replacing, write_json
+from shallows.datasets.files import digest, replacing, write_json
 from shallows.errors import ShallowsError
 from shallows.experiments.comparing.rows import Row, read_rows, write_rows
+from shallows.experiments.comparing.target_table import machine_text
 
 #: Version of the files; raised when older ones would be read in another sense.
 FORMAT = 2
@@ -93,7 +94,7 @@ def _one_line_an_entry(record: Mapping[str, Any]) -> str:
 def _json(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, DatasetError) as error:
+    except ValueError as error:
         raise TornReferenceError(f"{path} is not whole: {error}. {_remedy(path.parent)}") from None
     if not isinstance(found, dict):
         raise TornReferenceError(f"{path} is not whole: it holds no mapping. {_remedy(path.parent)}")
@@ -102,6 +103,28 @@ def _json(path: Path) -> dict[str, Any]:
 
 def _remedy(folder: Path) -> str:
     return f"Take it from the repository again: git checkout -- {folder}"
+
+
+def lines(index: Mapping[str, Any]) -> Iterator[str]:
+    """The index as a table in Markdown, with a row for each target, those that were not run last."""
+    machines = distinct(machine for entry in index["targets"].values() for machine in entry["machines"])
+    yield "| target | runs | seconds | commit | machine | finished |"
+    yield "|:--|--:|--:|:--|:--|:--|"
+    for target, entry in index["targets"].items():
+        commits = ", ".join((one or "unknown")[:10] for one in entry["commits"])
+        changes = " with changes" if entry["with_changes_beside"] else ""
+        numbers = ", ".join(str(machines.index(one) + 1) for one in entry["machines"])
+        yield (
+            f"| {target} | {entry['runs']} | {entry['seconds']:,.1f} | {commits}{changes} | {numbers} | "
+            f"{str(entry['finished'])[:10]} |"
+        )
+    for target, reason in index["not_run"].items():
+        yield f"| {target} | not run: {reason} | | | | |"
+    yield ""
+    for number, one in enumerate(machines, start=1):
+        yield f"Machine {number}: {machine_text(one)}"
+    seconds = sum(entry["seconds"] for entry in index["targets"].values())
+    yield f"In all {seconds:,.0f} s; a run that several targets share counts for each of them."
 
 
 def distinct(values: Iterable[Any]) -> list[Any]:

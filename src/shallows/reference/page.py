@@ -11,7 +11,6 @@ from shallows.experiments.comparing import target_table
 from shallows.experiments.comparing.rows import Row, write_rows
 from shallows.experiments.planning.configuration import summary_paths
 from shallows.experiments.planning.plan import Plan
-from shallows.experiments.running.record import SCHEMA_VERSION
 from shallows.report import figures, page, tables
 from shallows.utils.atomic import write_json
 
@@ -71,9 +70,7 @@ def _with_folders(files: folder.TargetFiles, target: str, out: Path) -> list[Row
     places = {}
     for run in files.record["runs"]:
         places[run["run"]["id"]] = run["folder"]
-        write_json(
-            out / run["folder"] / "record.json", compaction.whole_record(run, files.record, target, SCHEMA_VERSION)
-        )
+        write_json(out / run["folder"] / "record.json", compaction.whole_record(run, files.record, target))
     return [replace(row, records=tuple(places[one] for one in row.records)) for row in files.rows]
 
 

@@ -1,12 +1,7 @@
-"""A contact sheet of deformed digits: what the endless MNIST looks like, to be judged by eye.
-
-``python -m shallows.report.contact_sheet --digits data/raw/mnist --out contact_sheet_mnist8m`` writes the picture as
-SVG and PNG.
-"""
+"""A contact sheet of deformed digits: what the endless MNIST looks like, to be judged by eye."""
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,13 +31,12 @@ def draw(
     across = 6.2  # inches, as the other figures
     tall = across * height / width
     top, bottom = 0.62, 0.42
+    left, whole = 0.1 / (across + 0.2), tall + top + bottom
     with matplotlib.rc_context({**STYLE, "svg.hashsalt": title}):
-        figure = Figure(figsize=(across + 0.2, tall + top + bottom))
-        box = (0.1 / (across + 0.2), bottom / (tall + top + bottom))
-        ax = figure.add_axes((*box, across / (across + 0.2), tall / (tall + top + bottom)))
+        figure = Figure(figsize=(across + 0.2, whole))
+        ax = figure.add_axes((left, bottom / whole, across / (across + 0.2), tall / whole))
         ax.imshow(sheet, cmap="gray_r", vmin=0, vmax=255, interpolation="nearest", aspect="auto")
         ax.set_axis_off()
-        left, whole = 0.1 / (across + 0.2), tall + top + bottom
         figure.text(left, 1 - 0.1 / whole, title, va="top", fontsize=10.5, fontweight="bold", color=INK)
         for place, text in zip(centres, ("plain", "deformed"), strict=True):
             at = left + place / width * across / (across + 0.2)
@@ -88,7 +82,7 @@ def of_dataset(name: str, verified: str | Path, svg_path: str | Path, png_path: 
 
 
 def _mosaic(plain: Sequence[Any], deformed: Sequence[Sequence[Any]]) -> tuple[Any, tuple[float, float]]:
-    """Return the sheet as one image, and where the middles of its two parts are."""
+    """The sheet as one image, and where the middles of its two parts are."""
     import numpy as np
 
     side = plain[0].shape[0]
@@ -102,22 +96,3 @@ def _mosaic(plain: Sequence[Any], deformed: Sequence[Sequence[Any]]) -> tuple[An
             start = side + _ASIDE + column * step
             sheet[lines, start : start + side] = image
     return sheet, (side / 2, side + _ASIDE + (step * columns - _GAP) / 2)
-
-
-def main() -> None:
-    """Draw the sheet from the command line."""
-    from shallows.datasets import synthetic
-
-    parser = argparse.ArgumentParser(description="Draw a contact sheet of deformed digits.")
-    parser.add_argument("--digits", type=Path, default=Path("data/embedded/mnist_demo"), help="folder of the idx files")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, default=Path("contact_sheet_mnist8m"), help="path without .svg and .png")
-    arguments = parser.parse_args()
-    digits = synthetic.make("endless_mnist", seed=arguments.seed, digits=arguments.digits)
-    paths = [arguments.out.with_name(arguments.out.name + end) for end in (".svg", ".png")]
-    of_digits(digits, *paths, source=f"{len(digits.images):,} training digits of MNIST")
-    print(*paths, sep="\n")
-
-
-if __name__ == "__main__":
-    main()

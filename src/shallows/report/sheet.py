@@ -113,26 +113,8 @@ def sheet(
     )
     axes = figure.subplots(rows, columns, squeeze=False)
     left = MARGIN / across
-    figure.text(
-        left,
-        1 - 0.1 / tall,
-        "\n".join(heading),
-        va="top",
-        ha="left",
-        fontsize=10.5,
-        fontweight="bold",
-        color=INK,
-    )
-    figure.text(
-        left,
-        0.08 / tall,
-        "\n".join(footer),
-        va="bottom",
-        ha="left",
-        fontsize=6.8,
-        color=QUIET,
-        linespacing=1.3,
-    )
+    figure.text(left, 1 - 0.1 / tall, "\n".join(heading), va="top", fontsize=10.5, fontweight="bold", color=INK)
+    figure.text(left, 0.08 / tall, "\n".join(footer), va="bottom", fontsize=6.8, color=QUIET, linespacing=1.3)
     for ax in axes.flat:
         ax.spines[["top", "right"]].set_visible(False)
     return figure, [list(line) for line in axes]
@@ -156,7 +138,7 @@ def legend(figure: Figure, handles: Sequence[Any]) -> None:
 
 
 def fits_a_line(handles: Sequence[Any], across: float) -> bool:
-    """Tell whether a legend of these handles, side by side, is no wider than so many inches."""
+    """Whether a legend of these handles, side by side, is no wider than so many inches."""
     return sum(0.6 + 0.066 * len(handle.get_label()) for handle in handles) <= max(across, 6.2) - MARGIN
 
 
@@ -195,16 +177,8 @@ def say(ax: Axes, text: str, width: int = 34) -> None:
     """Words in the middle of axes that have nothing to show, and no ticks, which would say that there was something."""
     ax.set(xticks=[], yticks=[])
     ax.minorticks_off()
-    ax.text(
-        0.5,
-        0.5,
-        textwrap.fill(text, width),
-        transform=ax.transAxes,
-        ha="center",
-        va="center",
-        color=QUIET,
-        fontsize=8.5,
-    )
+    centred = {"transform": ax.transAxes, "ha": "center", "va": "center"}
+    ax.text(0.5, 0.5, textwrap.fill(text, width), color=QUIET, fontsize=8.5, **centred)
 
 
 def same_limits(axes: Sequence[Axes], also_x: bool = False) -> None:

@@ -307,7 +307,8 @@ def _counted(measurements: Measurements, series: Mapping[str, Any], metric: str,
 
 def decides_without_rest(claim: Mapping[str, Any], largest: float) -> bool:
     """Whether the largest of some numbers decides a claim, where those that are left out could only be larger."""
-    return verdicts.upper_limit(claim) == math.inf or largest > verdicts.upper_limit(claim)
+    _, most = verdicts.limits(claim)
+    return most == math.inf or largest > most
 
 
 def _within(curve: Curve, claim: Mapping[str, Any]) -> Curve:

@@ -107,7 +107,7 @@ def judge(published: float, measured: float, margin: float) -> Verdict:
 
 def holds(claim: Mapping[str, Any], value: float) -> bool:
     """Whether a number satisfies the criterion of a claim, which is not a tolerance; what is not finite does not."""
-    low, high = _limits(claim)
+    low, high = limits(claim)
     return math.isfinite(value) and low <= value <= high
 
 
@@ -116,26 +116,22 @@ def of_interval(claim: Mapping[str, Any], low: float, high: float) -> Verdict:
 
     An interval that lies on both sides of a limit, or that is not finite, decides nothing.
     """
-    least, most = _limits(claim)
+    least, most = limits(claim)
     if least <= low and high <= most:
         return Verdict.REPRODUCED
     return Verdict.DEVIATES if high < least or low > most else Verdict.UNDECIDED
 
 
-def _limits(claim: Mapping[str, Any]) -> tuple[float, float]:
+def limits(claim: Mapping[str, Any]) -> tuple[float, float]:
+    """What a number must be at least and at most; infinite where nothing is said."""
     low, high = claim.get("between", (claim.get("at_least", -math.inf), claim.get("at_most", math.inf)))
     return low, high
-
-
-def upper_limit(claim: Mapping[str, Any]) -> float:
-    """What a number may be at most; infinite where nothing is said."""
-    return _limits(claim)[1]
 
 
 def criterion(claim: Mapping[str, Any]) -> str:
     """The criterion of a claim or a metric in words."""
     if "tolerance" in claim:
-        return tolerance_words(claim["tolerance"])
+        return _tolerance_in_words(claim["tolerance"])
     if "between" in claim:
         text = "between {:g} and {:g}".format(*claim["between"])
     else:
@@ -151,8 +147,7 @@ def criterion_of(definition: Mapping[str, Any]) -> str:
     return f"{definition['label']} {criterion(definition)}" + (f" ({reason})" if reason else "")
 
 
-def tolerance_words(tolerance: Mapping[str, Any]) -> str:
-    """A tolerance in words."""
+def _tolerance_in_words(tolerance: Mapping[str, Any]) -> str:
     parts = []
     if tolerance.get("absolute"):
         parts.append(f"{tolerance['absolute']:g}")

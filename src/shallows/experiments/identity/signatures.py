@@ -8,8 +8,6 @@ from typing import Any
 
 from . import sources
 
-_REQUIRED = object()
-
 
 @cache
 def parameters(place: str) -> dict[str, Any] | None:

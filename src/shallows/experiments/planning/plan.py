@@ -97,7 +97,7 @@ class Plan:
 
     def preconditioners(self, scale: str) -> dict[str, Preconditioner]:
         """All preconditioners of a scale, by identifier."""
-        return self._preconditioners[look_up("scale", scale, SCALES)]
+        return {run.preconditioner.id: run.preconditioner for run in self.runs(scale).values() if run.preconditioner}
 
     def run_named(self, scale: str, name: str) -> Run:
         """The run whose folder has this name, which ends with its identifier."""
@@ -107,12 +107,10 @@ class Plan:
         """The preconditioner whose file has this name, without its ending."""
         return look_up("preconditioner", name.rpartition("-")[2], self.preconditioners(scale), f"scale {scale}, {name}")
 
-    def job(self, member: Run | Preconditioner) -> dict[str, Any]:
-        """Every parameter of the job of a run or a preconditioner."""
-        if isinstance(member, Preconditioner):
-            return {**member.spec(), "code": code.digest_of_preconditioner(member.parameters)}
-        spec = member.spec(self.configuration.methods)
-        return {**spec, "target_ids": list(member.targets), "code": self.code_of(member)}
+    def job(self, run: Run) -> dict[str, Any]:
+        """Every parameter of the job of a run."""
+        spec = run.spec(self.configuration.methods)
+        return {**spec, "target_ids": list(run.targets), "code": self.code_of(run)}
 
     def code_of(self, run: Run) -> str:
         """Digest of the code that a run depends on."""
@@ -121,13 +119,6 @@ class Plan:
     def code_of_preparation(self, dataset: str, variant: str) -> str:
         """Digest of the code that a preparation depends on."""
         return code.digest_of_preparation(self.catalogue[dataset], self.configuration.steps_of(variant))
-
-    @cached_property
-    def _preconditioners(self) -> dict[str, dict[str, Preconditioner]]:
-        return {
-            scale: {run.preconditioner.id: run.preconditioner for run in runs.values() if run.preconditioner}
-            for scale, (runs, _) in self._expanded.items()
-        }
 
     @cached_property
     def _expanded(self) -> dict[str, tuple[dict[str, Run], dict[str, list[Series]]]]:
@@ -147,7 +138,10 @@ class Plan:
                         marks=tuple(sorted({*before.marks, *run.marks})),
                         targets=tuple(dict.fromkeys((*before.targets, target))),
                     )
-        runs = {run.id: replace(run, cost=self._cost(run)) for run in merged.values()}
+        runs = {}
+        for run in merged.values():
+            model, cost = self.unscaled_cost(run)
+            runs[run.id] = replace(run, cost=measured_costs.scaled(cost, run.method, model))
         return runs, series
 
     def _series(self, target: str, spec: dict[str, Any], scale: str) -> Iterator[tuple[Series, list[Run]]]:
@@ -236,13 +230,11 @@ class Plan:
         from shallows.datasets.download import supplied_files
 
         entry, settings = self.catalogue.get(dataset), self.configuration.settings
-        if entry is None or entry.state != "supplied":
-            return None
         # Below the folder from which the workflow runs, as all data are.
         place = Path(settings["data"]) / "raw" / dataset
-        return (
-            None if supplied_files.is_there(entry, place, settings["mirror"]) else supplied_files.not_run(entry, place)
-        )
+        if entry is None or entry.state != "supplied" or supplied_files.is_there(entry, place, settings["mirror"]):
+            return None
+        return supplied_files.not_run(entry, place)
 
     def size(self, dataset: str, variant: str) -> costs.Size:
         """Sizes of prepared data, as known before it is prepared."""
@@ -293,10 +285,6 @@ class Plan:
             "left_out": self._left_out(target, scale),
             "no_row": printed_items.without_rows(self.items.get(target, ())),
         }
-
-    def _cost(self, run: Run) -> costs.Cost:
-        model, cost = self.unscaled_cost(run)
-        return measured_costs.scaled(cost, run.method, model)
 
     def unscaled_cost(self, run: Run) -> tuple[str, costs.Cost]:
         """The function of `costs` that counts a run, and what it gives, before the factors that were measured."""

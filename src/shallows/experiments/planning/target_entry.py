@@ -46,15 +46,10 @@ def check(target: str, spec: Mapping[str, Any]) -> None:
             if name in spec.get("claims", {}):
                 raise ConfigurationError(f"The name {name!r} is both a metric and a claim.")
             if name == spec.get("mark"):
-                raise ConfigurationError(
-                    f"The name {name!r} is both a metric and the mark that metrics are shown over."
-                )
-            if ("why" in metric) != (metric.get("evidence") == "derivation") or (
-                "why" in metric and "tolerance" in metric
-            ):
-                raise ConfigurationError(
-                    "A derivation, and it alone, says 'why' no run can contradict it; no tolerance."
-                )
+                raise ConfigurationError(f"The name {name!r} is both a metric and the mark that metrics run along.")
+            is_derived = metric.get("evidence") == "derivation"
+            if ("why" in metric) != is_derived or ("why" in metric and "tolerance" in metric):
+                raise ConfigurationError("A derivation, and no other metric, says 'why'; it has no tolerance.")
             if "first_passage" in metric and not list(_levels(metric)):
                 raise ConfigurationError("A first passage needs a level, at_most or at_least.")
             for level in _levels(metric):
@@ -76,9 +71,8 @@ def check(target: str, spec: Mapping[str, Any]) -> None:
             if len(ways) > 1:
                 raise ConfigurationError(f"Of {' and '.join(ways)} a claim has one: each makes the number by itself.")
             check_call(look_up("function", claim.get("reduce", "last"), REDUCTIONS), claim.get("parameters", {}))
-            _check_reference(claim.get("of"), spec)
-            _check_reference(claim.get("over"), spec)
-            _check_reference(claim.get("less"), spec)
+            for key in ("of", "over", "less"):
+                _check_reference(claim.get(key), spec)
             for axis in (*claim.get("by", ()), *claim.get("comparable", ())):
                 look_up("setting", axis, ("data", "method", *spec["settings"]))
     for one in spec.get("causes", ()):
@@ -196,9 +190,8 @@ def check_data(target: str, spec: Mapping[str, Any]) -> None:
 def printed_targets(spec: Mapping[str, Any]) -> list[str]:
     """The targets whose printed values are levels of the metrics of a target."""
     levels = [level for metric in spec["metrics"].values() for level in _levels(metric)]
-    return list(
-        dict.fromkeys(level["printed"] for level in levels if isinstance(level, Mapping) and "printed" in level)
-    )
+    named = (level["printed"] for level in levels if isinstance(level, Mapping) and "printed" in level)
+    return list(dict.fromkeys(named))
 
 
 def _levels(metric: Mapping[str, Any]) -> Iterator[Any]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from shallows.utils.progress import duration
 
@@ -55,7 +56,7 @@ def _row(status: Mapping[str, Any], now: datetime) -> dict[str, str]:
     # A clock that lags behind that of the run's machine makes the time negative.
     silent = max(0.0, (now - datetime.fromisoformat(status["written"])).total_seconds())
     state = status["state"]
-    if state == "running" and status["host"] == socket.gethostname() and not _is_alive(status["process"]):
+    if state == "running" and status["host"] == socket.gethostname() and not psutil.pid_exists(status["process"]):
         state = "killed"
     elif state == "running" and silent > SILENT_AFTER:
         state = "silent"
@@ -70,13 +71,3 @@ def _row(status: Mapping[str, Any], now: datetime) -> dict[str, str]:
         "heard": f"{duration(silent)} ago",
         "run": status["run"],
     }
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # it belongs to somebody else
-        return True
-    return True
