@@ -1,4 +1,4 @@
-"""Checks of what a person asks the workflow for, before Snakemake says no more than that no rule makes it."""
+"""Checks of the targets and stages on a command line; an error names the nearest right one."""
 
 from __future__ import annotations
 

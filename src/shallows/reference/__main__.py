@@ -53,7 +53,7 @@ def _run(options: argparse.Namespace) -> int:
 
     plan = Plan.load(".")
     if options.command == "report":
-        from .page import draw
+        from .drawing import draw
 
         print(f"The report: {draw(plan, options.scale, reference, results / 'reference').resolve()}")
         return 0

@@ -1,4 +1,4 @@
-"""How far a number may lie from that of another machine, and what became of each number of a table."""
+"""Margins within which the numbers of two machines agree, and the outcome for each number of a table."""
 
 from __future__ import annotations
 
@@ -14,19 +14,12 @@ from shallows.experiments.comparing.uncertainty import standard_error
 #: chance enters far less than this: of 1,225 numbers that one machine computed with two sets of OpenBLAS's kernels
 #: (SkylakeX and Haswell), 1,134 were equal to eight digits, and no other used more than a hundredth of its margin.
 STANDARD_ERRORS = 2.0
-#: Share of a number by which it may differ beside that, for what rounding adds.
-RELATIVE = 0.01
-#: Share where nothing tells the spread: one repetition of something that is not counted.
-RELATIVE_ALONE = 0.02
-#: Share of the largest value of a metric in its table below which differences are rounding.
-FLOOR = 1e-6
-#: Where all values of a metric are smaller than this, it is the rounding of double precision.
-SMALLEST = 1e-12
+RELATIVE = 0.01  # share of a number by which it may differ beside that, for what rounding adds
+RELATIVE_ALONE = 0.02  # share where nothing tells the spread: one repetition of something that is not counted
+FLOOR = 1e-6  # share of the largest value of a metric in its table below which differences are rounding
+SMALLEST = 1e-12  # where all values of a metric are smaller than this, it is the rounding of double precision
 
-AGREES = "agrees"
-DRIFTED = "drifted"
-MISSING = "missing"
-LEFT_OUT = "left out"
+AGREES, DRIFTED, MISSING, LEFT_OUT = "agrees", "drifted", "missing", "left out"
 
 _KEY = ("dataset", "method", "setting", "metric")
 
@@ -79,11 +72,14 @@ def compare(
             yield Finding(key[:4], LEFT_OUT, value)
         elif own is None or own.measured_mean is None:
             yield Finding(key[:4], MISSING, value, why=own.reason if own and own.reason else "no such row")
-        elif sizes := _other_data(row, own):
+        elif (row.n_train, row.n_test) != (own.n_train, own.n_test):
+            sizes = f"on {own.n_train}+{own.n_test} points here, {row.n_train}+{row.n_test} there"
             yield Finding(key[:4], DRIFTED, value, own.measured_mean, 0.0, sizes)
         else:
             margin, why = margin_between(row, own, largest[row.metric])
-            state = AGREES if _near(value, own.measured_mean, margin) else DRIFTED
+            both_nan = math.isnan(value) and math.isnan(own.measured_mean)
+            is_near = both_nan or math.isclose(value, own.measured_mean, rel_tol=0.0, abs_tol=margin)
+            state = AGREES if is_near else DRIFTED
             yield Finding(key[:4], state, value, own.measured_mean, margin, why, (row.verdict, own.verdict))
 
 
@@ -116,19 +112,6 @@ def margin_between(reference: Row, here: Row, largest: float) -> tuple[float, st
     size = abs(value) if math.isfinite(value) else 0.0
     margin = STANDARD_ERRORS * math.sqrt(variance) + relative * size
     return max(margin, FLOOR * largest, SMALLEST), " + ".join(words)
-
-
-def _other_data(reference: Row, here: Row) -> str:
-    """That two rows are about data of other sizes; empty where they are not."""
-    there, ours = ([row.n_train, row.n_test] for row in (reference, here))
-    return "" if there == ours else f"on {'+'.join(map(str, ours))} points here, {'+'.join(map(str, there))} there"
-
-
-def _near(first: float, second: float, margin: float) -> bool:
-    """Whether two numbers are near, or infinite alike, or both no numbers."""
-    if math.isnan(first) or math.isnan(second):
-        return math.isnan(first) and math.isnan(second)
-    return first == second or abs(first - second) <= margin
 
 
 def _keys(rows: Sequence[Row]) -> list[tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""Records and tables in a compact form: what is kept, what is left out by rule, and no path or name of a machine."""
+"""Records and tables in a compact form, without paths and names of the machine that made them."""
 
 from __future__ import annotations
 
@@ -40,10 +40,7 @@ def compact_records(records: Mapping[str, Mapping[str, Any]]) -> dict[str, list[
 
 
 def whole_record(run: Mapping[str, Any], shared: Mapping[str, Any], target: str) -> dict[str, Any]:
-    """The record of one of the ``runs`` of `compact_records` again, with no evaluation points and for one target.
-
-    ``shared`` has its ``data`` and ``made_by``.
-    """
+    """The record of one of the ``runs`` of `compact_records` again, with no evaluation points and for one target."""
     rest = {key: value for key, value in run.items() if key not in ("folder", "data", "made_by", "run", "metrics")}
     return {
         "schema_version": SCHEMA_VERSION,

@@ -1,4 +1,4 @@
-"""A person's own results held against the reference, target by target, and a report of what drifted."""
+"""A user's own results compared with the reference, target by target, with a report of what drifted."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -129,16 +130,15 @@ def _is_measured(table: pandas.DataFrame, key: str | None, value: str) -> bool:
 
 
 def _looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    colours = sheet.repeated(sheet.PALETTE, len(names))
+    colours, dashes = itertools.cycle(sheet.PALETTE), itertools.cycle(sheet.DASHES)
     numbers = len(names) > 3 and all(map(_is_size, names))
     if numbers:  # sizes are ordered, so their colours are: from pale to dark
         import seaborn
 
-        colours = seaborn.color_palette("flare", len(names)).as_hex()
-    dashes = [""] * len(names) if numbers else sheet.repeated(sheet.DASHES, len(names))
+        colours, dashes = seaborn.color_palette("flare", len(names)).as_hex(), itertools.repeat("")
     return {
         name: {"color": colour, "linestyle": (0, dash) if dash else "-"}
-        for name, colour, dash in zip(names, colours, dashes, strict=True)
+        for name, colour, dash in zip(names, colours, dashes, strict=False)
     }
 
 

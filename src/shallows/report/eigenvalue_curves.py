@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .sheet import DASHES, PALETTE, frame, repeated, same_limits, say, sheet
+from .sheet import DASHES, PALETTE, frame, same_limits, say, sheet
 from .target import Target, ordered
 from .wording import name_of
 
@@ -59,14 +60,14 @@ def _looks(target: Target, part: pandas.DataFrame, hue: str, lines: Sequence[str
     import seaborn
 
     by_size = hue == "subsample"
-    colours = seaborn.color_palette("flare", len(lines)).as_hex() if by_size else repeated(PALETTE, len(lines))
+    colours = seaborn.color_palette("flare", len(lines)).as_hex() if by_size else itertools.cycle(PALETTE)
     sizes = {value: _sizes(part.loc[part[hue] == value, "subsample"]) for value in lines}
     names = {value: f"N = {sizes[value]}" if by_size else name_of(target, hue, value) for value in lines}
     if not by_size and len(set(sizes.values())) > 1:
         names = {value: f"{name}, N = {sizes[value]}" for value, name in names.items()}
     return {
         value: {"color": colour, "linestyle": (0, dash) if dash else "-", "label": names[value]}
-        for value, colour, dash in zip(lines, colours, repeated(DASHES, len(lines)), strict=True)
+        for value, colour, dash in zip(lines, colours, itertools.cycle(DASHES), strict=False)
     }
 
 

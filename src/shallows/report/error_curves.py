@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING
 
 from shallows.errors import ShallowsError
 
 from .numbers import is_number
-from .sheet import DASHES, INK, PALETTE, empty_sheet, frame, legend, repeated, same_limits, say, sheet, silence
+from .sheet import DASHES, INK, PALETTE, empty_sheet, frame, legend, same_limits, say, sheet, silence
 from .target import Target, ordered
 from .wording import key_title, name_of
 
@@ -36,7 +37,7 @@ def error_curves(target: Target) -> Figure:
     facets, metrics, methods = ordered(table[facet]), ordered(table["metric"]), ordered(table[hue])
     absent = [value for value in facets if table.loc[table[facet] == value, "mean"].isna().all()]
     facets = [value for value in facets if value not in absent]
-    colours = dict(zip(methods, repeated(PALETTE, len(methods)), strict=True))
+    colours = dict(zip(methods, itertools.cycle(PALETTE), strict=False))
 
     titles = [_facet_title(target, facet, value) for value in absent]
     figure, axes = sheet(target, len(metrics), len(facets), width=3.1, height=2.5, legend=True, absent=titles)

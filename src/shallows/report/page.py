@@ -19,10 +19,10 @@ from shallows.experiments.comparing.verdicts import KINDS, Verdict
 
 from . import distances
 from . import summaries as papers_in_short
-from .cards import card
 from .findings import render
 from .tables import environment, html_context
 from .target import Target, read, write_text
+from .target_cards import card
 from .wording import code_text, key_title, name_of
 
 SCALES = {
@@ -45,18 +45,6 @@ class Link:
 
     text: str
     href: str
-
-
-@dataclass(frozen=True)
-class Run:
-    """One run behind a target, as the page lists it; its job is the folder that names its dataset and its method."""
-
-    job: str
-    name: str
-    record: Link
-    curve: Link | None
-    facts: tuple[str, ...]
-    warning: str
 
 
 def write(
@@ -102,7 +90,7 @@ def write(
             codes=codes(by_id.values()),
             machines=[*machines] or ["unknown"],
             kinds=kinds,
-            causes=list(dict.fromkeys(one for section in sections for one in section["card"].causes)),
+            causes=list(dict.fromkeys(one for section in sections for one in section["card"]["causes"])),
             columns=[one for one in Verdict if any(one in counts for counts in kinds.values())],
             kind_meanings=KINDS,
             findings=[(_first_heading(text), text) for text in (render(path, counts) for path in findings)],
@@ -164,7 +152,7 @@ def _section(
         "alternative": alternative(target) if drawn else "",
         "files": [Link(text, _relative(path, folder)) for text, path in files if path and Path(path).exists()],
         "runs": runs,
-        "warnings": Counter(run.warning for run in runs if run.warning),
+        "warnings": Counter(run["warning"] for run in runs if run["warning"]),
     }
 
 
@@ -202,20 +190,21 @@ def _run_folders(target: Target) -> list[Path]:
     return [root / folder if not folder.exists() and (root / folder).exists() else folder for folder in folders]
 
 
-def _run(folder: Path, page_folder: Path) -> Run:
+def _run(folder: Path, page_folder: Path) -> dict[str, Any]:
+    """One run behind a target, as the page lists it; its job is the folder that names its dataset and its method."""
     record_path, curve_path = folder / "record.json", folder / "curve.csv"
     try:
         record = json.loads(record_path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         record = {}
-    return Run(
-        job="/".join(folder.parts[-3:-1]),
-        name=folder.name,
-        record=Link("record", _relative(record_path, page_folder)),
-        curve=Link("curve", _relative(curve_path, page_folder)) if curve_path.exists() else None,
-        facts=tuple(_facts(record)),
-        warning=(record.get("blas") or {}).get("warning") or "",
-    )
+    return {
+        "job": "/".join(folder.parts[-3:-1]),
+        "name": folder.name,
+        "record": _relative(record_path, page_folder),
+        "curve": _relative(curve_path, page_folder) if curve_path.exists() else None,
+        "facts": [*_facts(record)],
+        "warning": (record.get("blas") or {}).get("warning"),
+    }
 
 
 def _facts(record: dict[str, Any]) -> Iterable[str]:

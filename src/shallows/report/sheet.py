@@ -1,4 +1,4 @@
-"""The sheet that every figure is drawn on: its look, its axes under a title, its legend, its label, and its files."""
+"""The sheet under every figure: its style, its axes, its title, legend and label, and its files."""
 
 from __future__ import annotations
 
@@ -166,11 +166,6 @@ def footer_lines(target: Target, width: int, absent: Sequence[str] = ()) -> list
         else:
             lines += textwrap.wrap(part, width, break_long_words=False)
     return lines
-
-
-def repeated(values: Sequence[Any], count: int) -> list[Any]:
-    """The first ``count`` values, from the first again where there are fewer."""
-    return [values[place % len(values)] for place in range(count)]
 
 
 def say(ax: Axes, text: str, width: int = 34) -> None:

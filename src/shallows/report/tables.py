@@ -40,10 +40,7 @@ class Part:
 
 
 def parts_of(target: Target, is_drawn: bool = False) -> list[Part]:
-    """What is printed and measured, what is measured besides, what is printed and was not run, and what is quoted.
-
-    ``is_drawn`` says whether a figure stands above the table.
-    """
+    """What is printed and measured, what is measured besides, what is printed and was not run, and what is quoted."""
     whole, rows = pivot(target), tabulated(target)
     printed = _beside(whole, rows, [row for row in rows if row.published or row.ratio is not None])
     if not printed:

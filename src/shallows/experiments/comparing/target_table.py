@@ -19,9 +19,7 @@ from .rows import Row, write_rows
 
 
 def write(evaluation: str | Path, comparison: Mapping[str, Any], csv_path: str | Path, meta_path: str | Path) -> None:
-    """Write a target's tidy CSV and the JSON that describes it, from what `evaluations.gather` wrote and
-    `Plan.comparison`.
-    """
+    """Write a target's tidy CSV and the JSON that describes it, from what `evaluations.gather` wrote."""
     results = evaluations.read(evaluation, comparison["spec"].get("mark", ""))
     write_rows(csv_path, rows_of(comparison, results))
     write_json(Path(meta_path), describe(comparison, results))

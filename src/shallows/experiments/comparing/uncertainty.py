@@ -52,11 +52,6 @@ def margin(
     return total + tolerance.get("standard_errors", 0.0) * math.sqrt(variance)
 
 
-def counted_variance(first: float, second: float, n: int) -> float:
-    """At most the variance of a difference of two errors in percent that were counted on the same n points."""
-    return 100.0 * max(first + second, 100.0 / n) / n
-
-
 def interval(measured: Measured, counted: float | None = None, confidence: float = 0.95) -> tuple[float, float] | None:
     """An interval for a mean over repetitions, or None where one repetition, or what is not finite, gives none.
 

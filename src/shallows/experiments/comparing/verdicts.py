@@ -164,8 +164,7 @@ def incomparable_data(word: str, paper: Mapping[str, Any] | None, used: Mapping[
     """Why numbers on the data that was used cannot stand beside the paper's, or None where they can.
 
     ``word`` is the paper's word for its dataset, ``paper`` what is known of it in the catalogue's terms: ``any`` where
-    what the paper says is about any data, as a theorem is; None where it has no such dataset. Sizes may differ by a
-    tenth.
+    the paper speaks of any data, as a theorem does; None where it has no such dataset. Sizes may differ by a tenth.
     """
     if paper is None:
         return f"{used['title']} is not among the data of the paper"

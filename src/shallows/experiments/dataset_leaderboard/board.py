@@ -105,9 +105,7 @@ class Leaderboards:
         return dataset
 
     def check(self, scale: str, name: str) -> None:
-        """Refuse a dataset that cannot have a leaderboard: none of the catalogue, without a target, too small, or not
-        supplied.
-        """
+        """Refuse a dataset that cannot have a leaderboard: unknown, without a target, too small, or not supplied."""
         from shallows.datasets.download import supplied_files
 
         dataset, settings = get(name), self.configuration.settings
@@ -140,10 +138,9 @@ def _without(dataset: Dataset) -> str:
 
 
 def steps(dataset: Dataset, purpose: str, settings: Mapping[str, Any], scale: str) -> list[dict[str, Any]]:
-    """Return the steps of the preparation for a purpose, "choose" or "test", as `shallows.datasets.check_steps` does.
+    """The steps of the preparation for a purpose, "choose" or "test", by the part ``leaderboard`` of the configuration.
 
-    For choosing, the test part is made of training rows, and the dataset's own test rows are left out. The settings are
-    the part ``leaderboard`` of the configuration.
+    For choosing, the test part is made of training rows, and the dataset's own test rows are left out.
     """
     most, n, n_test = settings["sizes"][scale], dataset.n_train, dataset.n_test
     todo: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""Which code made a result: a digest of the modules behind it, by which results go out of date, and the git commit."""
+"""The code that made a result: a digest of the modules behind it, by which it goes out of date, and the commit."""
 
 from __future__ import annotations
 

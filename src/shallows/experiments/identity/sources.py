@@ -1,4 +1,4 @@
-"""Which modules some code imports, directly or through others, and a digest of each, read from the sources.
+"""The modules that some code imports, directly or through others, with a digest of each, read from the sources.
 
 The digest of a module is that of its tokens. Comments, docstrings, line breaks and tables of names (`LazyTable`) do not
 count. Nothing is imported, and the digests are the same on every version of Python.
@@ -77,8 +77,7 @@ class Sources:
         return self._modules[module]
 
     def closure(self, places: Iterable[str], named: Iterable[tuple[str, str]] = ()) -> dict[str, str]:
-        """Digests of the modules behind some code, which it imports directly or through others, and of data files they
-        name.
+        """Digests of the modules that some code imports, directly or through others, and of data files that they name.
 
         Each place is ``"package.module"`` or ``"package.module:name"``. Of the tables in these modules the ``named``
         entries count, given as pairs such as ``("kernel", "gaussian")``, and no others.

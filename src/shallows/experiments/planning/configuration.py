@@ -14,7 +14,7 @@ import yaml
 
 from shallows.errors import ShallowsError, UnknownNameError
 
-from . import retired
+from . import costs, retired
 
 #: From the quick demonstration to the sizes of the papers.
 SCALES = ("demo", "laptop", "paper")
@@ -80,6 +80,9 @@ def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> C
 
     variants = _checked(folder / "datasets.yaml", schemas / "datasets.schema.yaml")["variants"]
     methods = _checked(folder / "methods.yaml", schemas / "methods.schema.yaml")
+    for name, method in methods["methods"].items():
+        if "cost" in method:
+            look_up("cost", method["cost"], costs.MODELS, f"method {name} in {folder / 'methods.yaml'}")
     papers: dict[str, Any] = {}
     for path in sorted((folder / "papers").glob("*.yaml")):
         _add_paper(papers, _checked(path, schemas / "paper.schema.yaml"), path)
@@ -218,9 +221,7 @@ def placed(place: str) -> Iterator[None]:
 
 
 def look_up(kind: str, name: Any, known: Iterable[str], where: str = "") -> Any:
-    """The entry of a name in a mapping; the name itself where what is known is no mapping. An error gives the nearest
-    name.
-    """
+    """The entry of a name in a mapping, or the name itself of other collections; an error gives the nearest name."""
     if name not in known:
         error = UnknownNameError(kind, name, known)
         if where:

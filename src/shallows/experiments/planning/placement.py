@@ -49,10 +49,6 @@ class Placement:
             self._long[scale] = frozenset(long)
         return self._long[scale]
 
-    def _times_the_device(self, run: Run) -> bool:
-        definition = self._plan.configuration.methods[run.method]
-        return run.scale != SCALES[0] and definition.get("cost") == "timed_iterations"
-
     def _connected_to_long(self, scale: str) -> set[str]:
         """Long runs, and those that are connected with one through shared targets."""
         runs = self._plan.runs(scale)
@@ -61,7 +57,9 @@ class Placement:
             for target in run.targets:
                 of_target.setdefault(target, []).append(run.id)
         connected: set[str] = set()
-        open_ = [run.id for run in runs.values() if run.cost.seconds >= self._seconds or self._times_the_device(run)]
+        methods = self._plan.configuration.methods
+        timing = {name for name, one in methods.items() if one.get("cost") == "timed_iterations" and scale != SCALES[0]}
+        open_ = [run.id for run in runs.values() if run.cost.seconds >= self._seconds or run.method in timing]
         while open_:
             run_id = open_.pop()
             if run_id not in connected:

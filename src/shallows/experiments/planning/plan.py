@@ -21,18 +21,14 @@ from .runs import Preconditioner, Run, Series, fixed_parameters
 
 @dataclass(frozen=True)
 class Plan:
-    """Every target, run and preconditioner at every scale, by the checked configuration and the datasets of the
-    catalogue.
-    """
+    """Every target, run and preconditioner at every scale."""
 
     configuration: Configuration
     catalogue: Mapping[str, Any]
 
     @classmethod
     def load(cls, root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> Plan:
-        """Read the configuration below ``root`` and plan everything; an error names what does not exist or contradicts
-        itself.
-        """
+        """Read the configuration below ``root`` and plan everything."""
         from shallows import datasets
 
         plan = cls(load(root, settings), datasets.catalogue())
@@ -283,7 +279,7 @@ class Plan:
             "makes_data": makes_data,
             "missing": absent,
             "left_out": self._left_out(target, scale),
-            "no_row": printed_items.without_rows(self.items.get(target, ())),
+            "no_row": [f"{one['item']}: {one['why_not']}" for one in self.items.get(target, ()) if "why_not" in one],
         }
 
     def unscaled_cost(self, run: Run) -> tuple[str, costs.Cost]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +44,3 @@ def check(items: Items, published: Mapping[str, Sequence[Mapping[str, str]]]) ->
                 if len(of_row) != 1:
                     said = " and ".join(map(repr, of_row)) or "no item"
                     raise ConfigurationError(f"The row {row['dataset']}, {row['metric']} belongs to {said}.")
-
-
-def without_rows(items: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Printed items without a row, each with the reason, as sentences."""
-    return [f"{one['item']}: {one['why_not']}" for one in items if "why_not" in one]

@@ -38,9 +38,7 @@ def variants(data: Mapping[str, Any]) -> list[str]:
 
 
 def check(target: str, spec: Mapping[str, Any]) -> None:
-    """Check the metrics and claims of a target: names, functions with their parameters, and one criterion for each
-    claim.
-    """
+    """Check what the metrics and claims of a target name, and that each claim has one criterion."""
     for name, metric in spec["metrics"].items():
         with placed(f"target {target}, metric {name}"):
             if name in spec.get("claims", {}):

@@ -40,19 +40,16 @@ def wait_for_files(paths: Iterable[Path], sleep: Any = time.sleep) -> None:
     """
     if not IN_A_JOB & set(os.environ):
         return
-    missing, waited = [path for path in paths if not _has_bytes(path)], 0.0
-    while missing and waited < LATENCY_SECONDS:
+    missing, waited = [*paths], 0.0
+    while missing := [path for path in missing if not path.exists() or path.stat().st_size == 0]:
+        if waited >= LATENCY_SECONDS:
+            return
         sleep(LOOK_SECONDS)
         waited += LOOK_SECONDS
         for folder in {path.parent for path in missing}:
             # A network file system that is asked for the folder's entries learns of new ones.
             with contextlib.suppress(OSError):
                 os.listdir(folder)
-        missing = [path for path in missing if not _has_bytes(path)]
-
-
-def _has_bytes(path: Path) -> bool:
-    return path.exists() and path.stat().st_size > 0
 
 
 def seconds_until_saving() -> float | None:

@@ -30,8 +30,7 @@ def visible() -> list[str]:
 
 @contextmanager
 def reserve_one_gpu(wanted: int, folder: str | Path | None = None) -> Iterator[str | None]:
-    """Reserve a card that no other job of this machine uses, and name it in ``CUDA_VISIBLE_DEVICES``; wait where none
-    is free.
+    """Reserve a card that no other job of this machine uses, and name it in the environment; wait where none is free.
 
     Enter it before CUDA is first used. With fewer than two visible cards, as in a batch system, nothing is done. The
     locks are files in ``folder``, by default one of this user's for temporary files.

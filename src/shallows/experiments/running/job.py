@@ -50,7 +50,8 @@ class Job:
     @property
     def key(self) -> str:
         """Hash of all that its numbers depend on."""
-        return key_of(self.spec, data_digest(self.prepared))
+        data = json.loads((self.prepared / "prepared.json").read_text(encoding="utf-8"))
+        return key_of(self.spec, data["sha256"])
 
     @property
     def folder(self) -> Path:
@@ -71,11 +72,6 @@ def name_of(spec: Mapping[str, Any]) -> str:
         if value is not None
     )
     return f"{spec['method']} on {spec['dataset']} [{parameters} seed={spec['seed']}]"
-
-
-def data_digest(prepared: Path) -> str:
-    """The checksum of prepared arrays, from their record."""
-    return json.loads((prepared / "prepared.json").read_text(encoding="utf-8"))["sha256"]
 
 
 def key_of(spec: Mapping[str, Any], data_sha256: str) -> str:

@@ -90,7 +90,9 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-# Provenance ----------------------------------------------------------------------------------------------------------
+def of_data(info: Mapping[str, Any]) -> dict[str, Any]:
+    """What a record says of the data, by the record of their preparation."""
+    return {name: info[name] for name in ("title", "n_train", "n_test", "n_features", "sha256", "licence", "steps")}
 
 
 def provenance(device: str = "cpu") -> dict[str, Any]:
@@ -133,16 +135,13 @@ def blas() -> dict[str, Any]:
     import threadpoolctl
 
     pools = [pool for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
-    numpy_first = sorted(pools, key=lambda pool: "numpy" not in pool["filepath"].lower())
-    if not numpy_first:
-        return {"library": "unknown", "version": None, "core": None, "threads": None, "warning": None}
-    pool = numpy_first[0]
+    pool = min(pools, key=lambda pool: "numpy" not in pool["filepath"].lower(), default={})
     core = pool.get("architecture")
     return {
-        "library": pool["internal_api"],
-        "version": pool["version"],
+        "library": pool.get("internal_api", "unknown"),
+        "version": pool.get("version"),
         "core": core,
-        "threads": pool["num_threads"],
+        "threads": pool.get("num_threads"),
         "warning": core_warning(core, (_cpu_field("flags") or "").split()),
     }
 

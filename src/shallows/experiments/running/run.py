@@ -45,14 +45,8 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
     made = record.plain(
         {
             "schema_version": record.SCHEMA_VERSION,
-            "run": {
-                **{name: value for name, value in job.spec.items() if name not in ("definition", "code")},
-                "key": key,
-            },
-            "data": {
-                name: data.info[name]
-                for name in ("title", "n_train", "n_test", "n_features", "sha256", "licence", "steps")
-            },
+            "run": {name: one for name, one in job.spec.items() if name not in ("definition", "code")} | {"key": key},
+            "data": record.of_data(data.info),
             **found,
             "times": {**found["times"], "total": seconds},
             "peak_memory_bytes": record.peak_memory() if peak is None else peak,

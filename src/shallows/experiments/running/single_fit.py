@@ -20,9 +20,7 @@ from .status import Status
 
 
 class AtTheEnd(Observer):
-    """Measures once, when training is over and the model still has its kernel matrix at hand; ``values`` holds the
-    metrics.
-    """
+    """Measures once, when training is over and the model still has its kernel matrix at hand."""
 
     def __init__(self, evaluate: Callable[[Any], dict[str, float]]):
         self.evaluate = evaluate

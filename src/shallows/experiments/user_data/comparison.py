@@ -155,7 +155,7 @@ def affordable(division: Mapping[str, Any], request: Request) -> list[int]:
 def steps(
     description: Mapping[str, Any], purpose: str, division: Mapping[str, Any], seed: int = 0
 ) -> list[dict[str, Any]]:
-    """Return the steps of the preparation for a purpose, "choose" or "test", as `shallows.datasets.check_steps` does.
+    """The steps of the preparation for a purpose, "choose" or "test".
 
     For choosing, the test rows are taken away first, and then some of the others are held out. The division says the
     shares of rows, ``test`` and ``validation``, and ``rows``, the most rows to choose with and to choose by.
@@ -172,7 +172,7 @@ def steps(
 
 
 def validation_steps(n: int, n_classes: int, division: Mapping[str, Any], seed: int) -> list[dict[str, Any]]:
-    """Return the steps that hold out some of n training rows to choose parameters by, and limit the others."""
+    """The steps that hold out some of n training rows to choose parameters by, and limit the others."""
     n_validation = n_held_out(division["validation"] * n, n_classes, division["rows"])
     todo: list[dict[str, Any]] = [{"split": {"n": n_validation, "seed": seed}}]
     if n - n_validation > division["rows"]:
@@ -181,7 +181,7 @@ def validation_steps(n: int, n_classes: int, division: Mapping[str, Any], seed: 
 
 
 def n_held_out(wanted: float, n_classes: int, most: int | None = None) -> int:
-    """Return how many rows are held out: about as many as wanted, at most so many, and one of each class."""
+    """How many rows are held out: about as many as wanted, at most so many, and one of each class."""
     return max(1, n_classes, min(round(wanted), most or round(wanted)))
 
 
@@ -192,7 +192,7 @@ def has_test_rows(description: Mapping[str, Any]) -> bool:
 
 
 def feature_steps(description: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the steps that make scaled numbers of the columns, learned from the training rows."""
+    """The steps that make scaled numbers of the columns, learned from the training rows."""
     entry = description["entry"]
     todo: list[dict[str, Any]] = []
     if description["missing"]:

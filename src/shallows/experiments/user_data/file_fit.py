@@ -43,11 +43,10 @@ def fit_file(
 ) -> str | None:
     """Fit an estimator to all rows of a file and save it; processes that were started together do it together.
 
-    ``method`` is the name of an estimator without Classifier and Regressor, ``parameters`` are its own, and ``options``
-    are ``target``, ``task``, ``missing`` and ``na_values`` as in the workflow's configuration. Without a folder ``out``
-    the model is NAME.model in the working folder, which must not be the model of another file. A training that was
-    interrupted goes on from the folder of ``checkpoints``. The first process returns a sentence that says what was
-    done.
+    ``method`` is the name of an estimator without Classifier and Regressor; ``options`` are ``target``, ``task``,
+    ``missing`` and ``na_values`` as in the workflow's configuration. Without ``out`` the model is NAME.model in the
+    working folder, which must not be the model of another file. A training that was interrupted goes on from the folder
+    of ``checkpoints``. The first process returns a sentence that says what was done.
     """
     together = ranks.n_started() > 1
     with ranks.Ranks() if together else nullcontext() as processes:

@@ -6,7 +6,6 @@ import json
 import math
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -74,9 +73,6 @@ def write_tables(results: Results, folder: str | Path, names: Iterable[str] = TA
         write_json(Path(folder) / f"{name}.json", _meta(name, results, rows, described))
 
 
-# Rows -----------------------------------------------------------------------------------------------------------------
-
-
 def _measured(
     table: str,
     results: Results,
@@ -88,8 +84,12 @@ def _measured(
 ) -> Row:
     """The row of one metric of a method: the mean of its values, one for each division, and their deviation."""
     known, unit = Measured(tuple(values)), METRICS[metric][1]
-    return replace(
-        _row(table, results, method, metric, Verdict.MEASURED),
+    return _row(
+        table,
+        results,
+        method,
+        metric,
+        Verdict.MEASURED,
         setting=setting,
         measured_mean=_rounded(known.mean, unit),
         measured_sd=None if known.deviation is None else _rounded(known.deviation, unit),
@@ -107,10 +107,10 @@ def _rounded(value: float, unit: str) -> float:
 
 
 def _not_run(table: str, results: Results, method: str, metric: str, reason: str) -> Row:
-    return replace(_row(table, results, method, metric, Verdict.NOT_RUN), reason=reason)
+    return _row(table, results, method, metric, Verdict.NOT_RUN, reason=reason)
 
 
-def _row(table: str, results: Results, method: str, metric: str, verdict: Verdict) -> Row:
+def _row(table: str, results: Results, method: str, metric: str, verdict: Verdict, **columns: Any) -> Row:
     n_train, n_test = results.done[0].sizes if results.done else (None, None)
     return Row(
         target=table,
@@ -122,6 +122,7 @@ def _row(table: str, results: Results, method: str, metric: str, verdict: Verdic
         verdict=verdict,
         scale=results.scale,
         unit=METRICS[metric][1],
+        **columns,
     )
 
 
@@ -144,9 +145,6 @@ def _meta(name: str, results: Results, rows: Sequence[Row], described: Mapping[s
         "labels": labels,
         **described,
     }
-
-
-# The methods ----------------------------------------------------------------------------------------------------------
 
 
 def _methods(results: Results, best: Recommendation | None) -> tuple[list[Row], dict[str, Any]]:
@@ -206,9 +204,6 @@ def _division(results: Results) -> Iterable[str]:
         )
 
 
-# Defaults against search ----------------------------------------------------------------------------------------------
-
-
 def _defaults(results: Results, best: Recommendation | None) -> tuple[list[Row], dict[str, Any]]:
     task, rows = results.task, []
     within: dict[bool, list[str]] = {True: [], False: []}
@@ -241,9 +236,6 @@ def _defaults(results: Results, best: Recommendation | None) -> tuple[list[Row],
         "layout": {"rows": ["method"], "columns": ["metric"]},
         "figure": None,
     }
-
-
-# Predictions of the method to take ------------------------------------------------------------------------------------
 
 
 def _predictions(results: Results, best: Recommendation | None) -> tuple[list[Row], dict[str, Any]]:
@@ -307,14 +299,12 @@ def _cleaned(names: Iterable[str]) -> list[str]:
     return [str(name).replace(";", ",").replace("=", "≈") for name in names]
 
 
-# Bandwidths -----------------------------------------------------------------------------------------------------------
-
-
 def _bandwidths(results: Results, best: Recommendation | None) -> tuple[list[Row], dict[str, Any]]:
     metric = "validation_error" if results.task == "classification" else "validation_unexplained"
     rows, at_end = [], []
     for one in results.done:
-        groups = one.scores_by_bandwidth().groupby("factor")
+        lowest = one.trials.dropna(subset="factor").groupby(["factor", "seed"], sort=False)["score"].min()
+        groups = lowest.groupby("factor")
         for factor, values in groups:
             setting = f"bandwidth={factor:g}"
             rows.append(_measured("bandwidths", results, one.label, setting, metric, values.tolist(), one.folders))

@@ -28,15 +28,13 @@ from .trials import candidates, fit, tried
 
 
 def compare(spec: Mapping[str, Any], choose: Path, test: Path, out: Path, conditions: Conditions) -> dict[str, Any]:
-    """Choose a method's parameters, fit it on all training rows, test it, and write ``outcome.json``, which is
-    returned.
+    """Choose a method's parameters, fit it on all training rows, test it, write and return ``outcome.json``.
 
     The specification is one of `Comparison.specs`. Beyond that, ``scale`` and ``target`` are written into the record,
     with ``defaults`` False the fit at the defaults of the method's class is left out, and with ``processor_seconds``
     times are those of the processor, but for a fit on a GPU. The test part of ``choose`` is the validation part. Where
     the method was run, its record and ``predictions.npz`` lie beside the outcome: ``true`` and ``predicted`` of the
-    test rows, numbers of ``classes`` or in the units of the target. Else the outcome has the ``reason``; ``has_part``
-    says whether the method is for such a task.
+    test rows, numbers of ``classes`` or in the units of the target. Else the outcome has the ``reason``.
     """
     definition = spec["definition"]
     for name in ("record.json", "curve.csv", "predictions.npz"):  # of an earlier run
@@ -106,6 +104,7 @@ def _run(spec: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions:
         final |= _at_defaults(definition, data, task, seed, conditions)
     parameters = {**fixed_parameters(definition, task), **best.parameters}
     parameters |= {"epochs": best.epochs} if best.epochs else {}
+    sums = data.info["sha256"], choose.info["sha256"]
     made = record.plain(
         {
             "schema_version": record.SCHEMA_VERSION,
@@ -119,15 +118,10 @@ def _run(spec: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions:
                 "parameters": parameters,
                 "seed": seed,
                 "marks": epochs,
-                "key": digest(
-                    spec, data.info["sha256"], choose.info["sha256"], code.digest_of_comparison(definition), length=16
-                ),
+                "key": digest(spec, *sums, code.digest_of_comparison(definition), length=16),
             },
             "effective": effective,
-            "data": {
-                name: data.info[name]
-                for name in ("title", "n_train", "n_test", "n_features", "sha256", "licence", "steps")
-            },
+            "data": record.of_data(data.info),
             "metrics": {"final": final, "marks": []},
             "selection": {
                 "n_train": choose.info["n_train"],

@@ -27,12 +27,9 @@ def recommend(results: Results) -> Recommendation | None:
     """Choose the fastest of the methods that are as good as the best; None where none was run.
 
     A method is as good where its difference from the best on the same rows is within one standard error of that
-    difference (the rule of one standard error). A wide interval, as with few test rows, does not make it as good.
-    Times of less than a tenth of a second, or up to twice another, count as equal.
-
-    References
-    ----------
-    L. Breiman, J. Friedman, R. Olshen and C. Stone (1984), "Classification and regression trees", section 3.4.3.
+    difference (the rule of one standard error: L. Breiman and others, 1984, "Classification and regression trees",
+    section 3.4.3). A wide interval, as with few test rows, does not make it as good. Times of less than a tenth of a
+    second, or up to twice another, count as equal.
     """
     if not results.done:
         return None

@@ -127,10 +127,6 @@ class MethodResult:
         means = scores.loc[scores["count"] == len(self.records), "mean"]
         return means.idxmin() if len(means) else self.records[0]["selection"]["chosen"]
 
-    def scores_by_bandwidth(self) -> pandas.Series:
-        """The lowest validation score of each bandwidth, in median distances, and of each division."""
-        return self.trials.dropna(subset="factor").groupby(["factor", "seed"], sort=False)["score"].min()
-
 
 @dataclass(frozen=True)
 class Results:

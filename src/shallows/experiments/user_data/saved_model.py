@@ -37,8 +37,7 @@ class SavedModel:
     estimator: Any
 
     def predict(self, path: str | Path) -> np.ndarray:
-        """Predict the rows of a file: names of classes, or numbers in the units of the target, shape (n,) or (n,
-        n_targets).
+        """Predict the rows of a file: names of classes, or numbers in the units of the target.
 
         An error names the column that does not fit, or the value that cannot be predicted from.
         """

@@ -18,16 +18,11 @@ from shallows.errors import UnknownNameError
 
 from .costs import CG_ITERATIONS, MOST_FACTORED, Cost, Size
 
-#: Most features for which products are made in one pass, without a matrix.
-FUSED_FEATURES = 32
-#: Share of a card's memory that a kept kernel matrix may take.
-KEPT_SHARE = 0.6
-#: Rows of a batch that a method chooses by itself.
-BATCH = 640
-#: Factor within which the estimates of nine measured runs on an H100 lie, by `benchmarks/device_model.py`.
-WITHIN = 1.8
-#: Multiplications of the small systems that a block of growing features is solved with, for one of its width cubed.
-BLOCK_WORK = 2400.0
+FUSED_FEATURES = 32  # up to which products are made in one pass, without a matrix
+KEPT_SHARE = 0.6  # of a card's memory that a kept kernel matrix may take
+BATCH = 640  # rows, where a method chooses by itself
+BLOCK_WORK = 2400.0  # multiplications of the systems that solve a block of growing features, over its width cubed
+WITHIN = 1.8  # factor within which estimates of nine measured runs on an H100 lie, by `benchmarks/device_model.py`
 
 
 @dataclass(frozen=True)
