@@ -9,7 +9,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -37,14 +36,6 @@ SCRIPT = Path(__file__).with_name("templates") / "filter.js"
 LEADERBOARD = "All methods that suit one dataset, each with parameters chosen on training rows and tested once."
 #: Titles of pages by their scale, where it has one of its own.
 TITLES = {"own": "Comparison on your own data"}
-
-
-@dataclass(frozen=True)
-class Link:
-    """A link from the page to a file beside it."""
-
-    text: str
-    href: str
 
 
 def write(
@@ -85,7 +76,7 @@ def write(
             origin=origin,
             scale_text=LEADERBOARD if title else SCALES.get(scales[0], "") if len(scales) == 1 else "",
             title=title or (TITLES.get(scales[0], "") if len(scales) == 1 else "") or "Reproduction report",
-            leaderboards=[Link(name, _relative(path, out_html.parent)) for name, path in (leaderboards or {}).items()],
+            leaderboards=[(name, _relative(path, out_html.parent)) for name, path in (leaderboards or {}).items()],
             compares_with_papers=any(target.paper_is_known for target in by_id.values()) or not sections,
             codes=codes(by_id.values()),
             machines=[*machines] or ["unknown"],
@@ -150,7 +141,7 @@ def _section(
         "card": card(target, svg_path),
         "figure": _data_uri(Path(svg_path).read_text(encoding="utf-8")) if drawn else None,
         "alternative": alternative(target) if drawn else "",
-        "files": [Link(text, _relative(path, folder)) for text, path in files if path and Path(path).exists()],
+        "files": [(text, _relative(path, folder)) for text, path in files if path and Path(path).exists()],
         "runs": runs,
         "warnings": Counter(run["warning"] for run in runs if run["warning"]),
     }

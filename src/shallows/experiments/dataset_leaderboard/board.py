@@ -17,18 +17,11 @@ from ..planning import costs
 from ..planning.configuration import SCALES, Configuration
 from ..user_data import comparison
 
-#: Folder of the leaderboards below that of a scale.
-FOLDER = "leaderboard"
-#: The tables of a page, in their order, each of which has a picture.
-TABLES = comparison.PICTURES
-#: The one division of the training rows into those to fit and those to choose by, and the seed of the methods.
-SEED = 0
-#: Formats whose features are sparse rows, which are left as they are.
-SPARSE_FORMATS = ("libsvm", "rcv1")
-#: Formats whose rows are texts and no features.
-_OF_TEXTS = ("smiles",)
-#: Fewer training rows than this cannot be divided into parts that mean anything.
-_LEAST_ROWS = 50
+FOLDER = "leaderboard"  # of the leaderboards below that of a scale
+TABLES = comparison.PICTURES  # of a page, in their order, each of which has a picture
+SEED = 0  # of the methods, and of the one division of the training rows into those to fit and those to choose by
+SPARSE_FORMATS = ("libsvm", "rcv1")  # whose features are left as they are
+_LEAST_ROWS = 50  # fewer training rows cannot be divided into parts that mean anything
 
 
 @dataclass(frozen=True)
@@ -128,7 +121,7 @@ def _without(dataset: Dataset) -> str:
     """Why a dataset cannot have a leaderboard; empty where it can."""
     if dataset.task not in ("classification", "regression"):
         return "it has no target, and methods are compared in classification and regression"
-    if dataset.format in _OF_TEXTS:
+    if dataset.format == "smiles":
         return "its rows are texts and no features"
     if dataset.n_train is None:
         return "nobody says how many rows it has"

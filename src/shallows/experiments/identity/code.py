@@ -64,29 +64,17 @@ def digest_of_preconditioner(parameters: Mapping[str, Any]) -> str:
 
 
 def digest_of_preparation(dataset: Dataset, steps: Iterable[Mapping[str, Any]]) -> str:
-    """Digest of what prepared arrays depend on: the modules behind them and the dataset's own entry."""
+    """Digest of what prepared arrays depend on: the modules of all steps and of the reader, and the dataset's entry."""
     from shallows.datasets import identity as datasets_identity
 
-    found = modules_of_preparation(dataset, steps)
+    found = modules_of(*datasets_identity.modules_of(dataset, [*steps]))
     entries = {} if dataset.state == "user" else datasets_identity.entries_of(dataset)
     return sources.digest({**found, "entries": json.dumps(entries, sort_keys=True, default=str)})
-
-
-def modules_of_preparation(dataset: Dataset, steps: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """The modules behind a preparation, as `modules_of`: by all steps on the way to it, and the reader of its files."""
-    from shallows.datasets import identity as datasets_identity
-
-    return modules_of(*datasets_identity.modules_of(dataset, [*steps]))
 
 
 def digest_of_module(*places: str) -> str:
     """Digest of modules with everything that they import, each as ``"package.module"`` or ``"package.module:name"``."""
     return _digest(places, frozenset(), ())
-
-
-def digest_of_script(path: str | Path) -> str:
-    """Digest of what a script of the workflow imports of this package; the script itself does not count."""
-    return digest_of_module(*sources.imports_of_script(path))
 
 
 def modules_of(*places: str, named: Iterable[tuple[str, str]] = (), alone: Iterable[str] = ()) -> dict[str, str]:

@@ -48,16 +48,11 @@ class Configuration:
     @property
     def folder(self) -> Path:
         """Folder of the files: another than ``config/`` where the settings name one."""
-        return folder_of(self.settings, self.root)
+        return Path(self.settings["configuration"] or self.root / "config")
 
     def steps_of(self, variant: str) -> list[dict[str, Any]]:
         """All steps that lead to a variant: those of the variants that it stands after, then its own."""
         return [step for name in _chain(self.variants, variant) for step in self.variants[name]["steps"]]
-
-
-def folder_of(settings: Mapping[str, Any], root: Path) -> Path:
-    """The folder that settings name for the other files of the configuration, or ``config/`` below the root."""
-    return Path(settings["configuration"]) if settings["configuration"] else root / "config"
 
 
 def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> Configuration:
@@ -70,7 +65,7 @@ def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> C
     check(settings, schemas / "config.schema.yaml", "the configuration")
     for path in (root.resolve(), Path.cwd(), settings["results"], settings["data"]):
         refuse_braces(path)
-    folder = folder_of(settings, root)
+    folder = Path(settings["configuration"] or root / "config")
     for part in NEEDED:
         if not (folder / part).exists():
             raise ConfigurationError(
@@ -91,16 +86,8 @@ def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> C
         for paper in papers.values()
         for target in paper["targets"]
     }
-    loaded = Configuration(
-        root,
-        settings,
-        variants,
-        methods["methods"],
-        papers,
-        published,
-        methods["compare"],
-        methods.get("leaderboard", {}),
-    )
+    compared = methods["compare"], methods.get("leaderboard", {})
+    loaded = Configuration(root, settings, variants, methods["methods"], papers, published, *compared)
     _check_chains(loaded, folder / "datasets.yaml")
     return loaded
 
@@ -163,15 +150,13 @@ def read_published(path: str | Path) -> list[dict[str, str]]:
         missing = [column for column in needed if column not in (reader.fieldnames or ())]
         if missing:
             raise ConfigurationError(f"{path} lacks the columns {', '.join(missing)}.")
-        rows = []
+        rows, empty = [], {"derived": "", "spread": "", "evidence": ""}
         for row in reader:
+            place = f"{path}, line {reader.line_num}"
             if None in row or None in row.values():
-                raise ConfigurationError(
-                    f"{path}, line {reader.line_num}, has not as many fields as columns; a text with a comma is quoted."
-                )
-            empty = {"derived": "", "spread": "", "evidence": ""}
+                raise ConfigurationError(f"{place}, has not as many fields as columns; a text with a comma is quoted.")
             if row.get("evidence") not in (None, "", "quotation"):
-                raise ConfigurationError(f"{path}, line {reader.line_num}: evidence is 'quotation' or empty.")
+                raise ConfigurationError(f"{place}: evidence is 'quotation' or empty.")
             rows.append({**empty, **row, "item": row.get("item") or str(reader.line_num)})
         return rows
 

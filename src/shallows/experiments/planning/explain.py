@@ -42,7 +42,7 @@ def explain(plan: Plan, target: str, scale: str, card: gpu_costs.Device | None =
         first = members[0]
         finished = [run for run in members if (results / run.folder / "record.json").exists()]
         state = f"{len(finished)} of {len(members)} done"
-        seeds = _listed(dict.fromkeys(run.seed for run in members))
+        seeds = ", ".join(map(str, dict.fromkeys(run.seed for run in members)))
         yield f"  {series.method} on {series.data} [{format_setting(series.setting)}], seeds {seeds}: {state}"
         label = plan.configuration.methods[first.method]["label"]
         given = {name: "chosen by the program" if one is None else one for name, one in first.parameters.items()}
@@ -50,7 +50,7 @@ def explain(plan: Plan, target: str, scale: str, card: gpu_costs.Device | None =
         if finished:
             yield f"    effective: {_effective(results / finished[0].folder)}"
         if first.marks:
-            yield f"    evaluated after {_listed(first.marks)} {first.unit or spec['mark']}"
+            yield f"    evaluated after {', '.join(map(str, first.marks))} {first.unit or spec['mark']}"
         each = f"about {_duration(first.cost.seconds)} and {_size(first.cost.memory_bytes)} each"
         yield f"    {each}{_on(plan, first, card) if card else ''}"
     artifacts = {run.preconditioner.id: run.preconditioner for run in runs if run.preconditioner}
@@ -132,10 +132,6 @@ def _effective(folder: Path) -> str:
         f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
         for name, value in record["effective"].items()
     )
-
-
-def _listed(values: Any) -> str:
-    return ", ".join(map(str, values))
 
 
 def _duration(seconds: float) -> str:

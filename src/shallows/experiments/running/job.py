@@ -56,12 +56,7 @@ class Job:
     @property
     def folder(self) -> Path:
         """Where it keeps its checkpoints until it is finished."""
-        return folder_of(self, self.key)
-
-
-def folder_of(job: Job, key: str) -> Path:
-    """The folder of a job whose key is known."""
-    return job.checkpoints / f"{job.spec['id']}-{key}"
+        return self.checkpoints / f"{self.spec['id']}-{self.key}"
 
 
 def name_of(spec: Mapping[str, Any]) -> str:

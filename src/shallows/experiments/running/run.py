@@ -17,7 +17,7 @@ from shallows.errors import ShallowsError, TrainingInterrupted
 
 from ..identity import code
 from . import batch_system, record, several_ranks
-from .job import Conditions, Job, folder_of, key_of, name_of
+from .job import Conditions, Job, key_of, name_of
 
 
 def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
     """
     data = _data_of(job.prepared)
     key = key_of(job.spec, data.info["sha256"])
-    folder = folder_of(job, key)
+    folder = job.checkpoints / f"{job.spec['id']}-{key}"
     # Before the clock, as it may import.
     kind = code.KINDS_OF_RUN[job.spec["definition"]["runs"]]
     do = several_ranks.train if conditions.ranks > 1 else pkgutil.resolve_name(kind)
